@@ -83,7 +83,7 @@ def test_progress_goes_from_nothing_to_all_and_its_errors_end_the_run() -> None:
         (lambda: _native.parse_bytes("50KB"), "kB"),
         (lambda: _native.t_quantile(1.5, 3.0), "between 0 and 1"),
         (lambda: _native.Scenario.from_toml(MERGE).run(1, engine="fast"), "merged"),
-        (lambda: _native.Scenario.from_toml(MERGE).run(1, warmup_s=-1.0), "length of time"),
+        (lambda: _native.Scenario.from_toml(MERGE).run(1, warmup_s=-1.0), "duration"),
     ],
 )
 def test_wrong_arguments_are_value_errors_that_say_what_is_right(call, advice: str) -> None:  # type: ignore[no-untyped-def]

@@ -197,7 +197,7 @@ def test_a_cisco_policy_translated_into_tc_is_read_by_the_other_reader():
 def test_an_unknown_language_or_port_is_a_sentence():
     with pytest.raises(ValueError, match="no language `vyos`"):
         _native.import_router("vyos", "")
-    with pytest.raises(ValueError, match="`junos` is read and not written; use mqc or tc"):
+    with pytest.raises(ValueError, match="`junos` is import only; use mqc or tc"):
         _native.export_router("junos", "{}")
     scenario = import_configuration("mqc", LLQ.format(kilobits=900), traffic=TRAFFIC).check()
     found = export_configuration("mqc", scenario, "nowhere:else")

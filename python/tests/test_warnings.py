@@ -170,7 +170,7 @@ def test_no_more_than_ten_warnings_are_shown(file: Path, capsys: pytest.CaptureF
     ]
     file.write_text(MERGE + "".join(flows))
     _, _, err = call(capsys, "validate", str(file))
-    assert err.count("asks for L4S") == 10
+    assert err.count("requests L4S") == 10
     assert err.rstrip().endswith("and 3 more")
 
 

@@ -1,12 +1,12 @@
-//! Runs one benchmark workload and prints how many packet-hops it took.
+//! Runs one benchmark workload and prints its number of packet-hops.
 //!
-//! No clock is in here: whoever measures looks at the CPU time of the process, or at the instructions
-//! that valgrind counts. The workloads are those of `peers/`, and print the same line.
+//! It reads no clock: the caller measures the CPU time of the process, or the instructions counted by valgrind. The
+//! workloads are those of `peers/`, which print the same line.
 
 use std::process::ExitCode;
 use tailback_scenario::{Scenario, build};
 
-/// Each workload: its name and its document, which `tailback bench` runs too, but for the last: the load of
+/// Name and document of each workload. `tailback bench` runs them too, except the last: the load of
 /// `tools/bench_disciplines.py`.
 const WORKLOADS: [(&str, &str); 13] = [
     ("forward", include_str!("../../../python/tailback/bench/forward.toml")),
@@ -38,8 +38,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// `WORKLOAD [parallel=N] [PATH=VALUE]…`: runs it with these values set, such as `run.duration=1s`, on at most N
-/// threads.
+/// Runs `WORKLOAD [parallel=N] [PATH=VALUE]…` with these values set, such as `run.duration=1s`, on at most N threads.
 fn run(arguments: &[String]) -> Result<String, String> {
     let names = WORKLOADS.map(|(name, _)| name).join("|");
     let (workload, settings) =
@@ -54,11 +53,11 @@ fn run(arguments: &[String]) -> Result<String, String> {
         .collect::<Result<Vec<_>, _>>()?;
     let (own, pairs): (Vec<_>, Vec<_>) = pairs.into_iter().partition(|(path, _)| *path == "parallel");
     let parallel =
-        own.last().map_or(Ok(1), |(_, n)| n.parse().map_err(|_| format!("`{n}` is no number of threads")))?;
+        own.last().map_or(Ok(1), |(_, n)| n.parse().map_err(|_| format!("`{n}` is not a number of threads")))?;
     let scenario =
         Scenario::from_toml(text, name).and_then(|scenario| scenario.with_set(&pairs)).map_err(|e| e.rendered())?;
     let plan = build(&scenario, scenario.run().seed, None);
-    // With its plan, which the run has a copy of.
+    // The run has a copy of its plan.
     drop(scenario);
     let report = tailback_parallel::run(plan, parallel, |_| Ok::<(), String>(()))?.report();
     let offered: u64 = report.flows.iter().map(|flow| flow.offered.packets).sum();
@@ -80,7 +79,7 @@ mod tests {
     #[test]
     fn every_workload_moves_packets() {
         for (name, _) in WORKLOADS {
-            // A second of links of 10 Gbit/s and more would take that test minutes.
+            // One second of links of 10 Gbit/s and more would take minutes in this test.
             let duration = match name {
                 "dc10g" => "run.duration=5ms",
                 "leafspine128" | "fattree1024" => "run.duration=20us",
@@ -92,8 +91,8 @@ mod tests {
     }
 
     #[test]
-    fn forward_is_the_work_that_the_peers_do() {
-        // 16 flows of 12,500 packets a second over five links; those under way at the end are not counted.
+    fn forward_has_the_packet_hops_of_the_peers() {
+        // 16 flows of 12,500 packets a second over five links; packets in flight at the end are not counted.
         let line = result(&["forward", "run.duration=1s"]).expect("it runs");
         let hops: u64 = line.rsplit('=').next().and_then(|n| n.parse().ok()).expect("the line ends in hops");
         assert!((999_000..=1_000_000).contains(&hops), "{line}");

@@ -1,14 +1,14 @@
-//! What the meters check of their parameters, in the words they share.
+//! Parameter checks that the meters share, with their messages.
 
 use tailback_document::Invalid;
 use tailback_units::{Dur, Size};
 
-/// Largest burst: beyond it, a bucket's level would need more than 128 bits to be exact.
+/// Upper bound of a burst: an exact level of a larger bucket would need more than 128 bits.
 const LARGEST: Size = Size(1_000_000_000_000);
-/// Longest duration: a day.
+/// Upper bound of a duration: a day.
 const LONGEST: Dur = Dur::from_secs(86_400);
 
-/// A burst of at most 1 TB, which may be nothing.
+/// Checks a burst of 0 B to 1 TB.
 pub fn burst(field: &str, value: Size) -> Result<(), Invalid> {
     if value <= LARGEST {
         return Ok(());
@@ -16,15 +16,15 @@ pub fn burst(field: &str, value: Size) -> Result<(), Invalid> {
     Err(Invalid::new(field, format!("{value} is out of range; write at most {LARGEST}")))
 }
 
-/// A burst above 0.
+/// Checks a burst above 0 B, up to 1 TB.
 pub fn some_burst(field: &str, value: Size) -> Result<(), Invalid> {
     if value == Size(0) {
-        return Err(Invalid::new(field, "nothing would ever conform; write a size of at least one packet"));
+        return Err(Invalid::new(field, "no packet would conform; write a size of at least one packet"));
     }
     burst(field, value)
 }
 
-/// A duration above zero and at most a day.
+/// Checks a duration above zero and at most a day.
 pub fn duration(field: &str, value: Dur) -> Result<(), Invalid> {
     if value > Dur::ZERO && value <= LONGEST {
         return Ok(());

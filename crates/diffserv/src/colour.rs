@@ -1,26 +1,26 @@
-//! Colours: how well a packet conforms.
+//! Colours: conformance of a packet to a traffic profile.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Drop precedence of a packet, from the last to be dropped to the first. A later colour is greater.
+/// Drop precedence of a packet, in ascending order: green is dropped last, red first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Colour {
     /// Within the committed profile.
     #[default]
     Green,
-    /// Beyond it, within the excess.
+    /// Beyond the committed profile, within the excess.
     Yellow,
     /// Beyond both.
     Red,
 }
 
 impl Colour {
-    /// Every colour, the last to be dropped first.
+    /// All colours, in ascending drop precedence.
     pub const ALL: [Colour; 3] = [Colour::Green, Colour::Yellow, Colour::Red];
 
-    /// Drop precedence of assured forwarding: 1, 2 or 3 (RFC 2597 section 6).
+    /// Returns the drop precedence of assured forwarding: 1, 2 or 3 (RFC 2597 section 6).
     pub fn precedence(self) -> u8 {
         self as u8 + 1
     }

@@ -1,4 +1,4 @@
-//! What becomes of a packet by its colour.
+//! Actions by colour.
 
 use crate::{Colour, Dscp, Marker, Meter};
 use schemars::JsonSchema;
@@ -7,69 +7,68 @@ use tailback_document::{Checked, Invalid};
 use tailback_random::Rng;
 use tailback_units::Time;
 
-/// What is done with packets of a colour.
+/// Action on packets of a colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Action {
-    /// It passes; if its codepoint is one of assured forwarding, its drop precedence becomes that of
-    /// the colour.
+    /// The packet passes; if its DSCP is one of assured forwarding, its drop precedence becomes that of the colour.
     #[default]
     Pass,
-    /// It passes with this codepoint.
+    /// The packet passes with this DSCP.
     Mark(Dscp),
-    /// It is dropped: policing.
+    /// The packet is dropped: policing.
     Drop,
 }
 
-/// A traffic conditioner: a meter, and what is done with each colour. `red = "drop"` polices;
-/// `yellow = { mark = "af12" }` writes a codepoint.
+/// A traffic conditioner: a meter, and an action for each colour. `red = "drop"` polices; `yellow = { mark = "af12" }`
+/// sets a DSCP.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Actions {
-    /// By what the stream is judged.
+    /// Meter that colours the packets.
     pub meter: Meter,
-    /// "pass", "drop" or { mark = codepoint } for green packets. Default "pass".
+    /// Action on green packets: "pass", "drop" or { mark = DSCP }. Default "pass".
     #[serde(default)]
     pub green: Action,
-    /// The same for yellow packets. Default "pass".
+    /// Action on yellow packets, likewise. Default "pass".
     #[serde(default)]
     pub yellow: Action,
-    /// The same for red packets. Default "pass".
+    /// Action on red packets, likewise. Default "pass".
     #[serde(default)]
     pub red: Action,
 }
 
 impl Actions {
-    /// The conditioner at work.
+    /// Returns a conditioner with its initial state.
     pub fn build(&self) -> Conditioner {
         Conditioner { marker: self.meter.build(), actions: [self.green, self.yellow, self.red] }
     }
-    /// Whether the meter's parameters make sense.
+    /// Checks the meter's parameters.
     pub fn check(&self) -> Result<(), Invalid> {
         self.meter.check().map_err(|e| e.within("meter"))
     }
 }
 
-/// What has become of a packet.
+/// Result of conditioning a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It passes with this colour and codepoint.
+    /// The packet passes with this colour and DSCP.
     Pass(Colour, Dscp),
-    /// It is dropped, having had this colour.
+    /// The packet of this colour is dropped.
     Drop(Colour),
 }
 
-/// A conditioner at work on one stream.
+/// A conditioner of one stream, with its state.
 #[derive(Clone, Debug)]
 pub struct Conditioner {
     marker: Marker,
-    /// By colour.
+    /// Actions by colour.
     actions: [Action; 3],
 }
 
 impl Conditioner {
-    /// A packet of `bytes` arrives with a codepoint. Its colour before is what its codepoint says,
-    /// green if that is not one of assured forwarding.
+    /// Conditions a packet of `bytes` that arrives with a DSCP. Its incoming colour is that of the DSCP, green if that
+    /// is not one of assured forwarding.
     pub fn condition(&mut self, now: Time, bytes: u32, dscp: Dscp, rng: &mut Rng) -> Outcome {
         let colour = self.marker.mark(now, bytes, dscp.colour().unwrap_or_default(), rng);
         match self.actions[colour as usize] {

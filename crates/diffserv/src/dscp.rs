@@ -1,4 +1,4 @@
-//! Differentiated-services codepoints and their names.
+//! Differentiated services code points (DSCP) and their names.
 
 use crate::Colour;
 use core::fmt;
@@ -8,8 +8,8 @@ use serde::de::{self, Deserialize, Deserializer, Visitor};
 use serde::ser::{Serialize, Serializer};
 use std::borrow::Cow;
 
-/// A differentiated-services codepoint, 0 to 63 (RFC 2474). Documents write a name, `"af11"` to
-/// `"af43"`, `"ef"`, `"va"`, `"cs0"` to `"cs7"` or `"default"`, or the number.
+/// A differentiated services code point (DSCP), 0 to 63 (RFC 2474). Documents contain a name, `"af11"` to `"af43"`,
+/// `"ef"`, `"va"`, `"cs0"` to `"cs7"` or `"default"`, or the number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Dscp(u8);
 
@@ -21,38 +21,37 @@ impl Dscp {
     /// Expedited forwarding of admitted voice (RFC 5865).
     pub const VOICE_ADMIT: Dscp = Dscp(44);
 
-    /// The codepoint of that number; none above 63.
+    /// Returns the DSCP with that number; `None`: above 63.
     pub fn new(codepoint: u8) -> Option<Dscp> {
         (codepoint < 64).then_some(Dscp(codepoint))
     }
-    /// Assured forwarding of a class, 1 to 4, and a drop precedence, 1 to 3: 8·class + 2·precedence
-    /// (RFC 2597 section 6); none elsewhere.
+    /// Returns assured forwarding of a class, 1 to 4, and a drop precedence, 1 to 3: 8·class + 2·precedence (RFC 2597
+    /// section 6); `None`: out of range.
     pub fn af(class: u8, precedence: u8) -> Option<Dscp> {
         ((1..=4).contains(&class) && (1..=3).contains(&precedence)).then_some(Dscp(8 * class + 2 * precedence))
     }
-    /// A class selector, 0 to 7: 8·class (RFC 2474 section 4.2.2); none above.
+    /// Returns a class selector, 0 to 7: 8·class (RFC 2474 section 4.2.2); `None`: out of range.
     pub fn cs(class: u8) -> Option<Dscp> {
         (class < 8).then_some(Dscp(8 * class))
     }
-    /// The number, 0 to 63.
+    /// Returns the number, 0 to 63.
     pub fn codepoint(self) -> u8 {
         self.0
     }
-    /// The upper three bits: IP precedence, 0 to 7 (RFC 791).
+    /// Returns the upper three bits: IP precedence, 0 to 7 (RFC 791).
     pub fn precedence(self) -> u8 {
         self.0 >> 3
     }
-    /// Class and drop precedence, if it is one of assured forwarding.
+    /// Returns class and drop precedence; `None`: not one of assured forwarding.
     pub fn assured(self) -> Option<(u8, u8)> {
         let (class, precedence) = (self.0 / 8, self.0 % 8 / 2);
         (Dscp::af(class, precedence) == Some(self)).then_some((class, precedence))
     }
-    /// The colour that a drop precedence of assured forwarding stands for.
+    /// Returns the colour of a drop precedence of assured forwarding; `None`: not one of assured forwarding.
     pub fn colour(self) -> Option<Colour> {
         self.assured().map(|(_, precedence)| Colour::ALL[usize::from(precedence - 1)])
     }
-    /// The same class of assured forwarding with the drop precedence of `colour`; another codepoint
-    /// stays what it is.
+    /// Returns the same class of assured forwarding with the drop precedence of `colour`; other DSCPs are unchanged.
     #[must_use]
     pub fn coloured(self, colour: Colour) -> Dscp {
         self.assured().and_then(|(class, _)| Dscp::af(class, colour.precedence())).unwrap_or(self)
@@ -60,7 +59,7 @@ impl Dscp {
 }
 
 impl fmt::Display for Dscp {
-    /// Its name, or the number; parses back to the same codepoint.
+    /// Formats its name, or the number; parses back to the same DSCP.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (*self, self.assured()) {
             (Dscp::DEFAULT, _) => f.write_str("default"),
@@ -92,7 +91,7 @@ impl FromStr for Dscp {
             },
         };
         named.ok_or_else(|| {
-            format!("`{text}` is no codepoint; write af11 to af43, ef, va, cs0 to cs7, default, or 0 to 63")
+            format!("`{text}` is not a DSCP; write af11 to af43, ef, va, cs0 to cs7, default, or 0 to 63")
         })
     }
 }
@@ -102,7 +101,7 @@ struct Read;
 impl Visitor<'_> for Read {
     type Value = Dscp;
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a codepoint such as \"af11\", or its number")
+        f.write_str("a DSCP such as \"af11\", or its number")
     }
     fn visit_str<E: de::Error>(self, text: &str) -> Result<Dscp, E> {
         text.parse().map_err(E::custom)

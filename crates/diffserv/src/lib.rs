@@ -1,9 +1,9 @@
-//! Traffic conditioning for differentiated services (RFC 2475 section 2.3.3), without packets: sizes
-//! and instants in, colours and decisions out.
+//! Traffic conditioning for differentiated services (RFC 2475 section 2.3.3), without packets: sizes and times in,
+//! colours and decisions out.
 //!
-//! Read in this order: a [`Colour`] is the drop precedence that a [`Meter`] gives a packet by how
-//! its stream compares with a traffic profile; a [`Conditioner`] says what becomes of each colour,
-//! a [`Shaper`] delays a stream until it conforms. [`Dscp`] names what is written in the packet.
+//! Reading order: a [`Colour`] is the drop precedence that a [`Meter`] assigns to a packet by comparing its stream with
+//! a traffic profile; a [`Conditioner`] applies an action to each colour; a [`Shaper`] delays a stream until it
+//! conforms; a [`Dscp`] is the field in the packet.
 //!
 //! A meter is one file in `meter/` and one line in `registry.rs`.
 

@@ -1,25 +1,25 @@
-//! All meters, one line each.
+//! The list of meters, one line each.
 
 use crate::Colour;
 use crate::meter::*;
 use tailback_random::Rng;
 use tailback_units::Time;
 
-/// What shows its state for time series.
+/// Exposes state variables for time series.
 pub trait Shows {
-    /// Names and values; the names never change.
+    /// Calls `f` with names and values; the names are stable.
     fn probe(&self, _f: &mut dyn FnMut(&'static str, f64)) {}
 }
 
-/// Makes the enum of parameters ([`Meter`]) and the run-time enum ([`Marker`]) from one list.
+/// Declares the enum of parameters ([`Meter`]) and the run-time enum ([`Marker`]) from one list.
 macro_rules! meters {
     ($($name:literal => $Variant:ident in $module:ident),+ $(,)?) => {
         tailback_document::kinds! {
-            /// By what a stream is judged, and its packets coloured.
+            /// Meter that colours the packets of a stream.
             pub enum Meter { $($name => $Variant($module::Params)),+ }
         }
 
-        /// A meter at work on one stream.
+        /// A meter of one stream, with its state.
         #[derive(Clone, Debug)]
         pub enum Marker {
             $(
@@ -29,7 +29,7 @@ macro_rules! meters {
         }
 
         impl Meter {
-            /// The meter at work. The parameters have passed `check`.
+            /// Returns the meter with its initial state. The parameters have passed `check`.
             pub fn build(&self) -> Marker {
                 match self { $(Meter::$Variant(params) => Marker::$Variant($module::$Variant::new(params)),)+ }
             }
@@ -42,8 +42,8 @@ macro_rules! meters {
         }
 
         impl Marker {
-            /// The colour of a packet of `bytes` that arrives with the colour `incoming`. Instants
-            /// do not go back.
+            /// Returns the colour of a packet of `bytes` that arrives with the colour `incoming`. Times are in
+            /// non-decreasing order.
             pub fn mark(&mut self, now: Time, bytes: u32, incoming: Colour, rng: &mut Rng) -> Colour {
                 match self { $(Marker::$Variant(meter) => meter.mark(now, bytes, incoming, rng),)+ }
             }

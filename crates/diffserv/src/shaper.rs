@@ -1,4 +1,4 @@
-//! A shaper: packets wait until they conform.
+//! Shapers: packets wait until they conform.
 
 use crate::{TokenBucket, check};
 use schemars::JsonSchema;
@@ -12,36 +12,36 @@ use tailback_units::{Rate, Size, Time};
 pub struct Params {
     /// Rate of the stream after shaping.
     pub rate: Rate,
-    /// Most bytes that may leave at once, no less than the largest packet.
+    /// Bucket size, at least the largest packet.
     pub burst: Size,
 }
 
 impl Params {
-    /// The shaper, its bucket full.
+    /// Returns the shaper with a full bucket.
     pub fn build(&self) -> Shaper {
         Shaper { bucket: TokenBucket::new(self.rate, self.burst.0), last: Time::ZERO }
     }
-    /// The bucket holds something.
+    /// Checks that the bucket size is above 0.
     pub fn check(&self) -> Result<(), Invalid> {
         check::some_burst("burst", self.burst)
     }
 }
 
-/// A shaper at work: tells when each packet may leave.
+/// A shaper with its state, which computes the departure time of each packet.
 #[derive(Clone, Debug)]
 pub struct Shaper {
     bucket: TokenBucket,
-    /// When the last packet leaves.
+    /// Departure time of the last packet.
     last: Time,
 }
 
 impl Shaper {
-    /// A shaper with parameters that have passed `check`.
+    /// Returns a shaper with parameters that have passed `check`.
     pub fn new(params: &Params) -> Shaper {
         params.build()
     }
-    /// A packet of `bytes` arrives at `now`; when it leaves, behind all that came before. None if
-    /// it is larger than the burst and so never conforms.
+    /// Returns the departure time of a packet of `bytes` that arrives at `now`, behind all earlier ones. `None`: it is
+    /// larger than the burst and never conforms.
     pub fn release(&mut self, now: Time, bytes: u32) -> Option<Time> {
         let from = now.max(self.last);
         self.bucket.fill(from);

@@ -1,4 +1,4 @@
-//! Claims about meters, buckets, windows and codepoints.
+//! Properties of meters, buckets, windows and DSCPs.
 
 use proptest::prelude::*;
 use serde_json::json;
@@ -19,13 +19,13 @@ fn rng() -> Rng {
     Rng::named(1, "meter")
 }
 
-/// Gaps and sizes of packets: bursts, silences and all between, instants that no rate divides.
+/// Gaps and sizes of packets: bursts, idle periods and everything between, at instants that no rate divides.
 fn stream() -> impl Strategy<Value = Vec<(u64, u32)>> {
     let gap = prop_oneof![Just(0u64), 1u64..2_000_000_000, 1u64..300_000_000_000];
     prop::collection::vec((gap, 1u32..3000), 1..300)
 }
 
-/// The instants of a stream.
+/// The arrival times of a stream.
 fn timed(stream: &[(u64, u32)]) -> Vec<(Time, u32)> {
     let mut at = Time::ZERO;
     stream
@@ -63,7 +63,7 @@ proptest! {
 
     #[test]
     fn a_bucket_takes_what_the_bound_allows(rate in 1u64..200_000_000, burst in 1u64..20_000, after in 0u64..10_000_000_000_000) {
-        // Emptied at once, then asked for all that has flowed in: not a byte less than r t.
+        // Emptied at the start, then drained of all tokens: exactly r t bytes.
         let mut bucket = TokenBucket::new(Rate(rate), burst);
         prop_assert!(bucket.take(burst as u32));
         bucket.fill(Time(after));
@@ -95,11 +95,11 @@ proptest! {
 
     #[test]
     fn sr_tcm_colours_as_rfc_2697_does(stream in stream(), cbs in 0u32..9_000, ebs in 1u32..9_000, aware in any::<bool>(), colours in any::<u64>()) {
-        // 8 Mbit/s: a token, one byte, each microsecond, counted one by one as in the RFC's section 3.
+        // 8 Mbit/s: one token, one byte, each microsecond, counted individually as in section 3 of the RFC.
         let mut ours = meter(json!({ "kind": "sr-tcm", "cir": "8Mbit/s", "cbs": format!("{cbs}B"), "ebs": format!("{ebs}B"), "colour-aware": aware }));
         let (mut tc, mut te, mut tick) = (cbs, ebs, 0);
         for (i, (at, bytes)) in timed(&stream).into_iter().enumerate() {
-            // On whole microseconds, where counting tokens one by one is exact.
+            // On whole microseconds, where counting tokens individually is exact.
             let at = Time(at.0 / 1_000_000 * 1_000_000);
             while tick < at.0 / 1_000_000 {
                 tick += 1;
@@ -178,12 +178,12 @@ fn a_sliding_window_converges_to_a_constant_rate_in_its_own_time() {
     for (k, n) in [(500, 0.5), (1_000, 1.0), (3_000, 3.0)] {
         assert!((rates[k - 1] - after(n)).abs() < 2e-3, "after {n} T: {} for {}", rates[k - 1], after(n));
     }
-    // Silence: what is left of it is known without a packet.
+    // Idle period: the estimate decays without a packet.
     let end = Time::ZERO + Dur::from_ms(12_000);
     assert!((window.at(end + Dur::from_secs(1)) / window.at(end) - 0.5).abs() < 1e-9);
 }
 
-/// Parts of the colours of 1000 B packets that come evenly at `rate`, after 10 s.
+/// Fractions by colour of 1000 B packets at constant `rate`, after 10 s.
 fn parts(document: serde_json::Value, rate: Rate) -> [f64; 3] {
     let mut marker = meter(document);
     let mut rng = rng();
@@ -200,7 +200,7 @@ fn parts(document: serde_json::Value, rate: Rate) -> [f64; 3] {
 }
 
 #[test]
-fn tsw_markers_colour_the_part_that_is_beyond_each_rate() {
+fn tsw_markers_colour_the_part_beyond_each_rate() {
     let close = |found: [f64; 3], wanted: [f64; 3]| {
         assert!(found.iter().zip(wanted).all(|(f, w)| (f - w).abs() < 0.01), "{found:?}, not {wanted:?}");
     };
@@ -226,9 +226,9 @@ fn buckets_colour_a_constant_stream_by_their_rates() {
     close(parts(two, Rate::mbit(4)), [0.5, 0.25, 0.25]);
 }
 
-/// Runs the engine for `secs` seconds over a connection that gets `best_effort` and, for each part of
-/// its packets that is marked, as much of `marked` more, in bit/s, after a round trip. The mean rate
-/// and part of marked packets in the last third.
+/// Runs the engine for `secs` seconds over a connection that gets `best_effort`, plus `marked` times the fraction of
+/// its packets that is marked, in bit/s, one round-trip time later. Returns the mean rate and the fraction of marked
+/// packets in the last third.
 fn engine(target: &str, best_effort: f64, marked: f64, secs: u64) -> (f64, f64) {
     let mut marker = meter(json!({ "kind": "adaptive", "target": target }));
     let mut rng = rng();
@@ -246,7 +246,7 @@ fn engine(target: &str, best_effort: f64, marked: f64, secs: u64) -> (f64, f64) 
 }
 
 #[test]
-fn the_marking_engine_marks_as_much_as_the_target_takes_and_no_more() {
+fn the_marking_engine_marks_the_fraction_that_the_target_needs() {
     let (rate, part) = engine("4Mbit/s", 1e6, 8e6, 300);
     assert!((rate / 4e6 - 1.0).abs() < 0.05, "{rate}");
     assert!((part - 3.0 / 8.0).abs() < 0.05, "{part}");
@@ -261,7 +261,7 @@ fn the_marking_engine_moves_by_the_relative_shortfall_each_interval() {
     let params =
         decode(json!({ "target": "1Mbit/s", "interval": "100ms", "increment": 0.02, "window": "1ms" })).unwrap();
     let mut engine = tailback_diffserv::meter::adaptive::Adaptive::new(&params);
-    // One packet only: observed is 0 at every change from then on, so each adds the whole increment.
+    // A single packet: the observed rate is 0 at every later change, so each adds the whole increment.
     engine.mark(Time::ZERO, 1, Colour::Green, &mut rng());
     engine.mark(Time::ZERO + Dur::from_ms(1_050), 1, Colour::Green, &mut rng());
     assert!((engine.probability() - 10.0 * 0.02).abs() < 1e-3, "{}", engine.probability());
@@ -270,7 +270,7 @@ fn the_marking_engine_moves_by_the_relative_shortfall_each_interval() {
 }
 
 #[test]
-fn codepoints_have_the_values_and_names_of_the_rfcs() {
+fn dscps_have_the_values_and_names_of_the_rfcs() {
     let all = ["default", "af11", "af12", "af13", "af21", "af32", "af43", "ef", "cs1", "cs7"];
     let values = all.map(|name| name.parse::<Dscp>().unwrap().codepoint());
     assert_eq!(values, [0, 10, 12, 14, 18, 28, 38, 46, 8, 56]);
@@ -304,7 +304,7 @@ fn a_conditioner_polices_and_remarks_by_colour() {
 }
 
 #[test]
-fn nonsense_is_refused_with_the_name_of_the_parameter() {
+fn invalid_parameters_are_refused_by_name() {
     let refused = |document: serde_json::Value, field: &str| {
         let meter: Meter = decode(document.clone()).unwrap();
         assert_eq!(meter.check().expect_err(&document.to_string()).path, field, "{document}");

@@ -1,11 +1,11 @@
-//! From a tree to a type, with serde's complaints put into the user's words.
+//! Decoding of a tree into a type, with serde's messages rewritten for users.
 
 use crate::{DecodeError, Path, Problem, Step, listed, suggest};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use serde_path_to_error::Segment;
 
-/// Decodes `value`, or says where and why not. Stops at the first error.
+/// Decodes `value`; otherwise returns the first error with its path.
 pub fn decode<T: DeserializeOwned>(value: Value) -> Result<T, DecodeError> {
     serde_path_to_error::deserialize(value).map_err(|error| {
         let outer = Path(error.path().iter().filter_map(step).collect());
@@ -21,12 +21,12 @@ fn step(segment: &Segment) -> Option<Step> {
     match segment {
         Segment::Seq { index } => Some(Step::Index(*index)),
         Segment::Map { key } => Some(Step::Key(key.clone())),
-        // Enum variants that are written as plain text have no place of their own.
+        // Enum variants that are written as plain text have no path of their own.
         Segment::Enum { .. } | Segment::Unknown => None,
     }
 }
 
-/// serde's sentence about `path` as a [`DecodeError`]. The path of an unknown key includes the key.
+/// Rewrites serde's message at `path` as a [`DecodeError`]. The path of an unknown key includes the key.
 fn reworded(text: &str, path: Path) -> DecodeError {
     if let Some((key, expected)) = named(text, "unknown field `") {
         let (message, help) = (format!("unknown key `{key}`"), choice(&key, &expected, "keys"));
@@ -65,12 +65,12 @@ fn choice(word: &str, names: &[String], what: &str) -> Option<String> {
     let names = || names.iter().map(String::as_str);
     Some(match suggest(word, names()) {
         Some(near) => format!("did you mean `{near}`?"),
-        None if names().next().is_none() => format!("no {what} may stand here; remove it"),
+        None if names().next().is_none() => format!("no {what} are allowed here; remove it"),
         None => format!("the {what} here are {}", listed(names())),
     })
 }
 
-/// Rust's and serde's names of types in words that a user of TOML knows.
+/// Returns names of Rust's and serde's types in terms of TOML.
 fn plain_type(expected: &str) -> String {
     let plain = match expected {
         "u8" => "a whole number from 0 to 255",

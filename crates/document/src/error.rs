@@ -1,14 +1,14 @@
-//! Where an error is and what it says.
+//! Errors with a path in the document and a message.
 
 use core::fmt;
 use serde::{Deserialize, Serialize};
 
-/// One step from a document's root towards a value.
+/// One step of a path from a document's root to a value.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Step {
-    /// Into a table, by key.
+    /// Key of a table.
     Key(String),
-    /// Into a list, by index from 0.
+    /// Index in a list, from 0.
     Index(usize),
 }
 
@@ -28,34 +28,34 @@ impl From<usize> for Step {
     }
 }
 
-/// Where something is in a document: `links[2].rate`; empty for the document itself.
+/// Path of a value in a document: `links[2].rate`; empty for the document itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Path(pub Vec<Step>);
 
 impl Path {
-    /// The document itself.
+    /// Returns the path of the document itself.
     pub const fn root() -> Path {
         Path(Vec::new())
     }
-    /// The path one step further.
+    /// Returns the path extended by one step.
     #[must_use]
     pub fn join(&self, step: impl Into<Step>) -> Path {
         let mut steps = self.0.clone();
         steps.push(step.into());
         Path(steps)
     }
-    /// The path continued by all steps of `tail`.
+    /// Returns the path extended by all steps of `tail`.
     #[must_use]
     pub fn join_path(&self, tail: &Path) -> Path {
         Path(self.0.iter().chain(&tail.0).cloned().collect())
     }
-    /// The path without its last step; none for the root.
+    /// Returns the path without its last step; `None`: it is the root.
     pub fn parent(&self) -> Option<Path> {
         let (_, init) = self.0.split_last()?;
         Some(Path(init.to_vec()))
     }
-    /// Reads dotted text such as `links[2].rate` or `flows["a.b"].source`; none when it is
-    /// malformed. Text in brackets that is not a number is a key.
+    /// Parses dotted text such as `links[2].rate` or `flows["a.b"].source`; `None`: it is malformed. Text in brackets
+    /// that is not a number is a key.
     pub fn parse(text: &str) -> Option<Path> {
         let mut steps = Vec::new();
         let mut rest = text;
@@ -109,21 +109,21 @@ impl fmt::Display for Path {
     }
 }
 
-/// A value that has the right type and makes no sense: found by a parameter struct's `check`.
+/// Error of a `check`: a value of the right type that is invalid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Invalid {
-    /// The field, relative to the struct, dotted where it lies deeper; empty for the whole.
+    /// Field, relative to the struct, dotted if nested; empty: the whole struct.
     pub path: String,
-    /// A sentence that says what to change.
+    /// Message, which says what to change.
     pub message: String,
 }
 
 impl Invalid {
-    /// A complaint about the field `path` ("" for the whole struct).
+    /// Returns an error about the field `path` ("" for the whole struct).
     pub fn new(path: impl Into<String>, message: impl Into<String>) -> Invalid {
         Invalid { path: path.into(), message: message.into() }
     }
-    /// The same complaint seen from the struct that holds this one in `field`.
+    /// Returns the same error relative to the struct that holds this one in `field`.
     #[must_use]
     pub fn within(self, field: &str) -> Invalid {
         let path = match self.path.as_str() {
@@ -142,45 +142,45 @@ impl fmt::Display for Invalid {
 }
 impl std::error::Error for Invalid {}
 
-/// What is wrong at a path.
+/// Kind of error at a path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Problem {
-    /// The path's last key is not one of those that may stand there.
+    /// The path's last key is not allowed there.
     UnknownKey,
     /// The table at the path lacks this key.
     MissingKey(String),
-    /// The value at the path cannot be used.
+    /// The value at the path is invalid.
     Value,
 }
 
-/// Why a document could not be decoded.
+/// Error of decoding a document.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DecodeError {
-    /// Where.
+    /// Path of the value.
     pub path: Path,
-    /// What.
+    /// Kind of error.
     pub problem: Problem,
-    /// What is wrong, in a phrase.
+    /// Message: a phrase.
     pub message: String,
-    /// What to write instead, when known.
+    /// Advice: what to write instead; `None`: unknown.
     pub help: Option<String>,
 }
 
-/// Starts a [`DecodeError`] that travels through serde as text; it occurs in no written message.
+/// Marks a [`DecodeError`] that is passed through serde as text; it occurs in no message.
 const CARRIED: char = '\u{1}';
 
 impl DecodeError {
-    /// An error about the value at `path`.
+    /// Returns an error about the value at `path`.
     pub fn value(path: Path, message: impl Into<String>, help: Option<String>) -> DecodeError {
         DecodeError { path, problem: Problem::Value, message: message.into(), help }
     }
-    /// Packs the error into a serde error, for `Deserialize` implementations with an inner path:
-    /// serde's errors carry text only, so path and help travel inside it until [`decode`](crate::decode()) unpacks them.
+    /// Packs the error into a serde error, for `Deserialize` implementations with an inner path: serde's errors carry
+    /// only text, so path and help are encoded in it until [`decode`](crate::decode()) unpacks them.
     pub fn carry<E: serde::de::Error>(self) -> E {
-        // Serialising strings and integers into a string cannot fail.
+        // Serialising strings and integers into a string does not fail.
         E::custom(format!("{CARRIED}{}", serde_json::to_string(&self).unwrap_or_default()))
     }
-    /// Unpacks what [`carry`](Self::carry) packed.
+    /// Unpacks an error packed by [`carry`](Self::carry).
     pub(crate) fn carried(text: &str) -> Option<DecodeError> {
         serde_json::from_str(text.strip_prefix(CARRIED)?).ok()
     }
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn a_complaint_seen_from_outside_keeps_its_inner_path() {
+    fn an_error_relative_to_the_outer_struct_keeps_its_inner_path() {
         assert_eq!(Invalid::new("", "no").within("source").path, "source");
         assert_eq!(Invalid::new("burst", "no").within("source").path, "source.burst");
         assert_eq!(Invalid::new("[1]", "no").within("list").path, "list[1]");

@@ -21,7 +21,7 @@ use serde_json::{Map, Value, json};
 /// }
 /// # impl Cbr { fn check(&self) -> Result<(), Invalid> { Ok(()) } }
 /// kinds! {
-///     /// What a source sends.
+///     /// Traffic of a source.
 ///     pub enum Model {
 ///         "cbr" => Cbr(Cbr),
 ///     }
@@ -58,10 +58,10 @@ macro_rules! kinds {
         }
 
         impl $Name {
-            /// Every kind, in the order of declaration.
+            /// All kinds, in the order of declaration.
             pub const NAMES: &'static [&'static str] = &[$($kind),+];
 
-            /// The kind's name in documents.
+            /// Returns the name of the kind in documents.
             pub fn kind(&self) -> &'static str {
                 match self {
                     $( Self::$Variant(_) => $kind, )+
@@ -85,7 +85,7 @@ macro_rules! kinds {
                 let (kind, rest) = $crate::__private::take_kind(deserializer, Self::NAMES)?;
                 match kind {
                     $( $kind => $crate::__private::decode_params(rest).map(Self::$Variant), )+
-                    _ => ::core::unreachable!("take_kind answers with one of NAMES"),
+                    _ => ::core::unreachable!("take_kind returns one of NAMES"),
                 }
             }
         }
@@ -116,13 +116,13 @@ macro_rules! kinds {
     };
 }
 
-/// Parameters that may have the right types and still make no sense.
+/// Parameters with a check beyond their types.
 pub trait Checked {
-    /// Whether the parameters make sense together; the error says what to change.
+    /// Checks the parameters; the error says what to change.
     fn check(&self) -> Result<(), Invalid>;
 }
 
-/// Reads a table and takes its `kind` out; the answer is one of `names`.
+/// Reads a table and removes its `kind`, which is one of `names`.
 pub fn take_kind<'de, D: Deserializer<'de>>(
     deserializer: D,
     names: &[&'static str],
@@ -158,12 +158,12 @@ pub fn take_kind<'de, D: Deserializer<'de>>(
     }
 }
 
-/// Decodes a kind's parameters; the error carries the path inside them.
+/// Decodes a kind's parameters; the error includes the path inside them.
 pub fn decode_params<T: DeserializeOwned, E: Error>(rest: Value) -> Result<T, E> {
     crate::decode(rest).map_err(DecodeError::carry)
 }
 
-/// Writes the parameters with their `kind`.
+/// Serialises the parameters with their `kind`.
 pub fn tagged<T: Serialize, S: serde::Serializer>(kind: &str, params: &T, serializer: S) -> Result<S::Ok, S::Error> {
     let mut table = match serde_json::to_value(params).map_err(serde::ser::Error::custom)? {
         Value::Object(table) => table,
@@ -173,7 +173,7 @@ pub fn tagged<T: Serialize, S: serde::Serializer>(kind: &str, params: &T, serial
     table.serialize(serializer)
 }
 
-/// The schema of one kind: that of its parameters and a required constant `kind`.
+/// Returns the schema of one kind: that of its parameters and a required constant `kind`.
 pub fn kind_schema<T: JsonSchema>(kind: &str, generator: &mut SchemaGenerator) -> Schema {
     let mut schema = T::json_schema(generator);
     let object = schema.ensure_object();
@@ -187,7 +187,7 @@ pub fn kind_schema<T: JsonSchema>(kind: &str, generator: &mut SchemaGenerator) -
     schema
 }
 
-/// A schema that exactly one of `kinds` fulfils, described by the lines of a doc comment.
+/// Returns a schema with exactly one of `kinds`, described by the lines of a doc comment.
 pub fn one_of(doc: &[&str], kinds: Vec<Schema>) -> Schema {
     let lines: Vec<&str> = doc.iter().map(|line| line.trim()).collect();
     schemars::json_schema!({ "description": lines.join(" ").trim(), "oneOf": kinds })

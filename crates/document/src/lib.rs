@@ -1,9 +1,8 @@
-//! Decoding of documents: what a user wrote becomes typed values, or an error that says where and
-//! what to change.
+//! Decoding of documents into typed values, or into an error with a path and advice.
 //!
-//! A document is a tree of tables and lists ([`serde_json::Value`], whatever file it came from).
-//! [`decode`] turns a tree into a type and names the [`Path`] of what it refuses; [`kinds!`] makes
-//! the enums that a `kind` key selects, such as the traffic models and the queue disciplines.
+//! A document is a tree of tables and lists ([`serde_json::Value`], parsed from any file format). [`decode`] converts a
+//! tree into a type and names the [`Path`] of a refused value; [`kinds!`] declares the enums that a `kind` key selects,
+//! such as the traffic models and the queue disciplines.
 
 mod decode;
 mod error;
@@ -15,7 +14,7 @@ pub use error::{DecodeError, Invalid, Path, Problem, Step};
 pub use kinds::Checked;
 pub use suggest::{listed, suggest};
 
-/// What the expansion of [`kinds!`] refers to; not meant for other use.
+/// Items to which the expansion of [`kinds!`] refers; private.
 #[doc(hidden)]
 pub mod __private {
     pub use crate::kinds::{decode_params, kind_schema, one_of, tagged, take_kind};

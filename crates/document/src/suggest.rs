@@ -1,9 +1,9 @@
-//! "Did you mean": the nearest of the names that would have been right.
+//! "Did you mean": the nearest valid name.
 
-/// The candidate nearest to `word`, if one is near enough to be what was meant.
+/// Returns the candidate nearest to `word`; `None`: no candidate is near enough.
 ///
-/// Compared without case and with `_` as `-`; up to a third of the letters may differ, and at
-/// least one; failing that, a candidate that begins with the word (or the other way round).
+/// Compared without case and with `_` as `-`. Up to a third of the letters may differ, and at least one; failing that,
+/// a candidate of which the word is a prefix, or which is a prefix of the word.
 pub fn suggest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let plain = |s: &str| s.to_lowercase().replace('_', "-");
     let word = plain(word);
@@ -28,7 +28,7 @@ pub fn suggest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     best.map(|(_, candidate)| candidate).or(prefixed)
 }
 
-/// Names for a sentence: `a`, `b` and `c`, each in backquotes, cut after twelve.
+/// Formats names for a sentence: `a`, `b` and `c`, each in backquotes, at most twelve.
 pub fn listed<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     const MOST: usize = 12;
     let quoted: Vec<String> = names.into_iter().map(|name| format!("`{name}`")).collect();
@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn typing_mistakes_are_recognised_and_strangers_are_not() {
+    fn near_names_are_suggested_and_distant_ones_are_not() {
         let keys = ["buffer", "discipline", "response-time", "rate"];
         for (word, meant) in [
             ("bufer", Some("buffer")),

@@ -1,4 +1,4 @@
-//! The kinds that a document selects, and what is said when it selects none.
+//! Selection of kinds by a document, and errors of unknown kinds.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -52,7 +52,7 @@ impl Both {
 }
 
 kinds! {
-    /// What a source sends.
+    /// Traffic of a source.
     pub enum Model {
         "cbr" => Cbr(Cbr),
         "silent" => Silent(Silent),
@@ -133,14 +133,14 @@ fn errors_inside_a_kind_have_the_whole_path() {
 }
 
 #[test]
-fn a_missing_or_unknown_key_is_told_from_a_wrong_value() {
+fn a_missing_or_unknown_key_is_distinguished_from_a_wrong_value() {
     assert_eq!(error(json!({ "kind": "cbr" })).problem, Problem::MissingKey("rate".into()));
     assert_eq!(error(json!({})).problem, Problem::MissingKey("kind".into()));
     assert_eq!(error(json!({ "kind": "silent", "x": 1 })).problem, Problem::UnknownKey);
     assert_eq!(error(json!({ "kind": "cbr", "rate": 3 })).problem, Problem::Value);
     let e = decode::<Document>(json!({ "flows": [{ "sources": 1 }] })).unwrap_err();
     assert_eq!((e.path.to_string().as_str(), e.problem), ("flows[0].sources", Problem::UnknownKey));
-    // A key of the same name one level up must not swallow it.
+    // A key of the same name one level up must not hide it.
     let e = error(json!({ "kind": "silent", "source": 1 }));
     assert_eq!((e.path.to_string().as_str(), e.problem), ("flows[0].source.source", Problem::UnknownKey));
     let e = decode::<Document>(json!({ "flows": 3 })).unwrap_err();
@@ -157,7 +157,7 @@ fn a_check_is_reached_through_the_enum() {
 #[test]
 fn the_schema_names_every_kind_once_and_describes_its_parameters() {
     let schema = schemars::schema_for!(Model).to_value();
-    assert_eq!(schema["description"], "What a source sends.");
+    assert_eq!(schema["description"], "Traffic of a source.");
     let kinds = schema["oneOf"].as_array().unwrap();
     assert_eq!(kinds.len(), 3);
     assert_eq!(kinds[0]["properties"]["kind"]["const"], "cbr");

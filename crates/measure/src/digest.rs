@@ -1,16 +1,16 @@
-//! A hash over the integers of a result, by which two runs are told to be the same.
+//! Digest of a result: a hash over its integers, for the comparison of runs.
 
 use crate::Sketch;
 use core::hash::Hasher;
 use siphasher::sip128::{Hasher128, SipHasher13};
 
-/// Version of the digest. It changes when the hash or the order of what is written changes, so
-/// that digests of different versions never compare equal.
+/// Version of the digest. It changes with the hash or the order of its input, so that digests of different versions
+/// never compare equal.
 const VERSION: &str = "tb1";
 
-/// A 128-bit SipHash-1-3 (Aumasson and Bernstein 2012) of integers in a canonical form: every
-/// integer in eight or sixteen little-endian bytes, every text preceded by its length. It guards
-/// against accidents, not against an adversary: its key is public.
+/// A 128-bit SipHash-1-3 (Aumasson and Bernstein 2012) of integers in a canonical form: every integer in eight or
+/// sixteen little-endian bytes, every text preceded by its length. It protects against accidents, not against an
+/// adversary: its key is public.
 #[derive(Clone, Debug)]
 pub struct Digest(SipHasher13);
 
@@ -21,7 +21,7 @@ impl Default for Digest {
 }
 
 impl Digest {
-    /// A digest of nothing so far.
+    /// Returns an empty digest.
     pub fn new() -> Digest {
         Digest(SipHasher13::new_with_keys(0, 0))
     }
@@ -36,13 +36,13 @@ impl Digest {
         self.0.write(&value.to_le_bytes());
     }
 
-    /// Adds a text, such as a name; its length comes first, so that neighbours cannot run together.
+    /// Adds a text, such as a name, preceded by its length, so that adjacent texts are separated.
     pub fn text(&mut self, text: &str) {
         self.u64(text.len() as u64);
         self.0.write(text.as_bytes());
     }
 
-    /// Adds a sketch: count, sum, smallest, largest, then index and count of each bucket in use.
+    /// Adds a sketch: count, sum, minimum, maximum, then index and count of each non-empty bucket.
     pub fn sketch(&mut self, sketch: &Sketch) {
         self.u64(sketch.count());
         self.u128(sketch.sum());
@@ -55,7 +55,7 @@ impl Digest {
         }
     }
 
-    /// The digest of all that was added: `tb1:` and 32 hexadecimal digits.
+    /// Returns the digest of everything added: `tb1:` and 32 hexadecimal digits.
     pub fn finish(&self) -> String {
         let hash = self.0.finish128();
         format!("{VERSION}:{:016x}{:016x}", hash.h1, hash.h2)
@@ -74,12 +74,12 @@ mod tests {
 
     #[test]
     fn the_digest_of_a_known_sequence_never_changes() {
-        let told = of(|d| {
+        let result = of(|d| {
             d.u64(1);
             d.u128(2);
             d.text("sw1->sw2");
         });
-        assert_eq!(told, "tb1:06d3e43770e77ce8fc1a86f8df11172b");
+        assert_eq!(result, "tb1:06d3e43770e77ce8fc1a86f8df11172b");
     }
 
     #[test]
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn sketches_with_equal_contents_have_equal_digests_whatever_their_history() {
+    fn sketches_with_equal_contents_have_equal_digests_for_any_history() {
         let mut up = Sketch::new();
         let mut down = Sketch::new();
         (1..60).for_each(|i| up.record(1 << i));

@@ -1,9 +1,8 @@
-//! Measurement: sketches of delays, digests of results, the statistics of replications, and the
-//! closed forms that simulations are tested against.
+//! Measurement: delay histograms, digests of results, statistics over replications, and closed forms for validation.
 //!
-//! A run records integers into a [`Sketch`] and, at its end, writes them into a [`Digest`];
-//! [`statistics`] turns the results of several replications into intervals; [`quality`] says what they
-//! mean to users of speech and video; [`oracle`] holds what queueing theory says the answer must be.
+//! A run records integers into a [`Sketch`] and, at its end, writes them into a [`Digest`]; [`statistics`] computes
+//! intervals over replications; [`quality`] maps network performance to the perceived quality of speech and video;
+//! [`oracle`] has the results of queueing theory.
 
 mod digest;
 pub mod oracle;

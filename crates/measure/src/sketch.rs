@@ -1,27 +1,26 @@
-//! A histogram of integers with buckets of constant relative width: recording costs a shift and an
-//! addition, two histograms merge exactly, and quantiles come with a stated error.
+//! A histogram of integers with buckets of constant relative width: recording costs a shift and an addition, two
+//! histograms merge exactly, and the error of quantiles is bounded.
 //!
-//! The layout is the log-linear one of HdrHistogram (Tene 2012): each octave is divided into
-//! [`SUB_BUCKETS`] equal parts. Values below 256 have a bucket each, so they are exact.
+//! The layout is the log-linear one of HdrHistogram (Tene 2012): each octave is divided into [`SUB_BUCKETS`] equal
+//! parts. Values below 256 have a bucket each, so they are exact.
 
-/// Bits that divide each octave.
+/// Number of bits that divide each octave.
 const SUB_BITS: u32 = 7;
-/// Buckets per octave.
+/// Number of buckets per octave.
 const SUB_BUCKETS: usize = 1 << SUB_BITS;
-/// Below this every value has its own bucket: the smallest value with [`SUB_BITS`] + 1 bits of
-/// which the next octave could still be told apart.
+/// Bound below which every value has its own bucket: values of up to [`SUB_BITS`] + 1 bits.
 const EXACT_BELOW: u64 = 1 << (SUB_BITS + 1);
 
 /// A mergeable histogram of `u64` values.
 ///
-/// Unit: that of the values recorded (delays are in picoseconds). Range: all of `u64`. A quantile
-/// is within a relative error of [`Sketch::RELATIVE_ERROR`] of an observed value of that rank.
-/// Memory: 8 bytes per bucket from the lowest octave used to the highest, at most 60 kB.
+/// Unit: that of the values recorded (delays are in picoseconds). Range: all of `u64`. A quantile is within a relative
+/// error of [`Sketch::RELATIVE_ERROR`] of an observed value of that rank. Memory: 8 bytes per bucket from the lowest
+/// octave used to the highest, at most 60 kB.
 #[derive(Clone, Debug)]
 pub struct Sketch {
     /// Count of bucket `base + i`.
     counts: Vec<u64>,
-    /// Index of the bucket that `counts[0]` counts: a multiple of [`SUB_BUCKETS`].
+    /// Index of the bucket of `counts[0]`, a multiple of [`SUB_BUCKETS`].
     base: usize,
     count: u64,
     sum: u128,
@@ -29,14 +28,14 @@ pub struct Sketch {
     max: u64,
 }
 
-/// A bucket that has counted at least one value.
+/// A non-empty bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bucket {
     /// Position in the layout, 0 to 7423; the same for every sketch.
     pub index: u32,
-    /// Smallest value counted here.
+    /// Smallest value of the bucket.
     pub low: u64,
-    /// Largest value counted here.
+    /// Largest value of the bucket.
     pub high: u64,
     /// Number of values, above 0.
     pub count: u64,
@@ -49,7 +48,7 @@ impl Default for Sketch {
 }
 
 impl PartialEq for Sketch {
-    /// Equal contents; what has been allocated does not count.
+    /// Compares contents; allocated capacity is ignored.
     fn eq(&self, other: &Sketch) -> bool {
         self.count == other.count
             && self.sum == other.sum
@@ -61,15 +60,15 @@ impl PartialEq for Sketch {
 impl Eq for Sketch {}
 
 impl Sketch {
-    /// Largest relative error of a quantile: half a bucket's width over its lowest value, 2^-8.
+    /// Upper bound of the relative error of a quantile: half a bucket's width over its lowest value, 2^-8.
     pub const RELATIVE_ERROR: f64 = 1.0 / 256.0;
 
-    /// An empty sketch; it allocates nothing until the first value.
+    /// Returns an empty sketch; it allocates at the first value.
     pub const fn new() -> Sketch {
         Sketch { counts: Vec::new(), base: 0, count: 0, sum: 0, min: u64::MAX, max: 0 }
     }
 
-    /// Counts one value.
+    /// Records one value.
     #[inline]
     pub fn record(&mut self, value: u64) {
         let index = index_of(value);
@@ -77,7 +76,7 @@ impl Sketch {
         self.sum += u128::from(value);
         self.min = self.min.min(value);
         self.max = self.max.max(value);
-        // Below the base the difference wraps to a huge number, so one comparison serves both ends.
+        // Below the base the difference wraps to a huge number, so one comparison checks both ends.
         match self.counts.get_mut(index.wrapping_sub(self.base)) {
             Some(slot) => *slot += 1,
             None => self.record_outside(index),
@@ -91,7 +90,7 @@ impl Sketch {
         self.counts[index - self.base] += 1;
     }
 
-    /// Grows the counts, by whole octaves, so that they hold buckets `low` to `high`.
+    /// Extends the counts, by whole octaves, to include buckets `low` to `high`.
     fn reach(&mut self, low: usize, high: usize) {
         let low = low / SUB_BUCKETS * SUB_BUCKETS;
         let end = (high / SUB_BUCKETS + 1) * SUB_BUCKETS;
@@ -108,7 +107,7 @@ impl Sketch {
         }
     }
 
-    /// Adds everything that `other` has counted; the result is as if all had been recorded here.
+    /// Adds the counts of `other`; the result is as if all values had been recorded here.
     pub fn merge(&mut self, other: &Sketch) {
         if other.count == 0 {
             return;
@@ -124,40 +123,40 @@ impl Sketch {
         self.max = self.max.max(other.max);
     }
 
-    /// Number of values recorded.
+    /// Returns the number of values recorded.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// Exact sum of the values recorded.
+    /// Returns the exact sum of the values recorded.
     pub fn sum(&self) -> u128 {
         self.sum
     }
 
-    /// Smallest value recorded, exactly; none when empty.
+    /// Returns the smallest value recorded, exactly; `None`: empty.
     pub fn min(&self) -> Option<u64> {
         (self.count > 0).then_some(self.min)
     }
 
-    /// Largest value recorded, exactly; none when empty.
+    /// Returns the largest value recorded, exactly; `None`: empty.
     pub fn max(&self) -> Option<u64> {
         (self.count > 0).then_some(self.max)
     }
 
-    /// Mean of the values recorded, from the exact sum; none when empty.
+    /// Returns the mean of the values recorded, from the exact sum; `None`: empty.
     pub fn mean(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum as f64 / self.count as f64)
     }
 
-    /// The value of rank ⌈q·count⌉ (nearest rank), as the midpoint of its bucket, never outside
-    /// the smallest and largest value recorded; the first and the last rank are exact. `q` is taken
-    /// into 0 to 1; none when the sketch is empty or `q` is not a number.
+    /// Returns the value of rank ⌈q·count⌉ (nearest rank), as the midpoint of its bucket, clamped to the smallest and
+    /// largest value recorded; the first and the last rank are exact. `q` is clamped to 0 to 1. `None`: the sketch is
+    /// empty or `q` is NaN.
     pub fn quantile(&self, q: f64) -> Option<u64> {
         if self.count == 0 || q.is_nan() {
             return None;
         }
         let rank = ((q.clamp(0.0, 1.0) * self.count as f64).ceil() as u64).clamp(1, self.count);
-        // The two ends are known exactly.
+        // Minimum and maximum are exact.
         if rank == 1 {
             return Some(self.min);
         }
@@ -173,7 +172,7 @@ impl Sketch {
         Some(middle.clamp(self.min, self.max))
     }
 
-    /// The buckets that have counted something, from the lowest to the highest.
+    /// Returns the non-empty buckets in ascending order.
     pub fn buckets(&self) -> impl Iterator<Item = Bucket> + '_ {
         self.counts.iter().enumerate().filter(|(_, count)| **count > 0).map(|(i, &count)| {
             let index = self.base + i;
@@ -183,15 +182,15 @@ impl Sketch {
     }
 }
 
-/// Octave and sub-bucket in one number, in the order of the values.
+/// Returns octave and sub-bucket in one number, in the order of the values.
 #[inline]
 fn index_of(value: u64) -> usize {
-    // The OR gives all of the exact range a shift of 0.
+    // The OR gives the exact range a shift of 0.
     let shift = (63 - SUB_BITS) - (value | (EXACT_BELOW - 1)).leading_zeros();
     (shift as usize) * SUB_BUCKETS + (value >> shift) as usize
 }
 
-/// Smallest and largest value of a bucket: the inverse of [`index_of`].
+/// Returns the smallest and largest value of a bucket: the inverse of [`index_of`].
 fn limits_of(index: usize) -> (u64, u64) {
     let shift = (index / SUB_BUCKETS).saturating_sub(1);
     let low = ((index - shift * SUB_BUCKETS) as u64) << shift;
@@ -203,7 +202,7 @@ mod tests {
     use super::*;
     use tailback_random::Rng;
 
-    /// Values whose logarithm is uniform: every octave is met.
+    /// Values with a uniform logarithm, in all octaves.
     fn wide(rng: &mut Rng) -> u64 {
         let shift = rng.below(64);
         rng.bits() >> shift
@@ -240,8 +239,8 @@ mod tests {
         for q in [0.0, 0.001, 0.1, 0.25, 0.5, 0.9, 0.99, 0.999, 1.0] {
             let rank = ((q * values.len() as f64).ceil() as usize).clamp(1, values.len());
             let exact = values[rank - 1] as f64;
-            let told = sketch.quantile(q).unwrap() as f64;
-            assert!((told - exact).abs() <= exact * Sketch::RELATIVE_ERROR + 0.5, "q={q}: {told} for {exact}");
+            let result = sketch.quantile(q).unwrap() as f64;
+            assert!((result - exact).abs() <= exact * Sketch::RELATIVE_ERROR + 0.5, "q={q}: {result} for {exact}");
         }
     }
 

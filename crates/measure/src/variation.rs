@@ -1,33 +1,33 @@
-//! Delay variation of one stream of packets: RFC 3550's interarrival jitter, the two forms of RFC 5481,
-//! and the runs of losses that the E-model asks for.
+//! Delay variation of one stream of packets: RFC 3550's interarrival jitter, the two forms of RFC 5481, and the loss
+//! runs of the E-model.
 //!
-//! Differences of delays only, so clocks at the two ends need not agree. All times are picoseconds.
+//! Only differences of delays are used, so that clocks at the two ends need not agree. All times are in picoseconds.
 
 use crate::Sketch;
 
-/// The variation of the delay of one stream, fed with its packets in the order in which they arrive.
+/// Delay variation of one stream, fed with its packets in order of arrival.
 ///
-/// Memory: some 60 bytes and two sketches.
+/// Memory: about 60 bytes and two sketches.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Variation {
-    /// Delay and number of the packet before; none at first.
+    /// Delay and number of the packet before; `None`: no packet yet.
     last: Option<(u64, u32)>,
-    /// The jitter times 16, as the integer form in appendix A.8 of RFC 3550 has it.
+    /// The jitter times 16, the integer form of appendix A.8 of RFC 3550.
     scaled: u64,
-    /// Sum over the packets of the same.
+    /// Sum of `scaled` over the packets.
     scaled_sum: u128,
-    /// Packets that had one before them.
+    /// Number of packets with a predecessor.
     pairs: u64,
     delays: Sketch,
     differences: Sketch,
-    /// Runs of consecutive losses between packets that arrived in order.
+    /// Number of runs of consecutive losses between packets that arrived in order.
     pub runs: u64,
-    /// Packets lost in them.
+    /// Number of packets lost in these runs.
     pub lost: u64,
 }
 
 impl Variation {
-    /// Counts packet number `seq` of the stream, which took `delay`.
+    /// Records packet number `seq` of the stream with its `delay`.
     pub fn record(&mut self, seq: u32, delay: u64) {
         self.delays.record(delay);
         if let Some((before, number)) = self.last {
@@ -48,41 +48,41 @@ impl Variation {
         self.last = Some((delay, seq));
     }
 
-    /// RFC 3550's interarrival jitter after the last packet, picoseconds.
+    /// Returns RFC 3550's interarrival jitter after the last packet, picoseconds.
     pub fn jitter(&self) -> u64 {
         self.scaled >> 4
     }
 
-    /// Its mean over the packets, picoseconds; none without two packets.
+    /// Returns its mean over the packets, picoseconds; `None`: fewer than two packets.
     pub fn mean_jitter(&self) -> Option<f64> {
         (self.pairs > 0).then(|| self.scaled_sum as f64 / self.pairs as f64 / 16.0)
     }
 
-    /// Delays.
+    /// Returns the delays.
     pub fn delays(&self) -> &Sketch {
         &self.delays
     }
 
-    /// Differences |D(i) - D(i-1)| of packets sent one after the other (RFC 5481's IPDV without its sign).
+    /// Returns the differences |D(i) - D(i-1)| of packets sent consecutively (RFC 5481's IPDV without its sign).
     pub fn differences(&self) -> &Sketch {
         &self.differences
     }
 
-    /// Packet delay variation at `q`, 0 to 1: that quantile of the delay minus the least delay (RFC 5481
-    /// section 3.3, PDV), picoseconds; none without packets.
+    /// Returns the packet delay variation at `q`, 0 to 1: that quantile of the delay minus the minimum delay (RFC 5481
+    /// section 3.3, PDV), picoseconds; `None`: no packets.
     pub fn pdv(&self, q: f64) -> Option<u64> {
         Some(self.delays.quantile(q)? - self.delays.min()?)
     }
 
-    /// Mean length of the runs of losses per that which independent losses of the same frequency would
-    /// have (BurstR of ITU-T G.107); none without losses. Above 1 losses come in bursts.
+    /// Returns the mean length of the loss runs relative to that of independent losses of the same frequency (BurstR of
+    /// ITU-T G.107); `None`: no losses. Above 1 losses are bursty.
     pub fn burst_ratio(&self) -> Option<f64> {
         let (lost, arrived) = (self.lost as f64, self.delays.count() as f64);
         (self.runs > 0).then(|| lost / self.runs as f64 * (arrived / (arrived + lost)))
     }
 
-    /// Takes in what another stream has counted: means and distributions become those of both, each
-    /// packet compared with the one before in its own stream; the jitter becomes the sum.
+    /// Merges the counts of another stream: means and distributions become those of both, each packet compared with its
+    /// predecessor in its own stream; the jitter becomes the sum.
     pub fn merge(&mut self, other: &Variation) {
         self.last = None;
         self.scaled += other.scaled;
@@ -153,10 +153,10 @@ mod tests {
     }
 
     #[test]
-    fn lost_and_late_packets_make_no_pair_of_consecutive_ones() {
+    fn lost_and_late_packets_form_no_consecutive_pairs() {
         let mut v = Variation::default();
         [(0, 1), (1, 2), (4, 9), (3, 5), (5, 6)].into_iter().for_each(|(seq, delay)| v.record(seq, delay * MS));
-        // Only 0 and 1 were sent one after the other and arrived so; 4 shows that 2 and 3 are missing, and 5 that 4 is.
+        // Only 0 and 1 were sent consecutively and arrived in order; 4 reveals the loss of 2 and 3, and 5 that of 4.
         assert_eq!(v.differences().count(), 1);
         assert_eq!((v.runs, v.lost), (2, 3));
     }

@@ -1,35 +1,36 @@
-//! One run on several threads, with the results of one, bit for bit.
+//! Parallel simulation of one run on several threads, with results identical bit for bit to those on one.
 //!
-//! What can be simulated apart, and why that changes no result, is the engine's affair (`tailback_sim::Parts`); here
-//! each part gets a thread. A thread handles its events up to a limit, posts what leaves for the other parts, waits
-//! until all have come so far, and takes in what they have posted. The limit is the same for all, found from what all
-//! have posted, so nobody decides anything and there is one meeting for each window.
+//! Conservative parallel discrete-event simulation. `tailback_sim::Parts` divides the network into partitions; here
+//! each gets a thread. A thread handles its events up to a limit, posts the packets that leave for other partitions,
+//! waits at a barrier, and takes the packets posted for it. All threads compute the same limit from the values reduced
+//! at the barrier, so that there is no coordinator and one barrier per window.
 //!
-//! A window is short, some microseconds of work, so that a thread waits for the others awake for a while, and only
-//! then sleeps. More threads than idle processors are slower than one.
+//! A window is a few microseconds of work, so that a waiting thread spins first and then parks. More threads than idle
+//! processors are slower than one.
 
-mod board;
+mod barrier;
 
-use board::{Board, Found};
+use barrier::{Barrier, Reduced};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use tailback_sim::plan::Plan;
 use tailback_sim::{Part, Parts, Status, World};
 use tailback_units::Time;
 
-/// Events between two looks at whether to go on: some 5 ms of work.
-const LOOK: u64 = 50_000;
-/// Windows after which there is such a look in any case.
-const WINDOWS: u64 = 1_000;
+/// Events between two calls of `watch`: about 5 ms of work.
+const EVENTS_PER_WATCH: u64 = 50_000;
+/// Upper bound on the windows between two calls of `watch`.
+const WINDOWS_PER_WATCH: u64 = 1_000;
 
-/// Runs a plan to its end, in at most so many parts with a thread each, of which the caller's is one; a network that
-/// cannot be divided, or is not to be, is run whole.
+/// Runs a plan to its end in at most `most` partitions with a thread each, including the caller's. With `most` below 2,
+/// or if the network cannot be divided, it is run as a whole.
 ///
-/// `watch` is called now and then in the caller's thread with how much of the simulated time has passed, 0 to 1; what
-/// it returns as an error ends the run.
+/// `watch` is called regularly in the caller's thread with the fraction of the simulated time that has passed, 0 to 1;
+/// an error that it returns ends the run.
 ///
 /// # Panics
-/// When a part does, which is an error of the program; so does a plan that has not been checked.
+///
+/// If a partition panics, which is an error of the program, or if the plan has not been checked.
 pub fn run<E>(plan: Plan, most: usize, mut watch: impl FnMut(f64) -> Result<(), E>) -> Result<World, E> {
     if most < 2 {
         return run_whole(World::new(plan), watch);
@@ -39,12 +40,12 @@ pub fn run<E>(plan: Plan, most: usize, mut watch: impl FnMut(f64) -> Result<(), 
     if count == 1 {
         return run_whole(parts.whole(), watch);
     }
-    let board = Board::new(count);
+    let barrier = Barrier::new(count);
     let mut refused = None;
     let ends: Vec<Result<Option<Part>, Box<dyn Any + Send>>> = std::thread::scope(|scope| {
         let other = |me: usize| {
-            let (parts, board) = (&parts, &board);
-            scope.spawn(move || guarded(board, || work(parts, me, board, |_| true)))
+            let (parts, barrier) = (&parts, &barrier);
+            scope.spawn(move || guarded(barrier, || work(parts, me, barrier, |_| true)))
         };
         let others: Vec<_> = (1..count).map(other).collect();
         let goes_on = |part: &Part| {
@@ -52,7 +53,7 @@ pub fn run<E>(plan: Plan, most: usize, mut watch: impl FnMut(f64) -> Result<(), 
             refused = watch(progress).err();
             refused.is_none()
         };
-        let mine = guarded(&board, || work(&parts, 0, &board, goes_on));
+        let mine = guarded(&barrier, || work(&parts, 0, &barrier, goes_on));
         let theirs = others.into_iter().map(|thread| thread.join().and_then(|end| end));
         std::iter::once(mine).chain(theirs).collect()
     });
@@ -70,22 +71,22 @@ pub fn run<E>(plan: Plan, most: usize, mut watch: impl FnMut(f64) -> Result<(), 
 }
 
 fn run_whole<E>(mut world: World, mut watch: impl FnMut(f64) -> Result<(), E>) -> Result<World, E> {
-    while world.run(LOOK) == Status::Running {
+    while world.run(EVENTS_PER_WATCH) == Status::Running {
         watch(world.progress())?;
     }
     Ok(world)
 }
 
-/// Sees to it that the others do not wait for a thread that has panicked.
-fn guarded(board: &Board, work: impl FnOnce() -> Option<Part>) -> Result<Option<Part>, Box<dyn Any + Send>> {
-    catch_unwind(AssertUnwindSafe(work)).inspect_err(|_| board.give_up())
+/// Releases the other threads from the barrier if this one panics.
+fn guarded(barrier: &Barrier, work: impl FnOnce() -> Option<Part>) -> Result<Option<Part>, Box<dyn Any + Send>> {
+    catch_unwind(AssertUnwindSafe(work)).inspect_err(|_| barrier.abandon())
 }
 
-/// The life of one part; none if the run ends before its time. `goes_on` is asked now and then.
-fn work(parts: &Parts, me: usize, board: &Board, mut goes_on: impl FnMut(&Part) -> bool) -> Option<Part> {
+/// Runs one partition; `None`: the run was ended early. `goes_on` is called regularly.
+fn work(parts: &Parts, me: usize, barrier: &Barrier, mut goes_on: impl FnMut(&Part) -> bool) -> Option<Part> {
     let mut part = parts.part(me);
-    let (mut window, mut looked, mut stops) = (0, (0, 0), false);
-    // The first meeting is before the first event.
+    let (mut window, mut watched, mut stops) = (0, (0, 0), false);
+    // The first barrier is before the first event.
     let mut limit = Time::ZERO;
     loop {
         part.run_before(limit);
@@ -93,19 +94,19 @@ fn work(parts: &Parts, me: usize, board: &Board, mut goes_on: impl FnMut(&Part) 
         for (to, parcels) in part.leaving().iter_mut().enumerate() {
             if !parcels.is_empty() {
                 next = next.min(parcels.first());
-                board.post(window, me, to, parcels);
+                barrier.post(window, me, to, parcels);
             }
         }
-        if part.events() - looked.0 > LOOK || window - looked.1 > WINDOWS {
-            looked = (part.events(), window);
+        if part.events() - watched.0 > EVENTS_PER_WATCH || window - watched.1 > WINDOWS_PER_WATCH {
+            watched = (part.events(), window);
             stops |= !goes_on(&part);
         }
-        let Found { next, stops: ended } = board.meet(window, me, next, stops)?;
+        let Reduced { next, stops: ended } = barrier.wait(window, me, next, stops)?;
         if ended {
             return None;
         }
         for from in (0..parts.partition().parts()).filter(|from| *from != me) {
-            board.take(window, from, me, |parcels| part.accept(parcels));
+            barrier.take(window, from, me, |parcels| part.accept(parcels));
         }
         let Some(found) = parts.limit(next) else { return Some(part) };
         (limit, window) = (found, window + 1);

@@ -1,11 +1,11 @@
-//! Threads change nothing: the report of a run on several is that of one.
+//! Parallel runs give the report of a run on one thread.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use tailback_scenario::{Scenario, build};
 use tailback_sim::plan::Plan;
 use tailback_sim::{Parts, Report};
 
-/// Two switches and hosts of all kinds at both.
+/// Two switches with hosts of all kinds.
 const TWO_SITES: &str = r#"
 tailback = 1
 [run]
@@ -73,7 +73,7 @@ fn text(report: &Report) -> String {
 }
 
 #[test]
-fn threads_give_the_report_of_parts_in_turn_and_of_the_whole() {
+fn threads_give_the_report_of_sequential_partitions_and_of_the_whole() {
     let whole = run(plan(), 1);
     assert!(whole.control_frames > 10 && whole.packet_hops > 10_000, "{} {}", whole.control_frames, whole.packet_hops);
     let mut counts = Vec::new();
@@ -90,7 +90,7 @@ fn threads_give_the_report_of_parts_in_turn_and_of_the_whole() {
 }
 
 #[test]
-fn a_run_ends_when_whoever_watches_it_says_so_whole_or_in_parts() {
+fn an_error_of_watch_ends_a_run_whole_or_in_partitions() {
     for most in [1, 2] {
         let mut looks = 0;
         let ended =
@@ -106,7 +106,7 @@ fn a_run_ends_when_whoever_watches_it_says_so_whole_or_in_parts() {
 #[test]
 fn a_panic_in_a_part_ends_the_run_with_its_message() {
     let mut plan = plan();
-    // There is no such flow; the change comes in all parts.
+    // There is no such flow; the change is applied in all partitions.
     plan.timeline.push(tailback_sim::plan::Change {
         at: tailback_units::Time(1_000_000_000_000),
         what: tailback_sim::plan::ChangeKind::FlowStart(999),

@@ -1,4 +1,4 @@
-//! Scenario errors as a Python exception that carries where and what to write instead.
+//! Scenario errors as a Python exception with place and advice.
 
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
@@ -8,7 +8,7 @@ use tailback_scenario::Problem;
 
 create_exception!(tailback._native, ScenarioError, PyValueError, "A scenario that cannot be run.");
 
-/// The exception with its attributes: those of the first problem, the whole text, and all problems.
+/// Returns the exception with its attributes: those of the first error, the complete text, and all errors.
 pub fn raise(py: Python<'_>, error: &tailback_scenario::ScenarioError) -> PyErr {
     let rendered = error.rendered();
     let made = ScenarioError::new_err(rendered.clone());
@@ -34,7 +34,7 @@ fn decorate(py: Python<'_>, made: &PyErr, error: &tailback_scenario::ScenarioErr
     value.setattr("problems", problems)
 }
 
-/// Warnings as a list of tables: those of a problem, and their names.
+/// Returns warnings as a list of tables: those of an error, and their names.
 pub fn warnings<'py>(py: Python<'py>, found: &[tailback_scenario::Warning]) -> PyResult<Bound<'py, PyList>> {
     let list = PyList::empty(py);
     for warning in found {

@@ -1,7 +1,7 @@
 //! The Python extension `tailback._native`: scenarios in, reports out, as text.
 //!
-//! Everything that Python sees is typed in `python/tailback/_native.pyi`. A run releases the
-//! interpreter lock, so that replications run on as many threads as there are processors.
+//! Its types for Python are in `python/tailback/_native.pyi`. A run releases the interpreter lock, so that replications
+//! run in parallel on all processors.
 
 mod error;
 mod panics;
@@ -16,43 +16,43 @@ use pyo3::prelude::*;
 use tailback_measure::statistics;
 use tailback_units::{QuantityError, parse_bytes as bytes, parse_duration as duration, parse_rate as rate};
 
-/// The JSON Schema of the scenario document.
+/// Returns the JSON Schema of the scenario document.
 #[pyfunction]
 fn schema() -> String {
     format!("{:#}", tailback_scenario::schema())
 }
 
-/// The JSON Schema of the study document.
+/// Returns the JSON Schema of the study document.
 #[pyfunction]
 fn study_schema() -> String {
     format!("{:#}", tailback_scenario::study_schema())
 }
 
-/// The registered kinds as JSON.
+/// Returns the registered kinds as JSON.
 #[pyfunction]
 fn names() -> String {
     tailback_scenario::names().to_string()
 }
 
-/// What a kind is and which parameters it has; none if there is no such kind.
+/// Explains a kind and its parameters; `None`: there is no such kind.
 #[pyfunction]
 fn explain(name: &str) -> Option<String> {
     tailback_scenario::explain(name)
 }
 
-/// A written rate in bit/s.
+/// Parses a rate; returns bit/s.
 #[pyfunction]
 fn parse_rate(text: &str) -> PyResult<u64> {
     rate(text).map(|rate| rate.0).map_err(refused)
 }
 
-/// A written duration in picoseconds.
+/// Parses a duration; returns picoseconds.
 #[pyfunction]
 fn parse_duration(text: &str) -> PyResult<u64> {
     duration(text).map(|duration| duration.0).map_err(refused)
 }
 
-/// A written size in bytes.
+/// Parses a size; returns bytes.
 #[pyfunction]
 fn parse_bytes(text: &str) -> PyResult<u64> {
     bytes(text).map_err(refused)
@@ -62,7 +62,7 @@ fn refused(error: QuantityError) -> PyErr {
     PyValueError::new_err(error.0)
 }
 
-/// Quantile of Student's t distribution.
+/// Returns a quantile of Student's t distribution.
 #[pyfunction]
 fn t_quantile(p: f64, dof: f64) -> PyResult<f64> {
     if !(p > 0.0 && p < 1.0 && dof > 0.0) {
@@ -71,7 +71,7 @@ fn t_quantile(p: f64, dof: f64) -> PyResult<f64> {
     Ok(statistics::t_quantile(p, dof))
 }
 
-/// How many leading values the MSER-5 rule drops; none if it finds no steady state.
+/// Returns the number of leading values that the MSER-5 rule drops; `None`: there is no steady state.
 #[pyfunction]
 fn mser5(values: Vec<f64>) -> Option<usize> {
     statistics::mser5(&values)

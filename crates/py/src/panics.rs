@@ -1,4 +1,4 @@
-//! A broken invariant of the engine as a message, not as lines on stderr.
+//! Panics of the engine as exceptions with a message, instead of output on stderr.
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -9,8 +9,7 @@ thread_local! {
     static LAST: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// Keeps the message of a panic, with its place, for [`guarded`]; prints it as well when
-/// `TAILBACK_DEBUG` is set.
+/// Keeps the message of a panic, with its place, for [`guarded`]; also prints it if `TAILBACK_DEBUG` is set.
 pub fn catch_messages() {
     let print = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
@@ -21,18 +20,18 @@ pub fn catch_messages() {
     }));
 }
 
-/// The result of `work`, or what it panicked with.
+/// Returns the result of `work`, or the message of its panic.
 pub fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, String> {
-    // Whatever the panic left half done is dropped with it.
+    // State that the panic left inconsistent is dropped with it.
     catch_unwind(AssertUnwindSafe(work)).map_err(|panic| {
         let message = LAST.with(|last| last.borrow_mut().take());
-        // One that came in another thread left its message there, but it carries the text.
+        // A panic in another thread left its message there, but carries the text.
         let text = || panic.downcast::<String>().map(|text| *text).ok();
         message.or_else(text).unwrap_or_else(|| "the simulator stopped without a message".to_owned())
     })
 }
 
-/// What Python gets of `work`: a panic becomes a RuntimeError, which is an `Exception` as Python has them.
+/// Returns the result of `work` for Python: a panic becomes a RuntimeError, which is an `Exception`.
 pub fn whole<T>(work: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
     guarded(work).unwrap_or_else(|message| Err(PyRuntimeError::new_err(message)))
 }

@@ -1,4 +1,4 @@
-//! What delays and losses mean to users of speech and video.
+//! Perceived quality of speech and video.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -22,7 +22,7 @@ fn unknown<'a>(codec: &str, known: impl Iterator<Item = &'a str>) -> PyErr {
     PyValueError::new_err(format!("no codec is named {codec:?}; there are {}", known.collect::<Vec<_>>().join(", ")))
 }
 
-/// Rating R of the E-model.
+/// Returns the rating R of the E-model.
 #[pyfunction]
 pub fn speech_rating(delay_s: f64, loss: f64, burst_ratio: f64, codec: &str) -> PyResult<f64> {
     let known = || unknown(codec, quality::speech_codecs().iter().map(|c| c.name));
@@ -35,13 +35,13 @@ pub fn speech_rating(delay_s: f64, loss: f64, burst_ratio: f64, codec: &str) -> 
     Ok(speech.rating())
 }
 
-/// Mean opinion score of a rating.
+/// Returns the mean opinion score of a rating.
 #[pyfunction]
 pub fn mos(rating: f64) -> f64 {
     quality::mos(rating)
 }
 
-/// Video quality by ITU-T G.1070.
+/// Returns the video quality by ITU-T G.1070.
 #[pyfunction]
 pub fn video_score(rate_bps: f64, loss: f64, frame_rate: f64, codec: &str) -> PyResult<f64> {
     let known = || unknown(codec, quality::video_codecs().iter().map(|c| c.name));
@@ -54,14 +54,14 @@ pub fn video_score(rate_bps: f64, loss: f64, frame_rate: f64, codec: &str) -> Py
     Ok(video.score())
 }
 
-/// The objectives of a class of ITU-T Y.1541: mean delay, variation, loss.
+/// Returns the objectives of a class of ITU-T Y.1541: mean delay, variation, loss.
 #[pyfunction]
 pub fn y1541_limits(class_: u8) -> PyResult<(Option<f64>, Option<f64>, Option<f64>)> {
     let limits = class(class_)?.limits();
     Ok((limits.delay_s, limits.variation_s, limits.loss))
 }
 
-/// The objectives of a class that a stream misses.
+/// Returns the objectives of a class that a stream misses.
 #[pyfunction]
 pub fn y1541_violations(class_: u8, delay_s: f64, variation_s: f64, loss: f64) -> PyResult<Vec<&'static str>> {
     let name = |violation| match violation {
@@ -72,7 +72,7 @@ pub fn y1541_violations(class_: u8, delay_s: f64, variation_s: f64, loss: f64) -
     Ok(class(class_)?.violations(delay_s, variation_s, loss).into_iter().map(name).collect())
 }
 
-/// The strictest class that a stream meets.
+/// Returns the strictest class that a stream meets.
 #[pyfunction]
 pub fn y1541_class(delay_s: f64, variation_s: f64, loss: f64) -> u8 {
     QosClass::met_by(delay_s, variation_s, loss).number()

@@ -1,4 +1,4 @@
-//! Router configurations, in and out, as text.
+//! Router configurations, imported and exported as text.
 
 use crate::panics::whole;
 use pyo3::exceptions::PyValueError;
@@ -19,7 +19,7 @@ fn language(name: &str) -> PyResult<&'static Language> {
 fn writer(name: &str) -> PyResult<Writer> {
     language(name)?.writer.ok_or_else(|| {
         let names: Vec<_> = LANGUAGES.iter().filter(|language| language.writer.is_some()).map(|l| l.name).collect();
-        PyValueError::new_err(format!("`{name}` is read and not written; use {}", names.join(" or ")))
+        PyValueError::new_err(format!("`{name}` is import only; use {}", names.join(" or ")))
     })
 }
 
@@ -31,7 +31,7 @@ fn overhead(text: &str) -> PyResult<Overhead> {
     })
 }
 
-/// Reads a configuration and makes a scenario of it; both and the reports as JSON.
+/// Imports a configuration as a scenario; returns both and the reports as JSON.
 #[pyfunction]
 #[pyo3(signature = (language, text, traffic = None, interface = None, policy = None, rate_bps = None, overhead = None, title = None, duration = None, platform = None))]
 #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
@@ -62,7 +62,7 @@ pub fn import_router(
         let Imported { config, mut report } = import(text);
         let (traffic, table) = traffic.map_or_else(|| (Traffic::default(), Report::default()), Traffic::from_csv);
         let options = Options { interface, policy, rate: rate_bps, overhead, title, duration, platform };
-        // An erroneous configuration gives no scenario: what it would do is not known.
+        // An erroneous configuration gives no scenario, since its behaviour is not known.
         let lowered = (!report.has_errors() && !table.has_errors()).then(|| {
             let mut lowered = lower(&config, &traffic, &options);
             lowered.report.quote(text);
@@ -88,7 +88,7 @@ pub fn import_router(
     })
 }
 
-/// Reads a configuration in one language and writes it in another: text and reports as JSON.
+/// Translates a configuration from one language to another: text and reports as JSON.
 #[pyfunction]
 pub fn translate_router(from_: &str, text: &str, to: &str) -> PyResult<String> {
     whole(|| {
@@ -100,8 +100,8 @@ pub fn translate_router(from_: &str, text: &str, to: &str) -> PyResult<String> {
     })
 }
 
-/// Writes the policy of a port of a scenario, given as its canonical JSON: text and report as JSON. `name` is what the interface
-/// or the device is called there.
+/// Exports the policy of a port of a scenario, given as its canonical JSON: text and report as JSON. `name` is the name
+/// of the interface or device there.
 #[pyfunction]
 #[pyo3(signature = (language, document, port = None, name = None))]
 pub fn export_router(language: &str, document: &str, port: Option<&str>, name: Option<&str>) -> PyResult<String> {
@@ -120,8 +120,8 @@ pub fn export_router(language: &str, document: &str, port: Option<&str>, name: O
     })
 }
 
-/// Writes the values of a scenario, given as its canonical JSON, into the text that it was made of: the new text, what was
-/// replaced, the lines for a router's session, and the report as JSON.
+/// Writes the values of a scenario, given as its canonical JSON, into the text that it was imported from: the new text,
+/// the replacements, the lines for a router's session, and the report as JSON.
 #[pyfunction]
 #[pyo3(signature = (language, original, document, traffic = None, interface = None, policy = None, rate_bps = None, overhead = None))]
 #[expect(clippy::too_many_arguments, reason = "keywords in Python")]

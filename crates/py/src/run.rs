@@ -1,4 +1,4 @@
-//! One replication, without the interpreter lock, until it ends or is cancelled.
+//! Runs of one replication without the interpreter lock, which can be cancelled.
 
 use crate::panics::guarded;
 use pyo3::create_exception;
@@ -11,10 +11,10 @@ use tailback_sim::{Parts, Report};
 
 create_exception!(tailback._native, Cancelled, PyException, "The run was stopped through its Cancel.");
 
-/// Looks at the cancel flag between two calls of the progress function, which needs the interpreter lock.
+/// Number of checks of the cancel flag per call of the progress function, which needs the interpreter lock.
 const LOOKS_PER_PROGRESS: u64 = 10;
 
-/// Stops the runs that it was given to.
+/// Cancels the runs to which it was given.
 #[pyclass(frozen, module = "tailback._native")]
 pub struct Cancel(Arc<AtomicBool>);
 
@@ -33,7 +33,7 @@ impl Cancel {
     }
 }
 
-/// Runs a plan, in at most so many parts with a thread each, and returns what `of` its report is wanted.
+/// Runs a plan in at most `parts` partitions with a thread each, and returns `of` its report.
 pub fn run<T: Send>(
     py: Python<'_>,
     plan: Plan,
@@ -65,13 +65,13 @@ pub fn run<T: Send>(
     done.unwrap_or_else(|message| Err(PyRuntimeError::new_err(message)))
 }
 
-/// Runs a plan in at most so many parts, one after the other on this thread, and returns its report as JSON.
+/// Runs a plan in at most `parts` partitions, one after the other on this thread, and returns its report as JSON.
 pub fn in_turn(py: Python<'_>, plan: Plan, parts: usize) -> PyResult<String> {
     let done = py.detach(|| guarded(|| Parts::new(plan, parts).run_in_turn().report()));
     Ok(json(&done.map_err(PyRuntimeError::new_err)?))
 }
 
-/// A whole report as JSON.
+/// Returns a report as JSON.
 pub fn json(report: &Report) -> String {
     serde_json::to_string(report).expect("a report has text keys and finite numbers only")
 }

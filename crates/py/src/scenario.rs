@@ -142,7 +142,7 @@ impl Scenario {
                 })
             })
             .collect();
-        // Of those whose ends are drawn in each run, every sender and every receiver once.
+        // Of flows with random ends, every sender and every receiver once.
         let pairs = |f: &FlowPlan| match f.among.as_deref() {
             None => vec![(f.from, f.to)],
             Some(Among { from, to, .. }) => {
@@ -166,13 +166,14 @@ impl Scenario {
     }
 }
 
-/// Files are found relative to `folder`, and are files inside it unless others are allowed: a scenario may be a stranger's.
+/// Returns a reader of files relative to `folder`, and inside it unless others are allowed: a scenario may be
+/// untrusted.
 fn files_in(folder: &Path, allow_files: bool) -> Files {
     let folder = if folder.as_os_str().is_empty() { Path::new(".").to_owned() } else { folder.to_owned() };
     Files::read_by(move |file| {
         let path = folder.join(file);
         if !allow_files {
-            // Links are followed first, so that none leads out.
+            // Symbolic links are resolved first, so that none leads out.
             let inside = folder.canonicalize().and_then(|folder| Ok(path.canonicalize()?.starts_with(folder)));
             if !inside.map_err(|e| e.to_string())? {
                 return Err(
@@ -181,7 +182,7 @@ fn files_in(folder: &Path, allow_files: bool) -> Files {
                         .to_owned(),
                 );
             }
-            // A pipe or a device has no end that could be waited for.
+            // A pipe or a device may have no end.
             if !path.metadata().map_err(|e| e.to_string())?.is_file() {
                 return Err("it is no regular file".to_owned());
             }
@@ -198,11 +199,11 @@ fn engine_named(name: &str) -> PyResult<Engine> {
     }
 }
 
-/// Seconds to the nearest picosecond.
+/// Rounds seconds to the nearest picosecond.
 fn instant(seconds: f64) -> PyResult<Time> {
     let ps = (seconds * 1e12).round();
     if ps.is_finite() && (0.0..1.8e19).contains(&ps) {
         return Ok(Time(ps as u64));
     }
-    Err(PyValueError::new_err(format!("a warm-up of {seconds} s is not a length of time")))
+    Err(PyValueError::new_err(format!("a warm-up of {seconds} s is not a duration")))
 }

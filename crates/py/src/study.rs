@@ -1,4 +1,4 @@
-//! A checked study document; its points are chosen in Python.
+//! A checked study document; its points are generated in Python.
 
 use crate::error::raise;
 use crate::panics::whole;

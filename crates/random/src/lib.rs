@@ -1,19 +1,18 @@
-//! Named random streams and the one module of transcendental maths.
+//! Named random streams, transcendental functions with the same bits on every target, and a hash of keys.
 //!
-//! Each component of a run draws from a stream of its own, derived from (seed, component name):
-//! adding a flow or a probe moves no one else's draws, and two runs that share a name and a seed
-//! see common random numbers. Beside them a hash of keys, which draws nothing.
+//! Each component of a run draws from a stream of its own, derived from (seed, component name): adding a flow or a
+//! probe does not change the draws of others, and two runs with the same names and seed have common random numbers.
 
 pub mod maths;
 mod stream;
 
 pub use stream::Rng;
 
-/// What [`mix`] is given steps of, so that neighbouring keys have nothing in common: 2^64 over the golden ratio.
+/// Increment of keys for [`mix`], 2^64 over the golden ratio, so that successive keys are uncorrelated.
 pub const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Spreads a key over 64 bits, for hashes that must be the same everywhere: the finaliser of
-/// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014), a bijection.
+/// Hashes a key to 64 bits, the same on every target: the finaliser of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014),
+/// a bijection.
 #[inline]
 pub fn mix(key: u64) -> u64 {
     let z = (key ^ key >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);

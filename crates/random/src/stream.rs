@@ -1,4 +1,4 @@
-//! One component's random stream.
+//! The random stream of one component.
 
 use crate::maths;
 use core::hash::Hasher;
@@ -6,13 +6,13 @@ use rand_core::{Rng as _, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use siphasher::sip128::{Hasher128, SipHasher13};
 
-/// A random stream that belongs to one component: xoshiro256++ (Blackman and Vigna 2019), keyed by
-/// SipHash-1-3 of the component's name under the run's seed.
+/// A random stream of one component: xoshiro256++ (Blackman and Vigna 2019), keyed by SipHash-1-3 of the component's
+/// name under the run's seed.
 #[derive(Clone, Debug)]
 pub struct Rng(Xoshiro256PlusPlus);
 
 impl Rng {
-    /// The stream of the component `name` under `seed`. Equal arguments give equal streams.
+    /// Returns the stream of the component `name` under `seed`. Equal arguments give equal streams.
     pub fn named(seed: u64, name: &str) -> Rng {
         let mut key = [0u8; 32];
         for half in 0..2u64 {
@@ -26,55 +26,56 @@ impl Rng {
         Rng(Xoshiro256PlusPlus::from_seed(key))
     }
 
-    /// 64 random bits.
+    /// Returns 64 random bits.
     #[inline]
     pub fn bits(&mut self) -> u64 {
         self.0.next_u64()
     }
 
-    /// Uniform on [0, 1), a multiple of 2^-53.
+    /// Returns a uniform number on [0, 1), a multiple of 2^-53.
     #[inline]
     pub fn uniform(&mut self) -> f64 {
         (self.bits() >> 11) as f64 * (1.0 / 9_007_199_254_740_992.0)
     }
 
-    /// Uniform on (0, 1]: safe under a logarithm or a division.
+    /// Returns a uniform number on (0, 1]: safe under a logarithm or a division.
     #[inline]
     pub fn uniform_above_zero(&mut self) -> f64 {
         1.0 - self.uniform()
     }
 
-    /// Uniform integer on [0, n); n above 0. Lemire's multiplication; its bias is below n / 2^64.
+    /// Returns a uniform integer on [0, n); n above 0. Lemire's multiplication; its bias is below n / 2^64.
     #[inline]
     pub fn below(&mut self, n: u64) -> u64 {
         ((u128::from(self.bits()) * u128::from(n)) >> 64) as u64
     }
 
-    /// Uniform integer on [low, high], both included; low must not exceed high.
+    /// Returns a uniform integer on [low, high], both included; low must not exceed high.
     #[inline]
     pub fn between(&mut self, low: u64, high: u64) -> u64 {
         low + self.below(high - low + 1)
     }
 
-    /// True with probability p (never when p ≤ 0, always when p ≥ 1).
+    /// Returns `true` with probability p (never if p ≤ 0, always if p ≥ 1).
     #[inline]
     pub fn chance(&mut self, p: f64) -> bool {
         self.uniform() < p
     }
 
-    /// Exponential with the given mean.
+    /// Returns an exponential number with the given mean.
     #[inline]
     pub fn exponential(&mut self, mean: f64) -> f64 {
         -mean * maths::ln(self.uniform_above_zero())
     }
 
-    /// Pareto of shape `alpha` and smallest value `xm`: P(X > x) = (xm / x)^alpha.
+    /// Returns a Pareto number with shape `alpha` and minimum `xm`: P(X > x) = (xm / x)^alpha.
     #[inline]
     pub fn pareto(&mut self, alpha: f64, xm: f64) -> f64 {
         xm * maths::pow(self.uniform_above_zero(), -1.0 / alpha)
     }
 
-    /// Standard normal (Box and Muller 1958; one of the pair, so that a draw has no memory).
+    /// Returns a standard normal number (Box and Muller 1958; one of the pair, so that draws are independent of earlier
+    /// calls).
     #[inline]
     pub fn normal(&mut self) -> f64 {
         let radius = (-2.0 * maths::ln(self.uniform_above_zero())).sqrt();
@@ -87,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stream_depends_on_seed_and_name_and_on_nothing_else() {
+    fn a_stream_depends_only_on_seed_and_name() {
         let draw = |seed, name| {
             let mut rng = Rng::named(seed, name);
             [rng.bits(), rng.bits(), rng.bits()]

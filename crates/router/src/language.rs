@@ -1,29 +1,29 @@
-//! The languages of configurations: a row each.
+//! The registry of configuration languages.
 
 use crate::ir::Config;
 use crate::{Exported, Imported, Report, Syntax, junos, mqc, routeros, sonic, tc};
 
-/// A language that configurations are read in, and perhaps written.
+/// A language with a reader and possibly a writer.
 #[derive(Clone, Copy, Debug)]
 pub struct Language {
-    /// Its name on the command line.
+    /// Name on the command line.
     pub name: &'static str,
-    /// What it is.
+    /// Title.
     pub title: &'static str,
-    /// Its reader.
+    /// Reader.
     pub import: fn(&str) -> Imported,
-    /// Its writer, if there is one.
+    /// Writer; `None`: import only.
     pub writer: Option<Writer>,
 }
 
-/// How a language is written.
+/// Writer of a language.
 #[derive(Clone, Copy, Debug)]
 pub struct Writer {
-    /// How its numbers are written into an original.
+    /// Notation of numbers, for patches of an original text.
     pub syntax: Syntax,
-    /// Writes a whole configuration.
+    /// Exports a configuration.
     pub export: fn(&Config) -> Exported,
-    /// Calls the interface of a configuration that came from a scenario so, or by a name that is noted.
+    /// Sets the interface name of a configuration that came from a scenario; `None`: a default name, which is reported.
     pub name: fn(&mut Config, Option<&str>) -> Report,
 }
 
@@ -47,7 +47,7 @@ pub const LANGUAGES: [Language; 5] = [
 ];
 
 impl Language {
-    /// The language of that name.
+    /// Returns the language of that name.
     pub fn named(name: &str) -> Option<&'static Language> {
         LANGUAGES.iter().find(|language| language.name == name)
     }

@@ -1,13 +1,12 @@
-//! Router configurations: Cisco's modular QoS command line, Linux `tc` and other languages become one tree of policies, that
-//! tree becomes a scenario, and back.
+//! Router configurations: Cisco's modular QoS command line, Linux `tc` and other languages are imported into one
+//! intermediate representation, which is compiled into a scenario, and back.
 //!
-//! Read in this order: [`ir`] is what a configuration says, whichever language said it. [`LANGUAGES`] lists the languages:
-//! [`mqc`] and [`tc`] are read and written, [`junos`], [`routeros`] and [`sonic`] are read. What is not understood is in the
-//! [`Report`], with line and column, and nothing is dropped in silence.
-//! [`lower`](fn@lower) makes a scenario document of a [`Config`](ir::Config) and a table of [`Traffic`],
-//! [`lift`](fn@lift) goes the other way.
+//! Reading order: [`ir`] is the intermediate representation. [`LANGUAGES`] lists the languages: [`mqc`] and [`tc`] are
+//! read and written, [`junos`], [`routeros`] and [`sonic`] are read. Unsupported lines are in the [`Report`], with line
+//! and column; nothing is ignored silently. In compiler terms, [`lower`](fn@lower) compiles a [`Config`](ir::Config)
+//! and a table of [`Traffic`] into a scenario document, and [`lift`](fn@lift) decompiles a scenario.
 //!
-//! Readers never panic, whatever the text, and their work is bounded by its length.
+//! Readers never panic, and their work is bounded by the length of the text.
 
 pub mod ir;
 pub mod junos;
@@ -28,20 +27,20 @@ pub use mqc::Platform;
 pub use patch::{Change, Patched, Syntax, patch};
 pub use report::{Level, Notice, Place, Report, Scope};
 
-/// A configuration that was read, and what there is to say about it.
+/// A configuration that was read, with its report.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Imported {
-    /// What was understood.
+    /// The supported part.
     pub config: ir::Config,
-    /// What was not, what is wrong, and what has no effect.
+    /// Unsupported lines, errors, and lines without effect.
     pub report: Report,
 }
 
-/// A configuration that was written, and what could not be.
+/// An exported configuration, with its report.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Exported {
     /// The text.
     pub text: String,
-    /// What the language cannot say, and what was approximated.
+    /// Unsupported features, and approximations.
     pub report: Report,
 }

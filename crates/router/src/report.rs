@@ -1,21 +1,21 @@
-//! What there is to say about a configuration: each remark with its line and column.
+//! Reports about a configuration: remarks with line and column.
 
 use core::fmt;
 use serde::Serialize;
 use std::collections::BTreeSet;
 
-/// Where something was written, from 1. It is no part of what the thing means: all places are equal, so that two
-/// configurations are equal when they say the same in different lines.
+/// Place in a text. All places compare equal, so that two configurations are equal if they have the same meaning,
+/// whatever their layout.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Place {
-    /// Line, from 1; 0 where the thing was written nowhere.
+    /// Line, from 1; 0: not in the text.
     pub line: u32,
     /// Column in characters, from 1.
     pub column: u32,
 }
 
 impl Place {
-    /// Line and column, both from 1.
+    /// Returns the place of a line and column, both from 1.
     pub const fn new(line: u32, column: u32) -> Place {
         Place { line, column }
     }
@@ -27,25 +27,25 @@ impl PartialEq for Place {
 }
 impl Eq for Place {}
 
-/// How much a remark matters.
+/// Severity of a remark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Level {
-    /// The configuration contradicts itself, or a router would refuse it: nothing is made of it.
+    /// The configuration is contradictory, or a router would refuse it: there is no result.
     Error,
-    /// A line or a part of one that was not understood, or that has no counterpart here: it was left out.
+    /// Unsupported: a line or a part of one was omitted.
     Unsupported,
-    /// A value that decides the result and that the configuration does not state was assumed: a link rate, a default of the
-    /// platform, the bytes of the link layer.
+    /// Assumed: a value that affects the result and is not stated, such as a link rate, a default of the platform, or
+    /// the bytes of the link layer.
     Assumed,
-    /// Understood, with a doubt or an approximation that is named.
+    /// Supported, with a doubt or an approximation.
     Warning,
-    /// Understood, and without effect on queues: a description, a host name, an address.
+    /// Without effect on queues: a description, a host name, an address.
     Ignored,
 }
 
 impl Level {
-    /// Its name in reports.
+    /// Returns its name in reports.
     pub fn name(self) -> &'static str {
         match self {
             Level::Error => "error",
@@ -57,7 +57,7 @@ impl Level {
     }
 }
 
-/// The part of a configuration that a remark is about. Only remarks on parts that the judged port reaches can change its result.
+/// Part of a configuration to which a remark refers. Only remarks on parts that the port reaches can affect its result.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Scope {
     /// The configuration as a whole: any port may be affected.
@@ -71,31 +71,31 @@ pub enum Scope {
     ClassMap(String),
     /// An access list.
     AccessList(String),
-    /// Something else of that name that policies are made of, such as a scheduler or a firewall filter.
+    /// Another named part of policies, such as a scheduler or a firewall filter.
     Part(String),
 }
 
 /// One remark.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Notice {
-    /// How much it matters.
+    /// Severity.
     pub level: Level,
-    /// Line, from 1; 0 for the configuration as a whole.
+    /// Line, from 1; 0: the configuration as a whole.
     pub line: u32,
-    /// Column in characters, from 1; 0 for the configuration as a whole.
+    /// Column in characters, from 1; 0: the configuration as a whole.
     pub column: u32,
-    /// The line as it was written, without the spaces around it.
+    /// Text of the line, trimmed.
     pub text: String,
-    /// What there is to say, in a phrase.
+    /// Message: a phrase.
     pub message: String,
-    /// What to write instead, or what to do about it.
+    /// Advice.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub advice: Option<String>,
-    /// The part of the configuration that it is about.
+    /// Part of the configuration to which it refers.
     #[serde(skip)]
     pub scope: Scope,
-    /// Whether it is about something that can change the result of the judged port. True until [`Report::settle`] has found
-    /// that the port does not reach the part that the remark is about; never true of [`Level::Ignored`].
+    /// `true` if it can affect the result of the port. [`Report::settle`] clears it if the port does not reach that
+    /// part; always `false` for [`Level::Ignored`].
     pub affects: bool,
 }
 
@@ -112,18 +112,18 @@ impl fmt::Display for Notice {
     }
 }
 
-/// All remarks about one configuration.
+/// All remarks on a configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct Report {
     notices: Vec<Notice>,
-    /// The part that remarks are about from now on.
+    /// Current scope of new remarks.
     #[serde(skip)]
     scope: Scope,
 }
 
 impl Report {
-    /// Adds a remark about what stands at `at`.
+    /// Adds a remark on the text at `at`.
     pub fn add(&mut self, level: Level, at: Place, message: impl Into<String>, advice: Option<&str>) {
         self.notices.push(Notice {
             level,
@@ -136,12 +136,12 @@ impl Report {
             affects: level != Level::Ignored,
         });
     }
-    /// Remarks from now on are about that part.
+    /// Sets the scope of new remarks.
     pub fn enter(&mut self, scope: Scope) {
         self.scope = scope;
     }
-    /// Tells the remarks that can change the result of a port from the others: those on parts that `reached` does not hold
-    /// cannot. What was assumed there and stands in no line is taken out: nothing was made of it.
+    /// Separates the remarks that can affect the result of a port from those on parts outside `reached`. Assumptions
+    /// about such parts without a line are removed.
     pub fn settle(&mut self, reached: &BTreeSet<Scope>) {
         for notice in &mut self.notices {
             let reaches = notice.scope == Scope::Everything || reached.contains(&notice.scope);
@@ -157,38 +157,38 @@ impl Report {
     pub fn warning(&mut self, at: Place, message: impl Into<String>, advice: &str) {
         self.add(Level::Warning, at, message, Some(advice));
     }
-    /// Adds what was left out.
+    /// Adds an omission.
     pub fn unsupported(&mut self, at: Place, message: impl Into<String>, advice: Option<&str>) {
         self.add(Level::Unsupported, at, message, advice);
     }
-    /// Adds a value that was assumed.
+    /// Adds an assumption.
     pub fn assumed(&mut self, at: Place, message: impl Into<String>, advice: &str) {
         self.add(Level::Assumed, at, message, Some(advice));
     }
-    /// Adds what has no effect on queues.
+    /// Adds a line without effect on queues.
     pub fn ignored(&mut self, at: Place, message: impl Into<String>) {
         self.add(Level::Ignored, at, message, None);
     }
-    /// All remarks, in the order of the lines.
+    /// Returns all remarks, in the order of the lines.
     pub fn notices(&self) -> &[Notice] {
         &self.notices
     }
-    /// Whether there is an error among them.
+    /// `true` if there is an error.
     pub fn has_errors(&self) -> bool {
         self.notices.iter().any(|notice| notice.level == Level::Error)
     }
-    /// Adds all of another report.
+    /// Adds all remarks of another report.
     pub fn append(&mut self, other: Report) {
         self.notices.extend(other.notices);
     }
-    /// Leaves of several remarks that are the same one.
+    /// Removes duplicate remarks.
     pub fn unique(&mut self) {
         let mut seen = BTreeSet::new();
         self.notices.retain(|notice| {
             seen.insert((notice.level, notice.line, notice.column, notice.message.clone(), notice.scope.clone()))
         });
     }
-    /// Quotes the lines of `source` that the remarks are about, and puts them in the order of the lines.
+    /// Quotes the lines of `source` in the remarks, and sorts the remarks by line.
     pub fn quote(&mut self, source: &str) {
         let lines: Vec<&str> = source.lines().collect();
         for notice in &mut self.notices {
@@ -199,7 +199,7 @@ impl Report {
     }
 }
 
-/// A quoted line is at most this long, in characters: one line of many thousands would be quoted once for each of its remarks.
+/// Upper bound on the length of a quoted line, in characters: a line of many thousands would be quoted once per remark.
 const QUOTED: usize = 120;
 
 fn excerpt(line: &str) -> String {

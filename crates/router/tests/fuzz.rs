@@ -1,5 +1,5 @@
-//! Random texts: grammar's own lines in random order and nesting, and samples with bytes changed. Neither reader may panic, and
-//! what was read must be written, read again, and made a scenario of without one.
+//! Random texts: lines of the grammar in random order and nesting, and samples with mutated bytes. Readers must not
+//! panic, and a result must be exported, imported again, and compiled into a scenario without a panic.
 //!
 //! A failure prints the seed; `TAILBACK_FUZZ_SEED=n cargo test -p tailback-router --test fuzz` repeats it.
 
@@ -279,7 +279,7 @@ const ROUTEROS: &[&str] = &[
     "\"\\",
 ];
 
-/// Tables of CONFIG_DB with rows that name each other.
+/// Returns tables of CONFIG_DB with rows that refer to each other.
 fn database(rng: &mut Rng) -> String {
     let name = |rng: &mut Rng| ["a", "b", "[SCHEDULER|a]", "global"][below(rng, 4)].to_owned();
     let value = |rng: &mut Rng| match below(rng, 6) {
@@ -374,7 +374,7 @@ fn number(rng: &mut Rng) -> String {
     }
 }
 
-/// Lines of the grammar; names and numbers are drawn from few, so that they meet.
+/// Returns lines of the grammar; names and numbers are drawn from small sets, so that they coincide.
 fn grammatical(rng: &mut Rng, lines: &[&str]) -> String {
     let mut text = String::new();
     for _ in 0..below(rng, 60) {
@@ -442,7 +442,7 @@ fn survive(text: &str) {
             let same = |document: &Value| Some(document.clone());
             let written = patch(writer.syntax, text, &document, None, &options, &same);
             assert!(written.report.has_errors() || written.text == text, "{}", written.text);
-            // A value that differs is searched word by word, which takes long.
+            // Values that differ are searched word by word, which takes long.
             if text.len().is_multiple_of(64) && text.len() < 4_000 {
                 let mut tuned = document.clone();
                 tuned["switches"]["ce"]["ports"]["sink"]["buffer"] = json!("33packets");
@@ -494,7 +494,7 @@ fn no_text_of_very_many_makes_a_reader_or_a_writer_panic() {
 }
 
 #[test]
-fn deep_nesting_and_long_lines_take_no_stack_and_little_time() {
+fn deep_nesting_and_long_lines_take_bounded_stack_and_time() {
     let deep = 20_000;
     let mut maps = String::new();
     let mut policies = String::new();
@@ -526,7 +526,7 @@ fn deep_nesting_and_long_lines_take_no_stack_and_little_time() {
             .collect(),
         (0..deep / 200).map(|i| format!("set interfaces ge-0/0/{i} apply-groups a\nset groups a interfaces <*> unit {i} vlan-id {i}\n")).collect(),
         (0..deep / 100).map(|i| format!("set class-of-service interfaces ge-0/0/{i} shaping-rate {i}k\n")).collect(),
-        // Chains that lead to the next one many times each.
+        // Chains that jump to the next one many times each.
         (0..20).fold("tc qdisc add dev e root handle 1: htb\n".to_owned(), |text, i| {
             let name = if i == 0 { "POSTROUTING".to_owned() } else { format!("c{i}") };
             text + &format!("iptables -t mangle -A {name} -g c{}\niptables -t mangle -A {name} -j c{}\n", i + 1, i + 1)

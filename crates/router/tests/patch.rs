@@ -1,4 +1,4 @@
-//! Values of a scenario written back into the text that it was made of.
+//! Patches: values of a scenario written back into the text that it was imported from.
 
 use serde_json::Value;
 use std::fs;
@@ -12,7 +12,7 @@ fn import(language: Syntax, text: &str) -> Imported {
     }
 }
 
-/// As it is: what is compared here comes from one writer.
+/// The identity: documents compared here come from one writer.
 fn same(document: &Value) -> Option<Value> {
     Some(document.clone())
 }
@@ -33,7 +33,7 @@ fn written(language: Syntax, text: &str, scenario: &Value) -> Patched {
     patch(language, text, scenario, None, &options(), &same)
 }
 
-/// All samples and cases, with their language.
+/// Returns all samples and cases, with their language.
 fn files() -> Vec<(Syntax, PathBuf)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut found = Vec::new();
@@ -57,7 +57,7 @@ fn files() -> Vec<(Syntax, PathBuf)> {
 fn an_untouched_scenario_gives_the_text_byte_for_byte() {
     let mut read = 0;
     for (language, file) in files() {
-        // Ends of lines as they are, too.
+        // Line endings are kept, too.
         for ends in ["\n", "\r\n"] {
             let text = fs::read_to_string(&file).unwrap().replace("\r\n", "\n").replace('\n', ends);
             let Some(scenario) = document(language, &text) else { continue };
@@ -71,7 +71,7 @@ fn an_untouched_scenario_gives_the_text_byte_for_byte() {
     assert!(read > 180, "{read}");
 }
 
-/// The places of all numbers of a port, with another number for each.
+/// Returns the places of all numbers of a port, with another number for each.
 fn varied(value: &Value, at: &mut Vec<String>, found: &mut Vec<(String, Value)>) {
     let pointer =
         |at: &[String]| at.iter().map(|key| format!("/{}", key.replace('~', "~0").replace('/', "~1"))).collect();
@@ -108,7 +108,7 @@ fn varied(value: &Value, at: &mut Vec<String>, found: &mut Vec<(String, Value)>)
             if let Ok(n) = digits.parse::<u64>()
                 && ["bit/s", "B", "packets", "us", "%"].contains(&unit)
             {
-                // A tenth more, in whole kbit/s or whole bytes and packets; less of what is all there is.
+                // 10 % more, in whole kbit/s or whole bytes and packets; less if it is 100 %.
                 let more = match (n, unit) {
                     (n, "bit/s") if n >= 10_000 => n + n / 10 / 1000 * 1000,
                     (1_000_000, "packets") => return,
@@ -126,13 +126,13 @@ fn words(text: &str) -> Vec<&str> {
     text.split_whitespace().collect()
 }
 
-/// The last key of a path in a document.
+/// Returns the last key of a path in a document.
 fn key(pointer: &str) -> &str {
     pointer.rsplit('/').next().unwrap_or_default()
 }
 
 #[test]
-fn each_number_of_each_sample_changes_the_word_that_decides_it_and_no_other_or_is_refused_with_a_reason() {
+fn each_number_of_each_sample_changes_only_the_word_that_determines_it_or_is_refused_with_a_reason() {
     let mut counts: std::collections::BTreeMap<(String, &str), (u32, u32)> = std::collections::BTreeMap::new();
     let mut wrong = Vec::new();
     for (language, file) in files() {
@@ -161,12 +161,12 @@ fn each_number_of_each_sample_changes_the_word_that_decides_it_and_no_other_or_i
             count.0 += 1;
             let (before, after) = (words(&text), words(&made.text));
             let changed = before.iter().zip(&after).filter(|(a, b)| a != b).count();
-            // A word whose unit is too coarse for the value stays, and the report says so.
+            // A word whose unit is too coarse for the value is kept, and the report says so.
             let coarse = changed == 0 && !made.report.notices().is_empty();
             if before.len() != after.len() || changed != made.changes.len() || (changed == 0 && !coarse) {
                 wrong.push(format!("{name}: {changed} words, {:?}", made.changes));
             }
-            // Read again the port is that of the scenario, but for what the report names.
+            // Imported again, the port is that of the scenario, except for the values in the report.
             let again = document(language, &made.text).unwrap();
             if again.pointer(port) != tuned.pointer(port) && made.report.notices().is_empty() {
                 wrong.push(format!("{name}: {} instead", again.pointer(&format!("{port}{place}")).unwrap()));

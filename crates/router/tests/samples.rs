@@ -1,7 +1,6 @@
-//! Every sample configuration: what is understood, what is reported, and that writing it down and reading it again changes
-//! nothing.
+//! Sample configurations: supported and reported lines, and round trips through export and import.
 //!
-//! `TAILBACK_UPDATE=1 cargo test -p tailback-router --test samples` writes the expectations anew.
+//! `TAILBACK_UPDATE=1 cargo test -p tailback-router --test samples` rewrites the expectations.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -9,7 +8,8 @@ use std::path::{Path, PathBuf};
 use tailback_router::ir::{Class, Config};
 use tailback_router::{Exported, Imported, Traffic, junos, lower, mqc, routeros, sonic, tc};
 
-/// Samples of a folder; those of tests against a writer have one ending, others any but that of the expectations.
+/// Returns the samples of a folder; those of tests against a writer have one ending, others any except that of the
+/// expectations.
 fn files(folder: &str, ending: &str) -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(folder);
     let mut found: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -35,7 +35,7 @@ fn class_line(class: &Class) -> String {
     format!("{name}: {}", said.join(", ").replace('"', ""))
 }
 
-/// What was understood, one line for each thing, then the report.
+/// The supported part, one line per object, then the report.
 fn snapshot(imported: &Imported) -> String {
     let (mut out, config) = (String::new(), &imported.config);
     if let Some(name) = &config.arrival {
@@ -93,7 +93,7 @@ fn expectations(folder: &str, ending: &str, import: fn(&str) -> Imported) {
     let mut wrong = Vec::new();
     for file in files(folder, ending) {
         let found = snapshot(&import(&fs::read_to_string(&file).unwrap()));
-        // `a.conf` and `a.set` may stand beside each other.
+        // `a.conf` and `a.set` may both exist.
         let expected = match ending {
             "" => PathBuf::from(format!("{}.expected", file.display())),
             _ => file.with_extension("expected"),
@@ -107,7 +107,7 @@ fn expectations(folder: &str, ending: &str, import: fn(&str) -> Imported) {
     assert!(wrong.is_empty(), "{} samples are understood differently:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// Configurations without the parts that refer to nothing: those a writer may leave out.
+/// Compares configurations without unreferenced parts, which a writer may omit.
 fn round_trip(folder: &str, ending: &str, import: fn(&str) -> Imported, export: fn(&Config) -> Exported) {
     for file in files(folder, ending) {
         let first = import(&fs::read_to_string(&file).unwrap());
@@ -118,7 +118,7 @@ fn round_trip(folder: &str, ending: &str, import: fn(&str) -> Imported, export: 
         let second = import(&written.text);
         assert!(!second.report.has_errors(), "{}: {:?}\n{}", file.display(), second.report, written.text);
         let mut again = second.config.clone();
-        // Names that nothing refers to keep their place only by chance.
+        // The order of unreferenced names is arbitrary.
         let by_name = |config: &mut Config| {
             config.class_maps.sort_by(|a, b| a.name.cmp(&b.name));
             config.policies.sort_by(|a, b| a.name.cmp(&b.name));
@@ -132,48 +132,48 @@ fn round_trip(folder: &str, ending: &str, import: fn(&str) -> Imported, export: 
 }
 
 #[test]
-fn each_cisco_sample_is_understood_and_reported_as_expected() {
+fn each_cisco_sample_is_imported_and_reported_as_expected() {
     expectations("mqc", "txt", mqc::import);
 }
 
 #[test]
-fn each_tc_sample_is_understood_and_reported_as_expected() {
+fn each_tc_sample_is_imported_and_reported_as_expected() {
     expectations("tc", "sh", tc::import);
 }
 
-/// From public documents, whose names are here since JSON has no comments: `default-azure` from the template of SONiC
-/// (`files/build_templates/qos_config.j2` of sonic-buildimage), `old-references` from the test of the management framework that
-/// loads it (`sonic-mgmt-framework`), `manual-shapers`, `manual-buffers` from the Configuration Database Manual of SONiC
-/// (`src/sonic-yang-models/doc/Configuration.md`), `test-plan-shares` from the test plan of DWRR scheduling (sonic-mgmt),
-/// `storage-dot1p` from the same template for storage.
+/// Sources of the samples, listed here since JSON has no comments: `default-azure` from the template of SONiC
+/// (`files/build_templates/qos_config.j2` of sonic-buildimage), `old-references` from the test of the management
+/// framework that loads it (`sonic-mgmt-framework`), `manual-shapers`, `manual-buffers` from the Configuration Database
+/// Manual of SONiC (`src/sonic-yang-models/doc/Configuration.md`), `test-plan-shares` from the test plan of DWRR
+/// scheduling (sonic-mgmt), `storage-dot1p` from the same template for storage.
 #[test]
-fn each_sonic_sample_is_understood_and_reported_as_expected() {
+fn each_sonic_sample_is_imported_and_reported_as_expected() {
     expectations("sonic", "json", sonic::import);
 }
 
-/// Each names the public document that it is from in its first lines.
+/// Each sample names its public source in its first lines.
 #[test]
-fn each_routeros_sample_is_understood_and_reported_as_expected() {
+fn each_routeros_sample_is_imported_and_reported_as_expected() {
     expectations("routeros", "rsc", routeros::import);
 }
 
 #[test]
-fn each_junos_sample_is_understood_and_reported_as_expected() {
+fn each_junos_sample_is_imported_and_reported_as_expected() {
     expectations("junos", "", junos::import);
 }
 
 #[test]
-fn a_cisco_sample_that_is_written_and_read_again_is_the_same() {
+fn a_cisco_sample_round_trips() {
     round_trip("mqc", "txt", mqc::import, mqc::export);
 }
 
 #[test]
-fn a_tc_sample_that_is_written_and_read_again_is_the_same() {
+fn a_tc_sample_round_trips() {
     round_trip("tc", "sh", tc::import, tc::export);
 }
 
 #[test]
-fn a_sample_translated_into_the_other_language_is_read_there_without_errors_and_is_stable() {
+fn a_sample_translated_into_the_other_language_is_imported_without_errors_and_is_stable() {
     for (folder, ending, import, there, back) in [
         (
             "mqc",
@@ -204,7 +204,7 @@ fn a_sample_translated_into_the_other_language_is_read_there_without_errors_and_
 }
 
 #[test]
-fn every_sample_without_errors_becomes_a_document_or_says_why_not() {
+fn every_sample_without_errors_becomes_a_document_or_reports_the_reason() {
     let mut made = 0;
     let languages = [
         ("mqc", "txt", mqc::import as fn(&str) -> Imported, None),
@@ -225,7 +225,7 @@ fn every_sample_without_errors_becomes_a_document_or_says_why_not() {
             let lowered = lower(&imported.config, &Traffic::default(), &options);
             match &lowered.document {
                 None => assert!(lowered.report.has_errors(), "{}: no document, and no reason", file.display()),
-                // Python's tests run them all; here it must be whole.
+                // Python's tests run them all; here the document must be complete.
                 Some(document) => {
                     assert!(document["flows"].as_array().is_some_and(|flows| !flows.is_empty()), "{}", file.display());
                     made += 1;

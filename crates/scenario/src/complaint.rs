@@ -1,22 +1,22 @@
-//! What is wrong with a document, before it is known where in a file that stands.
+//! Errors and warnings of a document, before their position in a file is known.
 
 use tailback_document::{DecodeError, Invalid, Path, Problem};
 
-/// Whether a complaint is about a key or about what stands behind it.
+/// Target of a complaint: a key, or its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum On {
     Key,
     Value,
 }
 
-/// One thing that is wrong.
+/// One error or warning.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Complaint {
     pub path: Path,
     pub on: On,
-    /// What is wrong, in a phrase.
+    /// Message: a phrase.
     pub message: String,
-    /// What to change, where the message does not say it.
+    /// Advice; `None`: it is part of the message.
     pub help: Option<String>,
 }
 
@@ -28,7 +28,7 @@ impl From<DecodeError> for Complaint {
 }
 
 impl Complaint {
-    /// Sentences of parsers and checks read "what is wrong; what to write".
+    /// Splits a sentence of a parser or check, "what is wrong; what to write", into message and advice.
     fn split(self) -> Complaint {
         match (&self.help, self.message.rsplit_once("; ")) {
             (None, Some((wrong, advice))) => {
@@ -39,21 +39,21 @@ impl Complaint {
     }
 }
 
-/// Collects complaints; of several with the same advice at the same place (from nodes made by one
-/// `count`, or links by one pattern) the first is kept.
+/// Collects complaints; of several with the same advice at the same place (from nodes with one `count`, or links of one
+/// pattern) the first is kept.
 #[derive(Debug, Default)]
 pub(crate) struct Complaints(Vec<Complaint>);
 
 impl Complaints {
-    /// About the value at `path`.
+    /// Adds one about the value at `path`.
     pub fn value(&mut self, path: Path, message: impl Into<String>, help: impl Into<String>) {
         self.push(Complaint { path, on: On::Value, message: message.into(), help: Some(help.into()) });
     }
-    /// About the last key of `path`.
+    /// Adds one about the last key of `path`.
     pub fn key(&mut self, path: Path, message: impl Into<String>, help: impl Into<String>) {
         self.push(Complaint { path, on: On::Key, message: message.into(), help: Some(help.into()) });
     }
-    /// What a `check` found in the parameters at `base`.
+    /// Adds the result of a `check` of the parameters at `base`.
     pub fn invalid(&mut self, base: &Path, found: Result<(), Invalid>) {
         if let Err(Invalid { path, message }) = found {
             let inner = Path::parse(&path).unwrap_or_else(|| Path(vec![path.into()]));

@@ -1,4 +1,4 @@
-//! From a tree to a document of some type, going on after an error as long as that makes sense.
+//! Decoding of a tree into a document, with recovery after errors.
 
 use crate::complaint::{Complaint, On};
 use crate::origin::{lookup, lookup_mut};
@@ -9,14 +9,14 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use tailback_document::{DecodeError, Path, Problem, Step, decode};
 
-/// More complaints at once help nobody.
+/// Upper bound on the number of errors shown.
 const MOST: usize = 20;
 
-/// Decodes the tree; all errors that can be told apart, not only the first.
+/// Decodes the tree and collects all independent errors, not only the first.
 ///
-/// serde stops at its first error. So what it refused is taken out, what it misses is put in from
-/// the schema's examples, and it is asked again: what it says then is wrong on its own account. `schema` makes
-/// the schema of `T`, which takes longer than all else and is not needed for a document without errors.
+/// serde stops at its first error. What it refuses is removed, what it misses is added from the schema's examples, and
+/// decoding is repeated: the next error is then independent. `schema` returns the schema of `T`, which is expensive and
+/// not needed for a document without errors.
 pub(crate) fn document<T: DeserializeOwned + Serialize>(
     schema: fn() -> &'static Value,
     tree: &Value,
@@ -27,15 +27,15 @@ pub(crate) fn document<T: DeserializeOwned + Serialize>(
     }
 }
 
-/// A document without errors; none also where that takes the schema to tell.
+/// Returns a document without errors; `None`: there are errors, or the schema is needed to find them.
 fn at_once<T: DeserializeOwned + Serialize>(tree: &Value) -> Option<T> {
     let document = decode(tree.clone()).ok()?;
     let read = serde_json::to_value(&document).ok()?;
     lists_stay(tree, &read).then_some(document)
 }
 
-/// Whether each list of a tree is one in what was `read` from it, too: serde would take its entries for a struct's
-/// fields in order.
+/// `true` if each list of the tree is also a list in the document `read` from it: serde accepts a list for a struct,
+/// field by field.
 fn lists_stay(tree: &Value, read: &Value) -> bool {
     match tree {
         Value::Array(list) => {
@@ -67,7 +67,7 @@ fn step_by_step<T: DeserializeOwned>(root: &'static Value, tree: &Value) -> Resu
         match decode::<T>(patched.clone()) {
             Ok(document) if complaints.is_empty() => return Ok(document),
             Ok(_) => return Err(complaints),
-            // An example that does not fit is no mistake of the user's.
+            // An example that does not fit is not the user's error.
             Err(e) if put_in.iter().any(|path| e.path.0.starts_with(&path.0)) => return Err(complaints),
             Err(e) => {
                 let complaint = as_written(explained(root, &e, &patched), &renamed);
@@ -81,7 +81,7 @@ fn step_by_step<T: DeserializeOwned>(root: &'static Value, tree: &Value) -> Resu
                         put_in.push(path.clone());
                         example.is_some_and(|example| add(&mut patched, &path, example))
                     }
-                    // What else stands in the table is of a kind that there is not: nothing can be said of it.
+                    // The rest of the table belongs to an unknown kind and cannot be checked.
                     Problem::Value if names_no_kind(&e) => {
                         let table = e.path.parent().unwrap_or_default();
                         let example = schema::at(root, &patched, &table).and_then(|node| schema::example(root, node));
@@ -97,7 +97,7 @@ fn step_by_step<T: DeserializeOwned>(root: &'static Value, tree: &Value) -> Resu
                         complaints.push(complaint);
                         let removed = path.as_ref().and_then(|path| remove(&mut patched, path));
                         let patched_up = removed.is_some();
-                        // A misspelt key is read on under the name that was meant.
+                        // The value of a misspelt key is decoded under the suggested name.
                         if let (Some(meant), Some(value), Some(path)) = (meant, removed, &path) {
                             let right = path.parent().unwrap_or_default().join(meant);
                             if lookup(&patched, &right).is_none() && add(&mut patched, &right, value) {
@@ -116,13 +116,13 @@ fn step_by_step<T: DeserializeOwned>(root: &'static Value, tree: &Value) -> Resu
     }
 }
 
-/// Whether the error is a `kind` that is none of those that may stand there.
+/// `true` if the error is an unknown `kind`.
 fn names_no_kind(e: &DecodeError) -> bool {
     e.path.0.last() == Some(&Step::from("kind")) && e.message.starts_with("unknown kind")
 }
 
-/// Lists where the schema has tables only: serde would take their entries for a struct's fields in
-/// order.
+/// Returns the paths of lists for which the schema requires tables: serde would decode their entries as a struct's
+/// fields.
 fn lists_for_tables(root: &'static Value, value: &Value, path: &Path) -> Vec<Path> {
     let inner: Vec<(Path, &Value)> = match value {
         Value::Array(list) => {
@@ -140,10 +140,10 @@ fn lists_for_tables(root: &'static Value, value: &Value, path: &Path) -> Vec<Pat
     inner.iter().flat_map(|(path, value)| lists_for_tables(root, value, path)).collect()
 }
 
-/// The error with advice from the schema or from habit.
+/// Adds advice from the schema, or for frequent mistakes.
 fn explained(root: &'static Value, e: &DecodeError, tree: &Value) -> Complaint {
     let complaint = Complaint::from(e.clone());
-    // TOML counts what follows [run] to it, until the next heading.
+    // TOML assigns keys after [run] to that section, until the next heading.
     if let Some(section) = misplaced(root, &e.path).filter(|_| e.problem == Problem::UnknownKey) {
         let help =
             format!("`{section}` is a section of its own: write [{section}], or put it before the first heading");
@@ -172,7 +172,7 @@ fn explained(root: &'static Value, e: &DecodeError, tree: &Value) -> Complaint {
     Complaint { help, ..complaint }
 }
 
-/// The key of a section, where it stands inside another.
+/// Returns the key of a section that is nested in another one.
 fn misplaced<'a>(root: &Value, path: &'a Path) -> Option<&'a str> {
     let [_, .., Step::Key(key)] = path.0.as_slice() else { return None };
     let section = root["properties"].get(key)?;
@@ -180,7 +180,7 @@ fn misplaced<'a>(root: &Value, path: &'a Path) -> Option<&'a str> {
     if is("object") || is("array") { Some(key) } else { None }
 }
 
-/// The complaint with the keys that the user wrote in place of those that were meant.
+/// Returns the complaint with the user's keys in place of the suggested ones.
 fn as_written(mut complaint: Complaint, renamed: &[(Path, Path)]) -> Complaint {
     for (right, written) in renamed.iter().rev() {
         if let Some(rest) = complaint.path.0.strip_prefix(right.0.as_slice()) {
@@ -195,7 +195,7 @@ fn nearest_key(path: &Path) -> Option<Path> {
     Some(Path(path.0[..=keys].to_vec()))
 }
 
-/// The key in "did you mean `key`?".
+/// Returns the key of "did you mean `key`?".
 fn meant(help: &str) -> Option<String> {
     help.strip_prefix("did you mean `")?.strip_suffix("`?").map(str::to_owned)
 }

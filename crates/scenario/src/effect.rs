@@ -1,4 +1,4 @@
-//! What a document amounts to: equal effects give equal results, however differently the documents are written.
+//! Effect of a document: equal effects give equal results, even if the documents differ.
 
 use crate::document::Document;
 use core::fmt::{self, Debug, Write};
@@ -8,11 +8,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use tailback_sim::plan::{FlowKind, FlowPlan, Plan};
 
-/// SipHash-2-4 of a plan and of what of the document is used besides: 128 bits in hexadecimal. Settings that nothing
-/// goes by, such as `network.buffer` where every switch has its own, change the document and not this.
+/// Returns the SipHash-2-4 of the plan and of everything else in the document that a run uses: 128 bits in hexadecimal.
+/// Unused settings, such as `network.buffer` if every switch has its own, change the document but not this hash.
 pub(crate) fn hash(document: &Document, plan: &Plan) -> String {
     let mut text = Text(SipHasher24::new());
-    // Each field by name, so that one that is added is not forgotten.
+    // All fields by name, so that a new field cannot be forgotten.
     let Plan {
         nodes,
         links,
@@ -34,7 +34,7 @@ pub(crate) fn hash(document: &Document, plan: &Plan) -> String {
     } = plan;
     text.add(&(nodes, links, applications, routes, framing, classes, seed, warmup, end, sample));
     text.add(&(per_flow_delay, delay_variation, conditioners, labels, timeline, engine));
-    // What flows have in common is written once, or a hundred thousand of them would take long.
+    // Descriptions that flows share are hashed once, since there may be 100,000 flows.
     let mut kinds: BTreeMap<*const FlowKind, usize> = BTreeMap::new();
     for FlowPlan { name, from, to, start, kind } in flows {
         let next = kinds.len();
@@ -50,12 +50,12 @@ pub(crate) fn hash(document: &Document, plan: &Plan) -> String {
     format!("{h1:016x}{h2:016x}")
 }
 
-/// Takes in the debugging form of values, which tells every field, without keeping it.
+/// Hashes the `Debug` form of values, which includes every field, without storing it.
 struct Text(SipHasher24);
 
 impl Text {
     fn add(&mut self, value: &impl Debug) {
-        // A hasher takes any text.
+        // Writing to a hasher does not fail.
         let _ = write!(self, "{value:?};");
     }
 }

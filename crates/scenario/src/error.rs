@@ -1,34 +1,34 @@
-//! Errors as the user sees them: where, the line itself, what is wrong, what to write instead.
+//! Errors for users: the place, the source line, the message and the advice.
 
 use crate::complaint::{Complaint, On};
 use crate::origin::{Origin, Place};
 use core::fmt;
 
-/// Everything that is wrong with a scenario; at least one problem.
+/// The errors of a scenario; at least one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScenarioError {
     problems: Vec<Problem>,
 }
 
-/// One thing that is wrong with a scenario.
+/// One error of a scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// What is wrong, in a phrase.
+    /// Message: a phrase.
     pub message: String,
-    /// Where in the document, such as `links[2].rate`; empty for the document itself.
+    /// Path in the document, such as `links[2].rate`; empty for the document itself.
     pub path: String,
-    /// Line in the file, from 1; none when the document was not a file.
+    /// Line in the file, from 1; `None`: the document was not a file.
     pub line: Option<usize>,
-    /// Column in the line in characters, from 1.
+    /// Column in the line in characters, from 1; `None`: the document was not a file.
     pub column: Option<usize>,
-    /// What to write instead.
+    /// Advice: what to write instead.
     pub suggestion: Option<String>,
-    /// The whole as text: place, source line, caret and advice.
+    /// The complete text: place, source line, caret and advice.
     pub rendered: String,
 }
 
 impl ScenarioError {
-    /// Finds each complaint's place; in the order of the file.
+    /// Locates each complaint; in the order of the file.
     pub(crate) fn locate(complaints: Vec<Complaint>, origin: &Origin) -> ScenarioError {
         let mut located: Vec<(Complaint, Option<Place<'_>>)> = complaints
             .into_iter()
@@ -42,15 +42,15 @@ impl ScenarioError {
             located.into_iter().map(|(complaint, place)| Problem::new("error", complaint, place, origin)).collect();
         ScenarioError { problems }
     }
-    /// All problems, in the order of the file.
+    /// Returns all errors, in the order of the file.
     pub fn problems(&self) -> &[Problem] {
         &self.problems
     }
-    /// The first problem.
+    /// Returns the first error.
     pub fn first(&self) -> &Problem {
         &self.problems[0]
     }
-    /// All problems as text, with their number when there are several.
+    /// Returns all errors as text, with their number if there are several.
     pub fn rendered(&self) -> String {
         let mut text = self.problems.iter().map(|p| p.rendered.as_str()).collect::<Vec<_>>().join("\n");
         if self.problems.len() > 1 {
@@ -68,7 +68,7 @@ impl fmt::Display for ScenarioError {
 impl std::error::Error for ScenarioError {}
 
 impl Problem {
-    /// The complaint at its place; `what` is "error" or "warning".
+    /// Returns the complaint at its place; `what` is "error" or "warning".
     pub(crate) fn new(what: &str, complaint: Complaint, place: Option<Place<'_>>, origin: &Origin) -> Problem {
         let Complaint { path, message, help, .. } = complaint;
         let (path, message) = (path.to_string(), shortened(message));
@@ -85,7 +85,7 @@ impl Problem {
     }
 }
 
-/// A message that quotes a long text keeps both its ends: what is quoted, and what is wrong with it.
+/// Shortens a message with a long quotation, keeping its beginning and its end.
 fn shortened(message: String) -> String {
     const MOST: usize = 500;
     const HEAD: usize = 200;

@@ -1,11 +1,11 @@
-//! Explanations for the terminal, from the doc comments that also make the schema.
+//! Explanations for the terminal, from the doc comments that are also in the schema.
 
 use crate::schema::{self, schema};
 use crate::toml_out;
 use serde_json::{Map, Value};
 use tailback_document::{Path, Step};
 
-/// Families of kinds and the key that one stands behind.
+/// Families of kinds, with the path of a key that takes them.
 const KINDS: [(&str, &str); 20] = [
     ("sources", "flows.source"),
     ("applications", "flows.application"),
@@ -29,7 +29,7 @@ const KINDS: [(&str, &str); 20] = [
     ("reactions", "hosts.rate-limiters.law"),
 ];
 
-/// Families of plain words and the key that one stands behind.
+/// Families of words, with the path of a key that takes them.
 const WORDS: [(&str, &str); 8] = [
     ("scopes", "backpressure.scope"),
     ("notify", "backpressure.notify"),
@@ -41,23 +41,22 @@ const WORDS: [(&str, &str); 8] = [
     ("engines", "run.engine"),
 ];
 
-/// All names that a document chooses from, by what they are names of: an object of lists.
+/// Returns all names that a document may choose from, by family: an object of lists.
 pub fn names() -> Value {
     let mut names = Map::from_iter([("sections".to_owned(), Value::from(sections()))]);
     for (family, path) in KINDS {
         names.insert(family.to_owned(), kinds(path).into_iter().filter_map(kind_of).collect());
     }
     for (family, path) in WORDS {
-        // Where a key may be absent, one alternative has no name.
+        // An optional key has one alternative without a name.
         let words = by_path(path).into_iter().flat_map(alternatives).filter_map(|node| node["const"].as_str());
         names.insert(family.to_owned(), words.collect());
     }
     Value::Object(names)
 }
 
-/// What a kind (`watermark`), a section (`links`), a key (`links.rate`, or `rate` wherever it
-/// stands) or a word (`shortest-path`) is, which parameters it has, their units and defaults; none
-/// when there is no such name.
+/// Explains a kind (`watermark`), a section (`links`), a key (`links.rate`, or `rate` in any table) or a word
+/// (`shortest-path`), with its parameters, their units and defaults. `None`: there is no such name.
 pub fn explain(name: &str) -> Option<String> {
     let mut texts = Vec::new();
     if let Some(node) = by_path(name) {
@@ -80,7 +79,7 @@ pub fn explain(name: &str) -> Option<String> {
     if texts.is_empty() { None } else { Some(texts.join("\n")) }
 }
 
-/// The kinds that may stand at a path, whatever stands on the way: TCP and RDMA have ways of recovery of their own.
+/// Returns the kinds that are allowed at a path, for every kind on that path: TCP and RDMA have different recoveries.
 fn kinds(path: &str) -> Vec<&'static Value> {
     let Some(path) = Path::parse(path) else { return Vec::new() };
     let mut nodes = vec![schema()];
@@ -106,7 +105,7 @@ fn sections() -> Vec<&'static str> {
     properties.into_iter().flatten().filter(|(_, node)| tables(node)).map(|(name, _)| name.as_str()).collect()
 }
 
-/// The node of `links`, `links.rate`, `switches.ports` or `run.precision.metric`.
+/// Returns the schema's node of `links`, `links.rate`, `switches.ports` or `run.precision.metric`.
 fn by_path(name: &str) -> Option<&'static Value> {
     let path = Path::parse(name).filter(|path| !path.0.is_empty())?;
     let mut node = schema();
@@ -118,13 +117,13 @@ fn by_path(name: &str) -> Option<&'static Value> {
     Some(node)
 }
 
-/// A node, or the entries of a list or of a table of names.
+/// Returns a node, or the entries of a list or of a table of names.
 fn entries(node: &'static Value) -> Vec<&'static Value> {
     let inner = node.get("items").or_else(|| node.get("additionalProperties").filter(|any| any.is_object()));
     inner.map_or_else(|| vec![node], alternatives)
 }
 
-/// A node's description, then its parameters, its kinds or its words, one to a line.
+/// Returns a node's description, then its parameters, kinds or words, one per line.
 fn described(heading: &str, node: &'static Value) -> String {
     let mut text = format!("{heading}\n");
     let description = node.get("description").or_else(|| alternatives(node).first()?.get("description"));
@@ -160,7 +159,7 @@ fn parameters(table: &'static Value) -> String {
     if lines.is_empty() { "\n  no parameters\n".to_owned() } else { format!("\n  parameters:\n{lines}") }
 }
 
-/// `    name  (facts)` and the indented description.
+/// Returns `    name  (facts)` and the indented description.
 fn line(name: &str, facts: &str, node: &Value) -> String {
     let facts = if facts.is_empty() { String::new() } else { format!("  ({facts})") };
     let description = node.get("description").and_then(Value::as_str).unwrap_or("");
@@ -168,7 +167,7 @@ fn line(name: &str, facts: &str, node: &Value) -> String {
     lines.into_iter().fold(format!("    {name}{facts}\n"), |text, line| format!("{text}        {line}\n"))
 }
 
-/// How a parameter is written, its range, and its default.
+/// Returns the notation of a parameter, its range and its default.
 fn facts(node: &'static Value, required: Option<bool>) -> String {
     let mut facts = vec![forms(node)];
     if let (Some(least), Some(most)) = (node["minimum"].as_number(), node["maximum"].as_number()) {
@@ -184,7 +183,7 @@ fn facts(node: &'static Value, required: Option<bool>) -> String {
     facts.join(", ")
 }
 
-/// How a value is written: its unit, its type, or the words to choose from.
+/// Returns the notation of a value: its unit, its type, or its words.
 fn forms(node: &'static Value) -> String {
     let mut forms = Vec::new();
     collect_forms(node, &mut forms);
@@ -225,7 +224,7 @@ fn kind_of(node: &'static Value) -> Option<&'static str> {
     node.get("properties")?.get("kind")?.get("const")?.as_str()
 }
 
-/// The alternatives at a node of the scenario's schema.
+/// Returns the alternatives at a node of the scenario's schema.
 fn alternatives(node: &'static Value) -> Vec<&'static Value> {
     schema::alternatives(schema(), node)
 }
@@ -234,13 +233,13 @@ fn is_null(node: &Value) -> bool {
     node["type"] == "null"
 }
 
-/// Formats that say how a program stores a number, not what a user writes.
+/// Formats that describe storage rather than notation.
 const MACHINE_FORMATS: [&str; 7] = ["uint8", "uint16", "uint32", "uint64", "double", "float", "uint"];
 
-/// Columns of a terminal as it opens, and of the explanations.
+/// Width of a default terminal in columns, and of the explanations.
 const WIDTH: usize = 80;
 
-/// Lines of at most `width` letters; an empty line starts a new paragraph.
+/// Wraps text to lines of at most `width` characters; an empty line separates paragraphs.
 fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines = Vec::new();
     for paragraph in text.split("\n\n") {

@@ -1,4 +1,4 @@
-//! Files that a scenario names: video traces. The core opens none; the shell says how.
+//! Files that a scenario names: video traces. The core opens no files; its caller provides a reader.
 
 use crate::complaint::Complaint;
 use crate::complaint::On;
@@ -8,19 +8,19 @@ use std::sync::Arc;
 use tailback_document::Path;
 use tailback_traffic::{Model, Trace};
 
-/// Reads the text of a file by the path that a scenario gives, or says why it cannot.
+/// Returns the text of a file by the path in the scenario, or an error message.
 type Read = dyn Fn(&str) -> Result<String, String> + Send + Sync;
 
-/// How the files that a scenario names are read.
+/// Reader of the files that a scenario names.
 #[derive(Clone)]
 pub struct Files(Arc<Read>);
 
 impl Files {
-    /// By this function.
+    /// Reads files by this function.
     pub fn read_by(read: impl Fn(&str) -> Result<String, String> + Send + Sync + 'static) -> Files {
         Files(Arc::new(read))
     }
-    /// Not at all.
+    /// Refuses all files.
     pub fn none() -> Files {
         Files::read_by(|_| Err("files are not read here".to_owned()))
     }
@@ -32,7 +32,7 @@ impl fmt::Debug for Files {
     }
 }
 
-/// The traces that the flows of a document name.
+/// Returns the traces that the flows of a document name.
 pub(crate) fn traces(document: &Document) -> impl Iterator<Item = &Trace> {
     document.flows.iter().filter_map(|flow| match &flow.source {
         Some(Model::Trace(trace)) => Some(trace),
@@ -40,7 +40,7 @@ pub(crate) fn traces(document: &Document) -> impl Iterator<Item = &Trace> {
     })
 }
 
-/// Reads the traces that the flows of a document name.
+/// Loads the traces that the flows of a document name.
 pub(crate) fn load(document: &mut Document, files: &Files) -> Result<(), Vec<Complaint>> {
     let mut complaints = Vec::new();
     for (index, flow) in document.flows.iter_mut().enumerate() {
@@ -53,7 +53,7 @@ pub(crate) fn load(document: &mut Document, files: &Files) -> Result<(), Vec<Com
         let found = (files.0)(&file)
             .map_err(|why| (format!("`{file}` cannot be read: {why}"), "give the path relative to the scenario's file"))
             .and_then(|text| {
-                let help = "each line is a frame; see `format` for the forms that are understood";
+                let help = "each line is a frame; see `format` for the supported formats";
                 trace.load(&text).map_err(|e| (format!("line {} of `{file}`: {}", e.line, e.message), help))
             });
         if let Err((message, help)) = found {

@@ -1,13 +1,13 @@
-//! Patterns of names: `*` any text, `?` any letter, `[12]` and `[1-3]` one of several, `[!1]` none of them.
+//! Name patterns: `*` matches any text, `?` one character, `[12]` and `[1-3]` one of a set, `[!1]` one outside a set.
 
 use core::cmp::Ordering;
 
-/// Whether `text` is a pattern rather than a name.
+/// `true` if `text` is a pattern rather than a name.
 pub(crate) fn is_pattern(text: &str) -> bool {
     text.contains(['*', '?', '['])
 }
 
-/// A pattern, ready to match.
+/// A parsed pattern.
 pub(crate) struct Glob(Vec<Token>);
 
 enum Token {
@@ -18,7 +18,7 @@ enum Token {
 }
 
 impl Glob {
-    /// Reads a pattern; the error says what is malformed.
+    /// Parses a pattern; the error is a message.
     pub fn new(pattern: &str) -> Result<Glob, String> {
         let mut tokens = Vec::new();
         let mut rest = pattern.chars();
@@ -30,8 +30,7 @@ impl Glob {
                     let text = rest.as_str();
                     let end = text.find(']').ok_or_else(|| format!("the `[` in `{pattern}` is not closed"))?;
                     rest = text[end + 1..].chars();
-                    class(&text[..end])
-                        .ok_or_else(|| format!("`[{}]` in `{pattern}` names no letters", &text[..end]))?
+                    class(&text[..end]).ok_or_else(|| format!("`[{}]` in `{pattern}` is an empty set", &text[..end]))?
                 }
                 c => Token::Letter(c),
             });
@@ -39,8 +38,8 @@ impl Glob {
         Ok(Glob(tokens))
     }
 
-    /// Whether the whole of `name` fits. Linear in both lengths but for their product at worst:
-    /// only the last `*` is ever taken back.
+    /// `true` if the pattern matches the whole of `name`. Time is at worst the product of both lengths: only the last
+    /// `*` is backtracked.
     pub fn matches(&self, name: &str) -> bool {
         let name: Vec<char> = name.chars().collect();
         let (mut token, mut letter) = (0, 0);
@@ -102,13 +101,13 @@ fn class(text: &str) -> Option<Token> {
     if ranges.is_empty() { None } else { Some(Token::Class { inverted, ranges }) }
 }
 
-/// The order in which people count: `h2` before `h10`.
+/// Natural order: `h2` before `h10`.
 pub(crate) fn natural_order(a: &str, b: &str) -> Ordering {
     let (mut a_rest, mut b_rest) = (a, b);
     loop {
         let (a_part, b_part) = (part(a_rest), part(b_rest));
         if a_part.is_empty() || b_part.is_empty() {
-            // Equal as counted but written differently (`h1`, `h01`): any fixed order will do.
+            // Numerically equal but written differently (`h1`, `h01`): any fixed order.
             return a_rest.len().cmp(&b_rest.len()).then_with(|| a.cmp(b));
         }
         let digits = |s: &str| s.starts_with(|c: char| c.is_ascii_digit());
@@ -125,7 +124,7 @@ pub(crate) fn natural_order(a: &str, b: &str) -> Ordering {
     }
 }
 
-/// The leading run of digits, or of anything else.
+/// Returns the leading run of digits, or of other characters.
 fn part(text: &str) -> &str {
     let digit = |c: char| c.is_ascii_digit();
     let numeric = text.starts_with(digit);
@@ -160,13 +159,13 @@ mod tests {
     }
 
     #[test]
-    fn many_stars_do_not_take_for_ever() {
+    fn patterns_with_many_stars_match_in_bounded_time() {
         assert!(!Glob::new(&"*a".repeat(50)).unwrap().matches(&"b".repeat(5_000)));
         assert!(!Glob::new(&format!("{}c", "*a".repeat(50))).unwrap().matches(&"a".repeat(5_000)));
     }
 
     #[test]
-    fn names_are_ordered_as_people_count() {
+    fn names_are_in_natural_order() {
         let mut names = ["h10", "h2", "h1", "g3", "h", "h2b", "h02"];
         names.sort_by(|a, b| natural_order(a, b));
         assert_eq!(names, ["g3", "h", "h1", "h02", "h2", "h2b", "h10"]);

@@ -1,9 +1,8 @@
-//! The scenario document: its types, its schema, its checks, and the plan built from it.
+//! The scenario document: types, schema, checks, and compilation into a plan.
 //!
-//! Text becomes a tree that remembers where everything stands (`origin`), the tree a
-//! [`document::Document`] (`decode`), the document a [`Plan`](tailback_sim::plan::Plan) (`build`);
-//! each step may refuse, and a [`ScenarioError`] shows the user's own line with advice. A
-//! [`Scenario`] is what has passed all three.
+//! Text is parsed into a tree with source positions (`origin`), the tree decoded into a [`document::Document`]
+//! (`decode`), the document compiled into a [`Plan`](tailback_sim::plan::Plan) (`build`). Each step may fail with a
+//! [`ScenarioError`], which shows the source line with advice. A [`Scenario`] has passed all three.
 
 mod build;
 mod complaint;

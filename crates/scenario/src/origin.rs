@@ -1,4 +1,4 @@
-//! Where a document came from, so that an error can point at what the user wrote.
+//! Source positions of a document's values, for messages.
 
 use core::ops::Range;
 use serde_json::{Map, Value};
@@ -8,24 +8,24 @@ use toml_edit::{Item, TableLike, TomlError};
 
 use crate::complaint::{Complaint, On};
 
-/// A document's file and the changes made to it since.
+/// A document's file and the later changes to it.
 #[derive(Clone, Debug)]
 pub(crate) struct Origin {
     filename: String,
-    /// The text, when the places of its values are known (TOML).
+    /// The text, if the positions of its values are known (TOML).
     text: Option<String>,
     spans: BTreeMap<Path, Spans>,
     sets: Vec<Set>,
 }
 
-/// Byte ranges of a key and of what stands behind it.
+/// Byte ranges of a key and of its value.
 #[derive(Clone, Debug)]
 struct Spans {
     key: Option<Range<usize>>,
     value: Option<Range<usize>>,
 }
 
-/// A change given as `path=value`, as on a command line.
+/// A change given as `path=value`, as on the command line.
 #[derive(Clone, Debug)]
 struct Set {
     path: Path,
@@ -33,24 +33,24 @@ struct Set {
     value_at: usize,
 }
 
-/// A place in a text, ready to be shown.
+/// A position in a text, with what is needed to show it.
 #[derive(Debug)]
 pub(crate) struct Place<'a> {
     file: &'a str,
     text: &'a str,
     range: Range<usize>,
-    /// From 1.
+    /// Line, from 1.
     pub line: usize,
-    /// In characters, from 1.
+    /// Column in characters, from 1.
     pub column: usize,
 }
 
 impl Origin {
-    /// Of a document that is no file.
+    /// Returns the origin of a document that is not a file.
     pub fn nowhere(filename: &str) -> Origin {
         Origin { filename: filename.to_owned(), text: None, spans: BTreeMap::new(), sets: Vec::new() }
     }
-    /// Of a text that cannot be read further than to a line and column, both from 1.
+    /// Returns the origin of a text with a syntax error at a line and column, both from 1.
     pub fn of_syntax(text: &str, filename: &str, line: usize, column: usize) -> Origin {
         let start: usize = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
         let at = start + column.saturating_sub(1);
@@ -60,12 +60,12 @@ impl Origin {
     pub fn filename(&self) -> &str {
         &self.filename
     }
-    /// Remembers that the value at `path` was given on the command line as `text`.
+    /// Records that the value at `path` was given on the command line as `text`.
     pub fn set(&mut self, path: Path, text: &str, value_at: usize) {
         self.sets.push(Set { path, text: text.to_owned(), value_at });
     }
 
-    /// Where the value at `path`, or its key, was written; failing that, the nearest table around it.
+    /// Returns the position of the value at `path`, or of its key; failing that, of the nearest enclosing table.
     pub fn place(&self, path: &Path, on_key: bool) -> Option<Place<'_>> {
         if let Some(set) = self.sets.iter().rev().find(|set| path.0.starts_with(&set.path.0)) {
             let range = if on_key { 0..set.value_at.saturating_sub(1) } else { set.value_at..set.text.len() };
@@ -88,7 +88,7 @@ impl Origin {
     }
 }
 
-/// Reads TOML into a tree, and remembers where everything stands.
+/// Parses TOML into a tree with source positions.
 pub(crate) fn read_toml(text: &str, filename: &str) -> Result<(Value, Origin), (Vec<Complaint>, Origin)> {
     let mut origin = Origin { text: Some(text.to_owned()), ..Origin::nowhere(filename) };
     match toml_edit::Document::parse(text) {
@@ -100,7 +100,7 @@ pub(crate) fn read_toml(text: &str, filename: &str) -> Result<(Value, Origin), (
         }
         Err(e) => {
             let is_deep = e.message().contains("recursion");
-            // The root's "value" is where the parser gave up; of dotted keys it does not tell where they stand.
+            // The span of the root is where the parser stopped; for dotted keys there is none.
             let value = Some(e.span().unwrap_or_else(|| if is_deep { deepest_line(text) } else { 0..0 }));
             origin.spans.insert(Path::root(), Spans { key: None, value });
             let complaint = if is_deep {
@@ -114,7 +114,7 @@ pub(crate) fn read_toml(text: &str, filename: &str) -> Result<(Value, Origin), (
     }
 }
 
-/// Reads JSON into a tree; `filename` is for errors.
+/// Parses JSON into a tree; `filename` is used in messages.
 pub(crate) fn read_json(text: &str, filename: &str) -> Result<(Value, Origin), (Vec<Complaint>, Origin)> {
     match serde_json::from_str(text) {
         Ok(tree) => Ok((tree, Origin::nowhere(filename))),
@@ -131,14 +131,14 @@ pub(crate) fn read_json(text: &str, filename: &str) -> Result<(Value, Origin), (
     }
 }
 
-/// What is said of a text that goes deeper than its reader.
+/// Returns the complaint about a text that is nested too deeply for its parser.
 fn too_deep() -> Complaint {
-    let message = "tables and lists are nested too deep here".to_owned();
+    let message = "tables and lists are nested too deeply".to_owned();
     let help = "no key of a document stands deeper than some ten tables".to_owned();
     Complaint { path: Path::root(), on: On::Value, message, help: Some(help) }
 }
 
-/// The line with the most dots, the first of several: that of the key that is nested deepest.
+/// Returns the line with the most dots, the first of several: that of the most deeply nested key.
 fn deepest_line(text: &str) -> Range<usize> {
     let (mut start, mut most, mut found) = (0, 0, 0..0);
     for line in text.split_inclusive('\n') {
@@ -151,7 +151,7 @@ fn deepest_line(text: &str) -> Range<usize> {
     found
 }
 
-/// What to write instead of what TOML does not allow.
+/// Returns advice for a TOML syntax error.
 fn syntax_help(e: &TomlError, text: &str) -> Option<String> {
     let found = e.span().and_then(|span| text.get(span)).unwrap_or("").trim();
     Some(match e.message() {
@@ -160,14 +160,14 @@ fn syntax_help(e: &TomlError, text: &str) -> Option<String> {
         }
         m if m.starts_with("string values must be quoted") => format!("write \"{found}\" in quotes"),
         "duplicate key" => format!(
-            "`{found}` stands here for the second time; remove or rename one of the two (a list of tables is headed [[{found}]])"
+            "`{found}` is defined twice; remove or rename one of the two (a list of tables is headed [[{found}]])"
         ),
         m if m.starts_with("invalid unquoted key") => "put keys with other characters in quotes".to_owned(),
         _ => return None,
     })
 }
 
-/// Turns a parsed document into a tree and notes where everything stands.
+/// Converts a parsed document into a tree and records the positions.
 struct Walk<'a> {
     spans: &'a mut BTreeMap<Path, Spans>,
     complaints: Vec<Complaint>,
@@ -175,7 +175,7 @@ struct Walk<'a> {
 
 impl Walk<'_> {
     fn stands(&mut self, path: &Path, value: Option<Range<usize>>) {
-        // The root and implicit tables have empty spans: better to point at the key or the parent.
+        // The root and implicit tables have empty spans: the key or the parent is used instead.
         let value = value.filter(|span| !span.is_empty());
         self.spans.entry(path.clone()).or_insert(Spans { key: None, value: None }).value = value;
     }
@@ -212,15 +212,13 @@ impl Walk<'_> {
             toml_edit::Value::Float(x) if x.value().is_finite() => Value::from(*x.value()),
             toml_edit::Value::Float(x) => self.refuse(
                 path,
-                format!("{} is not a number that can be used", x.value()),
+                format!("{} is not a finite number", x.value()),
                 "write a finite number, or \"unlimited\" for a buffer",
             ),
             toml_edit::Value::Boolean(b) => Value::Bool(*b.value()),
-            toml_edit::Value::Datetime(d) => self.refuse(
-                path,
-                format!("{} is a date", d.value()),
-                "a scenario has durations, such as \"20ms\", and no dates",
-            ),
+            toml_edit::Value::Datetime(d) => {
+                self.refuse(path, format!("{} is a date", d.value()), "write a duration, such as \"20ms\"")
+            }
             toml_edit::Value::Array(list) => {
                 let element = |(i, value): (usize, &toml_edit::Value)| {
                     let inner = path.join(i);
@@ -248,7 +246,7 @@ impl<'a> Place<'a> {
             at
         };
         let start = floor(range.start);
-        // What lies at the end of a file is shown at the end of its last line that says something.
+        // The end of the file is shown at the end of its last non-empty line.
         let start = if text[start..].trim().is_empty() { text[..start].trim_end().len() } else { start };
         let end = floor(range.end).max(start);
         let line = text[..start].matches('\n').count() + 1;
@@ -256,7 +254,7 @@ impl<'a> Place<'a> {
         Place { file, text, range: start..end, line, column }
     }
 
-    /// What it is ("error"), the place, its line with carets under the range, and the advice.
+    /// Renders a message: `what` ("error"), the position, its line with carets under the range, and the advice.
     pub fn render(&self, what: &str, message: &str, help: Option<&str>) -> String {
         let start = line_start(self.text, self.range.start);
         let line = self.text[start..].lines().next().unwrap_or("");
@@ -265,7 +263,7 @@ impl<'a> Place<'a> {
         let (line, before) = window(line, self.column - 1);
         let number = self.line.to_string();
         let gutter = " ".repeat(number.len());
-        // Wide ranges (a whole table) are marked at their beginning; the caret line stays in the window.
+        // Only the beginning of a wide range (a whole table) is marked; the caret line stays in the window.
         let carets = "^".repeat(width.min(line.chars().count().saturating_sub(before.chars().count()).max(1)));
         let indent: String = before.chars().map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
         let mut out = format!(
@@ -283,7 +281,7 @@ fn line_start(text: &str, at: usize) -> usize {
     text[..at].rfind('\n').map_or(0, |newline| newline + 1)
 }
 
-/// The part of a line around `column` that fits on a screen, and what of it stands before the column.
+/// Returns the part of a line around `column` that fits on a screen, and its text before the column.
 fn window(line: &str, column: usize) -> (String, String) {
     const WIDTH: usize = 140;
     const LEAD: usize = 60;
@@ -295,7 +293,7 @@ fn window(line: &str, column: usize) -> (String, String) {
     (format!("{head}{shown}{tail}"), format!("{head}{before}"))
 }
 
-/// The tree's value at `path`.
+/// Returns the tree's value at `path`.
 pub(crate) fn lookup<'a>(tree: &'a Value, path: &Path) -> Option<&'a Value> {
     path.0.iter().try_fold(tree, |value, step| match step {
         Step::Key(key) => value.get(key),
@@ -303,7 +301,7 @@ pub(crate) fn lookup<'a>(tree: &'a Value, path: &Path) -> Option<&'a Value> {
     })
 }
 
-/// The tree's value at `path`, to be changed.
+/// Returns the tree's value at `path`, mutable.
 pub(crate) fn lookup_mut<'a>(tree: &'a mut Value, path: &Path) -> Option<&'a mut Value> {
     path.0.iter().try_fold(tree, |value, step| match step {
         Step::Key(key) => value.get_mut(key),

@@ -1,4 +1,4 @@
-//! A scenario: a document that has been read, checked, and found to make sense.
+//! A scenario: a document that has been parsed, checked and compiled.
 
 use crate::complaint::{Complaint, On};
 use crate::document::{Document, Run};
@@ -15,33 +15,32 @@ use std::collections::BTreeMap;
 use tailback_document::Path;
 use tailback_sim::plan::{Engine, Plan};
 
-/// A document that makes sense; there is no other way to have one.
+/// A valid document; every constructor checks it.
 #[derive(Clone, Debug)]
 pub struct Scenario {
-    /// As it was written, changes included: what `with_set` goes on from.
+    /// The document as written, including changes: the base of `with_set`.
     tree: Value,
     origin: Origin,
     document: Document,
     plan: Plan,
-    /// How the files that it names are read.
+    /// Reader of the files that it names.
     files: Files,
 }
 
-/// The plan of one replication: that of the scenario with the given seed, and with the given
-/// engine if there is one. `warmup = "auto"` gives a plan without warm-up; the caller finds the
-/// warm-up on a pilot run and puts it in.
+/// Returns the plan of one replication: that of the scenario with the given seed, and with the given engine unless it
+/// is `None`. With `warmup = "auto"` the plan has no warm-up; the caller determines it by a pilot run and sets it.
 pub fn build(scenario: &Scenario, seed: u64, engine: Option<Engine>) -> Plan {
     let plan = scenario.plan.clone();
     Plan { seed, engine: engine.unwrap_or(plan.engine), ..plan }
 }
 
 impl Scenario {
-    /// Reads a document in TOML; `filename` is for errors. One that names files is refused.
+    /// Parses a document in TOML; `filename` is used in messages. Refuses one that names files.
     pub fn from_toml(text: &str, filename: &str) -> Result<Scenario, ScenarioError> {
         Scenario::from_toml_with(text, filename, Files::none())
     }
 
-    /// Reads a document in TOML and the files that it names.
+    /// Parses a document in TOML and loads the files that it names.
     pub fn from_toml_with(text: &str, filename: &str, files: Files) -> Result<Scenario, ScenarioError> {
         match origin::read_toml(text, filename) {
             Ok((tree, origin)) => Scenario::new(tree, origin, files),
@@ -49,12 +48,12 @@ impl Scenario {
         }
     }
 
-    /// Reads a document in JSON: the same tables and lists as in TOML. One that names files is refused.
+    /// Parses a document in JSON, with the same tables and lists as in TOML. Refuses one that names files.
     pub fn from_json(text: &str) -> Result<Scenario, ScenarioError> {
         Scenario::from_json_with(text, Files::none())
     }
 
-    /// Reads a document in JSON and the files that it names.
+    /// Parses a document in JSON and loads the files that it names.
     pub fn from_json_with(text: &str, files: Files) -> Result<Scenario, ScenarioError> {
         match origin::read_json(text, "<scenario>") {
             Ok((tree, origin)) => Scenario::new(tree, origin, files),
@@ -62,9 +61,9 @@ impl Scenario {
         }
     }
 
-    /// The scenario with values replaced: pairs of a path, such as `links[0].rate`,
-    /// `flows[data].source.burst` or `flows[*].class`, and a TOML value or plain text. Later pairs
-    /// see what earlier ones did; checked once, at the end.
+    /// Returns the scenario with values replaced: pairs of a path, such as `links[0].rate`, `flows[data].source.burst`
+    /// or `flows[*].class`, and a TOML value or plain text. Pairs are applied in order; the result is checked once, at
+    /// the end.
     pub fn with_set<P: AsRef<str>, V: AsRef<str>>(&self, pairs: &[(P, V)]) -> Result<Scenario, ScenarioError> {
         if pairs.is_empty() {
             return Ok(self.clone());
@@ -102,58 +101,58 @@ impl Scenario {
         }
     }
 
-    /// What looks wrong although it is allowed, in the order of the file, but for what `run.accept` names.
+    /// Returns the warnings in the order of the file, except those in `run.accept`.
     pub fn warnings(&self) -> Vec<Warning> {
         warnings::of(&self.document, &self.plan, &self.origin)
     }
-    /// What each group of flows offers on average while it is measured; none where the network decides it.
+    /// Returns the mean offered load of each group of flows over the measured time; `None`: it depends on the network.
     pub fn offered(&self) -> BTreeMap<String, Option<Offered>> {
         warnings::offered(&self.plan)
     }
-    /// Of the settings that `with_set` would make, those that change the document and nothing of what it amounts to.
+    /// Returns those settings of `with_set` that change the document but not its effect.
     pub fn without_effect<P: AsRef<str>, V: AsRef<str>>(
         &self,
         pairs: &[(P, V)],
     ) -> Result<Vec<Warning>, ScenarioError> {
         warnings::without_effect(self, pairs)
     }
-    /// Hash of what the document amounts to: scenarios with the same give the same results, also where the
-    /// documents differ in what nothing goes by. 128 bits in hexadecimal.
+    /// Returns the hash of the document's effect: scenarios with equal hashes give equal results, even if the documents
+    /// differ in unused settings. 128 bits in hexadecimal.
     pub fn effect(&self) -> String {
         effect::hash(&self.document, &self.plan)
     }
-    /// Warnings with their places in this document.
+    /// Locates warnings in this document.
     pub(crate) fn locate(&self, found: Warnings) -> Vec<Warning> {
         found.locate(&self.document, &self.origin)
     }
 
-    /// The document, defaults filled in.
+    /// Returns the document with defaults filled in.
     pub fn document(&self) -> &Document {
         &self.document
     }
-    /// Its title; empty if it has none.
+    /// Returns its title; empty if it has none.
     pub fn title(&self) -> &str {
         self.document.title.as_deref().unwrap_or("")
     }
-    /// How long, how often, and with which seed to run it.
+    /// Returns duration, replications, seed and recording of its runs.
     pub fn run(&self) -> &Run {
         &self.document.run
     }
-    /// `[run]` in JSON, defaults filled in.
+    /// Returns `[run]` in JSON with defaults filled in.
     pub fn run_config(&self) -> String {
         canonical(&self.document.run).to_string()
     }
-    /// The canonical form: JSON with all defaults filled in, keys sorted, units normalised. Equal
-    /// scenarios have equal text.
+    /// Returns the canonical form: JSON with all defaults filled in, keys sorted, units normalised. Equal scenarios
+    /// have equal text.
     pub fn to_json(&self) -> String {
         canonical(&self.document).to_string()
     }
-    /// The document in TOML, defaults filled in; it reads back as an equal scenario.
+    /// Returns the document in TOML with defaults filled in; it parses back to an equal scenario.
     pub fn to_toml(&self) -> String {
         toml_out::document(&canonical(&self.document))
     }
-    /// SipHash-2-4 of the canonical form, and of the frames of the traces that it names, with a key
-    /// of zeros: 128 bits in hexadecimal.
+    /// Returns the SipHash-2-4 of the canonical form and of the frames of its traces, with a zero key: 128 bits in
+    /// hexadecimal.
     pub fn hash(&self) -> String {
         let mut hasher = SipHasher24::new();
         hasher.write(self.to_json().as_bytes());

@@ -1,4 +1,4 @@
-//! The JSON Schema of the document, and what it knows about a place in one.
+//! The JSON Schema of the document, and queries at a path of it.
 
 use crate::document::Document;
 use crate::origin::lookup;
@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use std::sync::OnceLock;
 use tailback_document::{Path, Step};
 
-/// The schema of a scenario document (JSON Schema 2020-12), made from the types and their doc comments.
+/// Returns the schema of a scenario document (JSON Schema 2020-12), generated from the types and their doc comments.
 pub fn schema() -> &'static Value {
     static SCHEMA: OnceLock<Value> = OnceLock::new();
     SCHEMA.get_or_init(|| {
@@ -17,7 +17,7 @@ pub fn schema() -> &'static Value {
     })
 }
 
-/// The alternatives at a node of the schema `root`: references followed, `anyOf` and `oneOf` opened.
+/// Returns the alternatives at a node of the schema `root`: references resolved, `anyOf` and `oneOf` expanded.
 pub(crate) fn alternatives<'a>(root: &'a Value, node: &'a Value) -> Vec<&'a Value> {
     if let Some(name) = node.get("$ref").and_then(Value::as_str).and_then(|r| r.strip_prefix("#/$defs/")) {
         return root["$defs"].get(name).map_or_else(Vec::new, |node| alternatives(root, node));
@@ -30,7 +30,7 @@ pub(crate) fn alternatives<'a>(root: &'a Value, node: &'a Value) -> Vec<&'a Valu
     vec![node]
 }
 
-/// What the schema `root` says of what stands at `path` in `tree`; none where nothing may stand.
+/// Returns the schema's node for the value at `path` in `tree`; `None`: no value is allowed there.
 pub(crate) fn at(root: &'static Value, tree: &Value, path: &Path) -> Option<&'static Value> {
     let mut node = root;
     for (depth, step) in path.0.iter().enumerate() {
@@ -55,7 +55,7 @@ fn child(root: &'static Value, node: &'static Value, here: Option<&Value>, step:
     }
 }
 
-/// A value that the schema accepts, to show or to go on with; none when it cannot be told.
+/// Returns a value that the schema accepts, for messages and for recovery; `None`: it cannot be derived.
 pub(crate) fn example(root: &Value, node: &Value) -> Option<Value> {
     for node in core::iter::once(node).chain(alternatives(root, node)) {
         let first = |list: &str| node.get(list).and_then(|list| list.get(0)).cloned();
@@ -84,7 +84,7 @@ pub(crate) fn example(root: &Value, node: &Value) -> Option<Value> {
     None
 }
 
-/// How to add `key`, which is missing in the table at `path`.
+/// Returns advice on adding `key`, which is missing in the table at `path`.
 pub(crate) fn how_to_add(root: &'static Value, tree: &Value, path: &Path, key: &str) -> Option<String> {
     let node = at(root, tree, &path.join(key))?;
     let example = example(root, node)?;
@@ -99,7 +99,7 @@ pub(crate) fn how_to_add(root: &'static Value, tree: &Value, path: &Path, key: &
     Some(format!("add `{key} = {}`{}", toml_out::value(&example), about.unwrap_or_default()))
 }
 
-/// A description up to its first full stop, without it and on one line.
+/// Returns a description up to its first full stop, without it, on one line.
 pub(crate) fn first_sentence(text: &str) -> String {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     text.find(". ").map_or(text.trim_end_matches('.'), |end| &text[..end]).to_owned()

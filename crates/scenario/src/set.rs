@@ -4,28 +4,28 @@ use crate::origin::lookup;
 use serde_json::{Map, Value};
 use tailback_document::{Path, Step, listed, suggest};
 
-/// Steps of the deepest path that can be set. Documents have some ten levels; what reads a tree calls itself for each
-/// level, as do the readers of TOML and JSON, which go no deeper than about a hundred either.
+/// Upper bound on the steps of a path. Documents have about ten levels; tree readers recurse once per level, and the
+/// parsers of TOML and JSON stop at about a hundred levels too.
 const DEEPEST: usize = 64;
 
-/// Where a value given as text goes.
+/// Targets of a value given as text.
 pub(crate) struct Assignment {
-    /// Every place that the path names; several with `*`.
+    /// All matching paths; several with `*`.
     pub paths: Vec<Path>,
     pub value: Value,
 }
 
-/// Finds the places of `path` in `tree` and reads `value` as TOML, or as plain text if it is none.
+/// Finds the targets of `path` in `tree`, and parses `value` as TOML, or else as plain text.
 ///
-/// A step is a key (`run.seed`), an index from 0 (`links[0]`), the name of a list's entry
-/// (`flows[data]`), or `*` for all (`flows[*]`, `switches.*`).
+/// A step is a key (`run.seed`), an index from 0 (`links[0]`), the name of a list's entry (`flows[data]`), or `*` for
+/// all (`flows[*]`, `switches.*`).
 pub(crate) fn assignment(tree: &Value, path: &str, value: &str) -> Result<Assignment, String> {
     let pattern = Path::parse(path.trim()).filter(|pattern| !pattern.0.is_empty()).ok_or_else(|| {
         format!("`{path}` is not a path; write one such as run.duration, links[0].rate or flows[data].source.burst")
     })?;
     if pattern.0.len() > DEEPEST {
         return Err(format!(
-            "this path has {} steps, and no key of a document stands as deep as {DEEPEST}; write one such as run.duration",
+            "this path has {} steps, above the limit of {DEEPEST}; write one such as run.duration",
             pattern.0.len()
         ));
     }
@@ -34,8 +34,8 @@ pub(crate) fn assignment(tree: &Value, path: &str, value: &str) -> Result<Assign
     Ok(Assignment { paths, value: value_of(value.trim()) })
 }
 
-/// Puts `value` at `path`; tables on the way that are missing are made, of the kind that `whole`, the
-/// document with its defaults, has there.
+/// Sets `value` at `path`. Missing tables on the path are created with the kind that `whole`, the document with its
+/// defaults, has there.
 pub(crate) fn put(tree: &mut Value, whole: &Value, path: &Path, value: Value) {
     let mut at = tree;
     let mut whole = Some(whole);
@@ -51,7 +51,7 @@ pub(crate) fn put(tree: &mut Value, whole: &Value, path: &Path, value: Value) {
         at = match (step, at) {
             (Step::Key(key), Value::Object(map)) => map.entry(key.clone()).or_insert(Value::Null),
             (Step::Index(i), Value::Array(list)) if *i < list.len() => &mut list[*i],
-            // `resolve` made the path fit the tree.
+            // `resolve` has matched the path to the tree.
             _ => return,
         };
     }
@@ -72,13 +72,13 @@ fn resolve(tree: Option<&Value>, steps: &[Step], here: &Path, found: &mut Vec<Pa
     match (tree, step) {
         (Some(Value::Object(map)), Step::Key(all)) if all == "*" => {
             if map.is_empty() {
-                return Err(format!("{} is empty, so `*` names nothing", shown()));
+                return Err(format!("{} is empty, so `*` matches nothing", shown()));
             }
             map.keys().try_for_each(|key| onward(Step::Key(key.clone())))
         }
         (Some(Value::Array(list)), Step::Key(all)) if all == "*" => {
             if list.is_empty() {
-                return Err(format!("{} is empty, so `*` names nothing", shown()));
+                return Err(format!("{} is empty, so `*` matches nothing", shown()));
             }
             (0..list.len()).try_for_each(|i| onward(Step::Index(i)))
         }
@@ -106,12 +106,12 @@ fn resolve(tree: Option<&Value>, steps: &[Step], here: &Path, found: &mut Vec<Pa
         (Some(Value::Object(_)), Step::Index(i)) => {
             Err(format!("{} is a table and has no entry [{i}]; write .key", shown()))
         }
-        (Some(scalar), _) => Err(format!("{} is {scalar}, which has nothing inside; set it as a whole", shown())),
+        (Some(scalar), _) => Err(format!("{} is {scalar}, which is not a table; set it as a whole", shown())),
     }
 }
 
 fn value_of(text: &str) -> Value {
-    // A scenario has no dates and no infinities: such text is left to the field's own parser.
+    // A scenario has no dates and no infinities: such text is left to the parser of the field.
     fn tree(value: &toml_edit::Value) -> Option<Value> {
         Some(match value {
             toml_edit::Value::String(s) => Value::String(s.value().clone()),
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_names_one_place_or_with_a_star_all() {
+    fn a_path_matches_one_value_or_with_a_star_all() {
         assert_eq!(paths("run.seed").unwrap(), ["run.seed"]);
         assert_eq!(paths("links[1].rate").unwrap(), ["links[1].rate"]);
         assert_eq!(paths("links[*].rate").unwrap(), ["links[0].rate", "links[1].rate"]);
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_to_nowhere_says_what_there_is() {
+    fn an_unknown_path_lists_the_alternatives() {
         for (path, phrase) in [
             ("links[2].rate", "has 2 entries, [0] to [1]"),
             ("flows[c].class", "there are `a` and `b`"),
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_of_the_most_steps_is_set() {
+    fn a_path_of_the_maximum_depth_is_set() {
         assert_eq!(paths(&"x.".repeat(DEEPEST)[..2 * DEEPEST - 1]).unwrap().len(), 1);
     }
 

@@ -1,9 +1,9 @@
-//! A document as TOML, in the order in which people write one.
+//! Documents as TOML, with keys in the usual order.
 
 use serde_json::{Map, Value};
 use toml_edit::{Array, ArrayOfTables, DocumentMut, InlineTable, Item, Table};
 
-/// Keys that come first, in this order; the others follow by name.
+/// Keys that come first, in this order; the others follow alphabetically.
 const FIRST: &[&str] = &[
     "tailback",
     "title",
@@ -53,7 +53,7 @@ const FIRST: &[&str] = &[
     "source",
 ];
 
-/// The document in sections; `tree` is a table of scalars, tables and lists of tables.
+/// Returns the document in sections; `tree` is a table of scalars, tables and lists of tables.
 pub(crate) fn document(tree: &Value) -> String {
     let mut document = DocumentMut::new();
     for (key, value) in ordered(tree) {
@@ -73,12 +73,12 @@ pub(crate) fn document(tree: &Value) -> String {
     document.to_string()
 }
 
-/// A single value as it stands behind a `=`.
+/// Returns a single value in the notation behind a `=`.
 pub(crate) fn value(tree: &Value) -> String {
     inline(tree).to_string()
 }
 
-/// A table whose values stand on one line each.
+/// Returns a table with one value per line.
 fn section(tree: &Value) -> Table {
     let mut table = Table::new();
     for (key, value) in ordered(tree) {
@@ -87,17 +87,17 @@ fn section(tree: &Value) -> Table {
     table
 }
 
-/// Columns of a line beyond which a value is written as tables of its own, or a list on several lines.
+/// Line width beyond which a value is written as tables of its own, or a list on several lines.
 const WIDEST: usize = 100;
 
-/// A table whose values stand on one line each where that is short, and else in tables below it, such as
+/// Returns a table with one value per line; long values become subtables, such as
 /// `[[switches.ce.ports.sink.discipline.classes]]`.
 fn nested(tree: &Value) -> Table {
     let mut table = Table::new();
     for (key, value) in ordered(tree) {
         table.insert(key, fitted(key, value));
     }
-    // A header without a value of its own says nothing.
+    // The header of a table without values of its own is omitted.
     let is_bare = table.iter().all(|(_, item)| item.is_table() || item.is_array_of_tables());
     table.set_implicit(is_bare && !table.is_empty());
     table
@@ -111,7 +111,7 @@ fn fitted(key: &str, value: &Value) -> Item {
     let is_table = |value: &Value| value.as_object().is_some_and(|table| !table.is_empty());
     match (value, line) {
         (Value::Object(_), _) => Item::Table(nested(value)),
-        // The alternatives of a condition read better as a list.
+        // The alternatives of a condition are written as a list.
         (Value::Array(list), _) if key != "match" && list.iter().all(is_table) => {
             let mut tables = ArrayOfTables::new();
             list.iter().for_each(|entry| {
@@ -131,7 +131,7 @@ fn fitted(key: &str, value: &Value) -> Item {
     }
 }
 
-/// A table of sections: `[switches.sw1]`.
+/// Returns a table of sections: `[switches.sw1]`.
 fn tables(tree: &Value) -> Table {
     let mut table = Table::new();
     table.set_implicit(true);
@@ -140,7 +140,7 @@ fn tables(tree: &Value) -> Table {
         section.set_implicit(false);
         table.insert(key, Item::Table(section));
     }
-    // An implicit table without content would not be written at all.
+    // An implicit table without content would be omitted.
     table.set_implicit(!table.is_empty());
     table
 }
@@ -158,12 +158,12 @@ fn inline(tree: &Value) -> toml_edit::Value {
             }
             table.into()
         }
-        // The callers leave nulls out; TOML has none.
+        // Callers leave nulls out; TOML has none.
         Value::Null => "".into(),
     }
 }
 
-/// A table's entries without nulls, the well-known keys first.
+/// Returns a table's entries without nulls, the well-known keys first.
 pub(crate) fn ordered(tree: &Value) -> Vec<(&str, &Value)> {
     let rank = |key: &str| FIRST.iter().position(|first| *first == key).unwrap_or(FIRST.len());
     let entries = tree.as_object().into_iter().flat_map(Map::iter);

@@ -1,11 +1,12 @@
-//! Ports that a PAUSE may stop send ahead while none does, and tell the same as those that never do.
+//! Ports that a PAUSE may stop: the merged engine, which transmits eagerly until a PAUSE arrives, gives the report of
+//! the plain engine.
 
 use tailback_scenario::{Scenario, build};
 use tailback_sim::World;
 use tailback_sim::plan::Engine;
 
-/// The whole report but for its events, and these.
-fn told(scenario: &Scenario, seed: u64, engine: Engine) -> (serde_json::Value, u64) {
+/// Returns the report without the number of events, and that number.
+fn report_and_events(scenario: &Scenario, seed: u64, engine: Engine) -> (serde_json::Value, u64) {
     let mut world = World::new(build(scenario, seed, Some(engine)));
     world.run_to_end();
     let mut report = world.report();
@@ -13,10 +14,10 @@ fn told(scenario: &Scenario, seed: u64, engine: Engine) -> (serde_json::Value, u
     (serde_json::to_value(&report).expect("a report"), events)
 }
 
-/// What a scenario must have shown for its comparison to mean something.
+/// Evidence that a comparison is not vacuous.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Seen {
-    /// Notifications that reached a port.
+    /// Number of notifications that reached a port.
     pauses: u64,
     dropped: u64,
     marked: u64,
@@ -27,13 +28,13 @@ fn sum(report: &serde_json::Value, list: &str, pick: impl Fn(&serde_json::Value)
     report[list].as_array().expect("a list").iter().map(pick).sum()
 }
 
-/// Compares both engines over seeds; by how much the events fell, and what was seen.
+/// Compares both engines over seeds; returns the ratio of events, and the evidence.
 fn compare(text: &str, seeds: std::ops::Range<u64>) -> (f64, Seen) {
     let scenario = Scenario::from_toml(text, "ahead.toml").unwrap_or_else(|e| panic!("{}", e.rendered()));
     let (mut seen, mut fewer, mut more) = (Seen::default(), 0, 0);
     for seed in seeds {
         let [(merged, few), (plain, many)] =
-            [Engine::Merged, Engine::Plain].map(|engine| told(&scenario, seed, engine));
+            [Engine::Merged, Engine::Plain].map(|engine| report_and_events(&scenario, seed, engine));
         for (key, plain) in plain.as_object().expect("a table") {
             assert_eq!(&merged[key], plain, "{key}, seed {seed}\n{text}");
         }
@@ -51,8 +52,8 @@ fn compare(text: &str, seeds: std::ops::Range<u64>) -> (f64, Seen) {
     (fewer as f64 / more as f64, seen)
 }
 
-/// Four hosts under each of three leaves; RDMA hosts among them whose connections take turns, datagrams, and an
-/// incast that fills the memory of switches.
+/// Four hosts under each of three leaves: RDMA hosts whose connections are served in turn, datagrams, and an incast
+/// that fills the switches' memory.
 fn leaf_spine(memory: &str, more: &str, discipline: &str) -> String {
     format!(
         r#"
@@ -100,7 +101,7 @@ const RED_1993: &str =
     r#"{ kind = "red", min = "4kB", max = "200kB", max-p = 0.1, weight = 0.1, mean-packet = "1kB", idle = "1993" }"#;
 
 #[test]
-fn with_memory_by_input_both_engines_tell_the_same_whether_or_not_it_runs_short() {
+fn with_memory_accounted_by_ingress_both_engines_agree_whether_or_not_it_is_exhausted() {
     let mut all = Seen::default();
     for (memory, more, most_events) in
         [("9MB", "", 0.8), ("300kB", "", 1.0), ("250kB", r#"shift = 2, reserve = "2kB""#, 1.0)]

@@ -1,16 +1,17 @@
-//! Congestion controls of data centres in a rack: shares, queues, and what their papers say of them.
+//! Congestion controls of data centres in a rack: shares, queues, and the predictions of their papers.
 
 use tailback_random::maths;
 use tailback_scenario::{Scenario, ScenarioError, build};
 use tailback_sim::{Report, World};
 
 /// A switch with `senders` hosts at 10 Gbit/s that send to one, marking between 5 and 200 kB with up to 10 %: four
-/// senders with DCQCN need 1.6 % there, and 1 %, the paper's at 40 Gbit/s, would leave no room below the upper threshold.
+/// senders with DCQCN need a marking probability of 1.6 %; the paper's maximum of 1 %, for 40 Gbit/s, would leave no
+/// margin below the upper threshold.
 fn incast(control: &str, senders: u32, duration: &str, more: &str) -> Report {
     marked_incast(0.1, control, senders, ["2ms", duration], more)
 }
 
-/// The same with up to `most` marked, measured from one time to another.
+/// The same with a marking probability of up to `most`, measured from one time to another.
 fn marked_incast(most: f64, control: &str, senders: u32, [warmup, duration]: [&str; 2], more: &str) -> Report {
     let text = format!(
         r#"
@@ -61,7 +62,7 @@ fn port<'a>(report: &'a Report, name: &str) -> &'a tailback_sim::PortReport {
 
 #[test]
 fn acknowledgements_of_adapters_pass_queues_that_mark() {
-    // Data towards h1 makes the queue long that the acknowledgements of h1's own flow have to pass.
+    // Data towards h1 builds the queue that the acknowledgements of h1's own flow must pass.
     let back = r#"
 [[flows]]
 name = "back"
@@ -90,7 +91,7 @@ transport = { kind = "rdma", congestion-control = { kind = "dctcp" } }
 #[test]
 fn every_control_fills_the_link_and_loses_nothing() {
     for (control, utilisation) in [("dctcp", 0.98), ("dcqcn", 0.8), ("timely", 0.9), ("hpcc", 0.9), ("swift", 0.98)] {
-        // TIMELY needs a tenth of a second to come back from four senders that begin at line rate.
+        // TIMELY needs 0.1 s to recover from four senders that begin at line rate.
         let more = if control == "timely" { ", start = 0.25" } else { "" };
         let report = incast(&format!("{{ kind = \"{control}\"{more} }}"), 4, "12ms", "");
         let out = port(&report, "s->sink");
@@ -103,11 +104,11 @@ fn every_control_fills_the_link_and_loses_nothing() {
     }
 }
 
-/// What one notification takes and what the timer gives back until the next are equal on average. The next comes after the
-/// first mark that is more than τ later, so that the i-th event of the timer finds none with probability
-/// (1 − p)^(R (i T − τ)), R in packets per second: with these, α = 1/(1 + events between two) since each event is a decay by g as
-/// well, and a cut of α R/2 whose gap halves at each event, to which each event after the fifth adds R_AI. The byte counter takes
-/// no part: 10 MB are more than 16 ms.
+/// Fixed point of DCQCN: the cut of one notification equals the mean recovery by the timer until the next. The next
+/// notification comes with the first mark more than τ later, so that the i-th timer event precedes it with probability
+/// (1 − p)^(R (i T − τ)), R in packets per second. From these, α = 1/(1 + number of timer events between two), since
+/// each event is also a decay by g, and a cut of α R/2 whose gap halves at each event, to which each event after the
+/// fifth adds R_AI. The byte counter has no effect: 10 MB take more than 16 ms.
 fn dcqcn_fixed_point(rate: f64) -> (f64, f64) {
     let (tau, timer, additive) = (50e-6, 55e-6, 40e6 / 8.0 / 1086.0);
     let drift = |p: f64| {
@@ -130,10 +131,10 @@ fn dcqcn_fixed_point(rate: f64) -> (f64, f64) {
     (low, drift(low).1)
 }
 
-/// Y. Zhu and others, *ECN or Delay*, CoNEXT 2016, theorem 1: with R_AI and C in packets per second the fluid model settles at
-/// p³ ≈ R_AI N² / (τ′ C²) · (1/B + N/(T C))² and at the queue for which RED marks p. Notifications are as the algorithm's fixed
-/// point has them; marks are more, since the queue swings by about its mean and those of one swing come within the 50 us of
-/// one notification.
+/// Y. Zhu and others, *ECN or Delay*, CoNEXT 2016, theorem 1: with R_AI and C in packets per second the fluid model
+/// settles at p³ ≈ R_AI N² / (τ′ C²) · (1/B + N/(T C))² and at the queue for which RED marks p. The number of
+/// notifications is that of the fixed point; marks are more frequent, since the queue oscillates about its mean and the
+/// marks of one oscillation fall into the 50 us of one notification.
 #[test]
 fn dcqcn_settles_at_its_fixed_point() {
     for (senders, most) in [(2, 0.1), (3, 0.1), (4, 0.1), (4, 0.2)] {
@@ -148,13 +149,13 @@ fn dcqcn_settles_at_its_fixed_point() {
         let series = report.series.as_ref().expect("it samples");
         let kept = series.time_s.iter().filter(|at| **at < 0.2).count();
         let all: Vec<f64> = series.transports.values().flat_map(|of| of["alpha"][kept..].to_vec()).collect();
-        let told = all.iter().sum::<f64>() / all.len() as f64;
+        let observed = all.iter().sum::<f64>() / all.len() as f64;
         let marked = out.marked_packets as f64 / out.sent.packets as f64;
         let ratio = marked * marked * marked / cubed;
         println!(
-            "{senders} senders: alpha {told:.4} for {alpha:.4}, p {marked:.4} for {p:.4}, p³ {ratio:.2} of the model's"
+            "{senders} senders: alpha {observed:.4} for {alpha:.4}, p {marked:.4} for {p:.4}, p³ {ratio:.2} of the model's"
         );
-        assert!((told / alpha - 1.0).abs() < 0.1, "{senders} senders: alpha {told} instead of {alpha}");
+        assert!((observed / alpha - 1.0).abs() < 0.1, "{senders} senders: alpha {observed} instead of {alpha}");
         assert!((1.0..1.3).contains(&(marked / p)), "{senders} senders: {marked} are marked instead of {p}");
         assert!((1.0..2.0).contains(&ratio), "{senders} senders: p³ is {ratio} of the fluid model's");
         let queue = 5e3 + marked / most * 195e3;
@@ -163,8 +164,8 @@ fn dcqcn_settles_at_its_fixed_point() {
     }
 }
 
-/// Li and others, SIGCOMM 2019: W = W_c η/U keeps what is in flight at η of a bandwidth-delay product, so that the busiest link
-/// is used to η, but for the steps of W_AI, and nothing waits.
+/// Li and others, SIGCOMM 2019: W = W_c η/U keeps the data in flight at η of a bandwidth-delay product, so that the
+/// utilisation of the bottleneck is η, apart from the steps of W_AI, and its queue is empty.
 #[test]
 fn hpcc_uses_the_link_to_its_target_and_leaves_no_queue() {
     for target in [0.95, 0.8] {
@@ -178,9 +179,9 @@ fn hpcc_uses_the_link_to_its_target_and_leaves_no_queue() {
     }
 }
 
-/// Zhu and others, CoNEXT 2016: TIMELY's rates have no fixed point of their own, since any rates whose sum is C keep the
-/// gradient at 0. Which they end at is decided by noise; here the sender with the higher rate has samples that are closer
-/// together, so that its cuts are smaller, and it takes nearly all.
+/// Zhu and others, CoNEXT 2016: TIMELY's rates have no unique fixed point, since any rates whose sum is C keep the
+/// gradient at 0. The outcome is determined by noise; here the sender with the higher rate has RTT samples at shorter
+/// intervals, so that its cuts are smaller, and it takes nearly all of the link.
 #[test]
 fn timely_leaves_nearly_all_of_the_link_to_one_of_two_senders_that_began_alike() {
     let report = marked_incast(0.1, "{ kind = \"timely\", start = 0.5 }", 2, ["500ms", "900ms"], "");
@@ -190,8 +191,8 @@ fn timely_leaves_nearly_all_of_the_link_to_one_of_two_senders_that_began_alike()
     assert!(most > 10.0 * least, "{shares:?}");
 }
 
-/// The same with algorithm 2 of that paper: equal rates at a queue of q* = q' (1 + N δ/(β C)), that is at a round trip of
-/// RTT_ref (1 + N δ/(β C)) where the error is taken on round trips.
+/// Algorithm 2 of that paper: equal rates at a queue of q* = q' (1 + N δ/(β C)), that is at a round-trip time of
+/// RTT_ref (1 + N δ/(β C)) if the error is computed on round-trip times.
 #[test]
 fn patched_timely_settles_at_its_fixed_point_with_equal_rates() {
     for senders in [2, 4, 8] {
@@ -211,7 +212,7 @@ fn patched_timely_settles_at_its_fixed_point_with_equal_rates() {
 }
 
 /// Two leaves and a spine; `near` sends from the receiver's leaf, `far` from the other, three hosts each.
-fn unequal_ways(control: &str) -> [Vec<f64>; 2] {
+fn unequal_paths(control: &str) -> [Vec<f64>; 2] {
     let text = format!(
         r#"
 tailback = 1
@@ -260,20 +261,20 @@ transport = {{ kind = "rdma", congestion-control = {control} }}
     [of("near"), of("far")]
 }
 
-/// HPCC sends W/T: with one T for all, equal windows are equal rates. With each sender's own, near ones get less.
+/// HPCC sends W/T: with one T for all, equal windows are equal rates. With each sender's own T, near senders get less.
 #[test]
-fn hpcc_senders_with_ways_of_different_length_share_a_link_equally_if_their_t_is_the_groups() {
+fn hpcc_senders_with_paths_of_different_length_share_a_link_equally_with_the_t_of_the_group() {
     let mean = |of: &[f64]| of.iter().sum::<f64>() / of.len() as f64;
-    let [near, far] = unequal_ways("{ kind = \"hpcc\" }");
+    let [near, far] = unequal_paths("{ kind = \"hpcc\" }");
     let all: Vec<f64> = near.iter().chain(&far).copied().collect();
     println!("one T: near {:.3} of far, Jain {:.4}", mean(&near) / mean(&far), jain(&all));
     assert!(jain(&all) > 0.99, "{near:?} {far:?}");
-    let [near, far] = unequal_ways("{ kind = \"hpcc\", own-rtt = true }");
+    let [near, far] = unequal_paths("{ kind = \"hpcc\", own-rtt = true }");
     println!("own T: near {:.3} of far", mean(&near) / mean(&far));
     assert!(mean(&near) < 0.8 * mean(&far), "{near:?} {far:?}");
 }
 
-/// 128 hosts at eight leaves and so many spines, each output port of a switch with a congestion point: 8 (16 + spines) +
+/// 128 hosts at eight leaves and `spines` spines; each output port of a switch is a congestion point: 8 (16 + spines) +
 /// 8 spines of them. Eight hosts send to the last.
 fn leaf_spine(law: &str, spines: u32) -> Result<Report, String> {
     let text = format!(
@@ -301,25 +302,25 @@ source = {{ kind = "uniform-fixed", burst = "1500B", rate = "9Gbit/s" }}
 }
 
 #[test]
-fn congestion_points_are_told_apart_at_all_ports_of_a_leaf_spine_of_128_hosts() {
+fn congestion_points_are_distinct_at_all_ports_of_a_leaf_spine_of_128_hosts() {
     let report = leaf_spine("bcn", 16).expect("384 points");
     let found = report.congestion.as_ref().expect("points");
     let most = found.points.iter().map(|point| point.number).max();
     assert_eq!((found.points.len(), most), (384, Some(384)));
-    // The one at the receiver has a number that takes more than a byte, and limiters obey its increases: they know it again
-    // by their frames' tags.
+    // The one at the receiver has a number above 255, and limiters obey its increases: they recognise it by their
+    // frames' tags.
     let point = found.points.iter().find(|point| point.port.ends_with("->h128")).expect("the receiver's port");
     assert!(point.number > 255 && point.faster > 0, "{point:?}");
     let faster: u64 = found.limiters.iter().map(|limiter| limiter.faster).sum();
     assert!(faster > 0 && faster + 20 > point.faster, "{faster} of {}", point.faster);
 
-    let error = leaf_spine("bcn", 24).expect_err("tags tell 511 apart");
+    let error = leaf_spine("bcn", 24).expect_err("tags distinguish 511");
     assert!(error.contains("512 congestion points") && error.contains("511"), "{error}");
     let report = leaf_spine("qcn", 24).expect("QCN looks at no tags");
     assert_eq!(report.congestion.expect("points").points.len(), 512);
 }
 
-/// A link slower than the least rate of a law is its least rate.
+/// A link slower than the minimum rate of a law has its own rate as the minimum.
 #[test]
 fn laws_for_fast_links_run_over_slow_ones() {
     for control in ["timely", "hpcc", "dcqcn", "swift", "dctcp"] {
@@ -344,7 +345,7 @@ flows = [{{ name = "f", from = "a", to = "b", source = {{ kind = "bulk" }}, tran
     }
 }
 
-/// Two hosts behind rate limiters, whose queues have this discipline, and a congestion point.
+/// Two hosts with rate limiters, whose queues have this discipline, and a congestion point.
 fn limited(discipline: &str, flow: &str) -> Result<Scenario, ScenarioError> {
     let text = format!(
         r#"
@@ -375,7 +376,7 @@ to = "b"
 const FAST: &str = r#"source = { kind = "cbr", packet = "1000B", rate = "50Mbit/s" }"#;
 
 #[test]
-fn queues_of_rate_limiters_know_class_maps_and_refuse_what_a_tag_takes_the_place_of() {
+fn queues_of_rate_limiters_accept_class_maps_and_refuse_what_a_tag_replaces() {
     let by_map =
         |name: &str| format!(r#"{{ kind = "class-based", classes = [{{ match = "{name}", bandwidth = "20%" }}] }}"#);
     let scenario = limited(&by_map("first"), FAST).unwrap_or_else(|e| panic!("{e}"));
@@ -388,11 +389,11 @@ fn queues_of_rate_limiters_know_class_maps_and_refuse_what_a_tag_takes_the_place
     let error = limited(&by_map("fist"), FAST).expect_err("there is no such class map");
     assert!(error.to_string().contains("did you mean `first`?"), "{error}");
     let error = limited(r#"{ kind = "fair-queue" }"#, FAST).expect_err("it goes by code points");
-    assert!(error.to_string().contains("no code points to go by"), "{error}");
+    assert!(error.to_string().contains("no DSCP to match"), "{error}");
     assert_eq!(error.first().path, "hosts.a.rate-limiters.discipline");
 }
 
-/// A tag takes the bits of the colour: what transports mark would be lost in silence.
+/// A tag shares the bits of the colour: colours set by transports would be lost silently.
 #[test]
 fn transports_that_mark_their_packets_are_refused_where_limiters_tag_them() {
     let marking = [

@@ -1,4 +1,4 @@
-//! The forms of a document: canonical, TOML, schema and explanations agree.
+//! Forms of a document: canonical, TOML, schema and explanations agree.
 
 #[path = "common/generated.rs"]
 mod generated;
@@ -16,15 +16,15 @@ fn right() -> Scenario {
     Scenario::from_toml(RIGHT, "lan.toml").unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// The scenario again from its own TOML.
+/// Parses the scenario's own TOML.
 fn again(scenario: &Scenario) -> Scenario {
     let toml = scenario.to_toml();
     Scenario::from_toml(&toml, "again.toml").unwrap_or_else(|e| panic!("{e}\n{toml}"))
 }
 
 #[test]
-fn the_hash_of_a_document_stays_what_it_was() {
-    // A change here makes all stored results unfindable: it needs a new version of the document.
+fn the_hash_of_a_document_is_unchanged() {
+    // A change here makes all stored results unfindable: it requires a new version of the document.
     assert_eq!(right().hash(), "51b24cf674ec5c1c08e7af2e626af35e");
 }
 
@@ -47,7 +47,7 @@ fn a_scenario_reads_back_from_its_own_toml() {
 }
 
 #[test]
-fn set_values_replace_what_the_file_says() {
+fn set_values_replace_those_of_the_file() {
     let set = right()
         .with_set(&[
             ("flows[*].source.rate", "1Mbit/s"),
@@ -70,22 +70,22 @@ fn set_values_replace_what_the_file_says() {
 }
 
 #[test]
-fn what_is_nested_without_end_is_an_error_with_its_place() {
+fn unbounded_nesting_is_an_error_with_its_place() {
     let (lists, tables, dots) = ("[".repeat(100_000), "{a=".repeat(100_000), ".a".repeat(50_000));
     let toml = |text: &str| Scenario::from_toml(text, "deep.toml").unwrap_err();
-    let told = |found: tailback_scenario::ScenarioError, line: usize| {
+    let reported = |found: tailback_scenario::ScenarioError, line: usize| {
         let problem = found.first();
-        assert_eq!(problem.message, "tables and lists are nested too deep here");
+        assert_eq!(problem.message, "tables and lists are nested too deeply");
         assert_eq!(problem.line, Some(line), "{}", problem.rendered);
         assert!(problem.rendered.len() < 1000, "{}", problem.rendered);
     };
     for text in [format!("x = {lists}"), format!("x = {tables}"), format!("x{dots} = 1"), format!("[x{dots}]\ny = 1")] {
-        told(toml(&format!("tailback = 1\n\n{text}\n")), 3);
-        told(tailback_scenario::Study::from_toml(&format!("study = 1\n{text}"), "deep.toml").unwrap_err(), 2);
+        reported(toml(&format!("tailback = 1\n\n{text}\n")), 3);
+        reported(tailback_scenario::Study::from_toml(&format!("study = 1\n{text}"), "deep.toml").unwrap_err(), 2);
     }
     for text in [lists.clone(), "{\"a\":".repeat(100_000)] {
-        told(Scenario::from_json(&text).unwrap_err(), 1);
-        told(tailback_scenario::Study::from_json(&text).unwrap_err(), 1);
+        reported(Scenario::from_json(&text).unwrap_err(), 1);
+        reported(tailback_scenario::Study::from_json(&text).unwrap_err(), 1);
     }
     for (path, value) in [("run.duration", lists.as_str()), ("run.duration", &tables), (&format!("x{dots}"), "1")] {
         let found = right().with_set(&[(path, value)]).unwrap_err();
@@ -143,7 +143,7 @@ fn every_name_is_explained() {
     assert_eq!(explain(""), None);
 }
 
-/// Every value that a key `kind` may have anywhere in the schema, with what is said of it.
+/// Returns every value of a key `kind` in the schema, with its description.
 fn kinds_of(node: &Value, found: &mut BTreeSet<(String, String)>) {
     match node {
         Value::Object(map) => {
@@ -170,11 +170,11 @@ fn every_kind_of_the_schema_is_listed_and_explained() {
         assert!(is_listed(kind), "`{kind}` is in no list");
         let text = explain(kind).unwrap_or_else(|| panic!("`{kind}` is not explained"));
         assert!(text.contains(&format!("{{ kind = \"{kind}\" }}")), "{text}");
-        // A name may mean several things: each is explained.
+        // A name may have several meanings: each is explained.
         let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(words(&text).contains(&words(about)), "{about} is missing in\n{text}");
     }
-    // A name that means two things is explained as both.
+    // A name with two meanings is explained as both.
     let text = explain("exponential").unwrap();
     assert!(text.contains("flows.application.size = ") && text.contains("flows.application.think = "), "{text}");
 }
@@ -205,7 +205,7 @@ backpressure.detection = { kind = \"watermark\" }
     assert!(explain("backpressure").unwrap().contains("detection  (kind \"watermark\" or \"fill-rate\""));
 }
 
-/// What mistakes are made of.
+/// Fragments from which mistakes are generated.
 const SCRAPS: &[&str] = &[
     "\"",
     "'",
@@ -300,7 +300,7 @@ proptest! {
 
     #[test]
     fn no_value_anywhere_makes_it_panic(at in any::<prop::sample::Index>(), scrap in prop::sample::select(SCRAPS), json in any::<bool>()) {
-        // Each value of the document in turn becomes something that it should not be.
+        // Each value of the document in turn is replaced by an invalid one.
         let tree: Value = serde_json::from_str(&right().to_json()).unwrap();
         let mut paths = Vec::new();
         leaves(&tree, String::new(), &mut paths);

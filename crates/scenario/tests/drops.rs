@@ -1,12 +1,13 @@
-//! Whatever is lost stands in the tables: losses by flow, place and reason are those that the ports have counted.
+//! Loss accounting: the losses by flow, place and reason equal those counted by the ports.
 
 use std::collections::BTreeMap;
 use tailback_scenario::{Scenario, build};
 use tailback_sim::plan::Engine;
 use tailback_sim::{DropReport, Parts, Report, World};
 
-/// A rack whose hosts send to each other both ways, so that acknowledgements meet queues that mark data and drop what
-/// cannot be marked; a long line loses at random where it ends, also what was sent before the end of the warm-up.
+/// A rack whose hosts send to each other in both directions, so that acknowledgements meet queues that mark data and
+/// drop packets that cannot be marked; a long link loses frames at random at its end, also those sent before the end of
+/// the warm-up.
 const RACK: &str = r#"tailback = 1
 run = { duration = "3s", warmup = "1s" }
 
@@ -70,7 +71,7 @@ to = "lossy"
 source = { kind = "poisson", packet = "500B", rate = "2Mbit/s" }
 "#;
 
-/// Packets by place and by whether they were lost on the line.
+/// Packets by place, and by whether they were lost on the link.
 type Places = BTreeMap<(String, bool), u64>;
 
 fn of_flows(report: &Report, lists: impl Fn(&tailback_sim::FlowReport) -> Vec<DropReport>) -> Places {
@@ -121,7 +122,7 @@ fn acknowledgements_are_most_of_what_a_queue_that_marks_drops() {
     let reasons: Vec<String> = report.flows.iter().flat_map(|flow| flow.ack_drops).map(|drop| drop.reason).collect();
     assert!(reasons.iter().any(|reason| reason == "early drop"), "{reasons:?}");
     assert!(reasons.iter().any(|reason| reason == "link loss"), "{reasons:?}");
-    // What a flow's transport tells is counted from the start, and what ports tell from the end of the warm-up.
+    // A flow's transport counts from the start, ports count from the end of the warm-up.
     for flow in report.flows.iter() {
         let after: u64 = flow.ack_drops.iter().map(|drop| drop.packets).sum();
         let whole = flow.transport.as_ref().map_or(0, |transport| transport.acks_lost);
@@ -135,7 +136,7 @@ fn acknowledgements_are_most_of_what_a_queue_that_marks_drops() {
 }
 
 #[test]
-fn parts_of_a_network_tell_the_same_losses() {
+fn partitions_of_a_network_report_the_same_losses() {
     let scenario = Scenario::from_toml(RACK, "rack.toml").unwrap_or_else(|e| panic!("{e}"));
     let parts = Parts::new(build(&scenario, 1, None), 2);
     assert_eq!(parts.partition().parts(), 2);

@@ -1,4 +1,4 @@
-//! The customer edge of the benchmark, against the predictions of a fluid: 123 Mbit/s in five classes into 100 Mbit/s.
+//! The customer edge of the benchmark, against fluid predictions: 123 Mbit/s in five classes into 100 Mbit/s.
 
 use serde_json::{Value, json};
 use tailback_scenario::{Scenario, build};
@@ -28,7 +28,7 @@ fn port(document: &mut Value) -> &mut Value {
     &mut document["switches"]["edge"]["ports"]["core"]
 }
 
-/// Loss of all flows whose group begins so.
+/// Loss of all flows whose group begins with this prefix.
 fn loss(report: &Report, groups: &str) -> f64 {
     let flows = || report.flows.iter().filter(|flow| flow.group.starts_with(groups));
     let sum = |get: fn(&tailback_sim::FlowReport) -> u64| flows().map(|flow| get(&flow)).sum::<u64>() as f64;
@@ -42,8 +42,8 @@ fn delay(report: &Report, group: &str) -> f64 {
     delays.iter().sum::<f64>() / delays.len() as f64
 }
 
-/// What classes with 15, 35, 20, 20 and 10 % make of the load: the 47 Mbit/s that the others leave are
-/// halved between AF3x (30.02 Mbit/s) and AF2x (40.02 Mbit/s).
+/// Fluid prediction for classes with 15, 35, 20, 20 and 10 %: the 47 Mbit/s that the others leave are halved between
+/// AF3x (30.02 Mbit/s) and AF2x (40.02 Mbit/s).
 fn as_the_fluid_says(report: &Report) {
     for (groups, expected) in [("ef", 0.0), ("af4", 0.0), ("af1", 0.0), ("af3", 0.217), ("af2", 0.413)] {
         let found = loss(report, groups);
@@ -65,7 +65,7 @@ fn without_wred(document: &mut Value) {
 }
 
 #[test]
-fn classes_of_the_edge_get_what_the_fluid_gives_them() {
+fn classes_of_the_edge_get_their_fluid_shares() {
     let cbwfq = edge(|document| {
         without_priority(document);
         without_wred(document);
@@ -78,7 +78,7 @@ fn classes_of_the_edge_get_what_the_fluid_gives_them() {
     }
     assert!(delay(&llq, "ef") <= delay(&cbwfq, "ef"), "priority delays voice");
     assert!(delay(&wred, "af31") < 0.8 * delay(&llq, "af31"), "early drops leave the queue as long");
-    // Behind one packet in transmission and 15 in the ring, of 120 us each, now and then one of its own.
+    // Behind one packet in transmission and 15 in the ring, 120 us each, and occasionally one of its own.
     assert!((delay(&llq, "ef") - 16.5 * 120e-6).abs() < 0.1e-3, "{}", delay(&llq, "ef"));
 }
 
@@ -95,7 +95,7 @@ fn a_shaper_in_front_of_a_fast_line_gives_the_same_shares() {
 }
 
 #[test]
-fn the_readings_of_flow_based_fair_queueing_differ_as_max_min_says() {
+fn the_interpretations_of_flow_based_fair_queueing_differ_as_max_min_predicts() {
     let with = |discipline: Value| edge(|document| port(document)["discipline"] = discipline);
     let expect = |report: &Report, expected: &[(&str, f64)], tolerance: f64| {
         for (groups, expected) in expected {
@@ -106,13 +106,13 @@ fn the_readings_of_flow_based_fair_queueing_differ_as_max_min_says() {
     let fifo = edge(|document| {
         port(document)["discipline"] = json!({ "kind": "drop-tail", "packets": 40 });
     });
-    // Which of the even streams a full queue hits is a matter of their phases; how much is not.
+    // Which of the periodic streams a full queue hits depends on their phases; the total does not.
     expect(&fifo, &[("", 0.187)], 0.002);
-    // One queue for all is a FIFO.
+    // One queue for all flows is a FIFO.
     let one = with(json!({ "kind": "fair-queue", "key": "one", "hold": "40packets" }));
     let dropped = |report: &Report| report.flows.iter().map(|flow| flow.dropped.packets).collect::<Vec<_>>();
     assert_eq!(dropped(&one), dropped(&fifo));
-    // A hold queue with fewer places than there are flows loses like a FIFO, whatever the order of service.
+    // A hold queue shorter than the number of flows loses like a FIFO, in any order of service.
     let short = with(json!({ "kind": "fair-queue", "queues": "per-flow", "hold": "40packets" }));
     expect(&short, &[("", 0.187)], 0.002);
     assert!(loss(&short, "ef") > 0.1 && loss(&short, "af4") > 0.1);

@@ -1,4 +1,4 @@
-//! What a fabric stands for, and which ways its packets take.
+//! Expansion of fabrics, and the paths of their packets.
 
 use tailback_scenario::{Scenario, build};
 use tailback_sim::World;
@@ -8,7 +8,7 @@ fn scenario(text: &str) -> Result<Scenario, String> {
     Scenario::from_toml(text, "test.toml").map_err(|e| e.to_string())
 }
 
-/// A document with this network, whose first 40 hosts at most send to the next host.
+/// A document with this network, in which up to 40 hosts send to the next host.
 fn document(network: &str) -> String {
     format!(
         "tailback = 1\nrun = {{ duration = \"1ms\" }}\n{network}\n[[flows]]\nname = \"f\"\nfrom = \"h*\"\nto = \"h*\"\npair = \"ring\"\nsource = {{ kind = \"bulk\", size = \"9kB\" }}\n"
@@ -29,7 +29,7 @@ fn node(plan: &Plan, name: &str) -> u16 {
     plan.nodes.iter().position(|node| node.name == name).unwrap() as u16
 }
 
-/// Names of the neighbours that packets may be sent to at a node, for a destination.
+/// Names of the next hops at a node for a destination.
 fn next(plan: &Plan, at: &str, to: &str) -> Vec<String> {
     let (at, to) = (node(plan, at), node(plan, to));
     let entry = match &plan.routes.rows[usize::from(at)] {
@@ -46,7 +46,7 @@ fn next(plan: &Plan, at: &str, to: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_leaf_spine_has_its_hosts_in_order_and_every_spine_on_the_way() {
+fn a_leaf_spine_has_its_hosts_in_order_and_every_spine_on_a_path() {
     let plan = plan(&leaf_spine(3, 2, 4, ""));
     assert_eq!((plan.nodes.len(), plan.links.len()), (12 + 3 + 2, 12 + 6));
     assert_eq!(next(&plan, "h5", "h1"), ["leaf2"]);
@@ -59,7 +59,7 @@ fn a_leaf_spine_has_its_hosts_in_order_and_every_spine_on_the_way() {
 }
 
 #[test]
-fn a_fat_tree_has_the_numbers_of_al_fares_and_others_and_a_quarter_of_k_squared_ways() {
+fn a_fat_tree_has_the_numbers_of_al_fares_and_others_and_a_quarter_of_k_squared_paths() {
     let plan = plan("[fabric]\nkind = \"fat-tree\"\nk = 4\nrate = \"10Gbit/s\"\n");
     let count = |prefix: &str| plan.nodes.iter().filter(|node| node.name.starts_with(prefix)).count();
     assert_eq!((count("h"), count("edge"), count("agg"), count("core")), (16, 8, 8, 4));
@@ -78,7 +78,7 @@ fn a_fat_tree_has_the_numbers_of_al_fares_and_others_and_a_quarter_of_k_squared_
 }
 
 #[test]
-fn options_of_a_fabrics_nodes_stand_under_their_names_and_counts_do_not() {
+fn options_of_a_fabrics_nodes_are_accepted_and_counts_are_not() {
     let options = leaf_spine(2, 2, 2, "").replace("[fabric]", "[switches.leaf]\nlatency = \"3us\"\n[fabric]");
     let latency = |name: &str| match &plan(&options).nodes[usize::from(node(&plan(&options), name))].kind {
         tailback_sim::plan::NodeKind::Switch(switch) => switch.latency.0,
@@ -91,7 +91,7 @@ fn options_of_a_fabrics_nodes_stand_under_their_names_and_counts_do_not() {
 }
 
 #[test]
-fn more_hosts_and_links_may_hang_on_a_fabric() {
+fn hosts_and_links_may_be_added_to_a_fabric() {
     let more = "hosts = { store = {} }\n[[links]]\nbetween = [\"store\", \"spine*\"]\nrate = \"40Gbit/s\"\n";
     let text = leaf_spine(2, 2, 2, "").replace("[fabric]", &format!("{more}[fabric]"));
     let plan = plan(&text);
@@ -100,7 +100,7 @@ fn more_hosts_and_links_may_hang_on_a_fabric() {
 }
 
 #[test]
-fn numbers_that_make_no_fabric_are_refused_with_advice() {
+fn invalid_numbers_of_a_fabric_are_refused_with_advice() {
     let wrong = |network: &str, line: &str, advice: &str| {
         let error = scenario(&document(network)).unwrap_err();
         assert!(error.contains(line) && error.contains(advice), "{error}");
@@ -112,12 +112,12 @@ fn numbers_that_make_no_fabric_are_refused_with_advice() {
 }
 
 #[test]
-fn spraying_uses_the_same_ways_packet_by_packet() {
+fn spraying_uses_the_same_paths_packet_by_packet() {
     let sprayed = plan(&leaf_spine(2, 4, 2, "network = { routing = \"spray\" }"));
     assert_eq!(sprayed.routes.spread, Spread::Packet);
     let single = plan(&leaf_spine(2, 4, 2, "network = { routing = \"shortest-path\" }"));
     assert!(single.routes.groups.is_empty());
-    // A flow of many packets between leaves: by a hash of the flow alone it keeps to one spine.
+    // A flow of many packets between leaves: a hash of the flow alone selects one spine.
     for (spread, least) in [("ecmp", 1), ("spray", 2)] {
         let text = document(&leaf_spine(2, 4, 1, &format!("network = {{ routing = \"{spread}\" }}")));
         let plan = build(&scenario(&text.replace("9kB", "48kB")).unwrap(), 1, None);
@@ -132,7 +132,7 @@ fn spraying_uses_the_same_ways_packet_by_packet() {
     }
 }
 
-/// A ring of five switches with a host each, flows to the host two switches on.
+/// A ring of five switches with a host each, with flows to the host two switches on.
 fn ring(routing: &str) -> Plan {
     let links: String = (1..=5)
         .map(|i| {
@@ -150,7 +150,7 @@ fn ring(routing: &str) -> Plan {
 #[test]
 fn up_down_routes_never_go_up_after_going_down_and_reach_every_host() {
     let plan = ring("up-down");
-    // The first switch is the top; 2 and 5 are below it, then 3 and 4, and 3 is above 4 as it stands first.
+    // The first switch is the root; 2 and 5 are below it, then 3 and 4, and 3 is above 4 by its index.
     let rank = |name: &str| ["s1", "s2", "s5", "s3", "s4"].iter().position(|s| *s == name);
     for from in 1..=5 {
         for to in (1..=5).filter(|to| *to != from) {
@@ -169,7 +169,7 @@ fn up_down_routes_never_go_up_after_going_down_and_reach_every_host() {
             }
         }
     }
-    assert_eq!(next(&plan, "s3", "h5"), ["s2"], "by way of the top, since s4 has only the way up to s5");
+    assert_eq!(next(&plan, "s3", "h5"), ["s2"], "through the root, since s4 has only the link up to s5");
     assert_eq!(next(&ring("shortest-path"), "s3", "h5"), ["s4"]);
 }
 

@@ -1,4 +1,4 @@
-//! Priority-based flow control: headroom, circles of buffers, storms of PAUSE frames and the watchdog.
+//! Priority-based flow control: headroom, cyclic buffer dependencies, storms of PAUSE frames and the watchdog.
 
 use tailback_scenario::{Scenario, build};
 use tailback_sim::plan::Engine;
@@ -20,8 +20,8 @@ fn port<'a>(report: &'a Report, name: &str) -> &'a PortReport {
     report.ports.iter().find(|port| port.name == name).expect("a port of that name")
 }
 
-/// A host that fills its 10 Gbit/s link towards one of a quarter, while the way back to it is full of
-/// frames that PAUSE frames have to wait for. Inputs stop after some 40 frames.
+/// A host that fills its 10 Gbit/s link towards one of a quarter of that rate, while the reverse direction is full of
+/// frames for which PAUSE frames have to wait. Inputs stop after about 40 frames.
 fn fast_to_slow(headroom: &str) -> Report {
     run(&format!(
         r#"
@@ -58,7 +58,7 @@ source = {{ kind = "cbr", packet = "1500B", rate = "9.6Gbit/s" }}
 }
 
 #[test]
-fn nothing_is_lost_with_the_headroom_that_the_link_needs_and_something_with_a_frame_less() {
+fn no_frame_is_lost_with_the_headroom_of_the_link_and_some_with_one_frame_less() {
     let frame = 1518;
     let least = (0..40)
         .find(|frames| lost(&fast_to_slow(&format!("headroom = \"{}B\"", frames * frame))) == 0)
@@ -71,12 +71,12 @@ fn nothing_is_lost_with_the_headroom_that_the_link_needs_and_something_with_a_fr
     let report = fast_to_slow("");
     assert_eq!(lost(&report), 0, "the headroom that is worked out is enough");
     assert!(port(&report, "a->s").notifications_received > 10 && port(&report, "a->s").held_s > 1e-3);
-    // A frame and a PAUSE wait and travel, 300 m each way, 1.5 us pass, and two frames are under way:
-    // (1538 + 84 + 2 · 1538) B + 4.5 us · 10 Gbit/s = 10.3 kB; the PAUSE meets the longest wait only by chance.
+    // A frame and a PAUSE wait and travel, 300 m in each direction, 1.5 us pass, and two frames are in flight: (1538 +
+    // 84 + 2 · 1538) B + 4.5 us · 10 Gbit/s = 10.3 kB; the PAUSE meets the longest wait only by chance.
     assert!((5..=7).contains(&least), "{least} frames");
 }
 
-/// A ring of five switches; each host sends to that two switches on, all the same way round.
+/// A ring of five switches; each host sends to that two switches on, all in the same direction.
 fn ring(routing: &str, more: &str) -> Report {
     let links: String = (1..=5)
         .map(|i| {
@@ -104,7 +104,7 @@ model = {{ kind = "shared-buffer", memory = "200kB", shift = 4 }}
 }
 
 #[test]
-fn a_ring_deadlocks_and_its_circle_is_named() {
+fn a_ring_deadlocks_and_its_cycle_is_named() {
     let report = ring("shortest-path", "");
     assert_eq!(report.deadlocks.len(), 1, "{:?}", report.deadlocks);
     let deadlock = &report.deadlocks[0];
@@ -116,7 +116,7 @@ fn a_ring_deadlocks_and_its_circle_is_named() {
     }
     assert!(deadlock.since_s < 0.005, "{}", deadlock.since_s);
     assert_eq!(lost(&report), 0);
-    // Nothing moves any more: by the end each port of the circle has stood still for ever.
+    // Deadlock: by the end of the run each port of the cycle is stopped permanently.
     let stopped = |name: &String| port(&report, name).held_s;
     assert!(deadlock.ports.iter().all(|name| stopped(name) > 0.005));
 }
@@ -130,7 +130,7 @@ fn up_down_routes_keep_the_same_ring_moving() {
 }
 
 #[test]
-fn a_watchdog_breaks_the_circle() {
+fn a_watchdog_breaks_the_cycle() {
     let report = ring("shortest-path", "watchdog = { after = \"500us\", restore = \"200us\" }");
     let storms: u64 = report.ports.iter().filter_map(|port| port.pause_storms).sum();
     assert!(storms > 0, "{storms}");
@@ -139,7 +139,7 @@ fn a_watchdog_breaks_the_circle() {
     assert!(delivered > 2 * stuck, "{delivered} against {stuck}");
 }
 
-/// Two leaves and a spine; h1 sends to h3, h2 to h4, and h3 is broken from 1 to 6 ms.
+/// Two leaves and a spine; h1 sends to h3, h2 to h4, and h3 is faulty from 1 to 6 ms.
 fn storm(watchdog: &str) -> Report {
     run(&format!(
         r#"
@@ -184,11 +184,11 @@ state = "calm"
 }
 
 #[test]
-fn one_broken_host_stops_others_until_it_is_mended_and_a_watchdog_spares_them() {
+fn one_faulty_host_stops_others_until_it_recovers_and_a_watchdog_prevents_that() {
     let bytes = |report: &Report, name: &str| report.flows.iter().find(|f| f.name == name).unwrap().delivered.bytes;
     let stormy = storm("");
     let guarded = storm("watchdog = { after = \"200us\", restore = \"2ms\" }");
-    // 10 ms of 10 Gbit/s are some 11.5 MB of payload; the storm takes half of them.
+    // 10 ms of 10 Gbit/s are about 11.5 MB of payload; the storm takes half of them.
     let (victim, spared) = (bytes(&stormy, "victim"), bytes(&guarded, "victim"));
     assert!((4_000_000..7_500_000).contains(&victim), "{victim}");
     assert!(spared > 10_000_000, "{spared}");
@@ -199,7 +199,7 @@ fn one_broken_host_stops_others_until_it_is_mended_and_a_watchdog_spares_them() 
     assert!(port(&stormy, "leaf1->h1").head_of_line.is_none());
 }
 
-/// A host that sends to another, which storms; 5 of 10 Mbit/s by the merged and by the plain engine.
+/// A host that sends to another one with a pause storm; 5 of 10 Mbit/s, with the merged and with the plain engine.
 fn two_hosts(end_stations: bool, timeline: &str) -> Report {
     let text = format!(
         r#"
@@ -223,7 +223,7 @@ timeline = [{timeline}]
 }
 
 #[test]
-fn a_storm_is_a_storm_whether_hosts_are_told_of_congestion_or_not() {
+fn a_storm_stops_the_port_whether_or_not_hosts_are_notified_of_congestion() {
     for end_stations in [false, true] {
         let calm = two_hosts(end_stations, "").flows.iter().next().unwrap().delivered.packets;
         let storm = two_hosts(end_stations, "{ at = \"100ms\", host = \"b\", state = \"storm\" }");
@@ -238,7 +238,7 @@ fn a_storm_is_a_storm_whether_hosts_are_told_of_congestion_or_not() {
 }
 
 #[test]
-fn a_storm_is_a_state_and_its_end_without_it_changes_nothing() {
+fn the_end_of_a_storm_that_has_not_begun_has_no_effect() {
     let change = |ms: u32, state: &str| format!("{{ at = \"{ms}ms\", host = \"b\", state = \"{state}\" }}");
     for end_stations in [false, true] {
         let of = |changes: &[String]| {
@@ -253,7 +253,7 @@ fn a_storm_is_a_state_and_its_end_without_it_changes_nothing() {
 }
 
 #[test]
-fn a_switch_sets_no_more_aside_than_it_has() {
+fn reserves_and_headroom_are_at_most_the_memory_of_a_switch() {
     let of = |reserve: &str| {
         scenario(&format!(
             r#"
@@ -281,7 +281,7 @@ source = {{ kind = "cbr", packet = "1500B", rate = "1Mbit/s" }}
 }
 
 #[test]
-fn what_does_not_go_together_is_refused_with_advice() {
+fn invalid_combinations_are_refused_with_advice() {
     let wrong = |model: &str, network: &str, press: &str, more: &str, advice: &str| {
         let text = format!(
             "tailback = 1\nrun = {{ duration = \"1ms\" }}\n{network}\n{press}\nhosts = {{ h = {{ count = 2 }} }}\n[switches.s]\n{model}\n[[links]]\nbetween = [\"h*\", \"s\"]\nrate = \"1Gbit/s\"\n[[flows]]\nname = \"f\"\nfrom = \"h1\"\nto = \"h2\"\nsource = {{ kind = \"bulk\", size = \"1kB\" }}\n{more}"
@@ -295,13 +295,13 @@ fn what_does_not_go_together_is_refused_with_advice() {
     wrong("model = { kind = \"shared-buffer\", memory = \"1kB\" }", "", press, "", "1518B");
     wrong(buffer, "network = { discipline = { kind = \"sfq\" } }", press, "", "use \"drop-tail\" or \"red\"");
     wrong(buffer, "", "backpressure = { scope = \"destination\" }", "", "scope \"class\" or \"plain\"");
-    // Frames that leave in another order than they came would be taken off another input's account.
+    // Frames that leave in another order than they arrived would be charged to another ingress account.
     let limited = "model = { kind = \"shared-buffer\", memory = \"1MB\" }\nrate-limiters = { law = { kind = \"bcn\" }, buffer = \"99kB\" }";
-    wrong(limited, "", press, "", "those of rate limiters take turns");
-    wrong("watchdog = { after = \"0s\", restore = \"1ms\" }", "", press, "", "no time at all");
+    wrong(limited, "", press, "", "those of rate limiters are served round robin");
+    wrong("watchdog = { after = \"0s\", restore = \"1ms\" }", "", press, "", "a storm of zero length");
     let change = |text: &str| format!("[[timeline]]\nat = \"0s\"\n{text}\n");
     wrong(buffer, "", press, &change("host = \"h1\"\nstate = \"down\""), "write \"storm\" or \"calm\"");
     wrong(buffer, "", "", &change("host = \"h1\"\nstate = \"storm\""), "signal = { kind = \"mac\" }");
     wrong(buffer, "", press, &change("host = \"h9\"\nstate = \"storm\""), "h1");
-    wrong(buffer, "", press, &change("host = \"h1\"\nhigh = 0.5\nlow = 0.4"), "of a host one changes");
+    wrong(buffer, "", press, &change("host = \"h1\"\nhigh = 0.5\nlow = 0.4"), "the keys of a host are");
 }

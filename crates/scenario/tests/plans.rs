@@ -1,4 +1,4 @@
-//! What a document becomes: names and patterns resolved, defaults filled in, ways found.
+//! Compiled plans: names and patterns resolved, defaults filled in, paths computed.
 
 #[path = "common/right.rs"]
 mod right;
@@ -37,17 +37,17 @@ fn node(plan: &Plan, name: &str) -> usize {
     plan.nodes.iter().position(|node| node.name == name).unwrap()
 }
 
-/// Names of the nodes on the way.
-fn way<'a>(plan: &'a Plan, from: &str, to: &str) -> Vec<&'a str> {
+/// Names of the nodes on the path.
+fn path<'a>(plan: &'a Plan, from: &str, to: &str) -> Vec<&'a str> {
     let (mut at, to) = (node(plan, from), node(plan, to));
-    let mut way = vec![plan.nodes[at].name.as_str()];
+    let mut path = vec![plan.nodes[at].name.as_str()];
     while at != to {
         let link = &plan.links[plan.routes.link(at as u16, to as u16) as usize];
         at = usize::from(if usize::from(link.ends[0]) == at { link.ends[1] } else { link.ends[0] });
-        way.push(&plan.nodes[at].name);
-        assert!(way.len() < 20, "a loop: {way:?}");
+        path.push(&plan.nodes[at].name);
+        assert!(path.len() < 20, "a loop: {path:?}");
     }
-    way
+    path
 }
 
 #[test]
@@ -80,8 +80,8 @@ fn ends(plan: &Plan) -> Vec<[&str; 2]> {
 }
 
 #[test]
-fn the_name_of_a_group_stands_for_exactly_what_it_makes() {
-    // `s*` would be the switch `sw` too.
+fn the_name_of_a_group_matches_exactly_its_nodes() {
+    // `s*` would match the switch `sw` too.
     let one_to_all = plan(&network(
         "hosts = { s = { count = 3 }, d = {} }\nswitches = { sw = {} }",
         &[("s", "sw"), ("sw", "d")],
@@ -98,7 +98,7 @@ fn the_name_of_a_group_stands_for_exactly_what_it_makes() {
 }
 
 #[test]
-fn a_single_node_goes_before_a_group_of_its_name() {
+fn a_single_node_takes_precedence_over_a_group_of_its_name() {
     let plan = plan(&network(
         "hosts = { s = { count = 2 }, d = {} }\nswitches = { s = {} }",
         &[("s[12]", "s"), ("s", "d")],
@@ -121,7 +121,7 @@ fn ports_towards_a_group_are_found_by_its_name() {
 }
 
 #[test]
-fn pairs_of_flows_are_what_is_asked_for() {
+fn flows_have_the_requested_pairs() {
     let base = |from: &str, to: &str, pair: &str| {
         let text = network(
             "hosts = { a = { count = 3 }, b = { count = 3 } }\nswitches = { s = {} }",
@@ -141,7 +141,7 @@ fn pairs_of_flows_are_what_is_asked_for() {
 }
 
 #[test]
-fn a_ports_settings_go_before_its_switchs_and_those_before_the_networks() {
+fn a_ports_settings_override_its_switchs_and_those_the_networks() {
     let text = network(
         "network = { classes = 2, buffer = [\"10kB\", \"20kB\"] }\nhosts = { a = {}, b = { buffer = \"9kB\" }, c = {} }\n[switches]\ns = { buffer = \"30kB\", ports = { a = { buffer = \"40kB\" }, \"[ab]\" = { buffer = \"unlimited\" }, c = { discipline = { kind = \"drop-head\" } } } }\nt = {}",
         &[("a", "s"), ("b", "s"), ("c", "s"), ("t", "s")],
@@ -204,29 +204,29 @@ fn a_link_has_one_jitter_or_one_for_each_direction() {
 }
 
 #[test]
-fn ways_are_the_shortest_and_of_equal_ones_the_first_listed() {
+fn paths_are_the_shortest_and_ties_are_broken_by_the_order_of_links() {
     let links = [("a", "s1"), ("s1", "s3"), ("s1", "s2"), ("s2", "s4"), ("s3", "s4"), ("s4", "b"), ("s1", "s4")];
     let nodes =
         "network = { routing = \"shortest-path\" }\nhosts = { a = {}, b = {} }\nswitches = { s = { count = 4 } }";
-    assert_eq!(way(&plan(&network(nodes, &links, ("a", "b"))), "a", "b"), ["a", "s1", "s4", "b"]);
+    assert_eq!(path(&plan(&network(nodes, &links, ("a", "b"))), "a", "b"), ["a", "s1", "s4", "b"]);
     let ring = plan(&network(nodes, &links[..6], ("a", "b")));
-    assert_eq!(way(&ring, "a", "b"), ["a", "s1", "s3", "s4", "b"], "link 1 stands before link 2");
-    assert_eq!(way(&ring, "b", "a"), ["b", "s4", "s2", "s1", "a"], "link 3 stands before link 4");
+    assert_eq!(path(&ring, "a", "b"), ["a", "s1", "s3", "s4", "b"], "link 1 precedes link 2");
+    assert_eq!(path(&ring, "b", "a"), ["b", "s4", "s2", "s1", "a"], "link 3 precedes link 4");
     assert_eq!(ring.routes.link(node(&ring, "a") as u16, node(&ring, "a") as u16), NO_ROUTE);
 }
 
 #[test]
-fn no_way_leads_through_a_host() {
+fn no_path_leads_through_a_host() {
     // a - h - b would be shorter than a - s1 - s2 - s3 - b.
     let links = [("a", "h"), ("h", "b"), ("a", "s1"), ("s1", "s2"), ("s2", "s3"), ("s3", "b")];
     let nodes = "network = { routing = \"shortest-path\" }\nhosts = { a = {}, b = {}, h = {} }\nswitches = { s = { count = 3 } }";
     let plan = plan(&network(nodes, &links, ("a", "b")));
-    assert_eq!(way(&plan, "a", "b"), ["a", "s1", "s2", "s3", "b"]);
-    assert_eq!(way(&plan, "a", "h"), ["a", "h"]);
+    assert_eq!(path(&plan, "a", "b"), ["a", "s1", "s2", "s3", "b"]);
+    assert_eq!(path(&plan, "a", "h"), ["a", "h"]);
 }
 
 #[test]
-fn back_pressure_holds_for_all_switches_but_those_with_their_own() {
+fn back_pressure_applies_to_all_switches_without_their_own() {
     let text = RIGHT
         .replace("scope = \"class\"", "scope = \"plain\"\nsignal = { kind = \"mac\" }\nend-stations = true")
         .replace("[switches.core]", "[switches.spare]\nbackpressure = { scope = \"none\" }\n[switches.core]\nbackpressure = { scope = \"destination\", detection = { kind = \"fill-rate\", horizon = \"1ms\" }, response = { kind = \"rate\" } }\nlatency = \"1us\"\nmodel = { kind = \"shared-memory\", memory = \"1MB\" }")
@@ -255,7 +255,7 @@ fn back_pressure_holds_for_all_switches_but_those_with_their_own() {
 }
 
 #[test]
-fn the_timeline_is_in_order_of_time_whatever_the_order_of_the_document() {
+fn the_timeline_is_in_order_of_time_in_any_order_of_the_document() {
     let text = RIGHT.replace(
         "[[timeline]]\nat = \"30s\"\nflow = \"voice\"",
         "[[timeline]]\nat = \"35s\"\nlink = [\"server\", \"core\"]\nstate = \"up\"\nrate = \"1Mbit/s\"\n[[timeline]]\nat = \"20s\"\nlink = [\"core\", \"floor*\"]\nstate = \"down\"\n[[timeline]]\nat = \"30s\"\nflow = \"data[2]\"",
@@ -330,10 +330,10 @@ source = { kind = "video" }
 "#;
     let plan = plan(text);
     assert_eq!((plan.nodes.len(), plan.links.len(), plan.flows.len(), plan.classes), (10, 9, 5, 3));
-    assert_eq!(way(&plan, "video", "h1"), ["video", "far", "core", "edge1", "h1"]);
+    assert_eq!(path(&plan, "video", "h1"), ["video", "far", "core", "edge1", "h1"]);
 }
 
-/// Routing tables grow with switches times nodes; hosts at a single switch are free.
+/// Routing tables grow with switches times nodes; hosts at a single switch need none.
 #[test]
 fn thousands_of_hosts_make_a_plan_and_thousands_of_switches_are_refused() {
     let star = |what: &str| {
@@ -345,11 +345,11 @@ fn thousands_of_hosts_make_a_plan_and_thousands_of_switches_are_refused() {
     };
     assert!(Scenario::from_toml(&star("hosts"), "hosts").is_ok());
     let refused = Scenario::from_toml(&star("switches"), "switches").unwrap_err().rendered();
-    assert!(refused.contains("make fewer switches"), "{refused}");
+    assert!(refused.contains("use fewer switches"), "{refused}");
 }
 
 #[test]
-fn conditioners_stand_where_the_document_says() {
+fn conditioners_are_at_the_ports_of_the_document() {
     let fixed = "meter = { kind = \"fixed\", colour = \"red\" }";
     let text = RIGHT
         .replace("class = 2\n", &format!("class = 2\nmarking = {{ {fixed}, per = \"group\" }}\n"))

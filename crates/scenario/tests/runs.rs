@@ -1,4 +1,4 @@
-//! The engine takes whatever the checks let through.
+//! The engine runs every document that passes the checks.
 
 #[path = "common/generated.rs"]
 mod generated;
@@ -34,10 +34,10 @@ fn run(scenario: &Scenario, engine: Engine) -> Report {
     report
 }
 
-/// Without framing and headers an acknowledgement takes no time: what waits behind it begins at the same instant, in one
-/// step where departures are known ahead and in several where they are not.
+/// Without framing and headers an acknowledgement takes no time: packets queued behind it begin at the same instant, in
+/// one step if departures are computed ahead and in several if they are not.
 #[test]
-fn adapters_behind_acknowledgements_of_no_length_have_their_turns_in_one_order_by_either_engine() {
+fn adapters_behind_zero_length_acknowledgements_are_served_in_the_same_order_by_either_engine() {
     let document = |flows: &str| {
         format!(
             r#"
@@ -65,7 +65,7 @@ rate = ["3Mbit/s", "100Mbit/s"]
 "#
         )
     };
-    // Adapters with many connections that ask and answer, at hosts that acknowledge a transfer.
+    // Adapters with many request-response connections, at hosts that acknowledge a transfer.
     let pages = |more: &str| {
         format!(
             r#"application = {{ kind = "web", objects = {{ kind = "geometric", mean = 3.0 }}, parallel = 4, request = {{ kind = "lognormal", median = "27kB", sigma = 1.0 }}, service = {{ kind = "fixed", time = "0s" }}, think = {{ kind = "exponential", mean = "100us" }}{more} }}

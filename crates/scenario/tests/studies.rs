@@ -1,4 +1,4 @@
-//! What a study document may say, and what its author is told otherwise.
+//! Study documents: accepted forms, and messages for mistakes.
 
 use serde_json::Value;
 use tailback_random::Rng;
@@ -35,8 +35,8 @@ of = "difference"
 max-replications = 20
 "#;
 
-/// A mistake: text of the right study, what stands there instead with `‸` where the error points, its path, and a
-/// phrase of the message or the advice.
+/// A mistake: text of the valid study, its replacement with `‸` where the error points, its path, and a phrase of the
+/// message or the advice.
 type Mistake = (&'static str, &'static str, &'static str, &'static str);
 
 const MISTAKES: &[Mistake] = &[
@@ -45,11 +45,11 @@ const MISTAKES: &[Mistake] = &[
     ("title =", "‸titel =", "titel", "did you mean `title`?"),
     ("scenario = \"merge.toml\"\n", "", "", "add `scenario = \"scenario.toml\"`"),
     ("replications = 3", "replications = ‸0", "replications", "1 to 100000"),
-    ("replications = 3", "replications = ‸1", "replications", "no interval to judge by"),
+    ("replications = 3", "replications = ‸1", "replications", "no confidence interval"),
     ("replications = 3", "replications = 3\nconfidence = ‸1.0", "confidence", "0.5 to 0.999999"),
     ("kind = \"grid\"", "kind = ‸\"gird\"", "design.kind", "did you mean `grid`?"),
     ("kind = \"grid\"", "kind = \"grid\"\n‸samples = 4", "design.samples", "remove it"),
-    ("kind = \"grid\"", "kind = \"grid\"\n‸seed = 4", "design.seed", "draws nothing"),
+    ("kind = \"grid\"", "kind = \"grid\"\n‸seed = 4", "design.seed", "no random draws"),
     ("name = \"load\"", "‸nmae = \"load\"", "axes[0].nmae", "did you mean `name`?"),
     ("name = \"load\"", "name = ‸\"metric\"", "axes[0].name", "a column of the results"),
     ("[\"3Mbit/s\", \"4Mbit/s\"]", "‸[]", "axes[0].values", "no value to try"),
@@ -68,12 +68,12 @@ const MISTAKES: &[Mistake] = &[
     ("name = \"plain\"", "name = ‸\"none\"", "mechanisms[1].name", "a second mechanism"),
     ("metric = \"loss\"\n", "", "until", "add `metric = \"loss\"`"),
     ("max-replications = 20", "max-replications = ‸2", "until.max-replications", "at least 3 here"),
-    ("of = \"difference\"", "relative = ‸0.0", "until.relative", "no interval is that narrow"),
+    ("of = \"difference\"", "relative = ‸0.0", "until.relative", "a half-width of 0 is never reached"),
     ("of = \"difference\"", "absolute = ‸-1.0", "until.absolute", "0 or more"),
 ];
 
 #[test]
-fn a_right_study_is_read_with_its_defaults() {
+fn a_valid_study_is_read_with_its_defaults() {
     let study = Study::from_toml(RIGHT, "study.toml").unwrap();
     let document = study.document();
     assert_eq!(document.design.kind, DesignKind::Grid);
@@ -100,7 +100,7 @@ fn numbers_of_a_study_in_json_are_the_nearest_doubles() {
 }
 
 #[test]
-fn every_mistake_is_shown_where_it_stands_with_what_to_write() {
+fn every_mistake_is_shown_at_its_place_with_advice() {
     for (right, wrong, path, phrase) in MISTAKES {
         assert!(RIGHT.contains(right), "{right}");
         let marked = RIGHT.replacen(right, wrong, 1);
@@ -131,7 +131,7 @@ fn designs_that_draw_need_their_number_and_ranges_without_steps() {
 }
 
 #[test]
-fn a_list_takes_the_same_number_of_values_from_every_axis() {
+fn a_list_needs_the_same_number_of_values_on_every_axis() {
     let text = RIGHT.replace("kind = \"grid\"", "kind = \"list\"");
     let error = Study::from_toml(&text, "study.toml").unwrap_err();
     assert_eq!(error.first().path, "axes[1]", "{error}");
@@ -140,14 +140,14 @@ fn a_list_takes_the_same_number_of_values_from_every_axis() {
 }
 
 #[test]
-fn several_mistakes_are_told_at_once() {
+fn several_mistakes_are_reported_at_once() {
     let text =
         RIGHT.replace("title =", "titel =").replace("kind = \"grid\"", "kind = \"gird\"").replace("of =", "off =");
     assert_eq!(Study::from_toml(&text, "study.toml").unwrap_err().problems().len(), 3);
 }
 
 #[test]
-fn a_refusal_points_at_the_value_that_it_is_about() {
+fn a_refusal_points_at_its_value() {
     let study = Study::from_toml(RIGHT, "study.toml").unwrap();
     let error = study.refuse("axes[0].values[1]", "too fast", Some("write less"));
     assert_eq!((error.first().line, error.first().column), (Some(13), Some(22)));

@@ -35,12 +35,12 @@ fn a_trace_is_read_and_sent() {
     let mut world = World::new(build(&scenario, 1, None));
     world.run_to_end();
     let offered = world.report().flows.row(0).offered.bytes;
-    // 250 frames of 2000 bytes on average, but for where in the film the flow begins.
+    // 250 frames of 2000 bytes on average, except for the random first frame.
     assert!((498_000..=502_000).contains(&offered), "{offered}");
 }
 
 #[test]
-fn the_hash_covers_what_is_in_the_file() {
+fn the_hash_includes_the_content_of_the_file() {
     let hash = |text| Scenario::from_toml_with(SCENARIO, "film.toml", read(text)).unwrap().hash();
     assert_eq!(hash("1000\n2000\n"), hash("1000\n2000\n"));
     assert_ne!(hash("1000\n2000\n"), hash("1000\n2001\n"));

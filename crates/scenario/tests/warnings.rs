@@ -1,10 +1,10 @@
-//! What is said of scenarios that are valid and make little sense, each beside one that is just within bounds. The
-//! numbers are worked out by hand: a payload of P bytes is a frame of P + 18 and takes P + 38 on the wire.
+//! Warnings about valid scenarios, each with a scenario just within bounds. The numbers are calculated by hand: a
+//! payload of P bytes is a frame of P + 18 and takes P + 38 on the wire.
 
 use tailback_scenario::Scenario;
 use tailback_scenario::document::WarningName::{self, *};
 
-/// Two hosts, a switch and a receiver, all links of 10 Mbit/s; `more` is put in for the rest of the document.
+/// Two hosts, a switch and a receiver, all links at 10 Mbit/s; `more` is the rest of the document.
 fn two_into_one(network: &str, more: &str) -> String {
     format!(
         r#"tailback = 1
@@ -55,7 +55,7 @@ fn none(text: &str) {
 }
 
 #[test]
-fn load_above_a_lines_rate_counts_headers_and_gaps() {
+fn load_above_a_links_rate_includes_headers_and_gaps() {
     // 2 × 4.9 Mbit/s × 1038/1000 = 10.1724 Mbit/s, of which 1.695 % is too much; 2 × 4.8 Mbit/s make 9.9648 Mbit/s.
     let message = only(&two_into_one("", &cbr("4.9Mbit/s")), Overload, "links[1].rate");
     for part in ["sw->d is offered 10.17Mbit/s", "carries 10Mbit/s", "1.695% of it cannot pass"] {
@@ -65,13 +65,13 @@ fn load_above_a_lines_rate_counts_headers_and_gaps() {
 }
 
 #[test]
-fn a_host_above_its_own_line_is_said_first_and_what_is_behind_it_is_not() {
-    // 3 Gbit/s × 1.038 = 3.114 Gbit/s into 10 Mbit/s: a second brings work for 311.4 s.
+fn a_host_above_its_own_link_is_reported_and_ports_behind_it_are_not() {
+    // 3 Gbit/s × 1.038 = 3.114 Gbit/s into 10 Mbit/s: each second adds work for 311.4 s.
     let message = only(&two_into_one("", &cbr("3Gbit/s")), Overload, "flows[0].source");
     for part in ["h1->sw is offered 3.114Gbit/s", "one port like it", "delay grows by 310.4s every second"] {
         assert!(message.contains(part), "{message}");
     }
-    // 9.7 Mbit/s × 1.038 = 10.07 Mbit/s is above a host's line, 9.6 Mbit/s only above the one that both share.
+    // 9.7 Mbit/s × 1.038 = 10.07 Mbit/s is above a host's link, 9.6 Mbit/s only above the shared one.
     assert!(only(&two_into_one("", &cbr("9.7Mbit/s")), Overload, "flows[0].source").contains("h1->sw"));
     assert!(only(&two_into_one("", &cbr("9.6Mbit/s")), Overload, "links[1].rate").contains("sw->d"));
 }
@@ -85,7 +85,7 @@ fn load_is_that_of_the_measured_time() {
     // The timeline stops both at 5 s.
     let stopped = format!("{}[[timeline]]\nat = \"5s\"\nflow = \"data\"\nstate = \"stop\"\n", cbr("9Mbit/s"));
     none(&two_into_one("", &stopped));
-    // 2 × 9 Mbit/s need 18.684 Mbit/s; with 30 Mbit/s from 5 s on there are 20 Mbit/s on average.
+    // 2 × 9 Mbit/s need 18.684 Mbit/s; with 30 Mbit/s from 5 s on the mean rate is 20 Mbit/s.
     let faster = "[[timeline]]\nat = \"5s\"\nlink = [\"sw\", \"d\"]\nrate = \"30Mbit/s\"\n";
     none(&two_into_one("", &format!("{}{faster}", cbr("9Mbit/s"))));
     let too_late = faster.replace("5s", "6s"); // 18 Mbit/s
@@ -123,7 +123,7 @@ fn transfers_have_a_load_and_other_flows_with_a_transport_adapt() {
 }
 
 #[test]
-fn a_shaper_is_compared_with_what_buffers_count() {
+fn a_shaper_is_compared_with_buffer_bytes() {
     // Frames of 1018 B: 2 × 2.45 Mbit/s × 1.018 = 4.9882 Mbit/s below a shaper of 5 Mbit/s, 2 × 2.46 Mbit/s above it.
     let shaped = |rate| {
         two_into_one("", &cbr(rate)).replace("sw = {}", "sw = { ports = { d = { shaper = { rate = \"5Mbit/s\" } } } }")
@@ -134,7 +134,7 @@ fn a_shaper_is_compared_with_what_buffers_count() {
 }
 
 #[test]
-fn what_a_policer_may_drop_is_no_load() {
+fn traffic_that_a_policer_may_drop_is_not_counted() {
     let policed = cbr("4.9Mbit/s").replace(
         "to = \"d\"",
         "to = \"d\"\nmarking = { meter = { kind = \"fixed\", colour = \"red\" }, police = \"red\" }",
@@ -142,7 +142,7 @@ fn what_a_policer_may_drop_is_no_load() {
     none(&two_into_one("", &policed));
 }
 
-/// Two leaves with two hosts each and two spines, all of 10 Mbit/s.
+/// Two leaves with two hosts each and two spines, all links at 10 Mbit/s.
 fn fabric(routing: &str, flow: &str) -> String {
     format!(
         r#"tailback = 1
@@ -168,12 +168,12 @@ pair = "zip"
 }
 
 #[test]
-fn equal_ways_share_a_load() {
+fn equal_cost_paths_share_a_load() {
     // Four hosts with 4.8 Mbit/s × 1.038 = 4.982 Mbit/s each have two uplinks: 9.965 Mbit/s each; with 4.9 Mbit/s 10.17.
     let source = |rate| format!("source = {{ kind = \"cbr\", packet = \"1000B\", rate = \"{rate}\" }}");
     none(&fabric("ecmp", &source("4.8Mbit/s")));
     let message = only(&fabric("ecmp", &source("4.9Mbit/s")), Overload, "fabric.rate");
-    assert!(message.contains("10.17Mbit/s (in the mean over the equal ways)"), "{message}");
+    assert!(message.contains("10.17Mbit/s (mean over the equal-cost paths)"), "{message}");
     assert!(message.contains("one port like it"), "both uplinks are: {message}");
 }
 
@@ -203,8 +203,8 @@ fn a_threshold_that_follows_the_link_is_named_as_such() {
 }
 
 #[test]
-fn a_queue_in_shared_memory_holds_what_alpha_leaves_it() {
-    // Alone in 120 kB with an alpha of 1 a queue has at most 60 kB.
+fn a_queue_in_shared_memory_is_limited_by_alpha() {
+    // The only queue in 120 kB with an alpha of 1 holds at most 60 kB.
     let shared = |max| {
         two_into_one(&format!("{RED}min = \"20kB\"\nmax = \"{max}\"\n"), &cbr("4Mbit/s"))
             .replace("\"50kB\"", "\"unlimited\"")
@@ -216,8 +216,8 @@ fn a_queue_in_shared_memory_holds_what_alpha_leaves_it() {
 
 #[test]
 fn a_delay_is_reachable_if_the_buffer_holds_it() {
-    // 50 kB of smallest frames, 64 B with 84 on the wire, and a frame of 1538 B: 67,163 B, 5.37 ms at 100 Mbit/s
-    // and 4.88 ms at 110 Mbit/s.
+    // 50 kB of minimum frames, 64 B with 84 on the wire, and a frame of 1538 B: 67,163 B, 5.37 ms at 100 Mbit/s and
+    // 4.88 ms at 110 Mbit/s.
     let codel = |rate| {
         let network = "[network]\nbuffer = \"50kB\"\ndiscipline = { kind = \"codel\" }\n";
         two_into_one(network, &cbr("4Mbit/s")).replace("10Mbit/s", rate)
@@ -235,7 +235,7 @@ fn a_threshold_inside_a_class_is_compared_with_the_limit_of_the_class() {
         );
         two_into_one(&network, &cbr("4Mbit/s"))
     };
-    // A class holds 64 packets unless told.
+    // The default limit of a class is 64 packets.
     let message = only(&classes(65), Unreachable, "network.discipline.classes[0].discipline.profiles.5.max");
     assert!(message.contains("65 packets") && message.contains("64 packets"), "{message}");
     none(&classes(64));
@@ -263,17 +263,17 @@ fn tcp(transport: &str) -> String {
 }
 
 #[test]
-fn a_transport_that_goes_by_marks_wants_a_queue_that_marks() {
+fn a_transport_that_needs_marks_needs_a_queue_that_marks() {
     let dctcp = tcp("congestion-control = { kind = \"dctcp\" }, ecn = \"classic\"");
     let message = only(&two_into_one("", &dctcp), NoMarks, "flows[0].transport.congestion-control");
-    assert!(message.contains("no queue on the way of `data` marks: h1->sw, sw->d"), "{message}");
-    // One queue that marks is enough, and one that could and does not is none.
+    assert!(message.contains("no queue on the path of `data` marks: h1->sw, sw->d"), "{message}");
+    // One queue that marks is enough; one that could mark but does not is not.
     let marking = |ecn| format!("[network.discipline]\nkind = \"red\"\nmin = \"5kB\"\nmax = \"10kB\"\necn = {ecn}\n");
     none(&two_into_one(&marking("true"), &dctcp));
     only(&two_into_one(&marking("false"), &dctcp), NoMarks, "flows[0].transport.congestion-control");
-    // L4S, and one who does not listen.
+    // L4S, and a control that ignores marks.
     let l4s = tcp("ecn = \"classic\", ect = \"ect1\"");
-    assert!(only(&two_into_one("", &l4s), NoMarks, "flows[0].transport.ect").contains("asks for L4S"));
+    assert!(only(&two_into_one("", &l4s), NoMarks, "flows[0].transport.ect").contains("requests L4S"));
     none(&two_into_one("[network.discipline]\nkind = \"dualpi2\"\n", &l4s));
     only(
         &two_into_one(&marking("true"), &tcp("congestion-control = { kind = \"dctcp\" }")),
@@ -284,20 +284,20 @@ fn a_transport_that_goes_by_marks_wants_a_queue_that_marks() {
 }
 
 #[test]
-fn go_back_n_wants_its_packets_in_order() {
+fn go_back_n_needs_packets_in_order() {
     let rdma = "transport = { kind = \"rdma\", congestion-control = { kind = \"timely\" } }\nsource = { kind = \"bulk\", size = \"1MB\" }";
-    assert!(only(&fabric("spray", rdma), Reordering, "network.routing").contains("over 2 ways"));
+    assert!(only(&fabric("spray", rdma), Reordering, "network.routing").contains("over 2 paths"));
     none(&fabric("ecmp", rdma));
     none(&fabric("spray", "transport = { kind = \"tcp\" }\nsource = { kind = \"bulk\", size = \"1MB\" }"));
 }
 
 #[test]
-fn samples_are_not_further_apart_than_what_happens() {
+fn samples_are_not_further_apart_than_changes() {
     let sampled = |sample: &str, more: &str| {
         two_into_one("", &format!("{}{more}", cbr("4Mbit/s")))
             .replace("duration = \"10s\"", &format!("duration = \"10s\"\nwarmup = \"8s\"\nsample = \"{sample}\""))
     };
-    // 8 s to 10 s are measured; of 3 s apart, one falls at 9 s.
+    // 8 s to 10 s are measured; with a sample every 3 s, one falls at 9 s.
     assert!(only(&sampled("3s", ""), CoarseSample, "run.sample").contains("2s are measured: 1 sample in"));
     none(&sampled("2s", ""));
     let twice = "[[timeline]]\nat = \"4.01s\"\nflow = \"data\"\nstate = \"stop\"\n[[timeline]]\nat = \"4.06s\"\nflow = \"data\"\nstate = \"start\"\n";
@@ -307,8 +307,8 @@ fn samples_are_not_further_apart_than_what_happens() {
 }
 
 #[test]
-fn something_must_be_able_to_arrive_while_it_is_measured() {
-    // Two lines of 100 ms.
+fn a_packet_must_be_able_to_arrive_in_the_measured_time() {
+    // Two links of 100 ms.
     let far = |duration| {
         two_into_one("", &cbr("4Mbit/s"))
             .replace("rate = \"10Mbit/s\"", "rate = \"10Mbit/s\"\ndelay = \"100ms\"")
@@ -320,7 +320,7 @@ fn something_must_be_able_to_arrive_while_it_is_measured() {
 }
 
 #[test]
-fn a_setting_that_another_one_overrides_changes_nothing() {
+fn a_setting_that_another_one_overrides_has_no_effect() {
     let base = scenario(&two_into_one("", &cbr("4Mbit/s")).replace("sw = {}", "sw = { buffer = \"50kB\" }"));
     let of = |path: &str, value: &str| base.without_effect(&[(path, value)]).unwrap_or_else(|e| panic!("{e}"));
     let idle = of("network.buffer", "20kB");
@@ -333,9 +333,9 @@ fn a_setting_that_another_one_overrides_changes_nothing() {
     );
     assert!(rendered.contains("set `switches.*.buffer`"), "{rendered}");
     assert_eq!(of("switches.sw.buffer", "20kB"), []);
-    // What it is already is no mistake.
+    // A setting equal to the present value is no mistake.
     assert_eq!(of("switches.sw.buffer", "50000B"), []);
-    // The document differs, and what it amounts to does not.
+    // The documents differ, and their effects are equal.
     let other = base.with_set(&[("network.buffer", "20kB")]).unwrap();
     assert_ne!(base.hash(), other.hash());
     assert_eq!(base.effect(), other.effect());
@@ -348,7 +348,7 @@ fn a_setting_that_another_one_overrides_changes_nothing() {
 }
 
 #[test]
-fn what_is_meant_is_accepted_by_name() {
+fn intended_settings_are_accepted_by_name() {
     let text = two_into_one("accept = [\"overload\"]\n", &cbr("4.9Mbit/s"));
     none(&text);
     assert_eq!(warnings(&text.replace("overload", "no-marks")).len(), 1);

@@ -1,15 +1,15 @@
-//! What the models check of their parameters, in the words they share.
+//! Parameter checks that the models share, with their messages.
 
 use crate::spacing::Spacing;
 use tailback_document::Invalid;
 use tailback_units::{Dur, Rate, Size};
 
-/// Largest size that a parameter may have.
+/// Upper bound of a size parameter.
 const LARGEST: Size = Size(1_000_000_000);
 /// Longest mean gap: about 13 days, so that a gap of several means still fits a run's clock.
 const LONGEST_PS: u128 = 1 << 60;
 
-/// A size from `least` bytes to 1 GB.
+/// Checks that a size is `least` bytes to 1 GB.
 pub fn size(field: &str, value: Size, least: u64) -> Result<(), Invalid> {
     if (Size(least)..=LARGEST).contains(&value) {
         return Ok(());
@@ -17,7 +17,7 @@ pub fn size(field: &str, value: Size, least: u64) -> Result<(), Invalid> {
     Err(Invalid::new(field, format!("{value} is out of range; write {} to {LARGEST}", Size(least))))
 }
 
-/// A number above `low` and at most `high`; refuses NaN too.
+/// Checks that a number is above `low` and at most `high`; refuses NaN.
 pub fn above(field: &str, value: f64, low: f64, high: f64) -> Result<(), Invalid> {
     if value > low && value <= high {
         return Ok(());
@@ -25,7 +25,7 @@ pub fn above(field: &str, value: f64, low: f64, high: f64) -> Result<(), Invalid
     Err(Invalid::new(field, format!("{value} is out of range; write a number above {low} and at most {high}")))
 }
 
-/// A number from `low` to `high`, both included; refuses NaN too.
+/// Checks that a number is from `low` to `high`, both included; refuses NaN.
 pub fn within(field: &str, value: f64, low: f64, high: f64) -> Result<(), Invalid> {
     if (low..=high).contains(&value) {
         return Ok(());
@@ -33,7 +33,7 @@ pub fn within(field: &str, value: f64, low: f64, high: f64) -> Result<(), Invali
     Err(Invalid::new(field, format!("{value} is out of range; write a number from {low} to {high}")))
 }
 
-/// A duration above zero and at most 13 days.
+/// Checks that a duration is above zero and at most 13 days.
 pub fn duration(field: &str, value: Dur) -> Result<(), Invalid> {
     if value > Dur::ZERO && u128::from(value.0) <= LONGEST_PS {
         return Ok(());
@@ -41,7 +41,7 @@ pub fn duration(field: &str, value: Dur) -> Result<(), Invalid> {
     Err(Invalid::new(field, format!("{value} is out of range; write a duration above 0s and at most 13 days")))
 }
 
-/// The spacing of items of `bytes` at `rate`, each between 1 ps and 13 days.
+/// Returns the spacing of items of `bytes` at `rate`; refuses one below 1 ps or above 13 days.
 pub fn spacing(field: &str, bytes: u64, rate: Rate) -> Result<Spacing, Invalid> {
     let item = Size(bytes);
     let Some(spacing) = Spacing::at_rate(bytes, rate) else {
@@ -59,17 +59,15 @@ pub fn spacing(field: &str, bytes: u64, rate: Rate) -> Result<Spacing, Invalid> 
     Ok(spacing)
 }
 
-/// The spacing given by exactly one of `rate` and `interval`.
+/// Returns the spacing given by exactly one of `rate` and `interval`.
 pub fn pace(bytes: Size, rate: Option<Rate>, interval: Option<Dur>) -> Result<Spacing, Invalid> {
     match (rate, interval) {
         (Some(rate), None) => spacing("rate", bytes.0, rate),
         (None, Some(interval)) => duration("interval", interval).map(|()| Spacing::every(interval)),
-        (Some(_), Some(_)) => {
-            Err(Invalid::new("interval", "`rate` and `interval` say the same thing twice; keep one of them"))
-        }
-        (None, None) => Err(Invalid::new("", "how often is missing; write `rate` or `interval`")),
+        (Some(_), Some(_)) => Err(Invalid::new("interval", "`rate` and `interval` are both given; keep one of them")),
+        (None, None) => Err(Invalid::new("", "the rate is missing; write `rate` or `interval`")),
     }
 }
 
-/// What starting a model that has not been checked panics with.
+/// Panic message of a model that is started without having been checked.
 pub const UNCHECKED: &str = "a model is checked before it is started";

@@ -1,11 +1,11 @@
-//! Exponential variables without a logarithm, for sources that draw one per packet.
+//! Sampling of exponential variables without a logarithm, for sources that draw one per packet.
 
 use std::sync::OnceLock;
 use tailback_random::{Rng, maths};
 
-/// Layers of the ziggurat: the low byte of a draw chooses one.
+/// Number of layers of the ziggurat; the low byte of a draw selects one.
 const LAYERS: usize = 256;
-/// Where the tail begins, and the area of every layer (Marsaglia and Tsang 2000, section 2).
+/// Start of the tail, and the area of every layer (Marsaglia and Tsang 2000, section 2).
 const TAIL: f64 = 7.697_117_470_131_05;
 const AREA: f64 = 0.003_949_659_822_581_557;
 
@@ -17,9 +17,9 @@ pub struct Exponential(&'static Layers);
 
 #[derive(Debug)]
 struct Layers {
-    /// Right end of layer i; of the lowest, which holds the tail, the width of equal area.
+    /// Right end of layer i; for the lowest layer, which includes the tail, the width of a rectangle of equal area.
     x: [f64; LAYERS + 1],
-    /// e^−x there.
+    /// e^−x at the right end.
     density: [f64; LAYERS + 1],
 }
 
@@ -36,18 +36,18 @@ impl Layers {
 }
 
 impl Exponential {
-    /// A sampler; all share one table, which is made on first use.
+    /// Returns a sampler; all share one table, computed on first use.
     pub fn new() -> Exponential {
         static LAYERS: OnceLock<Layers> = OnceLock::new();
         Exponential(LAYERS.get_or_init(Layers::new))
     }
 
-    /// A variable of mean 1, at least 0.
+    /// Returns a sample of mean 1, at least 0.
     #[inline]
     pub fn draw(self, rng: &mut Rng) -> f64 {
         let bits = rng.bits();
         let layer = (bits & 0xff) as usize;
-        // The upper 53 bits: none of those that chose the layer.
+        // The upper 53 bits, independent of those that selected the layer.
         let x = (bits >> 11) as f64 * (1.0 / 9_007_199_254_740_992.0) * self.0.x[layer];
         if x < self.0.x[layer + 1] {
             return x;
@@ -55,12 +55,12 @@ impl Exponential {
         self.edge(layer, x, rng)
     }
 
-    /// The 1 in 90 draws that fall into the tail or on a layer's edge.
+    /// Handles the 1 in 90 draws that fall into the tail or on a layer's edge.
     #[cold]
     #[inline(never)]
     fn edge(self, layer: usize, x: f64, rng: &mut Rng) -> f64 {
         if layer == 0 {
-            // Without memory: beyond the tail's beginning it is the same distribution again.
+            // Memoryless: beyond the start of the tail the distribution is exponential again.
             return TAIL + rng.exponential(1.0);
         }
         let (below, above) = (self.0.density[layer], self.0.density[layer + 1]);

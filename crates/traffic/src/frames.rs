@@ -1,48 +1,49 @@
-//! Video frames as bursts: each whole at its instant, or spread over its period.
+//! Video frames as bursts: whole at one instant, or spread evenly over the frame period.
 
 use crate::{Burst, burst, check};
 use tailback_document::Invalid;
 use tailback_random::Rng;
 use tailback_units::{Dur, Size, Time};
 
-/// Hands over one frame after another at even intervals.
+/// Emits frames at even intervals.
 #[derive(Clone, Debug)]
 pub struct Pacer {
     /// Time between frames in picoseconds.
     period: u64,
-    /// Size of the packets that a frame is spread in; none hands it over whole.
+    /// Payload of the packets into which a frame is spread, bytes; `None`: each frame is one burst.
     packet: Option<u64>,
-    /// When the next frame begins.
+    /// Start time of the next frame.
     next_frame: Time,
-    /// When the current frame began.
+    /// Start time of the current frame.
     began: Time,
     /// Bytes of the current frame.
     frame: u64,
-    /// Bytes of the current frame handed over so far.
+    /// Bytes of the current frame emitted so far.
     sent: u64,
 }
 
-/// Whether frames can come at this rate and go in packets of this size.
+/// Checks the frame rate and the packet size.
 pub fn check(fps: f64, packet: Size) -> Result<(), Invalid> {
     check::within("fps", fps, 0.01, 10_000.0)?;
     check::size("packet", packet, 1)
 }
 
 impl Pacer {
-    /// Frames from `at` on, `fps` in a second; spread in packets of `packet` bytes when `smooth`.
+    /// Returns a pacer that starts at `at` with `fps` frames per second; spread in packets of `packet` bytes if
+    /// `smooth`.
     pub fn new(at: Time, fps: f64, smooth: bool, packet: Size) -> Pacer {
         let period = Dur::from_secs_f64(1.0 / fps).0;
         Pacer { period, packet: smooth.then_some(packet.0), next_frame: at, began: at, frame: 0, sent: 0 }
     }
 
-    /// The same, beginning at a random instant of the first period.
+    /// Returns the same, starting at a random instant of the first period.
     pub fn with_random_phase(self, rng: &mut Rng) -> Pacer {
         let next_frame = self.next_frame + Dur(rng.below(self.period));
         Pacer { next_frame, ..self }
     }
 
-    /// The next burst; `next_frame` gives the size of one frame after another, and none at the end.
-    /// Frames of no bytes take their time and send nothing.
+    /// Returns the next burst. `next_frame` returns the size of the next frame, and `None` at the end. Frames of 0
+    /// bytes take their period and send nothing.
     #[inline]
     pub fn next(&mut self, mut next_frame: impl FnMut() -> Option<u64>) -> Option<Burst> {
         while self.sent == self.frame {
@@ -79,18 +80,18 @@ mod tests {
 
     #[test]
     fn a_whole_frame_is_one_burst_and_an_empty_one_only_takes_time() {
-        let told = bursts(false, &[6_000, 0, 100]);
+        let observed = bursts(false, &[6_000, 0, 100]);
         let period = Dur::from_ms(40);
-        assert_eq!(told[0], Burst { at: Time(1_000), bytes: 6_000 });
-        assert_eq!(told[1], Burst { at: Time(1_000) + period * 2, bytes: 100 });
-        assert_eq!(told.len(), 2);
+        assert_eq!(observed[0], Burst { at: Time(1_000), bytes: 6_000 });
+        assert_eq!(observed[1], Burst { at: Time(1_000) + period * 2, bytes: 100 });
+        assert_eq!(observed.len(), 2);
     }
 
     #[test]
     fn a_smooth_frame_is_spread_evenly_over_its_period() {
-        let told = bursts(true, &[4_000, 1_500]);
-        let at: Vec<u64> = told.iter().map(|b| b.at.0 - 1_000).collect();
-        assert_eq!(told.iter().map(|b| b.bytes).collect::<Vec<_>>(), [1_500, 1_500, 1_000, 1_500]);
+        let observed = bursts(true, &[4_000, 1_500]);
+        let at: Vec<u64> = observed.iter().map(|b| b.at.0 - 1_000).collect();
+        assert_eq!(observed.iter().map(|b| b.bytes).collect::<Vec<_>>(), [1_500, 1_500, 1_000, 1_500]);
         assert_eq!(at, [0, 13_333_333_333, 26_666_666_666, 40_000_000_000]);
     }
 }

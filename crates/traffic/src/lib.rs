@@ -1,9 +1,8 @@
-//! Traffic models: when a source sends and how much.
+//! Traffic models: times and sizes of a source's bursts.
 //!
-//! A [`Model`] is a scenario's parameters, one file per model under `model/` and one line in
-//! `registry.rs`. Started at an instant with a random stream of its own, it gives a [`Source`],
-//! which answers [`Source::next`] with one [`Burst`] after another. A burst is handed over whole;
-//! cutting it into packets is the host's work.
+//! A [`Model`] is the parameters of a scenario, one file per model under `model/` and one line in `registry.rs`.
+//! Started with a random stream of its own, it becomes a [`Source`], whose [`Source::next`] returns one [`Burst`] after
+//! another. A burst is emitted whole; the host cuts it into packets.
 
 mod application;
 mod check;
@@ -33,27 +32,27 @@ pub use renewal::Distribution;
 pub use trace_format::{Format, TraceError, parse_trace};
 pub use truncation::Truncation;
 
-/// The largest burst that any source hands over, in bytes (2^40). A Pareto size without truncation
-/// has no largest value; this keeps byte counters far from overflow.
+/// Upper bound of a burst, bytes (2^40). A Pareto size without truncation is unbounded; this keeps byte counters far
+/// from overflow.
 pub const LARGEST_BURST: u64 = 1 << 40;
 
-/// What a source hands to its host at one instant.
+/// Payload that a source passes to its host at one instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Burst {
-    /// When, never earlier than the burst before.
+    /// Time, never earlier than that of the burst before.
     pub at: Time,
-    /// How many payload bytes, 1 to [`LARGEST_BURST`], or [`Burst::ENDLESS`].
+    /// Payload in bytes, 1 to [`LARGEST_BURST`], or [`Burst::ENDLESS`].
     pub bytes: u64,
 }
 
 impl Burst {
-    /// As many bytes as a transport can carry, without end.
+    /// Unlimited payload: the transport always has data to send.
     pub const ENDLESS: u64 = u64::MAX;
-    /// What a source gives that is silent from now on: nothing, never.
+    /// Sentinel of a source that is silent from now on.
     pub const NONE: Burst = Burst { at: Time::NEVER, bytes: 0 };
 }
 
-/// A burst, unless its time has run past what [`Time`] can hold: then the source is silent.
+/// Returns a burst; `None`: its time is beyond the range of [`Time`], and the source is silent.
 #[inline]
 fn burst(at: Time, bytes: u64) -> Option<Burst> {
     (at < Time::NEVER).then_some(Burst { at, bytes })

@@ -1,4 +1,4 @@
-//! How fast one of many sources sends while it is on.
+//! Peak rate of one source of an aggregate.
 
 use core::fmt;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -7,12 +7,12 @@ use serde::ser::{Serialize, Serializer};
 use std::borrow::Cow;
 use tailback_units::{Rate, parse_rate};
 
-/// The rate of a source while it sends.
+/// Rate of a source while it is on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Peak {
-    /// Without bound: a burst is there at once, whole.
+    /// Unbounded: a burst is emitted at one instant.
     Batch,
-    /// This payload rate: a burst is an on period, as long as it takes.
+    /// Payload rate: a burst lasts for an on period.
     At(Rate),
 }
 

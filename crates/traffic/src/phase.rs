@@ -1,4 +1,4 @@
-//! When a periodic source sends for the first time.
+//! Start phase of a periodic source.
 
 use core::fmt;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -11,17 +11,17 @@ use tailback_units::{Dur, parse_duration};
 /// Time from a periodic source's start to its first packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Phase {
-    /// Uniform over one period, drawn once: sources of equal rate do not march in step.
+    /// Uniform over one period, drawn once, so that sources of equal rate are not synchronised.
     #[default]
     Random,
-    /// At the start itself.
+    /// Zero: at the start.
     Zero,
-    /// This long after the start.
+    /// This time after the start.
     After(Dur),
 }
 
 impl Phase {
-    /// The first delay of a source of this period in picoseconds (above 0).
+    /// Returns the time to the first packet for a period in picoseconds (above 0).
     pub(crate) fn draw(self, period: u64, rng: &mut Rng) -> Dur {
         match self {
             Phase::Random => Dur(rng.below(period)),
@@ -42,7 +42,7 @@ impl Visitor<'_> for Written {
         match text {
             "random" => Ok(Phase::Random),
             "zero" => Ok(Phase::Zero),
-            // A word is answered with the words that are known, a number with what is wrong about it.
+            // A word is answered with the known words, a number with the error of the number.
             word if word.starts_with(|c: char| c.is_ascii_alphabetic()) => Err(E::custom(format!(
                 "`{word}` is not a phase; write \"random\", \"zero\" or a duration such as \"5ms\""
             ))),

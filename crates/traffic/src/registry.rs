@@ -1,47 +1,47 @@
-//! The list of models. A new model is a file under `model/` and one line here.
+//! The list of models: a new model is a file under `model/` and one line here.
 
 use crate::Burst;
 use crate::model::*;
 use tailback_random::Rng;
 use tailback_units::Time;
 
-/// Declares [`Model`] and [`Source`] and joins each model to its source. An enum dispatches rather
-/// than a trait object: `next` is called for every burst and is inlined into its caller.
+/// Declares [`Model`] and [`Source`] and joins each model to its source. Enum dispatch rather than a trait object:
+/// `next` is called for every burst and is inlined into its caller.
 macro_rules! models {
     ($($kind:literal => $Variant:ident in $module:ident),+ $(,)?) => {
         tailback_document::kinds! {
-            /// What a source sends: when, and how many bytes.
+            /// Traffic model: times and sizes of a source's bursts.
             pub enum Model {
                 $($kind => $Variant($module::$Variant)),+
             }
         }
 
-        /// A model at work: parameters in the form that drawing needs, and the state of one source.
+        /// A running model: precomputed parameters and the state of one source.
         #[derive(Clone, Debug)]
         pub enum Source {
             $(
-                #[doc = concat!("From a model of kind `", $kind, "`.")]
+                #[doc = concat!("Source of a model of kind `", $kind, "`.")]
                 $Variant($module::Source),
             )+
         }
 
         impl Model {
-            /// A source that starts at `at`, stationary from there on where the model has a
-            /// stationary form. The model must have passed `check`.
+            /// Returns a source that starts at `at`, stationary from there on if the model has a stationary form. The
+            /// model must have passed `check`.
             pub fn start(&self, at: Time, rng: &mut Rng) -> Source {
                 match self {
                     $(Model::$Variant(model) => Source::$Variant(model.start(at, rng)),)+
                 }
             }
 
-            /// Expected payload rate in bit/s over a long time; none where it has no meaning.
+            /// Returns the long-run mean payload rate in bit/s; `None`: not defined.
             pub fn mean_rate_bps(&self) -> Option<f64> {
                 match self {
                     $(Model::$Variant(model) => model.mean_rate_bps(),)+
                 }
             }
 
-            /// Payload bytes of each burst where all are alike; none where they vary.
+            /// Returns the payload bytes of each burst; `None`: they vary.
             pub fn burst_bytes(&self) -> Option<u64> {
                 match self {
                     $(Model::$Variant(model) => model.burst_bytes(),)+
@@ -50,7 +50,7 @@ macro_rules! models {
         }
 
         impl Source {
-            /// The next burst, no earlier than the one before; none when there will be no more.
+            /// Returns the next burst, no earlier than the one before; `None`: there is no further burst.
             #[inline]
             pub fn next(&mut self, rng: &mut Rng) -> Option<Burst> {
                 match self {
@@ -69,10 +69,10 @@ macro_rules! models {
 }
 
 impl Source {
-    /// The next burst as [`Source::next`] gives it, with [`Burst::NONE`] in place of none: that fits into registers.
+    /// Returns the next burst, with [`Burst::NONE`] in place of `None`: that fits into registers.
     #[inline(never)]
     pub fn next_or_none(&mut self, rng: &mut Rng) -> Burst {
-        // The two that most runs have: to ask for them costs less than to choose among all.
+        // The two most frequent kinds first: a comparison costs less than the jump table.
         match self {
             Source::Poisson(source) => source.next(rng).unwrap_or(Burst::NONE),
             Source::Cbr(source) => source.next(rng).unwrap_or(Burst::NONE),
@@ -80,8 +80,8 @@ impl Source {
         }
     }
 
-    /// Whoever has no more use for the source calls this with its stream, which a source may have drawn from ahead of
-    /// what it has given: then it goes back.
+    /// Restores the random stream of a source that is dropped to its state after the last burst emitted; sources may
+    /// draw ahead.
     pub fn give_back(&self, rng: &mut Rng) {
         if let Source::Poisson(source) = self {
             source.give_back(rng);

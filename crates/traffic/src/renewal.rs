@@ -1,6 +1,6 @@
-//! Distributions of gaps and sizes, each with its equilibrium residual: the time from an arbitrary
-//! instant to the next renewal, with density P(X > x)/mean (Cox 1962, section 5.2). A source whose
-//! first gap is drawn from it is stationary from its start.
+//! Distributions of gaps and sizes, each with its equilibrium residual: the time from an arbitrary instant to the next
+//! renewal, with density P(X > x)/mean (Cox 1962, section 5.2). A source whose first gap is drawn from the residual is
+//! stationary from its start.
 
 use crate::exponential::Exponential;
 use schemars::JsonSchema;
@@ -14,18 +14,18 @@ pub struct UniformGap {
 }
 
 impl UniformGap {
-    /// With this mean.
+    /// Returns the distribution with this mean.
     pub fn new(mean: u64) -> UniformGap {
         UniformGap { mean }
     }
 
-    /// A gap.
+    /// Returns a sample.
     #[inline]
     pub fn draw(&self, rng: &mut Rng) -> u64 {
         rng.between(0, 2 * self.mean)
     }
 
-    /// An equilibrium residual. With L = 2·mean, P(residual > x) = (1 − x/L)², inverted.
+    /// Returns a sample of the equilibrium residual: with L = 2·mean, the inverse of P(residual > x) = (1 − x/L)².
     pub fn residual(&self, rng: &mut Rng) -> u64 {
         (2.0 * self.mean as f64 * (1.0 - rng.uniform_above_zero().sqrt())) as u64
     }
@@ -33,7 +33,7 @@ impl UniformGap {
 
 /// A Pareto distribution, P(X > x) = (xm/x)^shape for x ≥ xm, with a finite mean: shape above 1.
 ///
-/// Its logarithm above that of xm is exponential with mean 1/shape, which is how it is drawn.
+/// Sampled by its logarithm: ln(X/xm) is exponential with mean 1/shape.
 #[derive(Clone, Copy, Debug)]
 pub struct Pareto {
     shape: f64,
@@ -43,13 +43,13 @@ pub struct Pareto {
 }
 
 impl Pareto {
-    /// With this mean (above 0) and shape (above 1): xm = mean·(shape − 1)/shape.
+    /// Returns the distribution with this mean (above 0) and shape (above 1): xm = mean·(shape − 1)/shape.
     pub fn with_mean(mean: f64, shape: f64) -> Pareto {
         Pareto { shape, per_shape: 1.0 / shape, xm: mean * (shape - 1.0) / shape, unit: Exponential::new() }
     }
 
-    /// Such that the smaller of X and `cap` has this mean, which is below `cap`. The capped mean grows with xm, so halving
-    /// an interval finds it, to the last bit of a float.
+    /// Returns the distribution for which min(X, `cap`) has this mean, which is below `cap`. The capped mean increases
+    /// with xm, so bisection finds it to the last bit of a float.
     pub fn with_capped_mean(mean: f64, shape: f64, cap: f64) -> Pareto {
         let with_smallest = |xm: f64| Pareto { shape, per_shape: 1.0 / shape, xm, unit: Exponential::new() };
         let (mut low, mut high) = (mean * (shape - 1.0) / shape, mean);
@@ -66,21 +66,21 @@ impl Pareto {
         }
     }
 
-    /// The smallest value.
+    /// Returns the smallest value, xm.
     #[cfg(test)]
     pub fn smallest(&self) -> f64 {
         self.xm
     }
 
-    /// A value.
+    /// Returns a sample.
     #[inline]
     pub fn draw(&self, rng: &mut Rng) -> f64 {
         self.xm * maths::exp(self.unit.draw(rng) * self.per_shape)
     }
 
-    /// An equilibrium residual. Below xm its density is constant, 1/mean, which takes the share
-    /// xm/mean = (shape − 1)/shape; beyond, P(residual > x) = (xm/x)^(shape − 1) / shape: a Pareto
-    /// tail one lighter, of infinite mean when the shape is 2 or less.
+    /// Returns a sample of the equilibrium residual. Below xm its density is constant, 1/mean, with probability xm/mean
+    /// = (shape − 1)/shape; beyond, P(residual > x) = (xm/x)^(shape − 1) / shape: a Pareto tail with a shape lower by
+    /// one, of infinite mean if the shape is 2 or less.
     pub fn residual(&self, rng: &mut Rng) -> f64 {
         let survivor = rng.uniform_above_zero();
         let beyond = survivor * self.shape;
@@ -91,10 +91,10 @@ impl Pareto {
         self.xm * maths::pow(beyond, -1.0 / (self.shape - 1.0))
     }
 
-    /// Of values capped at `cap`, the one that an observer at a random instant finds when each value is a length of time:
-    /// with a probability in proportion to itself. Below the cap x·f(x) is a Pareto density of a shape one lower. What
-    /// that has beyond the cap is shape/(shape − 1) times what the capped value has there, so only the share
-    /// (shape − 1)/shape of it is taken, as the cap; the rest is drawn again.
+    /// Returns a length-biased sample of the values capped at `cap`: that of the period observed at a random instant,
+    /// with probability proportional to its length. Below the cap x·f(x) is a Pareto density with a shape lower by one.
+    /// Its mass beyond the cap is shape/(shape − 1) times that of the capped value, so that only the share (shape −
+    /// 1)/shape of it is accepted, as the cap; the rest is drawn again.
     pub fn draw_by_length(&self, cap: f64, rng: &mut Rng) -> f64 {
         loop {
             let value = self.xm * maths::exp(self.unit.draw(rng) / (self.shape - 1.0));
@@ -107,8 +107,8 @@ impl Pareto {
         }
     }
 
-    /// Exact mean of the smaller of X and `cap`:
-    /// xm·shape/(shape − 1) − xm/(shape − 1)·(xm/cap)^(shape − 1), or the cap itself below xm.
+    /// Returns the exact mean of min(X, `cap`): xm·shape/(shape − 1) − xm/(shape − 1)·(xm/cap)^(shape − 1), or the cap
+    /// itself if it is below xm.
     pub fn capped_mean(&self, cap: f64) -> f64 {
         if cap <= self.xm {
             return cap;
@@ -122,24 +122,24 @@ impl Pareto {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Distribution {
-    /// Memoryless.
+    /// Exponential: memoryless.
     #[default]
     Exponential,
-    /// Heavy-tailed, with a shape.
+    /// Pareto: heavy-tailed.
     Pareto,
 }
 
-/// A duration in picoseconds of either family.
+/// Distribution of a duration in picoseconds.
 #[derive(Clone, Debug)]
 pub enum Gap {
-    /// With this mean.
+    /// Exponential with this mean.
     Exponential(f64, Exponential),
-    /// Heavy-tailed.
+    /// Pareto: heavy-tailed.
     Pareto(Pareto),
 }
 
 impl Gap {
-    /// Of a family, with a mean; `shape` counts only for Pareto.
+    /// Returns the distribution of a family with this mean; `shape` is used only for Pareto.
     pub fn new(distribution: Distribution, mean: f64, shape: f64) -> Gap {
         match distribution {
             Distribution::Exponential => Gap::Exponential(mean, Exponential::new()),
@@ -147,7 +147,7 @@ impl Gap {
         }
     }
 
-    /// A duration, to the nearest picosecond.
+    /// Returns a sample, rounded to the nearest picosecond.
     #[inline]
     pub fn draw(&self, rng: &mut Rng) -> u64 {
         to_ps(match self {
@@ -156,7 +156,7 @@ impl Gap {
         })
     }
 
-    /// An equilibrium residual; the exponential's is itself.
+    /// Returns a sample of the equilibrium residual; for the exponential it is the same distribution.
     pub fn residual(&self, rng: &mut Rng) -> u64 {
         to_ps(match self {
             Gap::Exponential(mean, unit) => mean * unit.draw(rng),
@@ -165,7 +165,7 @@ impl Gap {
     }
 }
 
-/// The nearest whole number; saturates.
+/// Rounds to the nearest integer; saturates.
 #[inline]
 pub fn to_ps(x: f64) -> u64 {
     (x + 0.5) as u64
@@ -189,7 +189,7 @@ mod tests {
         let gap = UniformGap::new(1_000_000_000);
         let cdf = |x: f64| 1.0 - (1.0 - x / 2e9) * (1.0 - x / 2e9);
         assert!(fits(|rng| gap.residual(rng) as f64, cdf));
-        assert!(!fits(|rng| gap.draw(rng) as f64, cdf), "the test can tell a gap from its residual");
+        assert!(!fits(|rng| gap.draw(rng) as f64, cdf), "the test distinguishes a gap from its residual");
     }
 
     #[test]
@@ -199,13 +199,13 @@ mod tests {
             let xm = pareto.smallest();
             let cdf = |x: f64| if x <= xm { x / 10.0 } else { 1.0 - maths::pow(xm / x, shape - 1.0) / shape };
             assert!(fits(|rng| pareto.residual(rng), cdf), "shape {shape}");
-            assert!(!fits(|rng| pareto.draw(rng), cdf), "shape {shape}: told from the gap itself");
+            assert!(!fits(|rng| pareto.draw(rng), cdf), "shape {shape}: distinguished from the gap itself");
         }
     }
 
     #[test]
-    fn what_an_observer_at_a_random_instant_waits_is_the_residual() {
-        // An observer far from the start of a renewal process of plain gaps, against the formula.
+    fn the_residual_is_the_waiting_time_at_a_random_instant() {
+        // Waiting times at random instants far from the start of a renewal process, against the formula.
         let pareto = Pareto::with_mean(1.0, 2.5);
         let xm = pareto.smallest();
         let cdf = |x: f64| if x <= xm { x } else { 1.0 - maths::pow(xm / x, 1.5) / 2.5 };
@@ -222,13 +222,13 @@ mod tests {
     }
 
     #[test]
-    fn pareto_samples_have_the_shape_and_the_median_asked_for() {
+    fn pareto_samples_have_the_requested_shape_and_median() {
         for shape in [1.2, 1.4, 1.9] {
             let pareto = Pareto::with_mean(24_000.0, shape);
             let mut rng = Rng::named(2, "pareto");
             let mut values: Vec<f64> = (0..100_001).map(|_| pareto.draw(&mut rng)).collect();
-            let told = hill(&values, 5_000).unwrap();
-            assert!((told / shape - 1.0).abs() < 0.05, "Hill {told} for {shape}");
+            let observed = hill(&values, 5_000).unwrap();
+            assert!((observed / shape - 1.0).abs() < 0.05, "Hill {observed} for {shape}");
             values.sort_by(f64::total_cmp);
             let median = pareto.smallest() * maths::pow(2.0, 1.0 / shape);
             assert!((values[50_000] / median - 1.0).abs() < 0.02, "median {} for {median}", values[50_000]);
@@ -241,23 +241,23 @@ mod tests {
         for cap in [0.1, 0.5, 5.0, 100.0] {
             let mut rng = Rng::named(3, "cap");
             let values: Vec<f64> = (0..400_000).map(|_| pareto.draw(&mut rng).min(cap)).collect();
-            let (told, exact) = (mean(&values).unwrap(), pareto.capped_mean(cap));
-            assert!((told / exact - 1.0).abs() < 0.02, "cap {cap}: {told} for {exact}");
+            let (observed, exact) = (mean(&values).unwrap(), pareto.capped_mean(cap));
+            assert!((observed / exact - 1.0).abs() < 0.02, "cap {cap}: {observed} for {exact}");
         }
         assert!((pareto.capped_mean(1e30) - 1.0).abs() < 1e-9);
     }
 
     #[test]
-    fn a_capped_mean_that_is_asked_for_is_met() {
+    fn the_requested_capped_mean_is_met() {
         for (mean, shape, cap) in [(6e3, 1.4, 5e6), (48e3, 1.2, 5e6), (48e3, 1.4, 5e4), (1.0, 3.0, 1.001)] {
-            let told = Pareto::with_capped_mean(mean, shape, cap).capped_mean(cap);
-            assert!((told / mean - 1.0).abs() < 1e-12, "{mean} below {cap}: {told}");
+            let observed = Pareto::with_capped_mean(mean, shape, cap).capped_mean(cap);
+            assert!((observed / mean - 1.0).abs() < 1e-12, "{mean} below {cap}: {observed}");
         }
     }
 
     #[test]
-    fn what_an_observer_finds_is_in_proportion_to_its_length() {
-        // A fifth of all capped values is at the cap; the rest of what an observer finds follows from x·f(x).
+    fn the_length_biased_sample_is_in_proportion_to_its_length() {
+        // A fifth of all capped values is at the cap; the other values follow from x·f(x).
         let (cap, shape) = (5.0, 1.4);
         let pareto = Pareto::with_capped_mean(2.0, shape, cap);
         let (xm, mut rng) = (pareto.smallest(), Rng::named(4, "length"));

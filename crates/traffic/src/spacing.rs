@@ -1,9 +1,9 @@
-//! Even spacing at a rate, in integers.
+//! Even spacing at a rate, in integer arithmetic.
 
 use tailback_units::{Dur, Rate};
 
-/// A period in picoseconds whose fraction is carried from step to step, so that the long-run rate
-/// is exact and no float is touched.
+/// A period in picoseconds whose fraction is carried from step to step: the long-run rate is exact without floating
+/// point.
 #[derive(Clone, Debug)]
 pub struct Spacing {
     whole: u64,
@@ -14,7 +14,7 @@ pub struct Spacing {
 }
 
 impl Spacing {
-    /// Items of `bytes` bytes at `rate`; none for a rate of zero. Saturates at 2^64 − 1 ps.
+    /// Returns the spacing of items of `bytes` bytes at `rate`; `None`: the rate is zero. Saturates at 2^64 − 1 ps.
     pub fn at_rate(bytes: u64, rate: Rate) -> Option<Spacing> {
         let ps = u128::from(bytes) * 8_000_000_000_000;
         let of = u128::from(rate.0);
@@ -23,12 +23,12 @@ impl Spacing {
         Some(Spacing { whole, rest: (ps % of) as u64, of: rate.0, carry: 0 })
     }
 
-    /// Items at whole intervals.
+    /// Returns the spacing of items at whole intervals.
     pub fn every(interval: Dur) -> Spacing {
         Spacing { whole: interval.0, rest: 0, of: 1, carry: 0 }
     }
 
-    /// From one item to the next.
+    /// Returns the time from one item to the next.
     #[inline]
     pub fn step(&mut self) -> Dur {
         // Rates are below 2^63, so the sum of two values below `of` does not overflow.
@@ -40,22 +40,22 @@ impl Spacing {
         Dur(self.whole + u64::from(full))
     }
 
-    /// The whole picoseconds of the period.
+    /// Returns the period rounded down to whole picoseconds.
     pub fn whole(&self) -> u64 {
         self.whole
     }
 
-    /// The period in picoseconds, to the nearest one.
+    /// Returns the period rounded to the nearest picosecond.
     pub fn nearest(&self) -> u64 {
         self.whole + u64::from(self.rest >= self.of - self.rest)
     }
 
-    /// The period in picoseconds.
+    /// Returns the period in picoseconds.
     pub fn mean_ps(&self) -> f64 {
         self.whole as f64 + self.rest as f64 / self.of as f64
     }
 
-    /// How many items there are in a second.
+    /// Returns the number of items per second.
     pub fn per_second(&self) -> f64 {
         1e12 / self.mean_ps()
     }

@@ -1,10 +1,10 @@
-//! The usual text forms of frame-size traces.
+//! Text formats of frame-size traces.
 
 use core::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How a trace file is written.
+/// Format of a trace file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Format {
@@ -16,12 +16,12 @@ pub enum Format {
     Verbose,
 }
 
-/// Why a trace was refused.
+/// Error of a trace file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceError {
-    /// Line from 1; 0 when it concerns the whole file.
+    /// Line number, from 1; 0: the whole file.
     pub line: usize,
-    /// A sentence that says what is wrong and what to do.
+    /// Message: the error and its remedy.
     pub message: String,
 }
 
@@ -35,14 +35,14 @@ impl fmt::Display for TraceError {
 }
 impl std::error::Error for TraceError {}
 
-/// Most frames that a trace may have: 77 days at 30 frames per second, 800 MB in memory.
+/// Upper bound on the number of frames of a trace: 77 days at 30 frames per second, 800 MB in memory.
 const MOST_FRAMES: usize = 200_000_000;
 
-/// Frame sizes in bytes. Blank lines and comments (`#`) are skipped, in verbose files also header
-/// lines before the first frame; everything else must be a frame. At least one frame is not empty.
+/// Returns the frame sizes in bytes. Skips blank lines and comments (`#`), and in verbose files header lines before the
+/// first frame; every other line must be a frame. At least one frame is not empty.
 pub fn parse_trace(text: &str, format: Format) -> Result<Vec<u32>, TraceError> {
     let mut frames = Vec::new();
-    // Some exports begin with a byte-order mark.
+    // Some files begin with a byte-order mark.
     for (number, line) in text.trim_start_matches('\u{feff}').lines().enumerate() {
         let line = line.trim();
         if line.is_empty() || line.starts_with('#') {
@@ -103,7 +103,7 @@ fn bits(text: &str) -> Result<u32, String> {
     u32::try_from(bytes).map_err(|_| format!("a frame of {bytes} bytes is too large; the limit is {}", u32::MAX))
 }
 
-/// A whole number that is not negative.
+/// Parses a non-negative integer.
 fn number(text: &str) -> Result<u64, String> {
     // A binary file given by mistake must not fill the screen.
     let shown: String = text.chars().take(40).flat_map(char::escape_debug).collect();

@@ -1,4 +1,4 @@
-//! The largest value that a heavy-tailed size may take.
+//! Upper bound of a heavy-tailed size.
 
 use core::fmt;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -7,17 +7,17 @@ use serde::ser::{Serialize, Serializer};
 use std::borrow::Cow;
 use tailback_units::{Size, parse_bytes};
 
-/// A cap on sizes: those above it become equal to it.
+/// Upper bound to which larger sizes are clamped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Truncation {
-    /// No cap but [`crate::LARGEST_BURST`].
+    /// No bound other than [`crate::LARGEST_BURST`].
     None,
     /// At most this many bytes.
     At(Size),
 }
 
 impl Truncation {
-    /// The cap in bytes.
+    /// Returns the bound in bytes.
     pub fn bytes(self) -> u64 {
         match self {
             Truncation::None => crate::LARGEST_BURST,

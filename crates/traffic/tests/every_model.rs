@@ -1,4 +1,4 @@
-//! What holds for every registered model, whoever adds it.
+//! Properties of every registered model.
 
 use serde_json::{Value, json};
 use tailback_document::{Checked, decode};
@@ -6,8 +6,8 @@ use tailback_random::Rng;
 use tailback_traffic::{Burst, LARGEST_BURST, Model};
 use tailback_units::{Dur, Time};
 
-/// A typical document of each kind, the length over which its rate is measured, and how near the
-/// mean rate it must then be (a heavy tail is slow to converge).
+/// A typical document of each kind, the time over which its rate is measured, and the tolerance of the mean rate (a
+/// heavy tail converges slowly).
 fn example(kind: &str) -> (Value, u64, f64) {
     match kind {
         "cbr" => (json!({ "kind": kind, "packet": "1000B", "rate": "3Mbit/s", "jitter": 0.01 }), 100, 1e-3),
@@ -52,10 +52,10 @@ const START: Time = Time(7_000_000_000_000);
 #[test]
 fn times_never_go_back_nor_before_the_start_and_no_burst_is_empty_or_endless() {
     for kind in Model::NAMES {
-        let told = bursts(&model(kind), "a", Time::NEVER, 50_000);
-        assert!(!told.is_empty() && told[0].at >= START, "{kind}");
-        assert!(told.windows(2).all(|w| w[0].at <= w[1].at), "{kind}");
-        assert!(told.iter().all(|b| (1..=LARGEST_BURST).contains(&b.bytes)), "{kind}");
+        let observed = bursts(&model(kind), "a", Time::NEVER, 50_000);
+        assert!(!observed.is_empty() && observed[0].at >= START, "{kind}");
+        assert!(observed.windows(2).all(|w| w[0].at <= w[1].at), "{kind}");
+        assert!(observed.iter().all(|b| (1..=LARGEST_BURST).contains(&b.bytes)), "{kind}");
     }
 }
 
@@ -72,7 +72,7 @@ fn equal_streams_give_equal_bursts_and_different_ones_do_not() {
 
 #[test]
 fn two_sources_of_one_model_are_uncorrelated() {
-    // Video in bins of one group of pictures, or its regular pattern would correlate.
+    // Video in bins of one group of pictures; otherwise its regular pattern would correlate.
     for (kind, width) in [
         ("poisson", 50_000_000_000),
         ("uniform-uniform", 50_000_000_000),
@@ -93,7 +93,7 @@ fn two_sources_of_one_model_are_uncorrelated() {
         let sum = |f: &dyn Fn(usize) -> f64| (0..a.len()).map(f).sum::<f64>();
         let correlation = sum(&|i| (a[i] - ma) * (b[i] - mb))
             / (sum(&|i| (a[i] - ma) * (a[i] - ma)) * sum(&|i| (b[i] - mb) * (b[i] - mb))).sqrt();
-        // Four standard errors of noise are 0.063; scenes that last ten groups treble them.
+        // Four standard errors of noise are 0.063; scenes with a length of ten groups triple them.
         assert!(correlation.abs() < 0.2, "{kind}: {correlation}");
     }
 }
@@ -109,14 +109,14 @@ fn the_realised_rate_is_the_stated_mean_rate() {
         };
         let end = START + Dur::from_secs(seconds);
         let bytes: u64 = bursts(&model, "rate", end, usize::MAX).iter().map(|b| b.bytes).sum();
-        let told = 8.0 * bytes as f64 / seconds as f64;
-        assert!((told / stated - 1.0).abs() < tolerance, "{kind}: {told} instead of {stated}");
+        let observed = 8.0 * bytes as f64 / seconds as f64;
+        assert!((observed / stated - 1.0).abs() < tolerance, "{kind}: {observed} instead of {stated}");
     }
 }
 
 #[test]
-fn the_rate_is_right_from_the_first_instant_on() {
-    // Stationary starts: the mean over many short runs, each a small part of a gap or period long.
+fn sources_have_their_mean_rate_from_the_start() {
+    // Stationary starts: the mean over many short runs, each much shorter than a gap or period.
     for kind in ["cbr", "poisson", "uniform-fixed", "uniform-uniform", "on-off", "video", "trace", "self-similar"] {
         let model = model(kind);
         let end = Time(START.0 + 3_000_000_000);
@@ -128,19 +128,19 @@ fn the_rate_is_right_from_the_first_instant_on() {
                 core::iter::from_fn(|| source.next(&mut rng)).take_while(|b| b.at < end).map(|b| b.bytes).sum::<u64>()
             })
             .sum();
-        let told = 8.0 * bytes as f64 / (runs as f64 * 3e-3);
+        let observed = 8.0 * bytes as f64 / (runs as f64 * 3e-3);
         let stated = model.mean_rate_bps().unwrap();
-        assert!((told / stated - 1.0).abs() < 0.06, "{kind}: {told} instead of {stated}");
+        assert!((observed / stated - 1.0).abs() < 0.06, "{kind}: {observed} instead of {stated}");
     }
 }
 
 #[test]
 fn a_written_model_reads_back_equal() {
     for kind in Model::NAMES {
-        let told: Model = decode(example(kind).0).unwrap();
-        let written = serde_json::to_value(&told).unwrap();
+        let observed: Model = decode(example(kind).0).unwrap();
+        let written = serde_json::to_value(&observed).unwrap();
         assert_eq!(written["kind"], **kind);
-        assert_eq!(decode::<Model>(written).unwrap(), told, "{kind}");
+        assert_eq!(decode::<Model>(written).unwrap(), observed, "{kind}");
     }
 }
 
@@ -194,7 +194,7 @@ fn mistakes_are_refused_with_what_to_write() {
         (
             json!({ "kind": "self-similar", "burst": "24kB", "rate": "1Mbit/s", "truncate": "1kB" }),
             "truncate",
-            "write more, or \"none\"",
+            "write a larger size, or \"none\"",
         ),
         (
             json!({ "kind": "self-similar", "burst": "24kB", "rate": "1Mbit/s", "peak": "10kbit/s" }),
@@ -240,8 +240,8 @@ fn words_that_are_not_choices_are_refused_with_the_choices() {
 
 #[test]
 fn defaults_are_the_documented_ones() {
-    let told: Model = decode(json!({ "kind": "self-similar", "burst": "24kB", "rate": "2Mbit/s" })).unwrap();
-    let written = serde_json::to_value(&told).unwrap();
+    let observed: Model = decode(json!({ "kind": "self-similar", "burst": "24kB", "rate": "2Mbit/s" })).unwrap();
+    let written = serde_json::to_value(&observed).unwrap();
     assert_eq!(
         written,
         json!({ "kind": "self-similar", "burst": "24kB", "rate": "2Mbit/s", "sources": 100,
@@ -252,13 +252,13 @@ fn defaults_are_the_documented_ones() {
 }
 
 #[test]
-fn a_source_at_the_end_of_time_falls_silent_instead_of_going_round() {
+fn a_source_at_the_end_of_time_falls_silent_without_overflow() {
     for kind in Model::NAMES {
         let model = model(kind);
         let mut rng = Rng::named(1, "end");
         let mut source = model.start(Time(u64::MAX - 1_000), &mut rng);
-        let told: Vec<Burst> = core::iter::from_fn(|| source.next(&mut rng)).take(10).collect();
-        assert!(told.len() < 10 && told.iter().all(|b| b.at.0 >= u64::MAX - 1_000), "{kind}: {told:?}");
+        let observed: Vec<Burst> = core::iter::from_fn(|| source.next(&mut rng)).take(10).collect();
+        assert!(observed.len() < 10 && observed.iter().all(|b| b.at.0 >= u64::MAX - 1_000), "{kind}: {observed:?}");
     }
 }
 

@@ -1,4 +1,4 @@
-//! The Hurst parameter of the traffic that has one, and of the traffic that has none.
+//! Hurst parameters of long-range and of short-range dependent traffic.
 
 use tailback_measure::statistics::variance_time;
 use tailback_random::Rng;
@@ -7,7 +7,7 @@ use tailback_units::{Dur, Rate, Size, Time};
 
 const BINS: usize = 1 << 18;
 
-/// What is added up in each interval.
+/// Quantity that is summed up in each interval.
 #[derive(Clone, Copy)]
 enum Of {
     Bursts,
@@ -28,16 +28,16 @@ fn series(model: &Model, of: Of, width: Dur, seed: u64) -> Vec<f64> {
     sums
 }
 
-/// Hurst parameter by the variance-time plot, from ten intervals up to a fiftieth of all.
+/// Hurst parameter by the variance-time plot, from ten intervals to a fiftieth of the series.
 fn hurst(series: &[f64]) -> f64 {
     variance_time(series, 10, BINS / 50).unwrap()
 }
 
-/// Mean length of one source's cycle of on and off: 100·8·6000/2e6.
+/// Mean length of one source's on/off cycle: 100·8·6000/2e6.
 const CYCLE: Dur = Dur::from_ms(2_400);
 
 fn aggregate(peak: Option<Peak>, alpha_size: f64, alpha_gap: f64) -> Model {
-    // Packets of a mean burst: nothing below an interval of a whole cycle is looked at.
+    // Packets of a mean burst: intervals shorter than a cycle are not evaluated.
     Model::SelfSimilar(SelfSimilar {
         burst: Size(6_000),
         rate: Rate::mbit(2),
@@ -55,33 +55,33 @@ fn poisson_traffic_has_no_memory() {
     let model =
         Model::Poisson(Poisson { packet: Size(500), sizes: Sizes::Fixed, rate: None, interval: Some(Dur::from_ms(1)) });
     for seed in 0..4 {
-        let told = hurst(&series(&model, Of::Bytes, Dur::from_ms(5), seed));
-        assert!((told - 0.5).abs() < 0.05, "seed {seed}: {told}");
+        let observed = hurst(&series(&model, Of::Bytes, Dur::from_ms(5), seed));
+        assert!((observed - 0.5).abs() < 0.05, "seed {seed}: {observed}");
     }
 }
 
 #[test]
 fn bytes_of_a_hundred_pareto_sources_have_a_hurst_parameter_of_0_8() {
     for seed in 0..3 {
-        let told = hurst(&series(&aggregate(None, 1.4, 1.4), Of::Bytes, CYCLE, seed));
-        assert!((told - 0.8).abs() < 0.1, "seed {seed}: {told}");
+        let observed = hurst(&series(&aggregate(None, 1.4, 1.4), Of::Bytes, CYCLE, seed));
+        assert!((observed - 0.8).abs() < 0.1, "seed {seed}: {observed}");
     }
 }
 
 #[test]
-fn either_heavy_tail_gives_the_bytes_their_memory_and_none_leaves_them_without() {
-    // Theorem 1 of Taqqu, Willinger and Sherman (1997): (3 − α)/2 of the smaller shape; 1/2 where both exceed 2.
-    // Each source is on for a fifth of the time: of a hundred that are on for 2 %, so few are in their longest periods at a
-    // time that one series of this length does not tell.
+fn bytes_are_long_range_dependent_if_and_only_if_one_tail_is_heavy() {
+    // Theorem 1 of Taqqu, Willinger and Sherman (1997): (3 − α)/2 with the smaller shape; 1/2 if both exceed 2. Each
+    // source is on for a fifth of the time: of a hundred sources that are on for 2 %, too few are in their longest
+    // periods at a time for one series of this length.
     let peak = Some(Peak::At(Rate(100_000)));
     for (alpha_size, alpha_gap, expected) in [(1.4, 5.0, 0.8), (5.0, 1.4, 0.8), (5.0, 5.0, 0.5)] {
-        let told = hurst(&series(&aggregate(peak, alpha_size, alpha_gap), Of::Bytes, CYCLE, 1));
-        assert!((told - expected).abs() < 0.1, "sizes {alpha_size}, gaps {alpha_gap}: {told}");
+        let observed = hurst(&series(&aggregate(peak, alpha_size, alpha_gap), Of::Bytes, CYCLE, 1));
+        assert!((observed - expected).abs() < 0.1, "sizes {alpha_size}, gaps {alpha_gap}: {observed}");
     }
 }
 
 #[test]
-fn of_instantaneous_batches_only_the_number_has_a_memory() {
+fn of_instantaneous_batches_only_the_number_is_long_range_dependent() {
     let batches = aggregate(Some(Peak::Batch), 1.4, 1.4);
     for seed in 0..2 {
         let bursts = hurst(&series(&batches, Of::Bursts, CYCLE, seed));
@@ -107,6 +107,6 @@ fn packets_of_a_hundred_pareto_on_off_sources_have_a_hurst_parameter_of_0_8() {
         let own = series(&Model::OnOff(model.clone()), Of::Bytes, Dur::from_ms(8), source);
         sum.iter_mut().zip(own).for_each(|(sum, own)| *sum += own);
     }
-    let told = hurst(&sum);
-    assert!((told - 0.8).abs() < 0.1, "{told}");
+    let observed = hurst(&sum);
+    assert!((observed - 0.8).abs() < 0.1, "{observed}");
 }

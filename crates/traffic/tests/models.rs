@@ -1,4 +1,4 @@
-//! What each model's definition says of its bursts.
+//! Bursts of each model against its definition.
 
 use tailback_document::Checked;
 use tailback_measure::statistics::{
@@ -35,13 +35,13 @@ fn cbr() -> Cbr {
 
 #[test]
 fn cbr_is_exact_in_the_long_run_and_even_to_a_picosecond() {
-    let told = bursts(Model::Cbr(cbr()), 3_000_001);
-    assert_eq!(told[3_000_000].at, Time(8_000_000_000_000_000));
-    assert!(told.windows(2).all(|w| (2_666_666_666..=2_666_666_667).contains(&w[1].at.since(w[0].at).0)));
+    let observed = bursts(Model::Cbr(cbr()), 3_000_001);
+    assert_eq!(observed[3_000_000].at, Time(8_000_000_000_000_000));
+    assert!(observed.windows(2).all(|w| (2_666_666_666..=2_666_666_667).contains(&w[1].at.since(w[0].at).0)));
 }
 
 #[test]
-fn cbr_phase_is_what_was_asked_for() {
+fn cbr_has_the_requested_phase() {
     let first = |phase, seed| {
         let mut rng = Rng::named(seed, "phase");
         Model::Cbr(Cbr { phase, ..cbr() }).start(Time(5), &mut rng).next(&mut rng).unwrap().at.0
@@ -55,35 +55,35 @@ fn cbr_phase_is_what_was_asked_for() {
 
 #[test]
 fn cbr_intervals_that_wander_are_uniform_around_the_nominal_and_keep_the_rate() {
-    let told = bursts(Model::Cbr(Cbr { wander: Fraction(0.1), ..cbr() }), 100_001);
-    let gaps: Vec<f64> = gaps(&told);
+    let observed = bursts(Model::Cbr(Cbr { wander: Fraction(0.1), ..cbr() }), 100_001);
+    let gaps: Vec<f64> = gaps(&observed);
     let nominal = 8e-3 / 3.0;
     let distance = kolmogorov_statistic(&gaps, |x| ((x / nominal - 0.9) / 0.2).clamp(0.0, 1.0));
     assert!(kolmogorov_p_value(distance, gaps.len()) > 1e-3);
-    // The mean of n such intervals deviates by 0.1 / sqrt(3 n): here 0.018 %.
-    assert!((told[100_000].at.as_secs() / (nominal * 1e5) - 1.0).abs() < 1e-3);
+    // The mean of n such intervals has a standard deviation of 0.1 / sqrt(3 n): here 0.018 %.
+    assert!((observed[100_000].at.as_secs() / (nominal * 1e5) - 1.0).abs() < 1e-3);
 }
 
 #[test]
 fn cbr_jitter_delays_by_at_most_its_fraction_and_never_reorders() {
-    let told = bursts(Model::Cbr(Cbr { jitter: Fraction(1.0), ..cbr() }), 50_000);
+    let observed = bursts(Model::Cbr(Cbr { jitter: Fraction(1.0), ..cbr() }), 50_000);
     let nominal = bursts(Model::Cbr(cbr()), 50_000);
-    let late: Vec<f64> = told.iter().zip(&nominal).map(|(a, b)| a.at.since(b.at).0 as f64).collect();
-    assert!(told.iter().zip(&nominal).all(|(a, b)| a.at >= b.at));
+    let late: Vec<f64> = observed.iter().zip(&nominal).map(|(a, b)| a.at.since(b.at).0 as f64).collect();
+    assert!(observed.iter().zip(&nominal).all(|(a, b)| a.at >= b.at));
     let distance = kolmogorov_statistic(&late, |x| (x / 2_666_666_666.0).clamp(0.0, 1.0));
     assert!(kolmogorov_p_value(distance, late.len()) > 1e-3);
-    assert!(told.windows(2).all(|w| w[0].at <= w[1].at));
+    assert!(observed.windows(2).all(|w| w[0].at <= w[1].at));
 }
 
 #[test]
 fn poisson_gaps_are_exponential_and_its_counts_have_a_dispersion_of_one() {
     let model = Poisson { packet: Size(500), sizes: Sizes::Fixed, rate: None, interval: Some(Dur::from_ms(2)) };
-    let told = bursts(Model::Poisson(model), 200_001);
-    let gaps = gaps(&told);
+    let observed = bursts(Model::Poisson(model), 200_001);
+    let gaps = gaps(&observed);
     let distance = kolmogorov_statistic(&gaps, |x| 1.0 - maths::exp(-x / 2e-3));
     assert!(kolmogorov_p_value(distance, gaps.len()) > 1e-3);
     let mut counts = vec![0.0; 3_900];
-    for burst in &told {
+    for burst in &observed {
         if let Some(count) = counts.get_mut((burst.at.0 / 100_000_000_000) as usize) {
             *count += 1.0;
         }
@@ -94,40 +94,40 @@ fn poisson_gaps_are_exponential_and_its_counts_have_a_dispersion_of_one() {
 #[test]
 fn exponential_sizes_are_exponential_to_the_nearest_byte_and_leave_the_gaps_exponential() {
     let model = Poisson { packet: Size(100_000), sizes: Sizes::Exponential, rate: Some(Rate::mbit(1)), interval: None };
-    let told = bursts(Model::Poisson(model), 200_001);
-    let sizes: Vec<f64> = told.iter().map(|burst| burst.bytes as f64).collect();
+    let observed = bursts(Model::Poisson(model), 200_001);
+    let sizes: Vec<f64> = observed.iter().map(|burst| burst.bytes as f64).collect();
     let distance = kolmogorov_statistic(&sizes, |x| 1.0 - maths::exp(-x / 1e5));
     assert!(kolmogorov_p_value(distance, sizes.len()) > 1e-3);
-    let gaps = gaps(&told);
+    let gaps = gaps(&observed);
     let distance = kolmogorov_statistic(&gaps, |x| 1.0 - maths::exp(-x / 0.8));
     assert!(kolmogorov_p_value(distance, gaps.len()) > 1e-3);
-    assert!(told.iter().all(|burst| burst.bytes >= 1));
+    assert!(observed.iter().all(|burst| burst.bytes >= 1));
 }
 
 #[test]
 fn uniform_gaps_have_mean_t_and_a_squared_coefficient_of_variation_of_a_third() {
     let model = UniformFixed { burst: Size(6_000), rate: Rate::mbit(2) };
-    let told = bursts(Model::UniformFixed(model), 200_000);
-    let moments: Moments = gaps(&told).into_iter().collect();
+    let observed = bursts(Model::UniformFixed(model), 200_000);
+    let moments: Moments = gaps(&observed).into_iter().collect();
     assert!((moments.mean().unwrap() / 0.024 - 1.0).abs() < 0.005);
     let squared = moments.coefficient_of_variation().unwrap();
     assert!((squared * squared - 1.0 / 3.0).abs() < 0.005);
-    assert!(told.iter().all(|b| b.bytes == 6_000));
-    assert!(gaps(&told).iter().all(|gap| *gap <= 0.048));
+    assert!(observed.iter().all(|b| b.bytes == 6_000));
+    assert!(gaps(&observed).iter().all(|gap| *gap <= 0.048));
 }
 
 #[test]
 fn uniform_sizes_have_a_mean_of_the_nominal_burst_and_32_bytes() {
     let model = UniformUniform { burst: Size(6_000), rate: Rate::mbit(2) };
     assert_eq!(Model::UniformUniform(model.clone()).mean_rate_bps(), Some(2e6 * 6_032.0 / 6_000.0));
-    let told = bursts(Model::UniformUniform(model), 1_000_000);
-    let sizes: Moments = told.iter().map(|b| b.bytes as f64).collect();
+    let observed = bursts(Model::UniformUniform(model), 1_000_000);
+    let sizes: Moments = observed.iter().map(|b| b.bytes as f64).collect();
     // Standard error 3.4 bytes.
     assert!((sizes.mean().unwrap() - 6_032.0).abs() < 14.0, "{sizes:?}");
-    let (least, most) = told.iter().fold((u64::MAX, 0), |(l, m), b| (l.min(b.bytes), m.max(b.bytes)));
+    let (least, most) = observed.iter().fold((u64::MAX, 0), |(l, m), b| (l.min(b.bytes), m.max(b.bytes)));
     assert!((64..80).contains(&least) && (11_981..=12_000).contains(&most));
     let mut cells = [0.0; 20];
-    told.iter().for_each(|b| cells[((b.bytes - 64) * 20 / 11_937) as usize] += 1.0);
+    observed.iter().for_each(|b| cells[((b.bytes - 64) * 20 / 11_937) as usize] += 1.0);
     assert!(chi_square_p_value(&cells, &[50_000.0; 20]) > 1e-3);
 }
 
@@ -142,13 +142,13 @@ fn an_on_off_source_sends_at_its_rate_or_not_at_all() {
             distribution,
             shape: 2.5,
         };
-        let told = bursts(Model::OnOff(model), 400_000);
-        let even = gaps(&told).iter().filter(|gap| (**gap - 1e-3).abs() < 1e-9).count();
-        let shorter = gaps(&told).iter().filter(|gap| **gap < 0.999_999e-3).count();
+        let observed = bursts(Model::OnOff(model), 400_000);
+        let even = gaps(&observed).iter().filter(|gap| (**gap - 1e-3).abs() < 1e-9).count();
+        let shorter = gaps(&observed).iter().filter(|gap| **gap < 0.999_999e-3).count();
         assert_eq!(shorter, 0, "never faster than the rate");
         // A gap holds an off period when an on period ended within it: once in 20 packets.
         assert!((even as f64 / 400_000.0 - 0.95).abs() < 0.01, "{even}");
-        let rate = 8_000.0 * told.len() as f64 / told.last().unwrap().at.as_secs();
+        let rate = 8_000.0 * observed.len() as f64 / observed.last().unwrap().at.as_secs();
         assert!((rate / 2e6 - 1.0).abs() < 0.03, "{rate}");
     }
 }
@@ -167,7 +167,7 @@ fn self_similar(peak: Option<Peak>, truncate: Truncation) -> SelfSimilar {
 }
 
 #[test]
-fn self_similar_sizes_are_pareto_and_cut_off_where_asked_with_the_mean_asked_for() {
+fn self_similar_sizes_are_pareto_with_the_requested_truncation_and_mean() {
     let sizes = |model: &SelfSimilar| -> Vec<f64> {
         bursts(Model::SelfSimilar(model.clone()), 200_000).iter().map(|b| b.bytes as f64).collect()
     };
@@ -180,18 +180,18 @@ fn self_similar_sizes_are_pareto_and_cut_off_where_asked_with_the_mean_asked_for
     assert!((sorted[0] - xm).abs() < 1.0);
 
     let cut = self_similar(Some(Peak::Batch), Truncation::At(Size(100_000)));
-    let told = sizes(&cut);
-    assert!(told.iter().all(|size| *size <= 100_000.0) && told.contains(&100_000.0));
+    let observed = sizes(&cut);
+    assert!(observed.iter().all(|size| *size <= 100_000.0) && observed.contains(&100_000.0));
     assert!((cut.mean_burst() - 24_000.0).abs() < 1e-6);
     // Standard deviation 26 kB, so the mean of 200 000 is known to 0.25 %.
-    assert!((mean(&told).unwrap() / 24_000.0 - 1.0).abs() < 0.01);
+    assert!((mean(&observed).unwrap() / 24_000.0 - 1.0).abs() < 0.01);
 }
 
 #[test]
-fn self_similar_load_is_the_nominal_one_with_any_cut_and_either_kind_of_burst() {
+fn self_similar_load_is_nominal_with_any_truncation_and_either_kind_of_burst() {
     for peak in [None, Some(Peak::Batch), Some(Peak::At(Rate::mbit(1)))] {
         for truncate in [Size(100_000), Size(5_000_000)] {
-            // Gaps that vary little: what is left to see is the cut. 3 million bursts.
+            // Gaps that vary little isolate the effect of truncation. 3 million bursts.
             let model = SelfSimilar { alpha_gap: 10.0, ..self_similar(peak, Truncation::At(truncate)) };
             let mut rng = Rng::named(5, "load");
             let mut source = Model::SelfSimilar(model).start(Time::ZERO, &mut rng);
@@ -207,7 +207,7 @@ fn self_similar_load_is_the_nominal_one_with_any_cut_and_either_kind_of_burst() 
 
 #[test]
 fn a_source_that_is_on_sends_packet_after_packet_at_the_peak_rate_until_its_burst_is_out() {
-    // One source, so that its periods can be seen: packets of 1500 B at 1 Mbit/s are 12 ms apart.
+    // One source, so that its periods are visible: packets of 1500 B at 1 Mbit/s are 12 ms apart.
     let model = SelfSimilar {
         sources: 1,
         rate: Rate(100_000),
@@ -215,10 +215,10 @@ fn a_source_that_is_on_sends_packet_after_packet_at_the_peak_rate_until_its_burs
         alpha_gap: 2.5,
         ..self_similar(Some(Peak::At(Rate::mbit(1))), Truncation::None)
     };
-    let told = bursts(Model::SelfSimilar(model), 400_000);
-    assert!(told.iter().all(|burst| burst.bytes <= 1_500));
+    let observed = bursts(Model::SelfSimilar(model), 400_000);
+    assert!(observed.iter().all(|burst| burst.bytes <= 1_500));
     let (mut sizes, mut size, mut offs) = (Vec::new(), 0, Vec::new());
-    for pair in told.windows(2) {
+    for pair in observed.windows(2) {
         size += pair[0].bytes;
         let (gap, sending) = (pair[1].at.since(pair[0].at).0, pair[0].bytes * 8_000_000);
         if pair[0].bytes == 1_500 && gap <= sending + 1 {
@@ -239,9 +239,9 @@ fn a_source_that_is_on_sends_packet_after_packet_at_the_peak_rate_until_its_burs
 fn bernoulli_packets_fall_on_slots_with_geometric_gaps() {
     for load in [0.05, 0.6, 1.0] {
         let model = Bernoulli { packet: Size(1_500), slot: Dur(1_000), load: Fraction(load) };
-        let told = bursts(Model::Bernoulli(model), 100_001);
-        assert!(told.iter().all(|b| b.at.0 % 1_000 == 0));
-        let slots: Vec<u64> = told.windows(2).map(|w| w[1].at.since(w[0].at).0 / 1_000).collect();
+        let observed = bursts(Model::Bernoulli(model), 100_001);
+        assert!(observed.iter().all(|b| b.at.0 % 1_000 == 0));
+        let slots: Vec<u64> = observed.windows(2).map(|w| w[1].at.since(w[0].at).0 / 1_000).collect();
         assert!(slots.iter().all(|k| *k >= 1), "at most one packet in a slot");
         for k in 1..=3 {
             let share = slots.iter().filter(|s| **s == k).count() as f64 / slots.len() as f64;
@@ -257,7 +257,7 @@ fn video(seed: u64) -> Vec<f64> {
     let mut source = Model::Video(Video::default()).start(Time::ZERO, &mut rng);
     let frames = core::iter::from_fn(|| source.next(&mut rng)).take(18_012);
     let sizes: Vec<f64> = frames.map(|b| b.bytes as f64).collect();
-    // The place in the group at which the I frames stand out.
+    // Offset of the I frames in the group.
     let place = |offset: usize| sizes.iter().skip(offset).step_by(12).sum::<f64>();
     let first = (0..12).max_by(|a, b| place(*a).total_cmp(&place(*b))).unwrap();
     sizes[first..first + 18_000].to_vec()
@@ -292,8 +292,8 @@ fn video_frames_have_the_sizes_of_their_types_and_the_spread_of_published_traces
 #[test]
 fn video_scenes_last_longer_than_a_group_of_pictures() {
     let groups: Vec<f64> = video(3).chunks_exact(12).map(|g| g.iter().sum()).collect();
-    let told = lag_one(&groups).unwrap();
-    assert!((0.5..0.95).contains(&told), "{told}");
+    let observed = lag_one(&groups).unwrap();
+    assert!((0.5..0.95).contains(&observed), "{observed}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Frame-size traces: what is read, what is refused, and how a trace is played.
+//! Frame-size traces: accepted and refused files, and replay.
 
 use tailback_random::Rng;
 use tailback_traffic::{Burst, Format, Model, Trace, parse_trace};
@@ -17,13 +17,13 @@ fn verbose_files_are_read_past_headers_comments_and_blank_lines() {
 }
 
 #[test]
-fn line_ends_of_other_systems_and_a_byte_order_mark_change_nothing() {
+fn line_ends_of_other_systems_and_a_byte_order_mark_are_accepted() {
     assert_eq!(parse_trace("\u{feff}534\r\n1542\r\n", Format::TerseBytes).unwrap(), [534, 1542]);
     assert_eq!(parse_trace("\u{feff}head er s\r\n0 I 0 7\r\n", Format::Verbose).unwrap(), [7]);
 }
 
 #[test]
-fn malformed_files_are_refused_with_the_line_and_what_is_wrong() {
+fn malformed_files_are_refused_with_the_line_and_a_message() {
     for (text, format, line, advice) in [
         ("", Format::TerseBytes, 0, "no frames"),
         ("# only\n\n", Format::TerseBits, 0, "no frames"),
@@ -73,30 +73,30 @@ fn play(trace: Trace, seed: u64, n: usize) -> Vec<Burst> {
 fn played_once_a_trace_has_its_frames_at_even_intervals_and_ends() {
     let mut once = trace("100\n0\n300\n");
     (once.repeat, once.fps) = (false, 50.0);
-    let told = play(once, 1, 10);
+    let observed = play(once, 1, 10);
     let frame = Dur::from_ms(20);
-    assert_eq!(told, [Burst { at: Time::ZERO, bytes: 100 }, Burst { at: Time::ZERO + frame * 2, bytes: 300 }]);
+    assert_eq!(observed, [Burst { at: Time::ZERO, bytes: 100 }, Burst { at: Time::ZERO + frame * 2, bytes: 300 }]);
 }
 
 #[test]
-fn a_looped_trace_begins_anywhere_and_goes_round() {
+fn a_looped_trace_begins_at_a_random_frame_and_repeats() {
     let starts: Vec<u64> = (0..200).map(|seed| play(trace("1\n2\n3\n"), seed, 1)[0].bytes).collect();
     for frame in 1..=3 {
         let count = starts.iter().filter(|b| **b == frame).count();
         assert!((40..95).contains(&count), "frame {frame} came first {count} times of 200");
     }
-    let told: Vec<u64> = play(trace("1\n2\n3\n"), 1, 30).iter().map(|b| b.bytes).collect();
-    assert!(told.windows(2).all(|w| w[1] == w[0] % 3 + 1), "{told:?}");
+    let observed: Vec<u64> = play(trace("1\n2\n3\n"), 1, 30).iter().map(|b| b.bytes).collect();
+    assert!(observed.windows(2).all(|w| w[1] == w[0] % 3 + 1), "{observed:?}");
 }
 
 #[test]
-fn a_scaled_trace_has_the_rate_asked_for() {
+fn a_scaled_trace_has_the_requested_rate() {
     let mut model = trace("100\n200\n0\n900\n");
     model.scale_to = Some(Rate(1_500_000));
-    let told = play(model, 1, 3_000);
-    // Three of four frames have bytes.
+    let observed = play(model, 1, 3_000);
+    // Three of four frames are not empty.
     let seconds = 4_000.0 / 25.0;
-    let rate = 8.0 * told.iter().map(|b| b.bytes).sum::<u64>() as f64 / seconds;
+    let rate = 8.0 * observed.iter().map(|b| b.bytes).sum::<u64>() as f64 / seconds;
     assert!((rate / 1.5e6 - 1.0).abs() < 1e-3, "{rate}");
 }
 

@@ -1,8 +1,7 @@
-//! Time, rate and size as integers, with the forms in which people write them.
+//! Time, rate and size as integers, with their notations in documents.
 //!
-//! Everything in Tailback that is compared, added up or hashed is an integer: picoseconds, bits
-//! per second, bytes. The written forms (`"20ms"`, `"10Mbit/s"`, `"50kB"`) are parsed here and
-//! nowhere else.
+//! All quantities in Tailback that are compared, added up or hashed are integers: picoseconds, bits per second, bytes.
+//! The notations (`"20ms"`, `"10Mbit/s"`, `"50kB"`) are parsed only here.
 
 mod quantity;
 mod rate;

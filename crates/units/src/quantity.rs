@@ -1,4 +1,4 @@
-//! The written forms: a decimal number followed by a unit, `"1.5 Mbit/s"`, `"50kB"`, `"20ms"`.
+//! Notations of quantities: a decimal number followed by a unit, `"1.5 Mbit/s"`, `"50kB"`, `"20ms"`.
 
 use crate::{Amount, Dur, Rate};
 use core::fmt;
@@ -6,7 +6,7 @@ use core::fmt;
 /// A size in bytes.
 pub type Bytes = u64;
 
-/// Why a written quantity was refused, in words that say what to write instead.
+/// Error of a quantity: a message with advice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QuantityError(pub String);
 
@@ -21,7 +21,7 @@ impl std::error::Error for QuantityError {}
 struct Units {
     what: &'static str,
     example: &'static str,
-    /// The finest and the largest that can be written.
+    /// Resolution, and the largest value.
     finest: &'static str,
     most: &'static str,
     accepted: &'static [(&'static str, u128)],
@@ -46,7 +46,7 @@ const DURATION: Units = Units {
     refused: &[("m", "min or ms"), ("sec", "s"), ("msec", "ms"), ("usec", "us"), ("S", "s"), ("MS", "ms")],
 };
 
-/// The highest rate supported, as it is written.
+/// Highest rate supported, in its notation.
 const HIGHEST_RATE: &str = "10Tbit/s";
 
 const RATE: Units = Units {
@@ -135,14 +135,13 @@ const PACKETS: Units = Units {
     refused: &[("p", "packets"), ("pkt", "packets"), ("pkts", "packets")],
 };
 
-/// Parses a duration such as `"20ms"`; exact to the picosecond, refused when it is negative,
-/// without a unit, with an unknown unit, finer than 1 ps, or longer than 213 days.
+/// Parses a duration such as `"20ms"`, exact to the picosecond. Refuses negative ones, a missing or unknown unit, a
+/// resolution below 1 ps, and more than 213 days.
 pub fn parse_duration(text: &str) -> Result<Dur, QuantityError> {
     parse(text, &DURATION).map(Dur)
 }
 
-/// Parses a rate such as `"10Mbit/s"`; refused when it is negative, zero, without a unit, with an
-/// unknown unit, or above 10 Tbit/s.
+/// Parses a rate such as `"10Mbit/s"`. Refuses negative ones, zero, a missing or unknown unit, and more than 10 Tbit/s.
 pub fn parse_rate(text: &str) -> Result<Rate, QuantityError> {
     let bits = parse(text, &RATE)?;
     if bits == 0 {
@@ -159,8 +158,8 @@ pub fn parse_bytes(text: &str) -> Result<Bytes, QuantityError> {
     parse(text, &SIZE)
 }
 
-/// Parses an amount in a queue: a size such as `"50kB"` or a number of packets such as
-/// `"100packets"`, to a thousandth of a packet.
+/// Parses an amount in a queue: a size such as `"50kB"` or a number of packets such as `"100packets"`, with a
+/// resolution of a thousandth of a packet.
 pub fn parse_amount(text: &str) -> Result<Amount, QuantityError> {
     let unit =
         text.trim().trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | '_' | '+' | '-')).trim();
@@ -224,7 +223,7 @@ fn parse(text: &str, units: &Units) -> Result<u64, QuantityError> {
     })
 }
 
-/// Refuses a comma behind `number`, with what may be meant by it.
+/// Refuses a comma behind `number`, with the likely intended number.
 fn comma(text: &str, number: &str, rest: &str) -> Result<(), QuantityError> {
     let follows = rest.strip_prefix(',').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
     if number.is_empty() || !follows {
@@ -242,14 +241,14 @@ fn comma(text: &str, number: &str, rest: &str) -> Result<(), QuantityError> {
     Err(QuantityError(format!("`{text}` has a comma in its number; {advice}")))
 }
 
-/// Why a number cannot be had exactly.
+/// Reasons for which a number has no exact representation.
 enum Fault {
     Malformed,
     TooFine,
     TooLarge,
 }
 
-/// `number` times `factor` in exact decimal arithmetic.
+/// Returns `number` times `factor` in exact decimal arithmetic.
 fn decimal(number: &str, factor: u128) -> Result<u64, Fault> {
     let number = number.strip_prefix('+').unwrap_or(number).replace('_', "");
     let (whole, fraction) = number.split_once('.').unwrap_or((&number, "0"));
@@ -257,7 +256,7 @@ fn decimal(number: &str, factor: u128) -> Result<u64, Fault> {
     if !is_digits(whole) || !is_digits(fraction) {
         return Err(Fault::Malformed);
     }
-    // Zeros say nothing, and what is left of 20 or more digits is beyond any unit: too large, or too fine.
+    // Without leading and trailing zeros, 20 or more digits are beyond any unit: too large, or too fine.
     let (whole, fraction) = (whole.trim_start_matches('0'), fraction.trim_end_matches('0'));
     if whole.len() > 20 {
         return Err(Fault::TooLarge);
@@ -267,7 +266,7 @@ fn decimal(number: &str, factor: u128) -> Result<u64, Fault> {
     }
     let value = |digits: &str| digits.bytes().fold(0u128, |value, b| value * 10 + u128::from(b - b'0'));
     let scale = 10u128.pow(fraction.len() as u32);
-    // Below 10^17 · 10^16, which is far from the end of 128 bits.
+    // Below 10^17 · 10^16, far below 2^128.
     let part = value(fraction) * factor;
     if !part.is_multiple_of(scale) {
         return Err(Fault::TooFine);
@@ -334,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_displayed_parses_back() {
+    fn displayed_quantities_parse_back() {
         for ps in [0, 1, 999, 1_000, 1_500, 51_200_000, 20_000_000_000_000, 123_456_789_012_345, u64::MAX] {
             assert_eq!(parse_duration(&Dur(ps).to_string()).unwrap(), Dur(ps));
         }

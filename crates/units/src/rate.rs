@@ -1,17 +1,17 @@
-//! Link rates and the time that bytes take on them.
+//! Link rates and transmission times.
 
 use crate::Dur;
 use core::fmt;
 
-/// A rate in bit/s, 1 to 10^13 where it is a link's.
+/// A rate in bit/s; of a link 1 to 10^13.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Rate(pub u64);
 
-/// How long a byte takes at a rate: picoseconds in fixed point with 20 fractional bits.
+/// Transmission time of a byte at a rate, picoseconds in fixed point with 20 fractional bits.
 ///
-/// One multiplication per packet instead of a division. Exact for every rate that divides
-/// 8·10^12 · 2^20; otherwise the error is below 2^-21 ps per byte, rounded to the nearest
-/// picosecond per packet and without carry, so two packets of one length take the same time.
+/// One multiplication per packet instead of a division. Exact for every rate that divides 8·10^12 · 2^20; otherwise the
+/// error is below 2^-21 ps per byte, rounded to the nearest picosecond per packet and without carry, so that packets of
+/// equal length take equal time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TxClock(u64);
 
@@ -19,11 +19,11 @@ const FRACTION_BITS: u32 = 20;
 const HALF: u128 = 1 << (FRACTION_BITS - 1);
 
 impl Rate {
-    /// `n` Mbit/s.
+    /// Returns `n` Mbit/s.
     pub const fn mbit(n: u64) -> Rate {
         Rate(n * 1_000_000)
     }
-    /// The clock of this rate; a rate of zero is a programming error (scenarios refuse it).
+    /// Returns the clock of this rate; panics if the rate is zero, which scenarios refuse.
     pub fn clock(self) -> TxClock {
         assert!(self.0 > 0, "a link's rate is above zero");
         let rate = u128::from(self.0);
@@ -33,7 +33,7 @@ impl Rate {
 }
 
 impl TxClock {
-    /// Transmission time of `bytes` bytes.
+    /// Returns the transmission time of `bytes` bytes.
     #[inline]
     pub fn tx_time(self, bytes: u32) -> Dur {
         Dur(((u128::from(self.0) * u128::from(bytes) + HALF) >> FRACTION_BITS) as u64)
@@ -46,7 +46,7 @@ impl fmt::Debug for Rate {
     }
 }
 impl fmt::Display for Rate {
-    /// In the largest unit that gives an exact short number; parses back to the same value.
+    /// Formats in the largest unit with an exact short number; parses back to the same value.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (unit, n) in [("Gbit/s", 1_000_000_000), ("Mbit/s", 1_000_000), ("kbit/s", 1_000)] {
             if self.0 >= n && self.0.is_multiple_of(n / 1000) {

@@ -1,8 +1,7 @@
-//! How quantities stand in a document: as text with a unit, never as bare numbers.
+//! Serialisation of quantities in documents: text with a unit, never bare numbers.
 //!
-//! A bare number is refused with the written form as advice, because `rate = 10` has meant
-//! bit/s, Mbit/s and bytes to different programs. What is written out parses back to the same
-//! value, so a document survives being read and written.
+//! A bare number is refused with advice, because `rate = 10` means bit/s, Mbit/s or bytes in different programs. A
+//! serialised quantity parses back to the same value.
 
 use crate::{Dur, QuantityError, Rate, parse_amount, parse_bytes, parse_duration, parse_fraction, parse_rate};
 use core::fmt;
@@ -12,47 +11,47 @@ use serde::de::{self, Deserialize, Deserializer, Visitor};
 use serde::ser::{Serialize, Serializer};
 use std::borrow::Cow;
 
-/// A size in bytes as documents write it: `"50kB"` (1000 bytes each) or `"64KiB"` (1024 bytes each).
+/// A size in bytes, in documents `"50kB"` (1000 bytes each) or `"64KiB"` (1024 bytes each).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Size(pub u64);
 
-/// A fraction from 0 to 1 as documents write it: `0.8` or `"80%"`.
+/// A fraction from 0 to 1, in documents `0.8` or `"80%"`.
 #[derive(Clone, Copy, PartialEq, PartialOrd, Default)]
 pub struct Fraction(pub f64);
 
-/// An amount in a queue as documents write it: a size, `"50kB"`, or a number of packets, `"100packets"`.
+/// An amount in a queue, in documents a size, `"50kB"`, or a number of packets, `"100packets"`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Amount {
-    /// So many bytes.
+    /// Bytes.
     Bytes(u64),
-    /// So many thousandths of a packet: thresholds may fall between two packets.
+    /// Thousandths of a packet: thresholds may be fractional.
     Millipackets(u64),
 }
 
 impl Amount {
-    /// `n` whole packets; panics on overflow (above 2^54).
+    /// Returns `n` whole packets; panics on overflow (above 2^54).
     pub const fn packets(n: u64) -> Amount {
         Amount::Millipackets(n * 1_000)
     }
-    /// In bytes, at `mean` bytes per packet.
+    /// Returns the amount in bytes, at `mean` bytes per packet.
     pub fn in_bytes(self, mean: f64) -> f64 {
         match self {
             Amount::Bytes(n) => n as f64,
             Amount::Millipackets(n) => n as f64 / 1e3 * mean,
         }
     }
-    /// In packets, at `mean` bytes per packet.
+    /// Returns the amount in packets, at `mean` bytes per packet.
     pub fn in_packets(self, mean: f64) -> f64 {
         match self {
             Amount::Bytes(n) => n as f64 / mean,
-            // Not times 1e-3, which would leave 5 packets a rounding error from 5.
+            // Not multiplied by 1e-3, which would give 5 packets a rounding error.
             Amount::Millipackets(n) => n as f64 / 1e3,
         }
     }
 }
 
 impl fmt::Display for Amount {
-    /// Parses back to the same value.
+    /// Formats so that it parses back to the same value.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Amount::Bytes(n) => Size(*n).fmt(f),
@@ -72,11 +71,11 @@ impl fmt::Debug for Amount {
 }
 
 impl fmt::Display for Size {
-    /// In the largest decimal unit that gives an exact short number; parses back to the same value.
+    /// Formats in the largest decimal unit with an exact short number; parses back to the same value.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (unit, n) in [("GB", 1_000_000_000), ("MB", 1_000_000), ("kB", 1_000)] {
             let (whole, rest) = (self.0 / n, self.0 % n / (n / 1000));
-            // Packets of 1500 B or 1518 B are known by their bytes.
+            // Packet sizes such as 1500 B or 1518 B are shown in bytes.
             if rest == 0 && whole > 0 && self.0.is_multiple_of(n) {
                 return write!(f, "{whole}{unit}");
             }
@@ -104,13 +103,13 @@ impl fmt::Debug for Fraction {
     }
 }
 
-/// A quantity that is written as a number and a unit.
+/// A quantity with a notation of a number and a unit.
 trait Written: Sized + fmt::Display {
-    /// Its name in a sentence and in a schema's `format`.
+    /// Name in messages and in a schema's `format`.
     const FORMAT: &'static str;
-    /// What an error says was expected.
+    /// Expected notation in error messages.
     const EXPECTING: &'static str;
-    /// Regular expression of the written form, for editors that check against the schema.
+    /// Regular expression of the notation, for editors that check against the schema.
     const PATTERN: &'static str;
     const EXAMPLES: &'static [&'static str];
     fn parse(text: &str) -> Result<Self, QuantityError>;
@@ -154,8 +153,8 @@ impl Written for Amount {
     }
 }
 
-/// Reads any [`Written`] quantity; a number goes through the same parser as text, which answers
-/// that the unit is missing.
+/// Deserialises any [`Written`] quantity; a number is passed to the same parser as text, which reports the missing
+/// unit.
 struct WrittenVisitor<T>(PhantomData<T>);
 
 impl<T: Written> Visitor<'_> for WrittenVisitor<T> {
@@ -173,7 +172,7 @@ impl<T: Written> Visitor<'_> for WrittenVisitor<T> {
         self.visit_str(&n.to_string())
     }
     fn visit_f64<E: de::Error>(self, n: f64) -> Result<T, E> {
-        // The shortest form: plain `Display` writes 1e300 with three hundred zeros.
+        // Scientific notation for large numbers: plain `Display` writes 1e300 with three hundred zeros.
         self.visit_str(&if n.abs() < 1e15 { n.to_string() } else { format!("{n:e}") })
     }
 }

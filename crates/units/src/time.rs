@@ -7,57 +7,57 @@ use core::ops::{Add, AddAssign, Div, Mul, Sub};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Time(pub u64);
 
-/// A length of time in picoseconds, 0 to 2^64 − 1 (about 213 days).
+/// A duration in picoseconds, 0 to 2^64 − 1 (about 213 days).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Dur(pub u64);
 
 impl Time {
     /// The start of the run.
     pub const ZERO: Time = Time(0);
-    /// Later than every event: "never".
+    /// Sentinel for "never": later than every event.
     pub const NEVER: Time = Time(u64::MAX);
 
-    /// Time elapsed since `earlier`; zero when `earlier` is later than `self`.
+    /// Returns the time elapsed since `earlier`; zero if `earlier` is later than `self`.
     #[inline]
     pub fn since(self, earlier: Time) -> Dur {
         Dur(self.0.saturating_sub(earlier.0))
     }
-    /// The instant in seconds, for reports only (the core never computes with it).
+    /// Returns the instant in seconds, for reports only (the core never computes with it).
     pub fn as_secs(self) -> f64 {
         self.0 as f64 * 1e-12
     }
 }
 
 impl Dur {
-    /// No time at all.
+    /// A duration of zero.
     pub const ZERO: Dur = Dur(0);
 
-    /// `n` picoseconds.
+    /// Returns `n` picoseconds.
     pub const fn from_ps(n: u64) -> Dur {
         Dur(n)
     }
-    /// `n` nanoseconds; panics on overflow (above 213 days).
+    /// Returns `n` nanoseconds; panics on overflow (above 213 days).
     pub const fn from_ns(n: u64) -> Dur {
         Dur(n * 1_000)
     }
-    /// `n` microseconds; panics on overflow (above 213 days).
+    /// Returns `n` microseconds; panics on overflow (above 213 days).
     pub const fn from_us(n: u64) -> Dur {
         Dur(n * 1_000_000)
     }
-    /// `n` milliseconds; panics on overflow (above 213 days).
+    /// Returns `n` milliseconds; panics on overflow (above 213 days).
     pub const fn from_ms(n: u64) -> Dur {
         Dur(n * 1_000_000_000)
     }
-    /// `n` whole seconds; panics on overflow (above 213 days).
+    /// Returns `n` whole seconds; panics on overflow (above 213 days).
     pub const fn from_secs(n: u64) -> Dur {
         Dur(n * 1_000_000_000_000)
     }
-    /// The nearest duration to `s` seconds; negative and NaN give zero, too large saturates.
+    /// Returns the nearest duration to `s` seconds; negative values and NaN give zero, too large ones saturate.
     pub fn from_secs_f64(s: f64) -> Dur {
         // A float-to-integer cast saturates and maps NaN to 0.
         Dur((s * 1e12 + 0.5) as u64)
     }
-    /// The duration in seconds, for reports and for models whose reference has reals.
+    /// Returns the duration in seconds, for reports and for models whose reference has reals.
     pub fn as_secs(self) -> f64 {
         self.0 as f64 * 1e-12
     }
@@ -91,7 +91,7 @@ impl AddAssign for Dur {
 }
 impl Sub for Dur {
     type Output = Dur;
-    /// The difference, zero when it would be negative.
+    /// Returns the difference; zero if it would be negative.
     #[inline]
     fn sub(self, d: Dur) -> Dur {
         Dur(self.0.saturating_sub(d.0))
@@ -123,7 +123,7 @@ impl fmt::Debug for Dur {
     }
 }
 impl fmt::Display for Dur {
-    /// The shortest exact form in s, ms, us, ns or ps; it parses back to the same value.
+    /// Formats the shortest exact notation in s, ms, us, ns or ps; it parses back to the same value.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (unit, ps) in [("s", 1_000_000_000_000), ("ms", 1_000_000_000), ("us", 1_000_000), ("ns", 1_000)] {
             if self.0 >= ps && self.0.is_multiple_of(ps / 1000) {

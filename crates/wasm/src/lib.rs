@@ -1,21 +1,20 @@
 //! The simulator as a WebAssembly module with raw exports, for browsers and Node.js.
 //!
-//! The module imports nothing, so nothing of its host can enter a result. A call goes like this: the
-//! host takes room for its text ([`tailback_alloc`]), writes the scenario there as UTF-8, calls
-//! [`tailback_run`], reads the answer at [`tailback_result_ptr`], and gives the room back
-//! ([`tailback_free`]). `tools/wasm_digest.mjs` is a host in a few lines.
+//! The module has no imports, so that its host cannot influence a result. A call: the host allocates memory for its
+//! text ([`tailback_alloc`]), writes the scenario there as UTF-8, calls [`tailback_run`], reads the answer at
+//! [`tailback_result_ptr`], and frees the memory ([`tailback_free`]). `tools/wasm_digest.mjs` is an example of a host.
 
 use std::cell::RefCell;
 use tailback_scenario::{Scenario, build};
 use tailback_sim::World;
 
 thread_local! {
-    /// The last answer; it stays until the next call.
+    /// The last answer, kept until the next call.
     static RESULT: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// Runs one replication of a TOML scenario: the report as JSON, or all problems of the scenario as
-/// text. A warm-up of `"auto"` is none here, since it takes a pilot run to find.
+/// Runs one replication of a TOML scenario; returns the report as JSON, or all errors of the scenario as text. A
+/// warm-up of `"auto"` is ignored here, since it needs a pilot run.
 pub fn replicate(toml: &str, seed: u64) -> Result<String, String> {
     let scenario = Scenario::from_toml(toml, "<scenario>").map_err(|e| e.rendered())?;
     let mut world = World::new(build(&scenario, seed, None));
@@ -23,31 +22,32 @@ pub fn replicate(toml: &str, seed: u64) -> Result<String, String> {
     serde_json::to_string(&world.report()).map_err(|e| e.to_string())
 }
 
-/// Takes `len` bytes of the module's memory for the host to write to; give them back with
-/// [`tailback_free`].
+/// Allocates `len` bytes of the module's memory for the host to write to; freed with [`tailback_free`].
 #[unsafe(no_mangle)]
 pub extern "C" fn tailback_alloc(len: usize) -> *mut u8 {
     Box::into_raw(vec![0u8; len].into_boxed_slice()).cast()
 }
 
-/// Gives back what [`tailback_alloc`] took.
+/// Frees memory from [`tailback_alloc`].
 ///
 /// # Safety
-/// `at` came from `tailback_alloc(len)` with the same `len`, and is given back once.
+///
+/// `at` came from `tailback_alloc(len)` with the same `len`, and is freed once.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tailback_free(at: *mut u8, len: usize) {
-    // SAFETY: by the contract above this is the boxed slice that tailback_alloc made.
+    // SAFETY: by the contract above this is the boxed slice of tailback_alloc.
     drop(unsafe { Box::from_raw(std::ptr::slice_from_raw_parts_mut(at, len)) });
 }
 
-/// Runs the scenario in the `len` bytes at `at` with the given seed. Returns 0 when the answer is a
-/// report in JSON, and 1 when it is the text of an error.
+/// Runs the scenario in the `len` bytes at `at` with the given seed. Returns 0 if the answer is a report in JSON, and 1
+/// if it is the text of an error.
 ///
 /// # Safety
+///
 /// The `len` bytes at `at` are initialised memory of the module, such as from [`tailback_alloc`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tailback_run(at: *const u8, len: usize, seed: u64) -> u32 {
-    // SAFETY: by the contract above; the slice lives until the end of this call only.
+    // SAFETY: by the contract above; the slice is used only until the end of this call.
     let text = unsafe { std::slice::from_raw_parts(at, len) };
     let answer = match std::str::from_utf8(text) {
         Ok(toml) => replicate(toml, seed),
@@ -58,13 +58,13 @@ pub unsafe extern "C" fn tailback_run(at: *const u8, len: usize, seed: u64) -> u
     failed
 }
 
-/// Where the last answer begins: UTF-8, [`tailback_result_len`] bytes, valid until the next call.
+/// Returns the address of the last answer: UTF-8, [`tailback_result_len`] bytes, valid until the next call.
 #[unsafe(no_mangle)]
 pub extern "C" fn tailback_result_ptr() -> *const u8 {
     RESULT.with_borrow(|result| result.as_ptr())
 }
 
-/// Length of the last answer in bytes.
+/// Returns the length of the last answer in bytes.
 #[unsafe(no_mangle)]
 pub extern "C" fn tailback_result_len() -> usize {
     RESULT.with_borrow(String::len)
@@ -91,17 +91,17 @@ mod tests {
         source = { kind = "cbr", rate = "5Mbit/s", packet = "1000B" }
     "#;
 
-    /// What a host does, through the exports alone.
+    /// Calls the exports as a host does.
     fn call(text: &[u8], seed: u64) -> (u32, String) {
         let at = tailback_alloc(text.len());
-        // SAFETY: the room has the text's length, is written before it is read, and is given back once.
+        // SAFETY: the allocation has the text's length, is written before it is read, and is freed once.
         let failed = unsafe {
             std::ptr::copy_nonoverlapping(text.as_ptr(), at, text.len());
             let failed = tailback_run(at, text.len(), seed);
             tailback_free(at, text.len());
             failed
         };
-        // SAFETY: the answer stays until the next call.
+        // SAFETY: the answer is kept until the next call.
         let answer = unsafe { std::slice::from_raw_parts(tailback_result_ptr(), tailback_result_len()) };
         (failed, String::from_utf8(answer.to_vec()).expect("answers are UTF-8"))
     }
@@ -115,14 +115,14 @@ mod tests {
     }
 
     #[test]
-    fn a_mistake_comes_back_as_text_with_its_line() {
+    fn an_error_is_returned_as_text_with_its_line() {
         let (failed, answer) = call(SCENARIO.replace("10Mbit/s", "10Mbps").as_bytes(), 3);
         assert_eq!(failed, 1);
         assert!(answer.contains("<scenario>:10"), "{answer}");
     }
 
     #[test]
-    fn what_is_not_utf_8_and_what_is_empty_is_refused() {
+    fn text_that_is_not_utf_8_or_empty_is_refused() {
         assert_eq!(call(&[0xff, 0xfe], 1).0, 1);
         assert_eq!(call(&[], 1).0, 1);
     }

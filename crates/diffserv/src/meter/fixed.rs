@@ -1,4 +1,4 @@
-//! No meter: every packet has one colour.
+//! A constant colour for every packet.
 
 use crate::{Colour, Shows};
 use schemars::JsonSchema;
@@ -7,32 +7,32 @@ use tailback_document::Invalid;
 use tailback_random::Rng;
 use tailback_units::Time;
 
-/// Every packet has the same colour. Best-effort traffic beside marked traffic needs it, since what
-/// nobody colours counts as green.
+/// Gives every packet the same colour. Used for best-effort traffic next to marked traffic, since uncoloured packets
+/// are green.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Params {
-    /// "green", "yellow" or "red".
+    /// Colour: "green", "yellow" or "red".
     pub colour: Colour,
 }
 
 impl Params {
-    /// Nothing can be wrong.
+    /// Always `Ok`: every colour is valid.
     pub fn check(&self) -> Result<(), Invalid> {
         Ok(())
     }
 }
 
-/// The marker at work.
+/// The marker.
 #[derive(Clone, Debug)]
 pub struct Fixed(Colour);
 
 impl Fixed {
-    /// It always gives one colour.
+    /// Returns a marker with one colour.
     pub fn new(params: &Params) -> Fixed {
         Fixed(params.colour)
     }
-    /// The colour, whatever the packet.
+    /// Returns the colour for any packet.
     pub fn mark(&mut self, _now: Time, _bytes: u32, _incoming: Colour, _rng: &mut Rng) -> Colour {
         self.0
     }

@@ -1,4 +1,4 @@
-//! The meters, one file each.
+//! Meters, one file each.
 
 pub mod adaptive;
 pub mod fixed;

@@ -1,4 +1,4 @@
-//! One token bucket: in profile or out of it.
+//! Single token bucket: in profile or out of profile.
 
 use crate::{Colour, Shows, TokenBucket, check};
 use schemars::JsonSchema;
@@ -7,33 +7,33 @@ use tailback_document::Invalid;
 use tailback_random::Rng;
 use tailback_units::{Rate, Size, Time};
 
-/// One token bucket: what conforms is green, the rest red.
+/// A single token bucket: packets that conform are green, others red.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Params {
     /// Rate of the profile.
     pub rate: Rate,
-    /// Most bytes that may come at once, no less than the largest packet.
+    /// Bucket size, at least the largest packet.
     pub burst: Size,
 }
 
 impl Params {
-    /// The bucket holds something.
+    /// Checks that the bucket size is above 0.
     pub fn check(&self) -> Result<(), Invalid> {
         check::some_burst("burst", self.burst)
     }
 }
 
-/// The meter at work.
+/// The meter with its state.
 #[derive(Clone, Debug)]
 pub struct Profile(TokenBucket);
 
 impl Profile {
-    /// Its bucket is full.
+    /// Returns a meter with a full bucket.
     pub fn new(params: &Params) -> Profile {
         Profile(TokenBucket::new(params.rate, params.burst.0))
     }
-    /// Green if there are tokens for the packet, whatever it was before.
+    /// Returns green if there are tokens for the packet, else red, for any incoming colour.
     pub fn mark(&mut self, now: Time, bytes: u32, _incoming: Colour, _rng: &mut Rng) -> Colour {
         self.0.fill(now);
         if self.0.take(bytes) { Colour::Green } else { Colour::Red }

@@ -7,19 +7,19 @@ use tailback_document::Invalid;
 use tailback_random::Rng;
 use tailback_units::{Rate, Size, Time};
 
-/// Single-rate three-colour marker: green within the committed burst, yellow within the excess
-/// burst, else red; one rate fills the committed bucket first, then the excess one (RFC 2697).
+/// Single-rate three-colour marker (RFC 2697): green within the committed burst, yellow within the excess burst, else
+/// red. One rate fills the committed bucket first, then the excess bucket.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Params {
     /// Committed information rate.
     pub cir: Rate,
-    /// Committed burst size; with `ebs` above 0 it may be "0B".
+    /// Committed burst size; may be "0B" if `ebs` is above 0.
     pub cbs: Size,
-    /// Excess burst size. Default "0B": nothing is yellow.
+    /// Excess burst size. Default "0B": no packet is yellow.
     #[serde(default = "none")]
     pub ebs: Size,
-    /// Whether a packet's colour before counts: it never gets a better one. Default false.
+    /// `true` if the incoming colour is an upper bound: no packet gets a better one. Default false.
     #[serde(default)]
     pub colour_aware: bool,
 }
@@ -29,7 +29,7 @@ fn none() -> Size {
 }
 
 impl Params {
-    /// One of the bursts is above 0 (RFC 2697 section 2).
+    /// Checks that one of the bursts is above 0 (RFC 2697 section 2).
     pub fn check(&self) -> Result<(), Invalid> {
         check::burst("cbs", self.cbs)?;
         check::burst("ebs", self.ebs)?;
@@ -40,17 +40,17 @@ impl Params {
     }
 }
 
-/// The marker at work.
+/// The marker with its state.
 #[derive(Clone, Debug)]
 pub struct SrTcm {
     committed: TokenBucket,
-    /// Filled only with what the committed bucket has no room for.
+    /// Excess bucket, filled by the overflow of the committed bucket.
     excess: TokenBucket,
     colour_aware: bool,
 }
 
 impl SrTcm {
-    /// Both buckets are full.
+    /// Returns a marker with both buckets full.
     pub fn new(params: &Params) -> SrTcm {
         SrTcm {
             committed: TokenBucket::new(params.cir, params.cbs.0),
@@ -58,7 +58,7 @@ impl SrTcm {
             colour_aware: params.colour_aware,
         }
     }
-    /// RFC 2697 section 3.
+    /// Returns the colour of a packet (RFC 2697 section 3).
     pub fn mark(&mut self, now: Time, bytes: u32, incoming: Colour, _rng: &mut Rng) -> Colour {
         let over = self.committed.fill(now);
         self.excess.add(over);

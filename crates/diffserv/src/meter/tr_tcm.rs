@@ -7,12 +7,12 @@ use tailback_document::Invalid;
 use tailback_random::Rng;
 use tailback_units::{Rate, Size, Time};
 
-/// Two-rate three-colour marker: red beyond the peak rate and burst, else yellow beyond the
-/// committed ones, else green (RFC 2698).
+/// Two-rate three-colour marker (RFC 2698): red beyond the peak rate and burst, else yellow beyond the committed ones,
+/// else green.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Params {
-    /// Peak information rate, not below `cir`.
+    /// Peak information rate, at least `cir`.
     pub pir: Rate,
     /// Peak burst size, above 0.
     pub pbs: Size,
@@ -20,13 +20,13 @@ pub struct Params {
     pub cir: Rate,
     /// Committed burst size, above 0.
     pub cbs: Size,
-    /// Whether a packet's colour before counts: it never gets a better one. Default false.
+    /// `true` if the incoming colour is an upper bound: no packet gets a better one. Default false.
     #[serde(default)]
     pub colour_aware: bool,
 }
 
 impl Params {
-    /// Bursts are above 0, the peak rate is not below the committed one (RFC 2698 section 2).
+    /// Checks that bursts are above 0, and the peak rate is at least the committed one (RFC 2698 section 2).
     pub fn check(&self) -> Result<(), Invalid> {
         check::some_burst("pbs", self.pbs)?;
         check::some_burst("cbs", self.cbs)?;
@@ -37,7 +37,7 @@ impl Params {
     }
 }
 
-/// The marker at work.
+/// The marker with its state.
 #[derive(Clone, Debug)]
 pub struct TrTcm {
     peak: TokenBucket,
@@ -46,7 +46,7 @@ pub struct TrTcm {
 }
 
 impl TrTcm {
-    /// Both buckets are full.
+    /// Returns a marker with both buckets full.
     pub fn new(params: &Params) -> TrTcm {
         TrTcm {
             peak: TokenBucket::new(params.pir, params.pbs.0),
@@ -54,7 +54,7 @@ impl TrTcm {
             colour_aware: params.colour_aware,
         }
     }
-    /// RFC 2698 section 3.
+    /// Returns the colour of a packet (RFC 2698 section 3).
     pub fn mark(&mut self, now: Time, bytes: u32, incoming: Colour, _rng: &mut Rng) -> Colour {
         self.peak.fill(now);
         self.committed.fill(now);

@@ -7,22 +7,22 @@ use tailback_document::Invalid;
 use tailback_random::Rng;
 use tailback_units::{Dur, Rate, Time};
 
-/// Time-sliding-window three-colour marker: of a stream's rate, the part beyond the peak rate is
-/// red, that between committed and peak rate yellow, chosen at random (RFC 2859).
+/// Time-sliding-window three-colour marker: the part of a stream's rate beyond the peak rate is red, that between
+/// committed and peak rate yellow, chosen at random (RFC 2859).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Params {
     /// Committed target rate.
     pub cir: Rate,
-    /// Peak target rate, not below `cir`.
+    /// Peak target rate, at least `cir`.
     pub pir: Rate,
-    /// Length of the window, above 0s: how long the estimate of the rate remembers. Default 1s.
+    /// Window of the rate estimate, above 0s. Default 1s.
     #[serde(default = "super::tsw2cm::second")]
     pub window: Dur,
 }
 
 impl Params {
-    /// The window has a length, and the peak rate is not below the committed one.
+    /// Checks that the window is above 0, and the peak rate at least the committed one.
     pub fn check(&self) -> Result<(), Invalid> {
         check::duration("window", self.window)?;
         if self.pir < self.cir {
@@ -32,22 +32,22 @@ impl Params {
     }
 }
 
-/// The marker at work.
+/// The marker with its state.
 #[derive(Clone, Debug)]
 pub struct Tsw3cm {
     window: SlidingWindow,
-    /// Bytes per second.
+    /// Committed rate, bytes per second.
     committed: f64,
     peak: f64,
 }
 
 impl Tsw3cm {
-    /// Its estimate starts at the committed rate.
+    /// Returns a marker whose rate estimate starts at the committed rate.
     pub fn new(params: &Params) -> Tsw3cm {
         let window = SlidingWindow::new(params.window, params.cir);
         Tsw3cm { window, committed: params.cir.0 as f64 / 8.0, peak: params.pir.0 as f64 / 8.0 }
     }
-    /// RFC 2859 section 4, whatever the colour was before.
+    /// Returns the colour of a packet, for any incoming colour (RFC 2859 section 4).
     pub fn mark(&mut self, now: Time, bytes: u32, _incoming: Colour, rng: &mut Rng) -> Colour {
         let rate = self.window.arrive(now, bytes);
         if rate <= self.committed {

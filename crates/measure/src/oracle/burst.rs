@@ -1,38 +1,38 @@
 //! Loss of bursts and of constant overload at a rate mismatch.
 
-/// Fraction lost of a constant `offered` rate at a `capacity` in the same unit: 1 − C/offered, 0
-/// below capacity. It is exact for D/D/1 in the long run and a lower bound for any arrivals.
+/// Returns the loss fraction of a constant `offered` rate at a `capacity` in the same unit: 1 − C/offered, 0 below
+/// capacity. Exact for D/D/1 in the long run, and a lower bound for any arrivals.
 pub fn overload_loss(offered: f64, capacity: f64) -> f64 {
     if offered <= capacity { 0.0 } else { 1.0 - capacity / offered }
 }
 
-/// Isolated bursts that arrive back to back over a fast link and leave over a slow one, through a
-/// buffer that is empty at each burst's start (the low-load limit of a rate mismatch).
+/// Isolated bursts that arrive back to back over a fast link and leave over a slow one, through a buffer that is empty
+/// at each burst's start (the low-load limit of a rate mismatch).
 ///
-/// While a burst whose frames add up to X' arrives, the slow link carries away the share
-/// `slow/fast` of it, since both links add the same overhead to a frame. The buffer holds the rest,
-/// and what exceeds it is lost: max(0, (1 − slow/fast)·X' − buffer). This is the fluid limit; the
-/// replay of a store-and-forward switch differs from it by about one frame per burst.
+/// While a burst with frames of X' bytes in total arrives, the slow link transmits the fraction `slow/fast` of it,
+/// since both links add the same overhead to a frame. The rest is buffered, and the excess is lost: max(0, (1 −
+/// slow/fast)·X' − buffer). This is the fluid limit; a store-and-forward switch differs from it by about one frame per
+/// burst.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BurstLoss {
     /// Smallest burst, payload bytes.
     pub low: u64,
-    /// Largest burst, payload bytes; sizes are uniform on the integers between.
+    /// Largest burst, payload bytes; sizes are uniform over the integers between.
     pub high: u64,
-    /// The buffer, in frame bytes, above 0.
+    /// Buffer, frame bytes, above 0.
     pub buffer: u64,
-    /// Rate of the slow link over that of the fast one, 0 to 1.
+    /// Rate of the slow link divided by that of the fast one, 0 to 1.
     pub ratio: f64,
     /// Payload bytes of a full frame (1500).
     pub mtu: u64,
-    /// Bytes a frame adds to its payload as the buffer counts them (18).
+    /// Bytes that a frame adds to its payload in the buffer (18).
     pub header: u64,
     /// Smallest frame; shorter ones are padded (64).
     pub min_frame: u64,
 }
 
 impl BurstLoss {
-    /// Lost over offered frame bytes, summed over every burst size with its exact frames.
+    /// Returns lost over offered frame bytes, summed over every burst size with its exact frames.
     pub fn exact(&self) -> f64 {
         let (mut lost, mut offered) = (0.0, 0.0);
         for payload in self.low..=self.high {
@@ -43,9 +43,9 @@ impl BurstLoss {
         lost / offered
     }
 
-    /// The closed form, with X' = X·(mtu + header)/mtu for every size: with the burst that just
-    /// fits, X₀ = buffer·mtu/((mtu + header)(1 − ratio)), the loss is
-    /// (1 − ratio)(high − max(X₀, low))·((high + max(X₀, low))/2 − X₀) / ((high − low)·(high + low)/2).
+    /// Returns the closed form, with X' = X·(mtu + header)/mtu for every size: with the largest burst without loss, X₀
+    /// = buffer·mtu/((mtu + header)(1 − ratio)), the loss is (1 − ratio)(high − max(X₀, low))·((high + max(X₀, low))/2
+    /// − X₀) / ((high − low)·(high + low)/2).
     pub fn closed_form(&self) -> f64 {
         let (low, high) = (self.low as f64, self.high as f64);
         let expansion = (self.mtu + self.header) as f64 / self.mtu as f64;
@@ -55,12 +55,12 @@ impl BurstLoss {
         if from >= high {
             return 0.0;
         }
-        // The mean excess over X₀ of sizes uniform on (from, high), times their share.
+        // The mean excess over X₀ of sizes uniform on (from, high), times their probability.
         let excess = 0.5 * (high + from) - fits;
         kept * excess * (high - from) / ((high - low) * 0.5 * (high + low))
     }
 
-    /// Frame bytes of a burst cut into full frames and a remainder.
+    /// Returns the frame bytes of a burst cut into full frames and a remainder.
     fn frame_bytes(&self, payload: u64) -> u64 {
         let (full, rest) = (payload / self.mtu, payload % self.mtu);
         let last = if rest == 0 { 0 } else { (rest + self.header).max(self.min_frame) };
@@ -78,11 +78,11 @@ mod tests {
     }
 
     #[test]
-    fn the_rate_mismatch_loses_what_was_derived_for_it() {
+    fn the_rate_mismatch_has_the_derived_loss() {
         for (nominal, loss) in [(6_000, 0.0), (24_000, 0.0), (48_000, 0.165), (96_000, 0.459)] {
-            let told = mismatch(nominal);
-            assert!((told.closed_form() - loss).abs() < 1e-3, "{nominal}: {}", told.closed_form());
-            assert!((told.exact() - told.closed_form()).abs() < 5e-3, "{nominal}: {}", told.exact());
+            let result = mismatch(nominal);
+            assert!((result.closed_form() - loss).abs() < 1e-3, "{nominal}: {}", result.closed_form());
+            assert!((result.exact() - result.closed_form()).abs() < 5e-3, "{nominal}: {}", result.exact());
         }
     }
 
@@ -93,21 +93,21 @@ mod tests {
     }
 
     #[test]
-    fn a_replay_frame_by_frame_loses_as_much_within_a_frame_per_burst() {
-        let told = mismatch(48_000);
+    fn a_replay_frame_by_frame_agrees_within_a_frame_per_burst() {
+        let result = mismatch(48_000);
         let (mut lost, mut offered) = (0.0, 0.0);
-        for payload in (told.low..=told.high).step_by(37) {
+        for payload in (result.low..=result.high).step_by(37) {
             let (mut queue, mut left) = (0.0f64, payload);
             while left > 0 {
                 let frame = (left.min(1500) + 18).max(64) as f64;
                 left -= left.min(1500);
-                // While it arrives, the slow link takes its share of what is there.
-                queue = (queue - frame * told.ratio).max(0.0);
+                // During the arrival, the slow link transmits its fraction.
+                queue = (queue - frame * result.ratio).max(0.0);
                 offered += frame;
-                if queue + frame <= told.buffer as f64 { queue += frame } else { lost += frame }
+                if queue + frame <= result.buffer as f64 { queue += frame } else { lost += frame }
             }
         }
-        assert!((lost / offered - told.exact()).abs() < 0.02, "{} for {}", lost / offered, told.exact());
+        assert!((lost / offered - result.exact()).abs() < 0.02, "{} for {}", lost / offered, result.exact());
     }
 
     #[test]

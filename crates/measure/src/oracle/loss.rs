@@ -1,27 +1,26 @@
-//! Loss of single-server queues with Poisson arrivals and room for K customers, the one in service
-//! included.
+//! Loss of single-server queues with Poisson arrivals and room for K customers, including the one in service.
 
 use tailback_random::maths::{exp, pow};
 
-/// Probability that an arrival is lost in M/M/1/K: (1 − ρ)ρ^K / (1 − ρ^(K+1)), and 1/(K + 1) at
-/// ρ = 1 (Erlang; Kleinrock 1975, equation 3.43). `load` is ρ ≥ 0.
+/// Returns the loss probability of M/M/1/K: (1 − ρ)ρ^K / (1 − ρ^(K+1)), and 1/(K + 1) at ρ = 1 (Erlang; Kleinrock 1975,
+/// equation 3.43). `load` is ρ ≥ 0, `room` is K.
 pub fn mm1k_loss(load: f64, room: u32) -> f64 {
-    // Σ ρ^i instead of the quotient, which loses its digits near ρ = 1.
+    // Σ ρ^i instead of the quotient, which loses precision near ρ = 1.
     let states: f64 = (0..=room).map(|i| pow(load, f64::from(i))).sum();
     pow(load, f64::from(room)) / states
 }
 
-/// Probability that an arrival is lost in M/D/1/K, from the chain embedded at departures (Keilson
-/// 1966; Gross and Harris 1998, section 5.1.8): 1 − 1/(π₀ + ρ). `load` is ρ ≥ 0, `room` K ≥ 1.
-/// Accurate to about 1e-14 absolutely, so losses below 1e-12 are not to be relied on.
+/// Returns the loss probability of M/D/1/K, from the chain embedded at departures (Keilson 1966; Gross and Harris 1998,
+/// section 5.1.8): 1 − 1/(π₀ + ρ). `load` is ρ ≥ 0, `room` K ≥ 1. The absolute error is about 1e-14, so that losses
+/// below 1e-12 are unreliable.
 pub fn md1k_loss(load: f64, room: u32) -> f64 {
     if load <= 0.0 {
         return 0.0;
     }
     let room = room.max(1) as usize;
     let at_least = poisson_tails(load, room + 1);
-    // Balance across each cut between {0..j} and {j + 1..}: only a departure without arrivals
-    // crosses downwards. All terms are positive, unlike those of the one-step equations.
+    // Balance across each cut between {0..j} and {j + 1..}: only a departure without arrivals crosses downwards. All
+    // terms are positive, unlike those of the one-step equations.
     let mut left = vec![1.0];
     for j in 0..room - 1 {
         let from_empty = left[0] * at_least[j + 1];
@@ -32,7 +31,7 @@ pub fn md1k_loss(load: f64, room: u32) -> f64 {
     (1.0 - 1.0 / (empty + load)).max(0.0)
 }
 
-/// P(N ≥ k) for k from 0 to `most`, N Poisson with mean `load`, added up from the small end.
+/// Returns P(N ≥ k) for k from 0 to `most`, N Poisson with mean `load`, summed from the smallest term.
 fn poisson_tails(load: f64, most: usize) -> Vec<f64> {
     let last = most + 40 + (4.0 * load) as usize;
     let mut probability = exp(-load);
@@ -73,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn with_room_for_two_the_loss_is_that_worked_out_by_hand() {
+    fn with_room_for_two_the_loss_is_that_calculated_by_hand() {
         // π₀ = a₀ of the two states at departures; loss 1 − 1/(e^−ρ + ρ).
         for load in [0.3, 1.0, 2.0] {
             assert!((md1k_loss(load, 2) - (1.0 - 1.0 / (exp(-load) + load))).abs() < 1e-12);
@@ -87,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn a_replay_of_the_finite_queue_loses_as_often() {
+    fn a_replay_of_the_finite_queue_has_the_same_loss() {
         let mut rng = Rng::named(1, "md1k");
         let (load, room, n) = (0.9, 5, 2_000_000u32);
         let mut departures = std::collections::VecDeque::new();
@@ -104,7 +103,7 @@ mod tests {
                 departures.push_back(start + 1.0);
             }
         }
-        let (told, exact) = (f64::from(lost) / f64::from(n), md1k_loss(load, room));
-        assert!((told / exact - 1.0).abs() < 0.03, "{told} for {exact}");
+        let (result, exact) = (f64::from(lost) / f64::from(n), md1k_loss(load, room));
+        assert!((result / exact - 1.0).abs() < 0.03, "{result} for {exact}");
     }
 }

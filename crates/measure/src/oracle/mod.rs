@@ -1,7 +1,6 @@
-//! Closed forms from the literature: what a simulation must agree with when its assumptions hold.
+//! Closed forms from the literature, with which simulations must agree when their assumptions hold.
 //!
-//! Times are in one unit of the caller's choice, rates in its inverse. None of these functions is
-//! used by a simulation.
+//! Times are in one unit of the caller's choice, rates in its inverse. Simulations do not use these functions.
 
 mod burst;
 mod loss;

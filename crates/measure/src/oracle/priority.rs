@@ -1,4 +1,4 @@
-//! Waits under strict priority.
+//! Waiting times under strict priority.
 
 /// One class of customers: Poisson arrivals and its own distribution of service times.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -11,12 +11,12 @@ pub struct Class {
     pub second_moment: f64,
 }
 
-/// Mean waits in the queue, service not included, of non-preemptive priority classes, the highest
-/// first (Cobham 1954): W_k = W₀ / ((1 − s_(k−1))(1 − s_k)), `W₀ = Σ λᵢE[Sᵢ²]/2`, s_k the load of
-/// classes 1 to k. All infinite when the total load reaches 1: the formula then does not hold.
+/// Returns the mean waiting times, without service, of non-preemptive priority classes, the highest first (Cobham
+/// 1954): W_k = W₀ / ((1 − s_(k−1))(1 − s_k)), `W₀ = Σ λᵢE[Sᵢ²]/2`, s_k the load of classes 1 to k. All are infinite if
+/// the total load is 1 or more, where the formula does not hold.
 pub fn cobham_waits(classes: &[Class]) -> Vec<f64> {
-    // Classes that starve still keep the server busy when a customer of a higher class arrives; with
-    // overload the share of time they do is not their λᵢE[Sᵢ], so W₀ would be wrong: refuse.
+    // Under overload, starving classes still occupy the server when a customer of a higher class arrives, but for a
+    // fraction of time that is not their λᵢE[Sᵢ], so that W₀ would be wrong.
     let total: f64 = classes.iter().map(|c| c.rate * c.mean).sum();
     if total >= 1.0 {
         return vec![f64::INFINITY; classes.len()];

@@ -1,15 +1,15 @@
 //! Fair shares of one resource.
 
-/// Weighted max–min fair shares of `capacity` (Bertsekas and Gallager 1992, section 6.5.2): each
-/// (demand, weight) gets its demand or the water level times its weight, whichever is less, and the
-/// level is such that either the capacity or the demands are used up. Demands are at least 0 (or
-/// infinite), weights above 0; shares are in the capacity's unit and the order given.
+/// Returns the weighted max–min fair shares of `capacity` (Bertsekas and Gallager 1992, section 6.5.2): each (demand,
+/// weight) gets the minimum of its demand and the water level times its weight; the level is such that either the
+/// capacity or the demands are exhausted. Demands are at least 0 (or infinite), weights above 0; shares are in the
+/// capacity's unit, in the given order.
 pub fn max_min(capacity: f64, claims: &[(f64, f64)]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..claims.len()).collect();
     order.sort_by(|&a, &b| (claims[a].0 / claims[a].1).total_cmp(&(claims[b].0 / claims[b].1)));
     let mut shares = vec![0.0; claims.len()];
     let mut left = capacity;
-    // The claims in order of the level at which each is satisfied.
+    // The claims in ascending order of the level at which each is satisfied.
     for (i, &claim) in order.iter().enumerate() {
         let (demand, weight) = claims[claim];
         let weights: f64 = order[i..].iter().map(|&c| claims[c].1).sum();
@@ -23,8 +23,8 @@ pub fn max_min(capacity: f64, claims: &[(f64, f64)]) -> Vec<f64> {
 mod tests {
     use super::*;
 
-    fn close(told: &[f64], expected: &[f64]) -> bool {
-        told.len() == expected.len() && told.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-12)
+    fn close(result: &[f64], expected: &[f64]) -> bool {
+        result.len() == expected.len() && result.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-12)
     }
 
     #[test]
@@ -41,7 +41,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_can_gain_without_taking_from_someone_at_or_below_his_level() {
+    fn no_share_can_grow_without_reducing_one_at_or_below_its_level() {
         let claims = [(5.0, 1.0), (1.0, 3.0), (9.0, 2.0), (4.0, 0.5), (0.0, 1.0)];
         let shares = max_min(8.0, &claims);
         assert!((shares.iter().sum::<f64>() - 8.0).abs() < 1e-12);

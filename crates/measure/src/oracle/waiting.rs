@@ -1,15 +1,15 @@
-//! Mean waits in single-server queues with Poisson arrivals and unlimited room.
+//! Mean waiting times in single-server queues with Poisson arrivals and unlimited room.
 
-/// Mean wait in the queue, service not included, of M/G/1 in FIFO order (Pollaczek 1930, Khinchin
-/// 1932): `λ·E[S²] / (2(1 − ρ))`. `rate` is λ, `mean` and `second_moment` those of the service time;
-/// infinite when `ρ = λ·E[S]` is 1 or more.
+/// Returns the mean waiting time, without service, of M/G/1 in FIFO order (Pollaczek 1930, Khinchin 1932): `λ·E[S²] /
+/// (2(1 − ρ))`. `rate` is λ, `mean` and `second_moment` those of the service time; infinite if `ρ = λ·E[S]` is 1 or
+/// more.
 pub fn mg1_wait(rate: f64, mean: f64, second_moment: f64) -> f64 {
     let load = rate * mean;
     if load >= 1.0 { f64::INFINITY } else { rate * second_moment / (2.0 * (1.0 - load)) }
 }
 
-/// Mean wait in the queue of M/D/1, service not included: ρ·S / (2(1 − ρ)). `load` is ρ, 0 to 1;
-/// `service` is the constant service time S.
+/// Returns the mean waiting time of M/D/1, without service: ρ·S / (2(1 − ρ)). `load` is ρ, 0 to 1; `service` is the
+/// constant service time S.
 pub fn md1_wait(load: f64, service: f64) -> f64 {
     mg1_wait(load / service, service, service * service)
 }
@@ -39,7 +39,7 @@ mod tests {
                 wait
             })
             .collect();
-        let told = mean_interval(&batch_means(&waits, 20), 0.999).unwrap();
-        assert!(told.contains(md1_wait(0.7, 1.0)) && told.half_width < 0.03 * told.mean, "{told:?}");
+        let result = mean_interval(&batch_means(&waits, 20), 0.999).unwrap();
+        assert!(result.contains(md1_wait(0.7, 1.0)) && result.half_width < 0.03 * result.mean, "{result:?}");
     }
 }

@@ -1,23 +1,23 @@
-//! The E-model (ITU-T G.107, 2015): a rating R of a telephone call from what its transmission does to
-//! it, with the Recommendation's names of quantities.
+//! The E-model (ITU-T G.107, 2015): a transmission rating R of a telephone call, with the Recommendation's names of
+//! quantities.
 //!
-//! R = Ro - Is - Id - Ie,eff + A. All terminal parameters have their default values (table 2 of the
-//! Recommendation) but those that a packet network changes: delay, loss and its burstiness, and the codec.
+//! R = Ro - Is - Id - Ie,eff + A. All terminal parameters have their default values (table 2 of the Recommendation)
+//! except those that a packet network changes: delay, loss and its burstiness, and the codec.
 
 use tailback_random::maths::{exp, ln, pow};
 
-/// A codec's impairment and its robustness to loss (ITU-T G.113, appendix I).
+/// Equipment impairment of a codec and its robustness to loss (ITU-T G.113, appendix I).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Codec {
     /// Name, such as "g.711".
     pub name: &'static str,
     /// Equipment impairment factor without loss, Ie.
     pub ie: f64,
-    /// Packet-loss robustness factor, Bpl: the loss in percent that takes half of what is left.
+    /// Packet-loss robustness factor, Bpl: the loss in percent that takes half of the remaining rating.
     pub bpl: f64,
 }
 
-/// Codecs for which G.113 states both numbers. "plc" has packet-loss concealment; the others but G.711 conceal by themselves.
+/// Codecs with both numbers in G.113. "plc" has packet-loss concealment; the others except G.711 include it.
 const CODECS: [Codec; 5] = [
     Codec { name: "g.711", ie: 0.0, bpl: 4.3 },
     Codec { name: "g.711-plc", ie: 0.0, bpl: 25.1 },
@@ -26,26 +26,26 @@ const CODECS: [Codec; 5] = [
     Codec { name: "gsm-efr", ie: 5.0, bpl: 10.0 },
 ];
 
-/// The codecs that are known by name.
+/// Returns all codecs.
 pub fn speech_codecs() -> &'static [Codec] {
     &CODECS
 }
 
-/// The codec of that name: "g.711", "g.711-plc", "g.723.1", "g.729a" or "gsm-efr".
+/// Returns the codec of that name: "g.711", "g.711-plc", "g.723.1", "g.729a" or "gsm-efr".
 pub fn speech_codec(name: &str) -> Option<Codec> {
     CODECS.into_iter().find(|codec| codec.name == name)
 }
 
-/// What a call meets between mouth and ear.
+/// Transmission parameters of a call between mouth and ear.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Speech {
-    /// One-way delay from mouth to ear, seconds, 0 or more: packetisation and play-out buffer included.
+    /// One-way delay from mouth to ear, seconds, 0 or more, including packetisation and play-out buffer.
     pub delay_s: f64,
-    /// Packets lost, those that come too late included, 0 to 1.
+    /// Fraction of packets lost or too late, 0 to 1.
     pub loss: f64,
-    /// Mean length of a burst of losses per that under independent loss (BurstR), 1 or more for bursty loss.
+    /// Mean length of a burst of losses relative to that of independent loss (BurstR), 1 or more for bursty loss.
     pub burst_ratio: f64,
-    /// The codec.
+    /// Codec.
     pub codec: Codec,
 }
 
@@ -65,13 +65,13 @@ const PR: f64 = 35.0;
 const LSTR: f64 = STMR + DR;
 
 impl Speech {
-    /// A call over a network that adds nothing.
+    /// Returns a call over an ideal network.
     pub fn undisturbed(codec: Codec) -> Speech {
         Speech { delay_s: 0.0, loss: 0.0, burst_ratio: 1.0, codec }
     }
 
-    /// The rating R: 93.2 without any impairment; above 90 all users are very satisfied, below 60 nearly
-    /// all are dissatisfied (G.107, annex B). It may be negative.
+    /// Returns the rating R: 93.2 without impairments; above 90 all users are very satisfied, below 60 nearly all are
+    /// dissatisfied (G.107, annex B). It may be negative.
     pub fn rating(&self) -> f64 {
         let noise = Noise::default();
         let ro = 15.0 - 1.5 * (SLR + noise.total);
@@ -79,19 +79,19 @@ impl Speech {
         ro - simultaneous(ro, noise.total, delay) - delayed(ro, noise.total, delay) - self.equipment()
     }
 
-    /// The mean opinion score that the rating stands for, 1 to 4.5.
+    /// Returns the mean opinion score of the rating, 1 to 4.5.
     pub fn mos(&self) -> f64 {
         mos(self.rating())
     }
 
-    /// Effective equipment impairment factor Ie,eff (equation 7-29).
+    /// Returns the effective equipment impairment factor Ie,eff (equation 7-29).
     fn equipment(&self) -> f64 {
         let (loss, Codec { ie, bpl, .. }) = (100.0 * self.loss, self.codec);
         ie + (95.0 - ie) * loss / (loss / self.burst_ratio + bpl)
     }
 }
 
-/// Mean opinion score of a rating (annex B): 1 at 0 and below, 4.5 at 100 and above.
+/// Returns the mean opinion score of a rating (annex B): 1 at 0 and below, 4.5 at 100 and above.
 pub fn mos(rating: f64) -> f64 {
     let r = rating.clamp(0.0, 100.0);
     // The cubic dips below 1 for ratings up to 6.5.
@@ -114,8 +114,8 @@ impl Default for Noise {
     }
 }
 
-/// Impairments that come with the voice, Is: too loud, sidetone, quantisation (7-8 to 7-17). The
-/// sidetone's share depends on the echo, whose delay T is the one-way delay in milliseconds.
+/// Returns the simultaneous impairments Is: loudness, sidetone, quantisation (7-8 to 7-17). The sidetone depends on the
+/// echo, whose delay T is the one-way delay in milliseconds.
 fn simultaneous(ro: f64, no: f64, delay: f64) -> f64 {
     let xolr = SLR + RLR + 0.2 * (64.0 + no - RLR);
     let iolr = 20.0 * (root(1.0 + pow(xolr / 8.0, 8.0), 8.0) - xolr / 8.0);
@@ -125,7 +125,7 @@ fn simultaneous(ro: f64, no: f64, delay: f64) -> f64 {
     iolr + sidetone(delay) + 15.0 * lg(1.0 + ten(y) + ten(z))
 }
 
-/// Ist (7-11, 7-12).
+/// Returns Ist (7-11, 7-12).
 fn sidetone(delay: f64) -> f64 {
     let stmro = -10.0 * lg(ten(-STMR / 10.0) + exp(-delay / 4.0) * ten(-TELR / 10.0));
     12.0 * root(1.0 + pow((stmro - 13.0) / 6.0, 8.0), 8.0)
@@ -134,8 +134,8 @@ fn sidetone(delay: f64) -> f64 {
         + 29.0
 }
 
-/// Impairments that delay makes, Id = Idte + Idle + Idd (7-18 to 7-28): echo at the talker, echo at the
-/// listener, and the delay as such. Ta = T = Tr / 2 = `delay`, in milliseconds.
+/// Returns the delay impairments, Id = Idte + Idle + Idd (7-18 to 7-28): talker echo, listener echo, and absolute
+/// delay. Ta = T = Tr / 2 = `delay`, in milliseconds.
 fn delayed(ro: f64, no: f64, delay: f64) -> f64 {
     let roe = -1.5 * (no - RLR);
     let terv = TELR - 40.0 * lg((1.0 + delay / 10.0) / (1.0 + delay / 150.0)) + 6.0 * exp(-0.3 * delay * delay);
@@ -147,7 +147,7 @@ fn delayed(ro: f64, no: f64, delay: f64) -> f64 {
     talker + half + (half * half + 169.0).sqrt() + pure_delay(delay)
 }
 
-/// Idd: nothing up to 100 ms (7-27, 7-28).
+/// Returns Idd, which is 0 up to 100 ms (7-27, 7-28).
 fn pure_delay(delay: f64) -> f64 {
     if delay <= 100.0 {
         return 0.0;
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn ratings_and_scores_go_together_as_in_table_b_1() {
+    fn ratings_and_scores_correspond_as_in_table_b_1() {
         // The lower limits of R for the five categories of speech quality and their scores.
         for (rating, score) in [(90.0, 4.34), (80.0, 4.03), (70.0, 3.60), (60.0, 3.10), (50.0, 2.58)] {
             assert!((mos(rating) - score).abs() < 0.007, "R {rating}: {}", mos(rating));
@@ -195,9 +195,9 @@ mod tests {
     }
 
     #[test]
-    fn delay_costs_what_the_reduced_model_of_cole_and_rosenbluth_says() {
-        // Id = 0.024 d + 0.11 (d - 177.3) H(d - 177.3), fitted to G.107 up to 400 ms (CCR 31(2), 2001); near
-        // the kink and at the end it is off by up to 3.2 points.
+    fn delay_impairment_is_that_of_the_reduced_model_of_cole_and_rosenbluth() {
+        // Id = 0.024 d + 0.11 (d - 177.3) H(d - 177.3), fitted to G.107 up to 400 ms (CCR 31(2), 2001); near the kink
+        // and at the end the difference is up to 3.2 points.
         let none = call(0.0, 0.0, "g.711").rating();
         for delay in [20.0, 50.0, 100.0, 150.0, 200.0, 250.0, 300.0, 350.0, 400.0] {
             let reduced = 0.024 * delay + 0.11 * f64::max(delay - 177.3, 0.0);
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn loss_takes_half_of_what_is_left_when_it_equals_the_codecs_robustness() {
+    fn loss_equal_to_the_codecs_robustness_takes_half_of_the_remaining_rating() {
         let codec = speech_codec("g.729a").expect("known");
         let speech = Speech { loss: 0.19, ..Speech::undisturbed(codec) };
         assert!((speech.equipment() - (11.0 + 84.0 / 2.0)).abs() < 1e-9);

@@ -1,7 +1,7 @@
-//! What a network's figures mean to those who use it: speech by the E-model (ITU-T G.107), video by
-//! ITU-T G.1070, and the classes of ITU-T Y.1541.
+//! Perceived quality of network performance: speech by the E-model (ITU-T G.107), video by ITU-T G.1070, and the
+//! classes of ITU-T Y.1541.
 //!
-//! Pure functions of delays, losses and their variation; times are in seconds, losses are fractions.
+//! Pure functions of delay, loss and delay variation; times are in seconds, losses are fractions.
 
 mod e_model;
 mod video;

@@ -1,8 +1,8 @@
 //! Video quality by ITU-T G.1070 (2012), "Opinion model for video-telephony applications", section 11.
 //!
-//! Vq = 1 + Icoding · exp(-Ppl / DPpl), 1 to 5. The coefficients are those that appendix I of the
-//! Recommendation gives as examples for one codec and one display; they are fitted to bit rates of
-//! 0.1 to 4 Mbit/s, up to 30 frames a second, and up to 10 % of random loss. Beyond, a score is an extrapolation.
+//! Vq = 1 + Icoding · exp(-Ppl / DPpl), 1 to 5. The coefficients are the examples of appendix I of the Recommendation
+//! for one codec and one display; they are fitted to bit rates of 0.1 to 4 Mbit/s, up to 30 frames per second, and up
+//! to 10 % of random loss. Beyond, a score is an extrapolation.
 
 use tailback_random::maths::{exp, ln, pow};
 
@@ -12,7 +12,7 @@ use tailback_random::maths::{exp, ln, pow};
 pub struct VideoCodec {
     /// Name, such as "h.264-vga".
     pub name: &'static str,
-    /// v1 to v12.
+    /// Coefficients v1 to v12.
     pub v: [f64; 12],
 }
 
@@ -27,32 +27,32 @@ const MPEG4_QVGA: VideoCodec = VideoCodec {
     v: [1.431, 0.022_28, 3.759, 184.1, 1.161, 1.446, 0.000_388_1, 2.116, 467.4, 2.736, 15.28, 4.170],
 };
 
-/// The codecs that are known by name.
+/// Returns all codecs.
 pub fn video_codecs() -> &'static [VideoCodec] {
     const ALL: [VideoCodec; 2] = [H264_VGA, MPEG4_QVGA];
     &ALL
 }
 
-/// The codec of that name: "h.264-vga" or "mpeg-4-qvga".
+/// Returns the codec of that name: "h.264-vga" or "mpeg-4-qvga".
 pub fn video_codec(name: &str) -> Option<VideoCodec> {
     video_codecs().iter().copied().find(|codec| codec.name == name)
 }
 
-/// A video stream and what the network does to it.
+/// A video stream and its transmission parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Video {
     /// Bit rate of the stream, bit/s, above 0.
     pub rate_bps: f64,
     /// Frames per second, above 0.
     pub frame_rate: f64,
-    /// Packets lost, those that come too late included, 0 to 1.
+    /// Fraction of packets lost or too late, 0 to 1.
     pub loss: f64,
     /// Codec and display.
     pub codec: VideoCodec,
 }
 
 impl Video {
-    /// The score, 1 (bad) to 5 (excellent): 1 + Icoding exp(-Ppl / DPpl) (equation 11-2).
+    /// Returns the score, 1 (bad) to 5 (excellent): 1 + Icoding exp(-Ppl / DPpl) (equation 11-2).
     pub fn score(&self) -> f64 {
         let [_, _, _, _, _, _, _, v8, v9, v10, v11, v12] = self.codec.v;
         let rate = 1e-3 * self.rate_bps;
@@ -61,7 +61,7 @@ impl Video {
         1.0 + self.coding() * exp(-100.0 * self.loss / robustness)
     }
 
-    /// Quality after coding, Icoding, 0 to 4 (11-3 to 11-7).
+    /// Returns the quality after coding, Icoding, 0 to 4 (11-3 to 11-7).
     fn coding(&self) -> f64 {
         let [v1, v2, v3, v4, v5, v6, v7, ..] = self.codec.v;
         let rate = 1e-3 * self.rate_bps;
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn the_equations_give_what_a_hand_computation_gives() {
+    fn the_equations_agree_with_a_hand_calculation() {
         // 1 Mbit/s of H.264 at its best frame rate, 5.517 + 12.9 = 18.417 frames a second:
         // Icoding = 3.459 (1 - 1 / (1 + (1000 / 178.53)^1.02)).
         let video = Video { frame_rate: 18.417, ..stream(1e6, 0.0) };

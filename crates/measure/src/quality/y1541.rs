@@ -1,10 +1,10 @@
-//! The network performance objectives of ITU-T Y.1541 (2011), table 1, classes 0 to 5.
+//! Network performance objectives of ITU-T Y.1541 (2011), table 1, classes 0 to 5.
 
 /// A class of service of Y.1541, 0 (real-time, highly interactive) to 5 (unspecified).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct QosClass(u8);
 
-/// Upper bounds of a class; none is unspecified.
+/// Upper bounds of a class; `None`: unspecified.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
     /// Mean of the one-way delay (IPTD), seconds.
@@ -15,31 +15,31 @@ pub struct Limits {
     pub loss: Option<f64>,
 }
 
-/// An objective that is not met.
+/// A missed objective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Violation {
     /// The mean delay is too large.
     Delay,
-    /// The delay varies too much.
+    /// The delay variation is too large.
     Variation,
-    /// Too many packets are lost.
+    /// The loss is too large.
     Loss,
 }
 
 impl QosClass {
-    /// The class of that number, 0 to 5.
+    /// Returns the class of that number, 0 to 5; `None`: above 5.
     pub fn new(number: u8) -> Option<QosClass> {
         (number <= 5).then_some(QosClass(number))
     }
-    /// All classes, the strictest first; 2 and 3 are for signalling and transactions.
+    /// Returns all classes, the strictest first; 2 and 3 are for signalling and transactions.
     pub fn all() -> impl Iterator<Item = QosClass> {
         (0..=5).map(QosClass)
     }
-    /// Its number.
+    /// Returns its number.
     pub fn number(self) -> u8 {
         self.0
     }
-    /// Its objectives.
+    /// Returns its objectives.
     pub fn limits(self) -> Limits {
         let (delay_s, variation_s, loss) = match self.0 {
             0 => (Some(0.1), Some(0.05), Some(1e-3)),
@@ -52,8 +52,8 @@ impl QosClass {
         Limits { delay_s, variation_s, loss }
     }
 
-    /// The objectives that a stream misses; none at all if it meets the class. Delays are in seconds,
-    /// `variation_s` is the 99.9th percentile of the delay minus the least, `loss` a fraction.
+    /// Returns the objectives that a stream misses; empty if it meets the class. Delays are in seconds, `variation_s`
+    /// is the 99.9th percentile of the delay minus the minimum, `loss` a fraction.
     pub fn violations(self, delay_s: f64, variation_s: f64, loss: f64) -> Vec<Violation> {
         let limits = self.limits();
         let found = [
@@ -64,7 +64,7 @@ impl QosClass {
         found.into_iter().filter(|(limit, value, _)| limit.is_some_and(|limit| *value > limit)).map(|f| f.2).collect()
     }
 
-    /// The first class, from 0, whose objectives a stream meets; class 5 promises nothing, so there is one.
+    /// Returns the lowest class number whose objectives a stream meets; class 5 has no objectives and is always met.
     pub fn met_by(delay_s: f64, variation_s: f64, loss: f64) -> QosClass {
         QosClass::all().find(|class| class.violations(delay_s, variation_s, loss).is_empty()).unwrap_or(QosClass(5))
     }

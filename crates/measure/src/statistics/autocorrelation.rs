@@ -1,9 +1,9 @@
-//! Correlation of a series with itself.
+//! Autocorrelation of a series.
 
 use super::mean;
 
-/// Correlation of neighbours, −1 to 1: Σ(xᵢ − m)(xᵢ₊₁ − m) / Σ(xᵢ − m)². None when the series is
-/// constant or shorter than two.
+/// Returns the lag-1 autocorrelation, −1 to 1: Σ(xᵢ − m)(xᵢ₊₁ − m) / Σ(xᵢ − m)². `None`: the series is constant or has
+/// fewer than two values.
 pub fn lag_one(values: &[f64]) -> Option<f64> {
     let m = mean(values)?;
     let squares: f64 = values.iter().map(|x| (x - m) * (x - m)).sum();

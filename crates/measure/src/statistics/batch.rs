@@ -1,7 +1,7 @@
-//! Batch means: nearly independent observations out of one long correlated run.
+//! Batch means: nearly independent observations from one long correlated run.
 
-/// Means of `batches` consecutive stretches of equal length; what does not fill the last one is
-/// dropped from the end. Empty when there are fewer values than batches or `batches` is 0.
+/// Returns the means of `batches` consecutive batches of equal length; a remainder at the end is dropped. Empty if
+/// there are fewer values than batches or `batches` is 0.
 pub fn batch_means(values: &[f64], batches: usize) -> Vec<f64> {
     let length = values.len().checked_div(batches).unwrap_or(0);
     if length == 0 {

@@ -2,19 +2,18 @@
 
 use super::special::incomplete_gamma;
 
-/// Probability that a chi-square variable with `dof` degrees of freedom (above 0) is at most `x`.
+/// Returns the probability that a chi-square variable with `dof` degrees of freedom (above 0) is at most `x`.
 pub fn chi_square_cdf(x: f64, dof: f64) -> f64 {
     incomplete_gamma(0.5 * dof, 0.5 * x)
 }
 
-/// Pearson's statistic Σ(observed − expected)²/expected; expected counts are above 0, and at least
-/// 5 for the test to hold.
+/// Returns Pearson's statistic Σ(observed − expected)²/expected; expected counts are above 0, and at least 5 for the
+/// test to be valid.
 pub fn chi_square_statistic(observed: &[f64], expected: &[f64]) -> f64 {
     observed.iter().zip(expected).map(|(o, e)| (o - e) * (o - e) / e).sum()
 }
 
-/// Probability that counts as far from the expected ones, or farther, arise by chance, with as many
-/// degrees of freedom as cells less one.
+/// Returns the probability of a statistic at least as large by chance, with one degree of freedom less than cells.
 pub fn chi_square_p_value(observed: &[f64], expected: &[f64]) -> f64 {
     let cells = observed.len().min(expected.len());
     if cells < 2 {

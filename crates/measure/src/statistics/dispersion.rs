@@ -1,10 +1,9 @@
-//! How bursty a series of counts is.
+//! Burstiness of a series of counts.
 
 use super::Moments;
 
-/// Variance over mean of the counts in equal intervals: 1 for a Poisson process, below 1 for a
-/// more regular one, above 1 for a burstier one (Cox and Lewis 1966). None with fewer than two
-/// intervals or a mean of 0.
+/// Returns the variance over the mean of the counts in equal intervals: 1 for a Poisson process, below 1 for a more
+/// regular one, above 1 for a burstier one (Cox and Lewis 1966). `None`: fewer than two intervals, or a mean of 0.
 pub fn index_of_dispersion(counts: &[f64]) -> Option<f64> {
     let moments: Moments = counts.iter().copied().collect();
     let mean = moments.mean()?;

@@ -1,10 +1,10 @@
-//! How heavy a tail is.
+//! Tail index of a heavy-tailed distribution.
 
 use tailback_random::maths::ln;
 
-/// Hill's estimate (Annals of Statistics 3, 1975) of the exponent α of a tail P(X > x) ~ x^−α from
-/// the `k` largest values; its relative standard error is 1/√k. None when `k` is 0, there are no
-/// more than `k` values, or the tail is not of different positive numbers.
+/// Returns Hill's estimate (Annals of Statistics 3, 1975) of the exponent α of a tail P(X > x) ~ x^−α from the `k`
+/// largest values; its relative standard error is 1/√k. `None`: `k` is 0, there are no more than `k` values, or the
+/// tail is constant or not positive.
 pub fn hill(values: &[f64], k: usize) -> Option<f64> {
     if k == 0 || values.len() <= k {
         return None;
@@ -29,8 +29,8 @@ mod tests {
         for alpha in [1.2, 1.4, 2.5] {
             let mut rng = Rng::named(10, "hill");
             let values: Vec<f64> = (0..100_000).map(|_| rng.pareto(alpha, 3.0)).collect();
-            let told = hill(&values, 10_000).unwrap();
-            assert!((told / alpha - 1.0).abs() < 0.05, "{told} for {alpha}");
+            let result = hill(&values, 10_000).unwrap();
+            assert!((result / alpha - 1.0).abs() < 0.05, "{result} for {alpha}");
         }
     }
 

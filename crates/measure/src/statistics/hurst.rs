@@ -1,17 +1,16 @@
-//! Estimates of the Hurst parameter of a series of counts: 0.5 without long memory, towards 1 with.
+//! Estimates of the Hurst parameter of a series of counts: 0.5 for short-range dependence, towards 1 for long-range.
 
 use super::{Moments, slope};
 use tailback_random::maths::ln;
 
-/// Scales per octave of aggregation.
+/// Number of scales per octave of aggregation.
 const PER_OCTAVE: f64 = 2.0;
-/// A scale with fewer blocks than this has no variance worth fitting.
+/// Lower bound on the blocks of a scale: with fewer, the variance is too inaccurate.
 const FEWEST_BLOCKS: usize = 10;
 
-/// H from the variance–time plot (Leland et al. 1994): the variance of means over blocks of m
-/// observations falls as m^(2H − 2). The line is fitted to m from `smallest` to `largest`, in
-/// observations, two scales per octave; scales with fewer than 10 blocks are left out. None when
-/// fewer than two scales remain or a variance is zero.
+/// Returns H from the variance–time plot (Leland et al. 1994): the variance of means over blocks of m observations
+/// decreases as m^(2H − 2). The line is fitted to m from `smallest` to `largest`, in observations, two scales per
+/// octave; scales with fewer than 10 blocks are omitted. `None`: fewer than two scales remain, or a variance is zero.
 pub fn variance_time(series: &[f64], smallest: usize, largest: usize) -> Option<f64> {
     let points: Option<Vec<(f64, f64)>> = scales(smallest, largest.min(series.len() / FEWEST_BLOCKS))
         .map(|m| {
@@ -23,10 +22,10 @@ pub fn variance_time(series: &[f64], smallest: usize, largest: usize) -> Option<
     slope(&points?).map(|beta| 1.0 + 0.5 * beta)
 }
 
-/// H from the rescaled range (Hurst 1951; Mandelbrot and Wallis 1969): the range of the cumulated
-/// deviations in a block of n over the block's standard deviation grows as n^H. The line is fitted
-/// to the means over all whole blocks, n from `smallest` to `largest`. Biased upwards for short
-/// blocks (about 0.55 for noise). None when fewer than two block lengths remain.
+/// Returns H from the rescaled range (Hurst 1951; Mandelbrot and Wallis 1969): the range of the cumulated deviations in
+/// a block of n divided by the block's standard deviation grows as n^H. The line is fitted to the means over all whole
+/// blocks, n from `smallest` to `largest`. Biased upwards for short blocks (about 0.55 for noise). `None`: fewer than
+/// two block lengths remain.
 pub fn rescaled_range(series: &[f64], smallest: usize, largest: usize) -> Option<f64> {
     let points: Vec<(f64, f64)> = scales(smallest.max(4), largest.min(series.len()))
         .filter_map(|n| {
@@ -50,7 +49,7 @@ fn range_over_deviation(block: &[f64]) -> Option<f64> {
     (deviation > 0.0 && high > low).then(|| (high - low) / deviation)
 }
 
-/// Different integers from `smallest` to `largest`, evenly spaced in logarithm.
+/// Returns distinct integers from `smallest` to `largest`, evenly spaced in logarithm.
 fn scales(smallest: usize, largest: usize) -> impl Iterator<Item = usize> {
     let factor = tailback_random::maths::pow(2.0, 1.0 / PER_OCTAVE);
     let mut exact = smallest.max(1) as f64;
@@ -97,15 +96,15 @@ mod tests {
         x
     }
 
-    /// Several series, since the estimate from one scatters by more than is to be tested.
+    /// Mean over several series, since the standard error of one is above the tolerance.
     fn mean_over_series(hurst: f64, estimate: impl Fn(&[f64]) -> Option<f64>) -> f64 {
-        let told: Moments = (0..16)
+        let result: Moments = (0..16)
             .map(|i| {
                 let mut rng = Rng::named(i, "fractional noise");
                 estimate(&fractional_noise(4_096, hurst, &mut rng)).unwrap()
             })
             .collect();
-        told.mean().unwrap()
+        result.mean().unwrap()
     }
 
     #[test]
@@ -113,13 +112,13 @@ mod tests {
         // The variance about the sample's own mean lacks the part at the longest scale, which biases
         // H downwards by a few hundredths at 4096 points; scales far below the length keep it small.
         for (hurst, tolerance) in [(0.5, 0.03), (0.8, 0.05)] {
-            let told = mean_over_series(hurst, |x| variance_time(x, 4, 82));
-            assert!((told - hurst).abs() < tolerance, "{told} for {hurst}");
+            let result = mean_over_series(hurst, |x| variance_time(x, 4, 82));
+            assert!((result - hurst).abs() < tolerance, "{result} for {hurst}");
         }
     }
 
     #[test]
-    fn the_rescaled_range_tells_long_memory_from_none() {
+    fn the_rescaled_range_distinguishes_long_range_dependence_from_noise() {
         let none = mean_over_series(0.5, |x| rescaled_range(x, 64, 1_024));
         let long = mean_over_series(0.8, |x| rescaled_range(x, 64, 1_024));
         assert!((0.48..0.60).contains(&none), "noise: {none}");

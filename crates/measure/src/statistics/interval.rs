@@ -14,34 +14,34 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// Lower end.
+    /// Returns the lower end.
     pub fn lo(&self) -> f64 {
         self.mean - self.half_width
     }
-    /// Upper end.
+    /// Returns the upper end.
     pub fn hi(&self) -> f64 {
         self.mean + self.half_width
     }
-    /// Whether `x` lies within, ends included.
+    /// `true` if `x` is in the interval, ends included.
     pub fn contains(&self, x: f64) -> bool {
         self.lo() <= x && x <= self.hi()
     }
 }
 
-/// Student-t interval of the mean of independent, nearly normal observations, at a confidence
-/// between 0 and 1 (0.95 is usual); none with fewer than two observations.
+/// Returns the Student-t interval of the mean of independent, nearly normal observations, at a confidence level between
+/// 0 and 1 (0.95 is usual); `None`: fewer than two observations.
 pub fn mean_interval(values: &[f64], confidence: f64) -> Option<Interval> {
     let moments: Moments = values.iter().copied().collect();
     let n = moments.count();
     let error = (moments.variance()? / n as f64).sqrt();
     let t = t_quantile(0.5 + 0.5 * confidence, (n - 1) as f64);
-    // Without spread the width is zero whatever t is.
+    // Without variance the width is zero for any t.
     let half_width = if error == 0.0 { 0.0 } else { t * error };
     Some(Interval { mean: moments.mean()?, half_width, n })
 }
 
-/// Interval of the mean of `a[i] − b[i]`, for runs i that shared their random numbers; none when
-/// the lists differ in length or have fewer than two pairs.
+/// Returns the interval of the mean of `a[i] − b[i]`, for runs i with common random numbers; `None`: the lists differ
+/// in length or have fewer than two pairs.
 pub fn paired_difference(a: &[f64], b: &[f64], confidence: f64) -> Option<Interval> {
     if a.len() != b.len() {
         return None;
@@ -58,14 +58,14 @@ mod tests {
     #[test]
     fn the_interval_of_a_hand_computed_list_is_right() {
         // mean 3, s² = 2.5, n = 5, t(0.975, 4) = 2.776445
-        let told = mean_interval(&[1.0, 2.0, 3.0, 4.0, 5.0], 0.95).unwrap();
-        assert_eq!(told.mean, 3.0);
-        assert!((told.half_width - 2.776_445 * (0.5f64).sqrt()).abs() < 1e-5);
-        assert!(told.contains(1.1) && !told.contains(5.0));
+        let result = mean_interval(&[1.0, 2.0, 3.0, 4.0, 5.0], 0.95).unwrap();
+        assert_eq!(result.mean, 3.0);
+        assert!((result.half_width - 2.776_445 * (0.5f64).sqrt()).abs() < 1e-5);
+        assert!(result.contains(1.1) && !result.contains(5.0));
     }
 
     #[test]
-    fn ninety_five_percent_intervals_cover_the_mean_that_often() {
+    fn ninety_five_percent_intervals_cover_the_mean_in_95_percent_of_cases() {
         let mut rng = Rng::named(3, "interval");
         let covered = (0..4_000)
             .filter(|_| {
@@ -73,7 +73,7 @@ mod tests {
                 mean_interval(&sample, 0.95).unwrap().contains(0.0)
             })
             .count();
-        // Standard error 0.34 %; four of them.
+        // Four standard errors of 0.34 %.
         assert!((covered as f64 / 4_000.0 - 0.95).abs() < 0.014, "{covered} of 4000");
     }
 
@@ -82,8 +82,8 @@ mod tests {
         let mut rng = Rng::named(4, "pairs");
         let a: Vec<f64> = (0..10).map(|_| 100.0 * rng.normal()).collect();
         let b: Vec<f64> = a.iter().map(|x| x - 1.0 + 0.01 * rng.normal()).collect();
-        let told = paired_difference(&a, &b, 0.99).unwrap();
-        assert!(told.contains(1.0) && told.half_width < 0.05, "{told:?}");
+        let result = paired_difference(&a, &b, 0.99).unwrap();
+        assert!(result.contains(1.0) && result.half_width < 0.05, "{result:?}");
         assert_eq!(paired_difference(&a, &b[1..], 0.99), None);
     }
 

@@ -2,8 +2,7 @@
 
 use tailback_random::maths::exp;
 
-/// Largest distance between the empirical distribution of the values and `cdf`, 0 to 1; 0 when
-/// there are no values.
+/// Returns the largest distance between the empirical distribution of the values and `cdf`, 0 to 1; 0 without values.
 pub fn kolmogorov_statistic(values: &[f64], cdf: impl Fn(f64) -> f64) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -14,12 +13,12 @@ pub fn kolmogorov_statistic(values: &[f64], cdf: impl Fn(f64) -> f64) -> f64 {
     })
 }
 
-/// Probability of a statistic as large or larger by chance with `n` values (n ≥ 8 or so):
-/// Kolmogorov's series with the small-sample correction of Stephens (1970).
+/// Returns the probability of a statistic at least as large by chance with `n` values (n ≥ 8): Kolmogorov's series with
+/// the small-sample correction of Stephens (1970).
 pub fn kolmogorov_p_value(statistic: f64, n: usize) -> f64 {
     let root = (n as f64).sqrt();
     let x = (root + 0.12 + 0.11 / root) * statistic;
-    // Below this the series alternates without converging and the probability is 1 to 8 digits.
+    // Below this the series alternates without converging, and the probability is 1 to 8 digits.
     if x < 0.2 {
         return 1.0;
     }

@@ -1,5 +1,4 @@
-//! Statistics of observations and of replications. All are for results, outside the simulation:
-//! none of them decides when an event happens.
+//! Statistics of observations and of replications, for results only: they never affect a simulation.
 
 mod autocorrelation;
 mod batch;
@@ -29,7 +28,7 @@ pub use mser::mser5;
 pub use special::{incomplete_beta, incomplete_gamma};
 pub use student::{t_cdf, t_quantile};
 
-/// Slope of the least-squares line through the points (x, y); none with fewer than two different x.
+/// Returns the slope of the least-squares line through the points (x, y); `None`: fewer than two different x.
 fn slope(points: &[(f64, f64)]) -> Option<f64> {
     let n = points.len() as f64;
     let mean_x = points.iter().map(|p| p.0).sum::<f64>() / n;

@@ -1,7 +1,7 @@
 //! Mean and variance in one pass.
 
-/// Count, mean and variance of a stream of numbers, by Welford's recurrence (Technometrics 4,
-/// 1962): no sum of squares, so no cancellation when the mean is large.
+/// Count, mean and variance of a stream of numbers by Welford's recurrence (Technometrics 4, 1962): no sum of squares,
+/// and so no cancellation for a large mean.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Moments {
     count: u64,
@@ -11,7 +11,7 @@ pub struct Moments {
 }
 
 impl Moments {
-    /// Nothing observed yet.
+    /// Returns moments without observations.
     pub const fn new() -> Moments {
         Moments { count: 0, mean: 0.0, squares: 0.0 }
     }
@@ -25,32 +25,32 @@ impl Moments {
         self.squares += before * (x - self.mean);
     }
 
-    /// Number of observations.
+    /// Returns the number of observations.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// Mean; none without observations.
+    /// Returns the mean; `None`: no observations.
     pub fn mean(&self) -> Option<f64> {
         (self.count > 0).then_some(self.mean)
     }
 
-    /// Unbiased variance (divided by count − 1); none with fewer than two observations.
+    /// Returns the unbiased variance (divided by count − 1); `None`: fewer than two observations.
     pub fn variance(&self) -> Option<f64> {
         (self.count > 1).then(|| self.squares / (self.count - 1) as f64)
     }
 
-    /// Square root of the unbiased variance; none with fewer than two observations.
+    /// Returns the square root of the unbiased variance; `None`: fewer than two observations.
     pub fn deviation(&self) -> Option<f64> {
         self.variance().map(f64::sqrt)
     }
 
-    /// Coefficient of variation, deviation over mean; none when there is no deviation or the mean is 0.
+    /// Returns the coefficient of variation, deviation over mean; `None`: no deviation, or a mean of 0.
     pub fn coefficient_of_variation(&self) -> Option<f64> {
         self.deviation().filter(|_| self.mean != 0.0).map(|deviation| deviation / self.mean)
     }
 
-    /// Sum of squared distances from the mean.
+    /// Returns the sum of squared distances from the mean.
     pub(super) fn squares(&self) -> f64 {
         self.squares
     }
@@ -64,12 +64,12 @@ impl FromIterator<f64> for Moments {
     }
 }
 
-/// Mean; none of an empty list.
+/// Returns the mean; `None`: the list is empty.
 pub fn mean(values: &[f64]) -> Option<f64> {
     values.iter().copied().collect::<Moments>().mean()
 }
 
-/// Unbiased variance; none with fewer than two values.
+/// Returns the unbiased variance; `None`: fewer than two values.
 pub fn variance(values: &[f64]) -> Option<f64> {
     values.iter().copied().collect::<Moments>().variance()
 }
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn a_large_offset_does_not_spoil_the_variance() {
+    fn a_large_offset_does_not_affect_the_variance() {
         let moments: Moments = (0..1000).map(|i| 1e9 + f64::from(i % 2)).collect();
         assert!((moments.variance().unwrap() - 0.25 * 1000.0 / 999.0).abs() < 1e-6);
     }

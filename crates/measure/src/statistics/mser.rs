@@ -1,19 +1,18 @@
-//! Where the warm-up ends: the marginal standard error rule on batches of five.
+//! End of the warm-up: the marginal standard error rule on batches of five (MSER-5).
 
 use super::Moments;
 
 /// Observations per batch.
 const BATCH: usize = 5;
-/// Fewer batches than this decide nothing.
+/// Lower bound on the number of batches.
 const FEWEST: usize = 10;
-/// Truncations that would leave fewer batches than this are not considered: their spread is small
-/// by accident (Hoad, Robinson and Davies 2010).
+/// Lower bound on the batches after a truncation: the spread of fewer is small by accident (Hoad, Robinson and Davies
+/// 2010).
 const LEFT: usize = 5;
 
-/// Number of observations to discard from the start, by MSER-5 (White 1997; White, Cobb and
-/// Spratt 2000): the truncation d of the batch means that minimises Σ(xᵢ − mean)²/(n − d)² over
-/// what remains. None when the minimum lies in the second half or there are fewer than 50
-/// observations: then the run is too short to say.
+/// Returns the number of observations to discard from the start, by MSER-5 (White 1997; White, Cobb and Spratt 2000):
+/// the truncation d of the batch means that minimises Σ(xᵢ − mean)²/(n − d)² over the remaining ones. `None`: the
+/// minimum is in the second half, or there are fewer than 50 observations; the run is too short.
 pub fn mser5(values: &[f64]) -> Option<usize> {
     if values.iter().any(|x| !x.is_finite()) {
         return None;
@@ -29,7 +28,7 @@ pub fn mser5(values: &[f64]) -> Option<usize> {
         remaining.push(batch);
         let n = remaining.count() as f64;
         let statistic = remaining.squares() / (n * n);
-        // `<=`: of equally good truncations, the one that discards least.
+        // `<=`: of equal truncations, the shortest.
         if remaining.count() >= LEFT as u64 && statistic <= best.0 {
             best = (statistic, d);
         }
@@ -49,14 +48,14 @@ mod tests {
 
     #[test]
     fn a_step_is_cut_off_where_it_ends() {
-        let told = mser5(&noise(2_000, |i| if i < 300 { 20.0 } else { 5.0 })).unwrap();
-        assert!((300..=330).contains(&told), "cut at {told}");
+        let result = mser5(&noise(2_000, |i| if i < 300 { 20.0 } else { 5.0 })).unwrap();
+        assert!((300..=330).contains(&result), "cut at {result}");
     }
 
     #[test]
     fn an_exponential_transient_is_cut_off_after_a_few_time_constants() {
-        let told = mser5(&noise(5_000, |i| -30.0 * maths::exp(-(i as f64) / 100.0))).unwrap();
-        assert!((150..=900).contains(&told), "cut at {told}");
+        let result = mser5(&noise(5_000, |i| -30.0 * maths::exp(-(i as f64) / 100.0))).unwrap();
+        assert!((150..=900).contains(&result), "cut at {result}");
     }
 
     #[test]

@@ -1,16 +1,16 @@
-//! The incomplete beta and gamma functions, on which the t and chi-square distributions stand.
+//! Incomplete beta and gamma functions, for the t and chi-square distributions.
 
 use tailback_random::maths::{exp, ln, ln_1p, ln_gamma};
 
-/// Most terms that a continued fraction or series may take; in the range used, 300 are plenty.
+/// Upper bound on the terms of a continued fraction or series; in the range used, 300 are enough.
 const MOST_TERMS: u32 = 100_000;
-/// A term that changes the value by less than this is the last.
+/// Relative change of the value below which a term is the last.
 const PRECISION: f64 = 1e-16;
-/// Stands in for a denominator of zero in Lentz's method.
+/// Replaces a denominator of zero in Lentz's method.
 const TINY: f64 = 1e-300;
 
-/// Regularised incomplete beta function I_x(a, b) for a, b > 0 and x from 0 to 1 (DLMF 8.17).
-/// Continued fraction 8.17.22 by the modified Lentz method, about 1e-13 relative.
+/// Returns the regularised incomplete beta function I_x(a, b) for a, b > 0 and x from 0 to 1 (DLMF 8.17): continued
+/// fraction 8.17.22 by the modified Lentz method, relative error about 1e-13.
 pub fn incomplete_beta(a: f64, b: f64, x: f64) -> f64 {
     if x <= 0.0 {
         return 0.0;
@@ -18,7 +18,7 @@ pub fn incomplete_beta(a: f64, b: f64, x: f64) -> f64 {
     if x >= 1.0 {
         return 1.0;
     }
-    // The fraction converges fast below the mean; above it, use the reflection 8.17.4.
+    // The fraction converges fast below the mean; above it, by the reflection 8.17.4.
     if x > (a + 1.0) / (a + b + 2.0) {
         return 1.0 - beta_below_mean(b, a, 1.0 - x);
     }
@@ -40,8 +40,8 @@ fn beta_below_mean(a: f64, b: f64, x: f64) -> f64 {
     exp(front) * lentz(0.0, term, |_| 1.0)
 }
 
-/// Regularised lower incomplete gamma function P(a, x) for a > 0, x ≥ 0 (DLMF 8.2.4): the series
-/// 8.11.4 below a + 1, the continued fraction 8.9.2 above.
+/// Returns the regularised lower incomplete gamma function P(a, x) for a > 0, x ≥ 0 (DLMF 8.2.4): the series 8.11.4
+/// below a + 1, the continued fraction 8.9.2 above.
 pub fn incomplete_gamma(a: f64, x: f64) -> f64 {
     if x <= 0.0 {
         return 0.0;
@@ -67,8 +67,8 @@ pub fn incomplete_gamma(a: f64, x: f64) -> f64 {
     1.0 - front * upper
 }
 
-/// The continued fraction b0 + c(0)/(d(0) + c(1)/(d(1) + …)) by the modified Lentz method
-/// (Thompson and Barnett 1986).
+/// Returns the continued fraction b0 + c(0)/(d(0) + c(1)/(d(1) + …)) by the modified Lentz method (Thompson and Barnett
+/// 1986).
 fn lentz(b0: f64, numerator: impl Fn(u32) -> f64, denominator: impl Fn(u32) -> f64) -> f64 {
     let nonzero = |v: f64| if v.abs() < TINY { TINY } else { v };
     let mut value = nonzero(b0);

@@ -3,14 +3,13 @@
 use super::special::incomplete_beta;
 use tailback_random::maths::{exp, ln, ln_1p, ln_gamma};
 
-/// Probability that a t variable with `dof` degrees of freedom (above 0) is at most `t`.
+/// Returns the probability that a t variable with `dof` degrees of freedom (above 0) is at most `t`.
 pub fn t_cdf(t: f64, dof: f64) -> f64 {
     let tail = upper_tail(t.abs(), dof);
     if t > 0.0 { 1.0 - tail } else { tail }
 }
 
-/// The value that a t variable with `dof` degrees of freedom (above 0) stays below with
-/// probability `p`; −∞ at 0, +∞ at 1, not a number outside.
+/// Returns the `p`-quantile of a t variable with `dof` degrees of freedom (above 0); −∞ at 0, +∞ at 1, NaN outside.
 pub fn t_quantile(p: f64, dof: f64) -> f64 {
     if !(0.0..=1.0).contains(&p) || dof.is_nan() || dof <= 0.0 {
         return f64::NAN;
@@ -22,7 +21,7 @@ pub fn t_quantile(p: f64, dof: f64) -> f64 {
     t_quantile_above(1.0 - p, dof)
 }
 
-/// The t ≥ 0 that is exceeded with probability `tail` ≤ 1/2: Newton's steps within a bracket.
+/// Returns the t ≥ 0 that is exceeded with probability `tail` ≤ 1/2: Newton's steps within a bracket.
 fn t_quantile_above(tail: f64, dof: f64) -> f64 {
     if tail == 0.0 {
         return f64::INFINITY;
@@ -56,7 +55,7 @@ fn t_quantile_above(tail: f64, dof: f64) -> f64 {
     t
 }
 
-/// P(T > t) for t ≥ 0, without cancellation in the tail (DLMF 8.17 and Abramowitz–Stegun 26.7.1).
+/// Returns P(T > t) for t ≥ 0, without cancellation in the tail (DLMF 8.17 and Abramowitz–Stegun 26.7.1).
 fn upper_tail(t: f64, dof: f64) -> f64 {
     0.5 * incomplete_beta(0.5 * dof, 0.5, dof / (dof + t * t))
 }
@@ -70,7 +69,7 @@ fn density(t: f64, dof: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// (p, degrees of freedom, quantile): the usual printed table carried to more digits.
+    /// (p, degrees of freedom, quantile): the usual printed table with more digits.
     const TABLE: &[(f64, f64, f64)] = &[
         (0.9, 1.0, 3.07768353718),
         (0.9, 4.0, 1.53320627406),
@@ -130,8 +129,8 @@ mod tests {
     #[test]
     fn quantiles_are_those_of_the_table_to_a_millionth() {
         for &(p, dof, t) in TABLE {
-            let told = t_quantile(p, dof);
-            assert!((told - t).abs() < 1e-6 * t.max(1.0), "t({p}, {dof}) = {told}, table {t}");
+            let result = t_quantile(p, dof);
+            assert!((result - t).abs() < 1e-6 * t.max(1.0), "t({p}, {dof}) = {result}, table {t}");
             assert!((t_quantile(1.0 - p, dof) + t).abs() < 1e-5 * t.max(1.0), "symmetry at {p}, {dof}");
         }
     }

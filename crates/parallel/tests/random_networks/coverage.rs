@@ -1,4 +1,4 @@
-//! Whether everything that there is comes up in the networks of the ordinary test.
+//! Coverage: the networks of the ordinary test include every kind of everything.
 
 use crate::judge::scenario;
 use crate::network::document;
@@ -12,7 +12,7 @@ use tailback_sim::plan::{BackPressure, Detection, Fabric, NodeKind, Plan, Respon
 use tailback_traffic::{Application, Model};
 use tailback_transport::{Cc, Recovery};
 
-/// How often each thing comes up, by a family and its name in documents.
+/// Number of occurrences, by family and name in documents.
 #[derive(Default)]
 struct Seen(BTreeMap<(&'static str, &'static str), u32>);
 
@@ -107,7 +107,8 @@ impl Seen {
     }
 }
 
-/// Every kind of everything is in several of the networks, and of every change: what nobody draws nobody tests.
+/// Every kind of everything is in several of the networks, and so is every change: kinds that are never drawn are never
+/// tested.
 #[test]
 fn every_kind_of_everything_is_drawn() {
     let (mut seen, mut refused) = (Seen::default(), BTreeMap::new());

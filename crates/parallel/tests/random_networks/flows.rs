@@ -1,14 +1,14 @@
-//! Who sends what, over which transport, with which meter.
+//! Random flows: ends, sources, transports and meters.
 
 use crate::draw::Draw;
 use crate::network::{Network, Traits};
 use serde_json::{Value, json};
 use tailback_transport::Cc;
 
-/// What a trace file that a source names contains: a frame each line, in bytes.
+/// Content of the trace file of sources: a frame per line, in bytes.
 pub const TRACE: &str = "1000\n20000\n3\n0\n1500\n";
 
-/// Whether full packets leave room for more headers.
+/// `true` if full packets leave room for more headers.
 pub fn segment_fits(traits: &Traits) -> bool {
     traits.mtu < 65_535
 }
@@ -57,7 +57,7 @@ fn group(draw: &mut Draw, network: &Network, name: &str) -> Value {
     group
 }
 
-/// A pair of hosts or a pattern of them.
+/// A pair of hosts, or a pattern.
 fn ends(draw: &mut Draw, network: &Network) -> Value {
     let hosts = network.hosts.len() as u64;
     match draw.index(8) {
@@ -72,7 +72,7 @@ fn ends(draw: &mut Draw, network: &Network) -> Value {
     }
 }
 
-/// A source of any kind. Without a transport it has an end or a rate.
+/// A source of any kind. Without a transport it has a size or a rate.
 fn source(draw: &mut Draw, carried: bool) -> Value {
     let rate = format!("{}kbit/s", draw.between(100, 15_000));
     match draw.index(12) {
@@ -140,12 +140,12 @@ pub fn meter(draw: &mut Draw) -> Value {
     ])
 }
 
-/// A congestion control of any kind, with its defaults or with others; its constants are for faster links as often as not.
+/// A congestion control of any kind, with its defaults or other parameters; often its constants are for faster links.
 fn control(draw: &mut Draw, traits: &Traits) -> Value {
     let kind = draw.one(Cc::NAMES);
     let mut written = json!({ "kind": kind });
     match kind {
-        // These mark their packets: their target has no default, and tags take the place of colours.
+        // These mark their packets: their target has no default, and tags replace colours.
         "packet-marking" if traits.notified => return json!({ "kind": "reno", "hystart": true }),
         "packet-marking" => written["target"] = json!("1Mbit/s"),
         _ if draw.chance(0.5) => {}
@@ -202,7 +202,7 @@ fn tcp(draw: &mut Draw, traits: &Traits) -> Value {
     if draw.chance(0.2) {
         written["receive-window"] = json!(draw.between(1, 20));
     }
-    // These segments are marked: tags take the place of colours.
+    // These segments are marked: tags replace colours.
     if !traits.notified && draw.chance(0.1) {
         written["congestion-control"] = json!({ "kind": "reno" });
         written["pacing"] = json!(false);

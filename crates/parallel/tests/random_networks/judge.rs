@@ -1,5 +1,5 @@
-//! What must hold of every network: both engines, any number of parts and any number of threads give the same report, no
-//! packet vanishes, and nothing panics.
+//! Properties of every network: both engines, any number of partitions and any number of threads give the same report,
+//! packets are conserved, and nothing panics.
 
 use crate::flows::TRACE;
 use serde_json::Value;
@@ -8,16 +8,16 @@ use tailback_scenario::{Files, Scenario, build};
 use tailback_sim::plan::{Engine, Plan};
 use tailback_sim::{Counts, FlowReport, Parts, Report, Status, World};
 
-/// More events than any of these networks has: a run that reaches them does not end.
+/// Upper bound on events, above that of any of these networks: a run that reaches it does not end.
 const MOST_EVENTS: u64 = 30_000_000;
 
-/// The scenario of a document, with the one trace file that there is; refused in a sentence.
+/// Returns the scenario of a document, with the only trace file; otherwise a message.
 pub fn scenario(document: &Value) -> Result<Scenario, String> {
     let files = Files::read_by(|_| Ok(TRACE.to_owned()));
     Scenario::from_json_with(&document.to_string(), files).map_err(|e| e.rendered())
 }
 
-/// What a scenario did that it must not, panics included; how many packets went over a link if it did nothing wrong.
+/// Returns the number of packets transmitted over links, or the property that a scenario violates, including panics.
 pub fn judge(scenario: &Scenario) -> Result<u64, String> {
     match catch_unwind(AssertUnwindSafe(|| compare_all(scenario))) {
         Ok(found) => found,
@@ -34,7 +34,7 @@ fn compare_all(scenario: &Scenario) -> Result<u64, String> {
     conserved(&whole)?;
     let engines = run(Plan { engine: Engine::Plain, ..plan.clone() }, "plain")?;
     same(&whole, &engines, "the plain engine")?;
-    // The number of parts and the engine that they run with, by a number that has nothing to do with the network.
+    // Number of partitions and engine are chosen by the seed, independently of the network.
     let turn = plan.seed;
     let engine = if turn.is_multiple_of(2) { Engine::Merged } else { Engine::Plain };
     let most = 2 + (turn / 2 % 3) as usize;
@@ -55,7 +55,7 @@ fn run(plan: Plan, engine: &str) -> Result<Report, String> {
     }
 }
 
-/// Everything but the number of events, which depends on how a run is carried out.
+/// Compares everything except the number of events, which depends on the method of execution.
 fn same(whole: &Report, other: &Report, how: &str) -> Result<(), String> {
     let comparable = |report: &Report| {
         let mut value = serde_json::to_value(report).expect("a report has text keys and finite numbers only");
@@ -68,12 +68,12 @@ fn same(whole: &Report, other: &Report, how: &str) -> Result<(), String> {
     }
 }
 
-/// Where two values first differ, and how.
+/// Returns the first difference of two values.
 fn difference(a: &Value, b: &Value) -> Option<String> {
     let within = |key: &str, found: Option<String>| found.map(|found| format!("{key}.{found}"));
     match (a, b) {
         (Value::Object(a), Value::Object(b)) if a.keys().eq(b.keys()) => {
-            // The digest says nothing about where; what it is made of comes first.
+            // The digest does not locate a difference; its components are compared first.
             let apart =
                 a.iter().filter(|(key, _)| *key != "digest").find_map(|(key, a)| within(key, difference(a, &b[key])));
             apart.or_else(|| a.get("digest").and_then(|digest| within("digest", difference(digest, &b["digest"]))))
@@ -85,7 +85,7 @@ fn difference(a: &Value, b: &Value) -> Option<String> {
     }
 }
 
-/// What the report says of itself: `World::report` has counted packet by packet already.
+/// Checks the totals of the report; `World::report` has checked them packet by packet.
 fn conserved(report: &Report) -> Result<(), String> {
     let sum = |counts: &[Counts]| {
         let add = |get: fn(&Counts) -> u64| counts.iter().map(get).sum::<u64>();
@@ -110,15 +110,15 @@ fn conserved(report: &Report) -> Result<(), String> {
     }
     let measured = report.end_s - report.warmup_s;
     for port in &report.ports {
-        // Sums of seconds may err in the last digits.
+        // Sums of seconds have rounding errors.
         let within = |time: f64| (0.0..=measured * (1.0 + 1e-9)).contains(&time);
         if !(within(port.held_s) && within(port.stopped_s) && within(port.slowed_s) && port.utilisation <= 1.0 + 1e-9) {
             return Err(format!("{} was stopped or busy for longer than there was time: {port:?}", port.name));
         }
     }
-    for (group, told) in &report.applications {
-        if told.time.count + told.failed + told.refused > told.begun {
-            return Err(format!("{group}: more has ended than begun: {told:?}"));
+    for (group, result) in &report.applications {
+        if result.time.count + result.failed + result.refused > result.begun {
+            return Err(format!("{group}: more has ended than begun: {result:?}"));
         }
     }
     Ok(())

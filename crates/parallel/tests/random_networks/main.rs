@@ -1,12 +1,12 @@
-//! Random networks with everything together: storms and calms, TCP and RDMA under every congestion control, links from 1
-//! to 100 Mbit/s, loss, jitter, every change of the timeline, applications, disciplines, laws of back-pressure, congestion
-//! points, rate limiters, meters, models of switches, labels and time series.
+//! Random networks with all features combined: pause storms, TCP and RDMA under every congestion control, links from 1
+//! to 100 Mbit/s, loss, jitter, every change of the timeline, applications, disciplines, laws of back-pressure,
+//! congestion points, rate limiters, meters, models of switches, labels and time series.
 //!
-//! `network` makes the document of a seed, `judge` says what must hold of it, `coverage` that nothing is left out.
+//! `network` generates the document of a seed, `judge` checks its properties, `coverage` checks that every kind occurs.
 //!
-//! The ordinary test has the same networks each time; the long one (`make validate`) draws its first seed and says it. A
-//! failure names the network's seed and the smallest document that fails alike:
-//! `TAILBACK_FUZZ_SEED=n TAILBACK_FUZZ=1 cargo test -p tailback-parallel --test random_networks` repeats it.
+//! The ordinary test has the same networks each time; the long one (`make validate`) draws its first seed and prints
+//! it. A failure prints the network's seed and the smallest document with the same failure: `TAILBACK_FUZZ_SEED=n
+//! TAILBACK_FUZZ=1 cargo test -p tailback-parallel --test random_networks` repeats it.
 
 mod coverage;
 mod draw;
@@ -22,23 +22,23 @@ use std::io::Write;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The first seed of the ordinary test, and how many networks it has.
+/// First seed of the ordinary test, and its number of networks.
 const FIRST: u64 = 1;
 const ORDINARY: u32 = 300;
-/// Networks of the long test.
+/// Number of networks of the long test.
 const LONG: u32 = 10_000;
 
-/// A number of the environment.
+/// Reads an integer from the environment.
 fn variable(name: &str) -> Option<u64> {
     let text = std::env::var(name).ok()?;
     Some(text.parse().unwrap_or_else(|_| panic!("{name}={text} is no whole number")))
 }
 
-/// Judges so many networks, in as many threads as there are processors; stops at the first that fails.
+/// Judges `count` networks on all processors; stops at the first failure.
 fn judge_all(first: u64, count: u32) {
     let first = variable("TAILBACK_FUZZ_SEED").unwrap_or(first);
     let count = variable("TAILBACK_FUZZ").unwrap_or(u64::from(count));
-    // Past the capture of a test's output: a run that passes names its seed, too.
+    // Written directly to stderr, past the capture of test output: a run that passes prints its seed, too.
     writeln!(std::io::stderr(), "{count} random networks from TAILBACK_FUZZ_SEED={first} on")
         .expect("stderr takes text");
     let (next, hops) = (AtomicU64::new(0), AtomicU64::new(0));
@@ -47,7 +47,7 @@ fn judge_all(first: u64, count: u32) {
         loop {
             let number = next.fetch_add(1, Ordering::Relaxed);
             let mut known = failed.lock().expect("nobody panics with it");
-            // Earlier ones are still judged, so that the first failure is the same whatever the threads do.
+            // Earlier ones are still judged, so that the first failure does not depend on the threads.
             if number >= count || known.as_ref().is_some_and(|(earlier, _)| *earlier < number) {
                 return;
             }
@@ -81,13 +81,13 @@ fn judge_all(first: u64, count: u32) {
     assert!(count < 100 || hops > 100 * count, "{hops} packets on links in {count} networks: next to nothing happens");
 }
 
-/// What the network of a seed does that it must not; packets over links if nothing.
+/// Returns the number of packets over links, or the violated property, of the network of a seed.
 fn fault(seed: u64) -> Result<u64, String> {
     let scenario = judge::scenario(&network::document(seed)).map_err(|refusal| format!("refused: {refusal}"))?;
     judge::judge(&scenario)
 }
 
-/// The smallest document that fails like that of a seed.
+/// Returns the smallest document with the failure of a seed.
 fn smallest(seed: u64) -> String {
     let fails =
         |document: &serde_json::Value| judge::scenario(document).is_ok_and(|scenario| judge::judge(&scenario).is_err());
@@ -95,7 +95,7 @@ fn smallest(seed: u64) -> String {
     if !fails(&document) {
         return document.to_string();
     }
-    // What panics hundreds of times says so once.
+    // Silences the repeated panic messages of the trials.
     let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(|_| {}));
     let smallest = shrink::shrink(&document, fails);

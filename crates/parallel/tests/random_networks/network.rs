@@ -1,7 +1,7 @@
-//! A random network as a document: hosts and switches of all models in a tree or a mesh, links from 1 to 100 Mbit/s.
+//! Random networks as documents: hosts and switches of all models in a tree or a mesh, links from 1 to 100 Mbit/s.
 //!
-//! Documents rather than plans are made: what the checks accept must run, senders know their lines as they do in a
-//! user's run, and a failure is a file that `tailback run` takes. Every document that is made here is accepted.
+//! Documents rather than plans: every document that the checks accept must run, senders have the path parameters of
+//! ordinary runs, and a failure is a file for `tailback run`. Every generated document is valid.
 
 use crate::draw::Draw;
 use crate::flows::flows;
@@ -9,25 +9,25 @@ use crate::switching::{law, limiters, model, point, ports, queue};
 use crate::timeline::timeline;
 use serde_json::{Map, Value, json};
 
-/// Rates of links and of changes to them: down to well below the least rates of laws that were made for fast links.
+/// Rates of links and of changes to them: down to well below the minimum rates of laws for fast links.
 pub const RATES: [&str; 5] = ["1Mbit/s", "3Mbit/s", "10Mbit/s", "33Mbit/s", "100Mbit/s"];
 
-/// What holds for a whole network, drawn first since the rest must go together with it.
+/// Properties of the whole network, drawn first since everything else must be consistent with them.
 #[derive(Debug)]
 pub struct Traits {
     /// End of the run, microseconds.
     pub end: u64,
-    /// Traffic classes.
+    /// Number of traffic classes.
     pub classes: u64,
     /// Largest payload of a packet, bytes.
     pub mtu: u64,
-    /// Whether back-pressure may name addresses. Then all queues are drop-tail, and nothing limits rates.
+    /// `true` if back-pressure may name addresses. Then all queues are drop-tail, and there are no rate responses.
     pub addressed: bool,
-    /// Whether congestion points and rate limiters are at work. Their tags take the place of code points and colours.
+    /// `true` if there are congestion points and rate limiters. Their tags replace DSCPs and colours.
     pub notified: bool,
 }
 
-/// A node and the names of the nodes that it is linked to.
+/// A node, with the names of its neighbours.
 #[derive(Debug)]
 pub struct Node {
     pub name: String,
@@ -58,7 +58,7 @@ impl Network {
     pub fn is_switch(&self, name: &str) -> bool {
         self.switches.iter().any(|switch| switch.name == name)
     }
-    /// The hosts at switches that all send and obey PAUSE frames.
+    /// Returns the hosts at switches that all send and obey PAUSE frames.
     pub fn pausing_hosts(&self) -> Vec<String> {
         let pauses = |name: &String| {
             let at = self.switches.iter().position(|switch| switch.name == *name);
@@ -80,7 +80,7 @@ fn framing(draw: &mut Draw) -> (Value, u64) {
     }
 }
 
-/// The document of a seed.
+/// Returns the document of a seed.
 pub fn document(seed: u64) -> Value {
     let draw = &mut Draw::new(seed);
     let (framing, mtu) = framing(draw);
@@ -125,7 +125,7 @@ fn run(draw: &mut Draw, seed: u64, end: u64) -> Value {
     run
 }
 
-/// Switches in a random tree, with more links between them in a mesh, and hosts at random switches.
+/// Returns switches in a random tree, with additional links in a mesh, and hosts at random switches.
 fn topology(draw: &mut Draw, traits: Traits, mesh: bool) -> Network {
     let node = |name: String| Node { name, neighbours: Vec::new() };
     let switches = draw.between(1, 4) as usize;
@@ -144,7 +144,7 @@ fn topology(draw: &mut Draw, traits: Traits, mesh: bool) -> Network {
     for n in 1..=hosts {
         let switch = draw.between(1, switches as u64);
         network.link(format!("h{n}"), format!("s{switch}"));
-        // A second adapter, perhaps at the same switch.
+        // A second adapter, possibly at the same switch.
         if mesh && draw.chance(0.1) {
             let second = draw.between(1, switches as u64);
             network.link(format!("s{second}"), format!("h{n}"));
@@ -157,7 +157,7 @@ fn topology(draw: &mut Draw, traits: Traits, mesh: bool) -> Network {
             network.link(format!("s{a}"), format!("s{b}"));
         }
     }
-    // Most laws are of one network, so that neighbours understand each other.
+    // Most laws are those of the network, so that neighbours are compatible.
     let common = law(draw, &network.traits);
     network.laws = (0..switches)
         .map(|_| match draw.index(5) {
@@ -176,7 +176,7 @@ fn hosts(draw: &mut Draw, network: &Network) -> Value {
             "buffer": draw.weighted(&[(3, "unlimited"), (1, "20kB"), (1, "30packets")]),
             "obeys": draw.chance(0.8),
         });
-        // Where there are congestion points, somebody must hear them.
+        // Congestion points need a rate limiter that reacts to them.
         if network.traits.notified && (n == 0 || draw.chance(0.4)) {
             written["rate-limiters"] = limiters(draw, &network.traits);
         }
@@ -203,7 +203,7 @@ fn switches(draw: &mut Draw, network: &Network) -> Value {
             written["congestion-notification"] = point(draw);
         }
         let inner = switch.neighbours.iter().any(|name| network.is_switch(name));
-        // Memory that is accounted by input needs queues in order of arrival.
+        // Memory accounted by ingress needs FIFO queues.
         if traits.notified && inner && !by_input && draw.chance(0.4) {
             written["rate-limiters"] = limiters(draw, traits);
         }

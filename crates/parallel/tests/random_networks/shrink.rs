@@ -1,8 +1,8 @@
-//! The smallest document that still fails: whatever can be left out is left out.
+//! Shrinking: the smallest document that still fails.
 
 use serde_json::Value;
 
-/// Trials at most: each runs a network several times.
+/// Upper bound on trials: each runs a network several times.
 const MOST: usize = 600;
 
 /// A step from a table or list to what is in it.
@@ -12,14 +12,14 @@ enum Step {
     Index(usize),
 }
 
-/// `document` without all that `fails` does without, one entry or key at a time. What is left fails, too.
+/// Returns `document` without every entry and key that is not needed for `fails`.
 pub fn shrink(document: &Value, mut fails: impl FnMut(&Value) -> bool) -> Value {
     let (mut smallest, mut trials) = (document.clone(), 0);
     loop {
         let mut places = Vec::new();
         collect(&smallest, &mut Vec::new(), &mut places);
         let mut shrunk = false;
-        // From the back, so that the places before one that is left out stay where they are.
+        // From the back, so that the earlier places remain valid.
         for place in places.iter().rev() {
             trials += 1;
             if trials > MOST {
@@ -37,7 +37,7 @@ pub fn shrink(document: &Value, mut fails: impl FnMut(&Value) -> bool) -> Value 
     }
 }
 
-/// The places of all entries and keys, those around others first.
+/// Collects the places of all entries and keys, outer ones first.
 fn collect(value: &Value, at: &mut Vec<Step>, places: &mut Vec<Vec<Step>>) {
     let mut visit = |step: Step, inner: &Value| {
         at.push(step);
@@ -52,7 +52,7 @@ fn collect(value: &Value, at: &mut Vec<Step>, places: &mut Vec<Vec<Step>>) {
     }
 }
 
-/// Leaves out what is at a place; false if there is nothing any more.
+/// Removes the value at a place; `false` if it no longer exists.
 fn without(value: &mut Value, place: &[Step]) -> bool {
     let Some((last, before)) = place.split_last() else { return false };
     let mut at = value;
@@ -75,7 +75,7 @@ fn without(value: &mut Value, place: &[Step]) -> bool {
 }
 
 #[test]
-fn what_does_not_matter_is_left_out() {
+fn irrelevant_entries_are_removed() {
     let document = serde_json::json!({ "a": [1, 2, 3, { "b": 4, "c": [5, 6] }], "d": { "e": 7 }, "f": 8 });
     let smallest = shrink(&document, |value| value.to_string().contains('6'));
     assert_eq!(smallest, serde_json::json!({ "a": [{ "c": [6] }] }));

@@ -1,4 +1,4 @@
-//! What switches are made of: models, back-pressure, congestion points, rate limiters and what ports have of their own.
+//! Random switches: models, back-pressure, congestion points, rate limiters and port settings.
 
 pub mod queue;
 
@@ -21,7 +21,7 @@ pub fn law(draw: &mut Draw, traits: &Traits) -> Value {
         }),
         _ => json!({ "kind": "watermark", "high": high, "low": low }),
     };
-    // PAUSE frames have no room for addresses and know only stop and go.
+    // PAUSE frames carry no addresses and only stop or resume.
     let pauses = !scope.contains("destination") && draw.chance(0.6);
     let slows = !pauses && draw.chance(0.4);
     let (decrease, floor, increase) = draw.one(&[(0.5, 0.01, 0.05), (0.9, 0.5, 0.5)]);
@@ -44,14 +44,14 @@ pub fn law(draw: &mut Draw, traits: &Traits) -> Value {
     })
 }
 
-/// A switch's model, and its law made such that the model can follow it. `watches` if it has congestion points, which
-/// crossbars have no place for.
+/// A switch's model, and its law adapted to the model. `watches`: it has congestion points, which crossbars do not
+/// support.
 pub fn model(draw: &mut Draw, traits: &Traits, inputs: u64, law: &mut Option<Value>, watches: bool) -> Value {
     let names = |law: &Option<Value>, what: &str| {
         law.as_ref().is_some_and(|law| law["scope"].as_str().is_some_and(|scope| scope.contains(what)))
     };
     let crossbars = if watches { 0 } else { 2 };
-    // Memory that is accounted by input knows no destinations, nor do its queues let some pass others.
+    // Memory accounted by ingress does not separate destinations.
     let by_input = if traits.addressed { 0 } else { 2 };
     let kinds = [
         (4, "output-queued"),
@@ -75,7 +75,7 @@ pub fn model(draw: &mut Draw, traits: &Traits, inputs: u64, law: &mut Option<Val
             })
         }
         "input-fifo" => {
-            // What waits in one FIFO cannot be told apart.
+            // A FIFO does not separate classes or destinations.
             if let Some(law) = law {
                 law["scope"] = json!("plain");
             }
@@ -96,7 +96,7 @@ pub fn model(draw: &mut Draw, traits: &Traits, inputs: u64, law: &mut Option<Val
     }
 }
 
-/// A congestion point that samples often enough for short runs.
+/// A congestion point with a sampling interval for short runs.
 pub fn point(draw: &mut Draw) -> Value {
     let sampling = draw.one(&[0.1, 0.5, 1.0]);
     match draw.one(&["bcn", "ecm", "qcn"]) {
@@ -115,7 +115,7 @@ pub fn point(draw: &mut Draw) -> Value {
     }
 }
 
-/// Rate limiters with one of the reaction laws, whose constants are for faster links as often as not.
+/// Rate limiters with one of the reaction laws, whose constants are often for faster links.
 pub fn limiters(draw: &mut Draw, traits: &Traits) -> Value {
     let mut law = match draw.one(&["bcn", "ecm", "qcn"]) {
         "qcn" if draw.chance(0.5) => {
@@ -149,7 +149,7 @@ pub fn limiters(draw: &mut Draw, traits: &Traits) -> Value {
     written
 }
 
-/// What the ports towards some neighbours have of their own.
+/// Settings of the ports towards some neighbours.
 pub fn ports(draw: &mut Draw, network: &Network, switch: &Node, by_input: bool, pressed: bool) -> Value {
     let (traits, mut ports) = (&network.traits, Map::new());
     for neighbour in &switch.neighbours {

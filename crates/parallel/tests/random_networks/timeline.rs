@@ -1,14 +1,14 @@
-//! Random timelines: everything that can change, at instants that meet other events now and then.
+//! Random timelines: every kind of change, at times that sometimes coincide with other events.
 
 use crate::draw::Draw;
 use crate::network::{Network, RATES};
 use serde_json::{Value, json};
 use tailback_sim::plan::ChangeKind;
 
-/// Names of what can change, to be counted: a new kind does not compile without a name here, nor pass without being drawn.
+/// Names of the changes, for coverage: a new kind needs a name here to compile, and must be drawn to pass.
 pub const CHANGES: [&str; 9] = ["down", "up", "rate", "delay", "storm", "calm", "start", "stop", "thresholds"];
 
-/// The name of a change.
+/// Returns the name of a change.
 pub fn name(what: &ChangeKind) -> &'static str {
     match what {
         ChangeKind::LinkDown(_) => "down",
@@ -23,18 +23,18 @@ pub fn name(what: &ChangeKind) -> &'static str {
     }
 }
 
-/// Up to a dozen changes of a network with these flows.
+/// Returns up to a dozen changes of a network with these flows.
 pub fn timeline(draw: &mut Draw, network: &Network, flows: &Value) -> Value {
     let end = network.traits.end;
     let mut changes = Vec::new();
     let storming = network.pausing_hosts();
     let pressed: Vec<&String> =
         (network.switches.iter().zip(&network.laws)).filter(|(_, law)| law.is_some()).map(|(s, _)| &s.name).collect();
-    // An application is neither started nor stopped.
+    // Applications cannot be started or stopped.
     let sources = flows.as_array().into_iter().flatten().filter(|flow| flow.get("application").is_none());
     let sources: Vec<&Value> = sources.map(|flow| &flow["name"]).collect();
     for _ in 0..draw.between(0, 6) {
-        // Whole milliseconds now and then, so that changes meet other events.
+        // Whole milliseconds in half of the cases, so that changes coincide with other events.
         let at = if draw.chance(0.5) { draw.between(0, end) } else { 1_000 * draw.between(0, end / 1_000) };
         let later = draw.between(at, end);
         let link = draw.one(&network.links);

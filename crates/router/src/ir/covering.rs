@@ -1,18 +1,18 @@
-//! Which conditions hold whenever another does.
+//! Implication between conditions.
 
 use super::{Match, Net};
 
-/// Deepest nesting that is compared; readers make less.
+/// Upper bound on the nesting that is compared; readers generate less.
 const DEEPEST: usize = 8;
 
 impl Match {
-    /// Whether each packet that meets `other` meets this condition, as far as their words tell. False where that is not sure.
+    /// `true` if each packet that meets `other` certainly meets this condition.
     pub(crate) fn covers(&self, other: &Match) -> bool {
         covers(self, other, DEEPEST)
     }
 }
 
-/// Whether conditions that must hold together are met by each packet that meets all of `others`.
+/// `true` if each packet that meets all of `others` meets all of `conditions`.
 pub(crate) fn all_cover(conditions: &[Match], others: &[Match]) -> bool {
     conditions.iter().all(|one| one == &Match::Any || others.iter().any(|other| one.covers(other)))
 }
@@ -47,12 +47,12 @@ fn covers(one: &Match, other: &Match, depth: usize) -> bool {
     }
 }
 
-/// Whether all addresses of `other` are in `one`.
+/// `true` if all addresses of `other` are in `one`.
 fn holds_all(one: Net, other: Net) -> bool {
     other.wildcard & !one.wildcard == 0 && one.holds(other.address)
 }
 
-/// The code points that meet a condition, one bit each; none where something else decides.
+/// Returns the DSCPs that meet a condition, one bit each; `None`: the condition depends on something else.
 fn codes(when: &Match) -> Option<u64> {
     let bits =
         |holds: &dyn Fn(u8) -> bool| (0..64u8).filter(|code| holds(*code)).fold(0, |bits, code| bits | 1 << code);
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wider_condition_covers_a_narrower_one_and_not_the_other_way_round() {
+    fn a_wider_condition_covers_a_narrower_one_but_not_conversely() {
         let port = |low, high| Match::DestinationPort(PortRange { low, high });
         let udp = |inner| Match::All(vec![Match::IpProtocol(17), inner]);
         for (wide, narrow) in [

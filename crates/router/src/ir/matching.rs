@@ -1,82 +1,82 @@
-//! Which packets something is about.
+//! Conditions on packets.
 
 use super::{Config, application_ports, protocol_named};
 use crate::Place;
 use core::fmt;
 use serde::Serialize;
 
-/// A condition that a packet meets or not.
+/// A condition on a packet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Match {
     /// Every packet.
     Any,
-    /// One of these code points.
+    /// One of these DSCPs.
     Dscp(Vec<u8>),
-    /// One of these IP precedences (the upper three bits of the code point).
+    /// One of these IP precedences (the upper three bits of the DSCP).
     Precedence(Vec<u8>),
-    /// Bits of the DS field (code point and ECN) under a mask.
+    /// Bits of the DS field (DSCP and ECN) under a mask.
     DsField {
-        /// What the bits under the mask are.
+        /// Value of the bits under the mask.
         value: u8,
-        /// Which bits count.
+        /// Mask of the bits that are compared.
         mask: u8,
     },
     /// One of these MPLS traffic classes of the topmost label.
     Experimental(Vec<u8>),
-    /// Of this version of the Internet protocol, 4 or 6. A row of the table is of version 6 if one of its addresses is, else of 4.
+    /// IP version, 4 or 6. A row of the table is of version 6 if one of its addresses is, else of 4.
     Version(u8),
     /// One of these IEEE 802.1p priorities.
     Cos(Vec<u8>),
-    /// A number that was given inside the router.
+    /// A QoS group set inside the router.
     QosGroup(u32),
-    /// A class of traffic that was given inside the router (IOS XR, EOS).
+    /// A traffic class set inside the router (IOS XR, EOS).
     TrafficClass(u8),
     /// One of these IEEE 802.1Q VLANs.
     Vlan(Vec<PortRange>),
-    /// A firewall mark: its bits under the mask.
+    /// Bits of the firewall mark under a mask.
     FirewallMark {
-        /// What the bits under the mask are.
+        /// Value of the bits under the mask.
         value: u32,
-        /// Which bits count.
+        /// Mask of the bits that are compared.
         mask: u32,
     },
-    /// What the access list of that name or number permits.
+    /// The packets permitted by the access list of that name or number.
     AccessList(String),
     /// An application or protocol by its name.
     Protocol(String),
-    /// What the class map of that name is about.
+    /// The packets that match the class map of that name.
     ClassMap(String),
-    /// What came in through that interface.
+    /// The packets received on that interface.
     InputInterface(String),
     /// IP protocol number.
     IpProtocol(u8),
-    /// Sender's address.
+    /// Source address.
     Source(Net),
-    /// Receiver's address.
+    /// Destination address.
     Destination(Net),
-    /// Sender's IPv6 address.
+    /// Source IPv6 address.
     Source6(Net6),
-    /// Receiver's IPv6 address.
+    /// Destination IPv6 address.
     Destination6(Net6),
-    /// Sender's port.
+    /// Source port.
     SourcePort(PortRange),
-    /// Receiver's port.
+    /// Destination port.
     DestinationPort(PortRange),
-    /// What the condition is not about.
+    /// Negation of a condition.
     Not(Box<Match>),
-    /// What all conditions are about; all packets for none.
+    /// Conjunction of conditions; empty: all packets.
     All(Vec<Match>),
-    /// What one of the conditions is about; nothing for none.
+    /// Disjunction of conditions; empty: no packet.
     AnyOf(Vec<Match>),
 }
 
-/// IPv4 addresses: those equal to `address` in the bits that `wildcard` leaves.
+/// IPv4 addresses equal to `address` in the bits that are 0 in `wildcard`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Net {
-    /// The bits.
+    /// Address.
     pub address: u32,
-    /// Bits that do not count are 1.
+    /// Mask of the bits that are ignored.
     pub wildcard: u32,
 }
 
@@ -84,18 +84,18 @@ impl Net {
     /// Every address.
     pub const ANY: Net = Net { address: 0, wildcard: u32::MAX };
 
-    /// The network whose first `length` bits count; none above 32.
+    /// Returns the network with a prefix of `length` bits; `None`: above 32.
     pub fn prefix(address: u32, length: u32) -> Option<Net> {
         let wildcard =
             if length == 0 { u32::MAX } else { (1u32.checked_shl(32u32.checked_sub(length)?)?).wrapping_sub(1) };
         let wildcard = if length == 32 { 0 } else { wildcard };
         Some(Net { address: address & !wildcard, wildcard })
     }
-    /// The length of the prefix, if the bits that count come first.
+    /// Returns the prefix length; `None`: the compared bits are not a prefix.
     pub fn length(self) -> Option<u32> {
         (self.wildcard.leading_zeros() + self.wildcard.trailing_ones() == 32).then(|| self.wildcard.leading_zeros())
     }
-    /// Whether it is one of them.
+    /// `true` if the address is in the network.
     pub fn holds(self, address: u32) -> bool {
         (address ^ self.address) & !self.wildcard == 0
     }
@@ -111,24 +111,24 @@ impl fmt::Display for Net {
     }
 }
 
-/// IPv6 addresses: those whose first `length` bits are those of `address`.
+/// IPv6 addresses with a prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Net6 {
-    /// The bits; those behind the prefix are 0.
+    /// Address; bits after the prefix are 0.
     #[serde(serialize_with = "colons")]
     pub address: u128,
-    /// Bits that count, 0 to 128.
+    /// Prefix length in bits, 0 to 128.
     pub length: u8,
 }
 
 impl Net6 {
-    /// The network whose first `length` bits count; none above 128.
+    /// Returns the network with a prefix of `length` bits; `None`: above 128.
     pub fn prefix(address: u128, length: u8) -> Option<Net6> {
         let host = 128u32.checked_sub(u32::from(length))?;
         let mask = u128::MAX.checked_shl(host).unwrap_or(0);
         Some(Net6 { address: address & mask, length })
     }
-    /// Whether it is one of them.
+    /// `true` if the address is in the network.
     pub fn holds(self, address: u128) -> bool {
         Net6::prefix(address, self.length) == Some(self)
     }
@@ -140,7 +140,7 @@ impl fmt::Display for Net6 {
     }
 }
 
-/// 128 bits are more than a number of JSON holds.
+/// JSON numbers have fewer than 128 bits.
 fn colons<S: serde::Serializer>(address: &u128, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(&std::net::Ipv6Addr::from(*address))
 }
@@ -152,12 +152,12 @@ fn colons_if_any<S: serde::Serializer>(address: &Option<u128>, serializer: S) ->
     }
 }
 
-/// Ports from the lowest to the highest, both included.
+/// A range of ports, both ends included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct PortRange {
-    /// Lowest.
+    /// Lowest port.
     pub low: u16,
-    /// Highest.
+    /// Highest port.
     pub high: u16,
 }
 
@@ -165,31 +165,31 @@ pub struct PortRange {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct ClassMap {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// Whether all of the conditions must hold, or one.
+    /// `true` if all conditions must hold, `false` if one is enough.
     pub all: bool,
-    /// The conditions.
+    /// Conditions.
     pub conditions: Vec<Match>,
-    /// Where it was written.
+    /// Place in the text.
     #[serde(skip)]
     pub at: Place,
 }
 
-/// A list of conditions, the first of which decides; what none is about is denied.
+/// An access list: the first entry that matches decides; other packets are denied.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct AccessList {
-    /// Its name or number.
+    /// Name or number.
     pub name: String,
-    /// Whether it is about senders only.
+    /// `true` if only source addresses are compared.
     pub standard: bool,
-    /// Whether it is about IPv6; a list is about one of the two.
+    /// `true` for IPv6, `false` for IPv4.
     #[serde(skip_serializing_if = "core::ops::Not::not")]
     pub ipv6: bool,
-    /// The entries, in order.
+    /// Entries, in order.
     pub entries: Vec<AccessEntry>,
-    /// Where it was written.
+    /// Place in the text.
     #[serde(skip)]
     pub at: Place,
 }
@@ -198,22 +198,22 @@ pub struct AccessList {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct AccessEntry {
-    /// Its number, by which it can be taken away.
+    /// Sequence number, by which it can be removed.
     pub sequence: u32,
-    /// Whether it permits or denies.
+    /// `true` if it permits, `false` if it denies.
     pub permit: bool,
-    /// What must hold of the packet, all of it.
+    /// Conditions, all of which must hold.
     pub conditions: Vec<Match>,
-    /// Where it was written.
+    /// Place in the text.
     #[serde(skip)]
     pub at: Place,
 }
 
-/// What is known about the packets of a flow; what is absent is not known.
+/// Known header fields of a flow's packets; absent ones are unknown.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Header {
-    /// Code point, 0 to 63.
+    /// DSCP, 0 to 63.
     pub dscp: u8,
     /// MPLS traffic class.
     pub experimental: Option<u8>,
@@ -221,44 +221,44 @@ pub struct Header {
     pub cos: Option<u8>,
     /// IP protocol number.
     pub protocol: Option<u8>,
-    /// Sender's address.
+    /// Source address.
     pub source: Option<u32>,
-    /// Receiver's address.
+    /// Destination address.
     pub destination: Option<u32>,
-    /// Sender's IPv6 address; a packet that has one is of IPv6.
+    /// Source IPv6 address; a packet that has one is an IPv6 packet.
     #[serde(serialize_with = "colons_if_any")]
     pub source6: Option<u128>,
-    /// Receiver's IPv6 address.
+    /// Destination IPv6 address.
     #[serde(serialize_with = "colons_if_any")]
     pub destination6: Option<u128>,
     /// IEEE 802.1Q VLAN.
     pub vlan: Option<u16>,
-    /// QoS group that the router gave it.
+    /// QoS group set by the router.
     pub qos_group: Option<u32>,
-    /// Class of traffic that the router gave it.
+    /// Traffic class set by the router.
     pub traffic_class: Option<u8>,
-    /// Interface that it came in by.
+    /// Interface on which it is received.
     pub input: Option<String>,
-    /// Firewall mark that it comes with.
+    /// Firewall mark on arrival.
     pub mark: Option<u32>,
-    /// Sender's port.
+    /// Source port.
     pub source_port: Option<u16>,
-    /// Receiver's port.
+    /// Destination port.
     pub destination_port: Option<u16>,
     /// Name of the application.
     pub application: Option<String>,
-    /// Names of `match protocol` that hold of it; where there is one, those that are not named do not hold.
+    /// Names of `match protocol` that hold; if there is one, other names do not hold.
     pub names: Vec<String>,
 }
 
 impl Header {
-    /// Whether it is of IPv6.
+    /// `true` for IPv6 packets.
     pub fn is_ipv6(&self) -> bool {
         self.source6.is_some() || self.destination6.is_some()
     }
 }
 
-/// Whether two names are of one interface: `Gi0/1` is `GigabitEthernet0/1` and `gigabitethernet 0/1`.
+/// `true` if two names denote the same interface: `Gi0/1` is `GigabitEthernet0/1` and `gigabitethernet 0/1`.
 pub fn same_interface(a: &str, b: &str) -> bool {
     fn parts(name: &str) -> (&str, &str) {
         let name = name.trim();
@@ -273,13 +273,13 @@ pub fn same_interface(a: &str, b: &str) -> bool {
         && (least > 0 || a == b)
 }
 
-/// Deepest nesting of class maps that is followed; routers allow less.
+/// Upper bound on the nesting of class maps; routers allow less.
 pub(crate) const DEEPEST: usize = 16;
 
 impl Match {
-    /// Whether a packet with that header meets the condition; none if the header does not say enough, or a name leads nowhere.
+    /// Evaluates the condition for a header; `None`: the header lacks a field, or a name is undefined.
     pub fn holds(&self, header: &Header, config: &Config) -> Option<bool> {
-        // A class map that names another twice asks it twice; the budget bounds what a chain of such maps costs.
+        // A class map that names another twice evaluates it twice; the budget bounds the cost of a chain of such maps.
         let mut budget = 100_000;
         self.judge(header, config, DEEPEST, &mut budget)
     }
@@ -292,11 +292,11 @@ impl Match {
             Match::Dscp(values) => Some(values.contains(&header.dscp)),
             Match::Precedence(values) => Some(values.contains(&(header.dscp >> 3))),
             Match::DsField { value, mask } => {
-                // The ECN bits are not the sender's to choose here; a condition on them cannot be judged.
+                // The ECN bits are set by the transport, not by the table; a condition on them cannot be evaluated.
                 if mask & 3 != 0 { None } else { Some(header.dscp << 2 & mask == value & mask) }
             }
-            // Where the table does not say, the label was given a copy of the precedence, as routers do (RFC 3270 leaves it to
-            // them; Cisco, "MPLS Class of Service": the precedence is copied at imposition).
+            // By default labels copy the precedence, as routers do (RFC 3270 leaves it open; Cisco, "MPLS Class of
+            // Service": the precedence is copied at imposition).
             Match::Experimental(values) => Some(values.contains(&header.experimental.unwrap_or(header.dscp >> 3))),
             Match::Version(version) => Some((*version == 6) == header.is_ipv6()),
             Match::Cos(values) => header.cos.map(|cos| values.contains(&cos)),
@@ -348,7 +348,7 @@ impl Match {
     }
 }
 
-/// False as soon as one is false, however little is known of the others.
+/// Returns `false` as soon as one is false, even if others are unknown.
 fn all(conditions: &[Match], header: &Header, config: &Config, depth: usize, budget: &mut u32) -> Option<bool> {
     let mut known = Some(true);
     for condition in conditions {
@@ -361,7 +361,7 @@ fn all(conditions: &[Match], header: &Header, config: &Config, depth: usize, bud
     known
 }
 
-/// True as soon as one is true, however little is known of the others.
+/// Returns `true` as soon as one is true, even if others are unknown.
 fn any(conditions: &[Match], header: &Header, config: &Config, depth: usize, budget: &mut u32) -> Option<bool> {
     let mut known = Some(false);
     for condition in conditions {
@@ -382,7 +382,7 @@ fn application(name: &str, header: &Header) -> Option<bool> {
         return Some(header.names.iter().any(|own| own.eq_ignore_ascii_case(name)));
     }
     if name.contains(' ') {
-        // What narrows an application, and attributes, are not in the columns; another application cannot be meant.
+        // Subclassifications of an application are not in the table; another application does not match.
         let (first, _) = name.split_once(' ')?;
         let own = header.application.as_deref()?;
         let other = first != "attribute" && !own.eq_ignore_ascii_case(first) && !own.eq_ignore_ascii_case(name);

@@ -1,7 +1,8 @@
-//! What a configuration says, whichever language said it: ports, policies, classes, and what they match.
+//! Intermediate representation of configurations, independent of their language: ports, policies, classes and
+//! conditions.
 //!
-//! Things refer to each other by name, as they do in a router, so that a policy that hangs in many places exists once. Two
-//! configurations are equal when they say the same; the [`Place`](crate::Place)s do not count.
+//! Objects refer to each other by name, as in a router, so that a policy attached in several places exists once. Two
+//! configurations are equal if they have the same meaning; [`Place`](crate::Place)s are not compared.
 
 mod covering;
 mod matching;
@@ -20,7 +21,7 @@ pub use queue::{Fair, Fq, FqCodel, Gred, GredProfile, Netem, Queue, Red, Sfq, Ti
 
 use serde::Serialize;
 
-/// All that a configuration says about queues.
+/// The parts of a configuration that affect queues.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Config {
@@ -28,35 +29,35 @@ pub struct Config {
     pub class_maps: Vec<ClassMap>,
     /// Access lists.
     pub access_lists: Vec<AccessList>,
-    /// Policies, which ports and classes name.
+    /// Policies, to which ports and classes refer.
     pub policies: Vec<Policy>,
     /// Interfaces.
     pub ports: Vec<Port>,
-    /// Policy for what comes in by a port that has none of its own, or is not known.
+    /// Policy of arriving packets on ports without one of their own, or on unknown ports.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arrival: Option<String>,
-    /// What a port does with what it sends if nothing is said of it.
+    /// Treatment of departing packets on ports without a policy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub departure: Option<Class>,
-    /// Whose words it has, where that is evident.
+    /// Platform; `None`: the text does not reveal it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub platform: Option<crate::mqc::Platform>,
 }
 
 impl Config {
-    /// The policy of that name.
+    /// Returns the policy of that name.
     pub fn policy(&self, name: &str) -> Option<&Policy> {
         self.policies.iter().find(|policy| policy.name == name)
     }
-    /// The class map of that name.
+    /// Returns the class map of that name.
     pub fn class_map(&self, name: &str) -> Option<&ClassMap> {
         self.class_maps.iter().find(|map| map.name == name)
     }
-    /// The access list of that name or number.
+    /// Returns the access list of that name or number.
     pub fn access_list(&self, name: &str) -> Option<&AccessList> {
         self.access_lists.iter().find(|list| list.name == name)
     }
-    /// The port of that name, in any case.
+    /// Returns the port of that name, ignoring case.
     pub fn port(&self, name: &str) -> Option<&Port> {
         self.ports.iter().find(|port| port.name.eq_ignore_ascii_case(name))
     }

@@ -1,4 +1,4 @@
-//! Numbers of protocols, ports and applications behind the names that configurations use.
+//! Names of protocols, ports and applications in configurations.
 
 /// IANA protocol numbers by name.
 const PROTOCOLS: [(&str, u8); 13] = [
@@ -17,7 +17,7 @@ const PROTOCOLS: [(&str, u8); 13] = [
     ("pim", 103),
 ];
 
-/// IANA port numbers by the names that routers use; the first name of a number is the one that is written.
+/// IANA port numbers by the names that routers use; the first name of a number is the one exported.
 const PORTS: [(&str, u16); 42] = [
     ("echo", 7),
     ("discard", 9),
@@ -63,8 +63,8 @@ const PORTS: [(&str, u16); 42] = [
     ("non500-isakmp", 4500),
 ];
 
-/// What a router's `match protocol NAME` means in terms of IP protocol and port, where ports tell: (name, IP protocol, lowest
-/// port, highest port). Deeper inspection has no counterpart here.
+/// Applications of `match protocol NAME` that are identified by port: (name, IP protocol, lowest port, highest port).
+/// Deeper inspection is not supported.
 const APPLICATIONS: [(&str, u8, u16, u16); 22] = [
     ("http", 6, 80, 80),
     ("secure-http", 6, 443, 443),
@@ -90,29 +90,29 @@ const APPLICATIONS: [(&str, u8, u16, u16); 22] = [
     ("rtp", 17, 16384, 32767),
 ];
 
-/// The number of an IP protocol, by name or number.
+/// Returns the number of an IP protocol, by name or number.
 pub fn protocol_named(word: &str) -> Option<u8> {
     let named = PROTOCOLS.iter().find(|(name, _)| name.eq_ignore_ascii_case(word)).map(|(_, number)| *number);
     named.or_else(|| word.parse().ok())
 }
 
-/// The name of an IP protocol, or its number.
+/// Returns the name of an IP protocol, or its number.
 pub fn protocol_name(number: u8) -> String {
     let named = PROTOCOLS.iter().find(|(_, n)| *n == number).map(|(name, _)| (*name).to_owned());
     named.unwrap_or_else(|| number.to_string())
 }
 
-/// The number of a port, by name or number.
+/// Returns the number of a port, by name or number.
 pub fn port_named(word: &str) -> Option<u16> {
     service_port(word).or_else(|| word.parse().ok())
 }
 
-/// The number of the port of that name.
+/// Returns the number of the port of that name.
 pub fn service_port(name: &str) -> Option<u16> {
     PORTS.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, number)| *number)
 }
 
-/// IP protocol and ports of an application that ports tell.
+/// Returns IP protocol and ports of an application; `None`: it is not identified by port.
 pub fn application_ports(name: &str) -> Option<(u8, u16, u16)> {
     let known = APPLICATIONS.iter().find(|(known, ..)| known.eq_ignore_ascii_case(name));
     known.map(|(_, protocol, low, high)| (*protocol, *low, *high))

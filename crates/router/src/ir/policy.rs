@@ -4,54 +4,55 @@ use super::{Match, Net, Queue};
 use crate::Place;
 use serde::Serialize;
 
-/// An interface: its rate, and what it does with the packets that it sends.
+/// An interface: its rate, and the treatment of the packets that it sends.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Port {
-    /// Its name, such as `Serial0/0` or `eth0`.
+    /// Name, such as `Serial0/0` or `eth0`.
     pub name: String,
-    /// What kind of line it sends to, by its name and encapsulation.
+    /// Type of link, by its name and encapsulation.
     pub medium: Medium,
-    /// Rate of the line in bit/s, where its name, `speed` or `clock rate` tells it.
+    /// Rate of the link in bit/s; `None`: neither the name nor `speed` or `clock rate` states it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<u64>,
-    /// The rate in bit/s of which percentages are parts, where the configuration states one apart from that of the line
-    /// (IOS `bandwidth`); it slows nothing.
+    /// Reference rate of percentages in bit/s, if the configuration states one other than the link's (IOS `bandwidth`);
+    /// it is not a limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bandwidth: Option<u64>,
     /// Length of the transmit ring behind the scheduler, in packets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ring: Option<u32>,
-    /// Packets that all queues together may hold.
+    /// Limit of all queues together, in packets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hold: Option<u32>,
     /// Percentage of the rate that classes may reserve.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reservable: Option<u32>,
-    /// Link-layer protocol, as it was written.
+    /// Link-layer protocol, as written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub encapsulation: Option<String>,
-    /// Policy for what arrives.
+    /// Policy of arriving packets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input: Option<String>,
-    /// Whether frames shorter than the link layer's least count as they are, and are padded on the line only.
+    /// `true` if frames shorter than the minimum of the link layer count with their own length, and are padded only on
+    /// the link.
     #[serde(skip_serializing_if = "core::ops::Not::not")]
     pub unpadded: bool,
-    /// IPv4 networks that are reached by it, from its addresses.
+    /// IPv4 networks of its addresses.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub networks: Vec<Net>,
-    /// What is done with all that the port sends, as with one class.
+    /// Treatment of all packets that the port sends, as one class.
     pub root: Class,
-    /// Where it was written.
+    /// Place in the text.
     #[serde(skip)]
     pub at: Place,
 }
 
-/// A kind of line, which tells the bytes that the link layer adds to a packet.
+/// Type of link, which determines the bytes of the link layer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Medium {
-    /// The name does not tell it.
+    /// Unknown from the name.
     #[default]
     Unknown,
     /// Ethernet without a tag.
@@ -64,55 +65,55 @@ pub enum Medium {
     Pppoe,
     /// Permanent virtual circuit of ATM with AAL5 (RFC 2684).
     Atm,
-    /// IP in IP, GRE, IPsec, WireGuard and others whose outer header the policy does not count.
+    /// IP in IP, GRE, IPsec, WireGuard and others, whose outer header is not counted by the policy.
     Tunnel,
 }
 
-/// Classes and who is served when.
+/// Classes and their scheduler.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Policy {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// Who is served when.
+    /// Scheduler.
     pub scheduler: Scheduler,
-    /// Which packets belong to which class; the first that holds decides.
+    /// Classification rules; the first that matches decides.
     pub rules: Vec<Rule>,
-    /// The class of packets that no rule is about; absent, there is one without a name.
+    /// Class of packets that match no rule; `None`: an unnamed default class.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default: Option<String>,
-    /// The classes.
+    /// Classes.
     pub classes: Vec<Class>,
-    /// Whether turns of round robin count packets in place of bytes, a quantum of 1 being a packet.
+    /// `true` if round robin counts packets instead of bytes, with a quantum of 1 packet.
     #[serde(skip_serializing_if = "core::ops::Not::not")]
     pub packets: bool,
-    /// Names of what it is made of, for the remarks about them ([`Scope::Part`](crate::Scope::Part)).
+    /// Names of its parts, for the remarks about them ([`Scope::Part`](crate::Scope::Part)).
     #[serde(skip)]
     pub parts: Vec<String>,
-    /// Where it was written.
+    /// Place in the text.
     #[serde(skip)]
     pub at: Place,
 }
 
 impl Policy {
-    /// The class of that name.
+    /// Returns the class of that name.
     pub fn class(&self, name: &str) -> Option<&Class> {
         self.classes.iter().find(|class| class.name == name)
     }
 }
 
-/// Who is served when.
+/// Scheduling of the classes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scheduler {
     /// Guaranteed shares and strict priority: CBWFQ and LLQ.
     #[default]
     ClassBased,
-    /// The first class that has something, in the order of the classes.
+    /// Strict priority in the order of the classes.
     Priority,
     /// Hierarchical token buckets.
     Htb,
-    /// Hierarchical fair service curves.
+    /// Hierarchical fair service curve.
     Hfsc,
     /// Deficit round robin by quantum.
     Drr,
@@ -120,74 +121,74 @@ pub enum Scheduler {
     Ets,
 }
 
-/// Packets of which something holds belong to a class.
+/// A classification rule.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Rule {
-    /// What holds of them.
+    /// Condition.
     pub when: Match,
-    /// The class.
+    /// Class of the packets that match.
     pub class: String,
-    /// What they must conform to on their way there.
+    /// Policer of the packets that match.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub police: Option<Police>,
-    /// Where it was written.
+    /// Place in the text.
     #[serde(skip)]
     pub at: Place,
 }
 
-/// What is done with the packets of a class.
+/// Treatment of the packets of a class.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Class {
-    /// Its name.
+    /// Name.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub name: String,
-    /// The class of the same policy that it is a part of (HTB).
+    /// Parent class in the same policy (HTB).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
-    /// Guaranteed share.
+    /// Guaranteed bandwidth.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bandwidth: Option<Share>,
     /// Strict priority.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub priority: Option<Priority>,
-    /// Token buckets of HTB.
+    /// HTB parameters.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub htb: Option<HtbClass>,
-    /// Service curves of HFSC.
+    /// HFSC service curves.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hfsc: Option<HfscClass>,
-    /// Bytes per round (DRR, ETS), or packets where the policy counts those.
+    /// Quantum in bytes (DRR, ETS), or in packets if the policy counts those.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quantum: Option<u64>,
-    /// Highest rate; what exceeds it waits.
+    /// Shaper: packets above its rate wait.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shape: Option<Shape>,
-    /// A second rate that the shaper holds to at the same time (TBF `peakrate`).
+    /// Second rate of the shaper (TBF `peakrate`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub peak: Option<Peak>,
-    /// What its shaper counts of a packet.
+    /// Bytes that its shaper counts per packet.
     #[serde(skip_serializing_if = "Counting::is_plain")]
     pub counts: Counting,
-    /// Highest rate; what exceeds it is dropped or marked.
+    /// Policer: packets above its rate are dropped or marked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub police: Option<Police>,
-    /// What is written into its packets.
+    /// Fields set in its packets.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub set: Vec<Mark>,
-    /// How much may wait.
+    /// Queue limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<Limit>,
-    /// How much of one code point may wait.
+    /// Queue limits of single DSCPs or precedences.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub code_limits: Vec<CodeLimit>,
     /// Weighted random early detection.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wred: Option<Wred>,
-    /// In what order its packets leave.
+    /// Queue.
     pub queue: Queue,
-    /// Where it was written.
+    /// Place in the text.
     #[serde(skip)]
     pub at: Place,
 }
@@ -198,16 +199,16 @@ pub struct Class {
 pub enum Share {
     /// bit/s.
     Rate(u64),
-    /// Percent of the interface's rate or the parent's shape.
+    /// Percent of the interface's rate or of the parent's shaping rate.
     Percent(u32),
-    /// Percent of what priority classes leave.
+    /// Percent of the rate that priority classes leave.
     RemainingPercent(u32),
-    /// Parts of what other classes leave.
+    /// Ratio of the rate that other classes leave.
     RemainingRatio(u32),
 }
 
 impl Share {
-    /// bit/s, for a base of so many bit/s. A remaining ratio needs its peers, and gives none.
+    /// Returns the rate in bit/s for a base in bit/s; `None` for a remaining ratio, which depends on the other classes.
     pub fn of(self, base: u64) -> Option<u64> {
         match self {
             Share::Rate(rate) => Some(rate),
@@ -223,50 +224,50 @@ impl Share {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Priority {
-    /// 1 is served before 2.
+    /// Level; 1 is served before 2.
     pub level: u8,
-    /// Rate of the policer that acts under congestion; absent, there is none.
+    /// Rate of the policer under congestion; `None`: there is no policer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<Share>,
-    /// Burst of that policer, in bytes; absent, 200 ms of the rate.
+    /// Burst of that policer, in bytes; `None`: 200 ms of the rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub burst: Option<u64>,
 }
 
-/// A class's token buckets in HTB.
+/// HTB parameters of a class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct HtbClass {
-    /// Guaranteed rate, bit/s; 0 where it is `percent` of the line's.
+    /// Guaranteed rate, bit/s; 0 if it is `percent` of the link's.
     pub rate: u64,
-    /// Guaranteed rate in millionths of that of the line.
+    /// Guaranteed rate in millionths of the link's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub percent: Option<u32>,
-    /// Highest rate in millionths of that of the line.
+    /// Ceiling in millionths of the link's rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ceil_percent: Option<u32>,
-    /// What its buckets count of a packet.
+    /// Bytes that its token buckets count per packet.
     #[serde(skip_serializing_if = "Counting::is_plain")]
     pub counts: Counting,
-    /// Highest rate with what is borrowed, bit/s; absent, the rate.
+    /// Ceiling, including borrowed rate, bit/s; `None`: the guaranteed rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ceil: Option<u64>,
-    /// Bytes that may leave at once within the rate.
+    /// Bucket size of the guaranteed rate, bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub burst: Option<u64>,
-    /// Bytes that may leave at once within the ceiling.
+    /// Bucket size of the ceiling, bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cburst: Option<u64>,
-    /// Who borrows first, 0 to 7; 0 before 1.
+    /// Priority in borrowing, 0 to 7; 0 before 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prio: Option<u32>,
-    /// Bytes per round among those that borrow.
+    /// Quantum in bytes among classes that borrow.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quantum: Option<u64>,
 }
 
 impl HtbClass {
-    /// The same with rates in bit/s, on a line of so many bit/s.
+    /// Returns the same with rates in bit/s, on a link of `line` bit/s.
     pub fn on(self, line: u64) -> HtbClass {
         let part = |millionths: u32| {
             u64::try_from(u128::from(line) * u128::from(millionths) / 1_000_000).unwrap_or(u64::MAX).max(1)
@@ -281,25 +282,25 @@ impl HtbClass {
     }
 }
 
-/// A class's service curves in HFSC.
+/// HFSC service curves of a class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct HfscClass {
-    /// Real-time curve: what is guaranteed.
+    /// Real-time curve: guaranteed service.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rt: Option<Curve>,
-    /// Link-sharing curve: the share of what is left.
+    /// Link-sharing curve: share of the excess.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ls: Option<Curve>,
     /// Upper-limit curve of link-sharing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ul: Option<Curve>,
-    /// What curves count of a packet.
+    /// Bytes that the curves count per packet.
     #[serde(skip_serializing_if = "Counting::is_plain")]
     pub counts: Counting,
 }
 
-/// A service curve of two pieces.
+/// A two-piece linear service curve.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Curve {
@@ -311,23 +312,24 @@ pub struct Curve {
     pub m2: u64,
 }
 
-/// What token buckets count of a packet beyond its length at the device, in the order of `psched_l2t_ns` (Linux,
-/// `include/net/sch_generic.h`): the overhead is added, shorter lengths count as `least`, the whole is cut into cells.
+/// Bytes that token buckets count per packet beyond its length at the device, in the order of `psched_l2t_ns` (Linux,
+/// `include/net/sch_generic.h`): the overhead is added, shorter lengths are raised to `least`, the result is divided
+/// into cells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Counting {
-    /// Bytes more, negative for less (`overhead`).
+    /// Additional bytes; may be negative (`overhead`).
     pub overhead: i32,
-    /// A shorter packet counts so many bytes (`mpu`).
+    /// Minimum length in bytes (`mpu`).
     pub least: u16,
-    /// Whether each begun 48 bytes count as an ATM cell of 53 (`linklayer atm`).
+    /// `true` if the length is rounded up to ATM cells of 53 bytes for each 48 (`linklayer atm`).
     pub cells: bool,
-    /// Whether the length of layer 3 counts in place of that at the device (cake, where an overhead is stated).
+    /// `true` if the base is the layer-3 length instead of that at the device (cake, if an overhead is stated).
     pub network: bool,
 }
 
 impl Counting {
-    /// Whether the length at the device counts.
+    /// `true` if the length at the device is counted unchanged.
     pub fn is_plain(&self) -> bool {
         *self == Counting::default()
     }
@@ -337,9 +339,9 @@ impl Counting {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Peak {
-    /// bit/s.
+    /// Rate, bit/s.
     pub rate: u64,
-    /// Bytes that may leave at once (`mtu` or `minburst`).
+    /// Bucket size, bytes (`mtu` or `minburst`).
     pub burst: u64,
 }
 
@@ -347,23 +349,23 @@ pub struct Peak {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Shape {
-    /// Its rate.
+    /// Rate.
     pub rate: Share,
-    /// Bytes that may leave at once (of a router: committed burst Bc).
+    /// Bucket size in bytes (of a router: committed burst Bc).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub burst: Option<u64>,
-    /// Bytes above the burst (of a router: excess burst Be).
+    /// Bytes in addition to the burst (of a router: excess burst Be).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub excess: Option<u64>,
-    /// Whether the excess burst may leave in every interval ("peak").
+    /// `true` if the excess burst is available in every interval ("peak").
     #[serde(skip_serializing_if = "core::ops::Not::not")]
     pub peak: bool,
 }
 
 impl Shape {
-    /// The rate in bit/s that packets leave at, for a base of so many bit/s. Peak shaping sends committed and excess burst in
-    /// each interval, so its rate is the committed one times 1 + Be/Bc (Cisco IOS Quality of Service Solutions Command
-    /// Reference, `shape (policy-map class)`); where the bursts are not stated they are equal.
+    /// Returns the output rate in bit/s for a base in bit/s. Peak shaping sends committed and excess burst in each
+    /// interval, so its rate is the committed one times 1 + Be/Bc (Cisco IOS Quality of Service Solutions Command
+    /// Reference, `shape (policy-map class)`); bursts that are not stated are equal.
     pub fn bps(self, base: u64) -> Option<u64> {
         let rate = self.rate.of(base)?;
         if !self.peak {
@@ -378,7 +380,7 @@ impl Shape {
     }
 }
 
-/// A policer: one rate and up to three colours, or two rates (RFC 2697, RFC 2698).
+/// A policer: one rate with up to three colours, or two rates (RFC 2697, RFC 2698).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Police {
@@ -393,51 +395,51 @@ pub struct Police {
     /// Excess or peak burst in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub excess: Option<u64>,
-    /// What becomes of what conforms.
+    /// Actions on conforming packets.
     pub conform: Vec<Act>,
-    /// What becomes of what exceeds the committed burst.
+    /// Actions on packets above the committed burst.
     pub exceed: Vec<Act>,
-    /// What becomes of the rest; empty, the same as of what exceeds.
+    /// Actions on packets above the excess or peak burst; empty: those of `exceed`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub violate: Vec<Act>,
-    /// What its meter counts of a packet.
+    /// Bytes that its meter counts per packet.
     #[serde(skip_serializing_if = "Counting::is_plain")]
     pub counts: Counting,
 }
 
-/// What a policer does.
+/// Action of a policer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Act {
-    /// Lets it pass.
+    /// Passes the packet.
     Transmit,
-    /// Drops it.
+    /// Drops the packet.
     Drop,
-    /// Writes something into it and lets it pass.
+    /// Sets a field and passes the packet.
     Set(Mark),
 }
 
-/// What is written into a packet.
+/// A field set in a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mark {
-    /// Code point.
+    /// DSCP.
     Dscp(u8),
     /// IP precedence.
     Precedence(u8),
     /// IEEE 802.1p priority.
     Cos(u8),
-    /// A class of traffic that stays inside the router (IOS XR, EOS).
+    /// Traffic class inside the router (IOS XR, EOS).
     TrafficClass(u8),
-    /// MPLS traffic class of the labels that are put on.
+    /// MPLS traffic class of imposed labels.
     ExperimentalImposition(u8),
     /// MPLS traffic class of the topmost label.
     ExperimentalTopmost(u8),
-    /// A number that stays inside the router.
+    /// QoS group inside the router.
     QosGroup(u32),
 }
 
-/// How much may wait.
+/// Queue limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Limit {
@@ -447,30 +449,30 @@ pub enum Limit {
     Bytes(u64),
     /// Microseconds at the class's rate.
     Microseconds(u64),
-    /// Percent of the class's limit, of a single code point; of the port's buffers, of a class.
+    /// Percent: of the class's limit for a single DSCP, of the port's buffer for a class.
     Percent(u32),
 }
 
-/// How much of one code point may wait.
+/// Queue limit of one DSCP or precedence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct CodeLimit {
-    /// What the code is.
+    /// Field.
     pub by: By,
-    /// The code.
+    /// Value of the field.
     pub code: u8,
-    /// How much.
+    /// Limit.
     pub limit: Limit,
 }
 
-/// What tells a packet's drop profile.
+/// Field that selects the drop profile.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum By {
     /// IP precedence.
     #[default]
     Precedence,
-    /// Code point.
+    /// DSCP.
     Dscp,
 }
 
@@ -478,15 +480,15 @@ pub enum By {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Wred {
-    /// What tells a packet's profile.
+    /// Field that selects the profile.
     pub by: By,
-    /// The average moves by 2^-exponent of the difference at each arrival; absent, 9.
+    /// Weight of the average: 2^-exponent of the difference at each arrival; `None`: 9.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exponent: Option<u8>,
-    /// Whether it marks packets that can bear it, instead of dropping them.
+    /// `true` if ECN-capable packets are marked instead of dropped.
     #[serde(skip_serializing_if = "core::ops::Not::not")]
     pub ecn: bool,
-    /// Profiles that were given; the others are the router's own.
+    /// Configured profiles; others are those of the platform.
     pub profiles: Vec<Profile>,
 }
 
@@ -494,22 +496,22 @@ pub struct Wred {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Profile {
-    /// Code point or precedence; none for reserved flows (RSVP).
+    /// DSCP or precedence; `None`: reserved flows (RSVP).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<u8>,
-    /// Average below which nothing is dropped, in `unit`.
+    /// Minimum threshold of the average, in `unit`.
     pub min: u32,
-    /// Average from which all is dropped, in `unit`.
+    /// Maximum threshold of the average, in `unit`.
     pub max: u32,
-    /// What the two thresholds count.
+    /// Unit of the two thresholds.
     #[serde(skip_serializing_if = "Unit::is_packets")]
     pub unit: Unit,
-    /// One packet in so many is dropped just below the maximum.
+    /// Mark probability denominator: at the maximum threshold one packet in this number is dropped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub denominator: Option<u32>,
 }
 
-/// What a threshold counts.
+/// Unit of a threshold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unit {

@@ -1,15 +1,15 @@
-//! Queues without classes, and their parameters.
+//! Queues without classes, with their parameters.
 
 use serde::Serialize;
 
-/// In what order packets of a class leave.
+/// Queue of a class.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Queue {
-    /// As they came.
+    /// First in, first out.
     #[default]
     Fifo,
-    /// A fair queue of flows, as a router's.
+    /// A router's fair queue of flows.
     Fair(Fair),
     /// Stochastic fair queueing.
     Sfq(Sfq),
@@ -21,35 +21,35 @@ pub enum Queue {
     Codel(Timed),
     /// PIE (RFC 8033).
     Pie(Timed),
-    /// Random early detection by bytes, as Linux has it.
+    /// Byte-based random early detection (RED) of Linux.
     Red(Red),
-    /// One RED of several profiles, as Linux has it.
+    /// Generalised RED (GRED) of Linux, with several profiles.
     Gred(Gred),
-    /// Deficit round robin of flows, new ones first, as `fq` of Linux has it.
+    /// `fq` of Linux: deficit round robin of flows, new flows first.
     Fq(Fq),
-    /// Delay and loss, as `netem` of Linux makes them.
+    /// `netem` of Linux: delay and loss.
     Netem(Netem),
-    /// As the policy of that name says.
+    /// The policy of that name.
     Policy(String),
 }
 
-/// Parameters of `fq`; what is absent is as in Linux.
+/// Parameters of `fq`; absent ones have Linux's defaults.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Fq {
-    /// Bytes per round; absent, two frames.
+    /// Quantum in bytes; `None`: two frames.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quantum: Option<u64>,
-    /// Bytes that a flow may send at first; absent, ten frames.
+    /// Initial quantum of a flow in bytes; `None`: ten frames.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub initial: Option<u64>,
-    /// Packets of one flow; absent, 100.
+    /// Limit of one flow in packets; `None`: 100.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flow_limit: Option<u32>,
-    /// Microseconds after which an idle flow has a quantum at least; absent, 40 ms.
+    /// Idle time in microseconds after which a flow's credit is refilled to at least a quantum; `None`: 40 ms.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refill: Option<u64>,
-    /// Number of queues that flows without a socket are hashed to; absent, 1024.
+    /// Number of queues to which flows without a socket are hashed; `None`: 1024.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queues: Option<u64>,
 }
@@ -60,17 +60,18 @@ pub struct Fq {
 pub struct Netem {
     /// Mean delay, microseconds.
     pub delay: u64,
-    /// What it varies by, microseconds.
+    /// Variation of the delay, microseconds.
     pub jitter: u64,
-    /// Whether it varies normally, not uniformly.
+    /// `true` for a normal distribution, `false` for a uniform one.
     #[serde(skip_serializing_if = "core::ops::Not::not")]
     pub normal: bool,
     /// Probability of loss, millionths.
     pub loss: u32,
-    /// Loss in bursts: probabilities of entering and leaving the bad state, and of loss in it and in the good one, millionths.
+    /// Gilbert–Elliott loss, in millionths: probability of entering and of leaving the bad state, and of loss in the
+    /// bad and in the good state.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bursts: Option<[u32; 4]>,
-    /// Whether it marks packets that can bear it instead of losing them.
+    /// `true` if ECN-capable packets are marked instead of lost.
     #[serde(skip_serializing_if = "core::ops::Not::not")]
     pub ecn: bool,
     /// Rate in bit/s.
@@ -82,10 +83,10 @@ pub struct Netem {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Fair {
-    /// Packets of one conversation, from which it is refused while the whole is congested.
+    /// Congestive discard threshold: limit of one conversation in packets while the whole is congested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threshold: Option<u32>,
-    /// Number of queues that conversations are hashed to.
+    /// Number of queues to which conversations are hashed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queues: Option<u32>,
     /// Number of queues for reserved conversations.
@@ -97,25 +98,25 @@ pub struct Fair {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Sfq {
-    /// Bytes per round.
+    /// Quantum in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quantum: Option<u64>,
-    /// Seconds between changes of the hash function.
+    /// Seconds between perturbations of the hash function.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub perturb: Option<u64>,
-    /// Number of buckets of the hash.
+    /// Number of hash buckets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub divisor: Option<u64>,
-    /// Packets that one flow may have; absent, 127.
+    /// Limit of one flow in packets; `None`: 127.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub depth: Option<u64>,
-    /// Flows that it holds at a time; packets of further ones are dropped. Absent, 128.
+    /// Limit on the number of active flows; packets of further ones are dropped. `None`: 128.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flows: Option<u64>,
-    /// Whether the oldest packet of the longest queue goes when all are full, rather than the newest.
+    /// `true` if the oldest packet of the longest queue is dropped at the limit, `false` for the newest.
     #[serde(skip_serializing_if = "core::ops::Not::not")]
     pub head: bool,
-    /// Bytes for each flow of the class that all together may hold, beside the limit of the class.
+    /// Bytes of each flow of the class, whose sum is a limit in addition to that of the class.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub each: Option<u64>,
 }
@@ -127,17 +128,17 @@ pub struct FqCodel {
     /// Number of queues.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flows: Option<u64>,
-    /// Bytes per round.
+    /// Quantum in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quantum: Option<u64>,
-    /// Most packets that are dropped at a time when the limit is exceeded; absent, 64.
+    /// Upper bound on the packets dropped at once when the limit is exceeded; `None`: 64.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub batch: Option<u64>,
     /// Target and interval.
     pub law: Timed,
 }
 
-/// Laws with a target delay.
+/// AQM with a target delay.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Timed {
@@ -147,69 +148,69 @@ pub struct Timed {
     /// Interval (CoDel) or time between updates (PIE) in microseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval: Option<u64>,
-    /// Whether it marks packets that can bear it; absent, as the law does by default.
+    /// `true` if ECN-capable packets are marked; `None`: the default of the AQM.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ecn: Option<bool>,
-    /// Delay in microseconds above which every packet that can bear it is marked (CoDel).
+    /// Delay in microseconds above which every ECN-capable packet is marked (CoDel).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ce_threshold: Option<u64>,
-    /// Gains alpha and beta of PIE in sixteenths of 1/s, as Linux has them.
+    /// Gains alpha and beta of PIE in sixteenths of 1/s, as in Linux.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gains: Option<(u32, u32)>,
-    /// Whether PIE's probability is in proportion to the packet's size.
+    /// `true` if PIE's probability is in proportion to packet size.
     #[serde(skip_serializing_if = "core::ops::Not::not")]
     pub byte_mode: bool,
 }
 
-/// Random early detection by bytes.
+/// Byte-based random early detection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Red {
-    /// Average below which nothing is dropped, bytes; absent, a third of the maximum.
+    /// Minimum threshold of the average, bytes; `None`: a third of the maximum.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min: Option<u64>,
-    /// Average from which all is dropped, bytes; absent, a quarter of the limit.
+    /// Maximum threshold of the average, bytes; `None`: a quarter of the limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max: Option<u64>,
-    /// Mean packet size in bytes, by which the average forgets while the link idles.
+    /// Mean packet size in bytes, for the decay of the average during idle periods.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub avpkt: Option<u64>,
-    /// Packets that may come at once; it determines the weight of the average.
+    /// Burst in packets, which determines the weight of the average.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub burst: Option<u64>,
-    /// Highest probability, in millionths.
+    /// Maximum probability, in millionths.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub probability: Option<u32>,
-    /// Rate of the link in bit/s, by which the average forgets while the link idles.
+    /// Link rate in bit/s, for the decay of the average during idle periods.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bandwidth: Option<u64>,
-    /// Whether it marks packets that can bear it.
+    /// `true` if ECN-capable packets are marked.
     #[serde(skip_serializing_if = "core::ops::Not::not")]
     pub ecn: bool,
-    /// Whether it drops above the maximum what it would mark below.
+    /// `true` if ECN-capable packets are dropped above the maximum threshold.
     #[serde(skip_serializing_if = "core::ops::Not::not")]
     pub hard: bool,
-    /// Whether the highest probability adapts.
+    /// `true` for Adaptive RED.
     #[serde(skip_serializing_if = "core::ops::Not::not")]
     pub adaptive: bool,
-    /// Whether the queue itself decides instead of its average, and each packet is chosen whatever came before, as switches
-    /// have it; then `avpkt`, `burst` and `bandwidth` do not count.
+    /// `true` if the instantaneous queue is used instead of its average, and drops are independent, as in switches;
+    /// then `avpkt`, `burst` and `bandwidth` have no effect.
     #[serde(skip_serializing_if = "core::ops::Not::not")]
     pub instant: bool,
 }
 
-/// One RED of several profiles.
+/// Generalised RED with several profiles.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Gred {
-    /// The profile of packets that none is named for.
+    /// Default profile.
     pub default: u32,
     /// Number of profiles.
     pub count: u32,
-    /// Whether each profile sees the queues of those before it (RIO).
+    /// `true` if each profile's queue includes those of higher priority (RIO).
     #[serde(skip_serializing_if = "core::ops::Not::not")]
     pub grio: bool,
-    /// The profiles.
+    /// Profiles.
     pub profiles: Vec<GredProfile>,
 }
 
@@ -217,14 +218,14 @@ pub struct Gred {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct GredProfile {
-    /// Its number.
+    /// Number of the profile.
     pub dp: u32,
-    /// Bytes of this profile that may wait.
+    /// Limit in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<u64>,
-    /// Its priority (RIO): 1 before 2.
+    /// Priority (RIO): 1 before 2.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prio: Option<u32>,
-    /// Its law.
+    /// RED parameters.
     pub law: Red,
 }

@@ -1,8 +1,8 @@
-//! What is done with what arrives: classifiers give each packet a forwarding class by its code point, then filters may give it
-//! another, police it, discard it ("Configuring Multifield Classifiers", Junos OS Class of Service User Guide: the behavior
+//! Treatment of arriving packets: classifiers assign a forwarding class by code point, then filters may reassign,
+//! police or discard packets ("Configuring Multifield Classifiers", Junos OS Class of Service User Guide: the behavior
 //! aggregate classifier comes first, and the filter overrides it).
 //!
-//! A forwarding class is a mark that stays inside the router; the number in the mark is its place among all.
+//! A forwarding class is represented by a router-internal mark, whose value is the index of the class.
 
 use super::cos::{Table, part};
 use super::firewall::{End, Filter, nothing};
@@ -12,21 +12,21 @@ use crate::ir::{Class, Mark, Match, Police, Policy, Queue, Rule};
 use crate::{Place, Scope};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Most `next term` of one filter that are followed.
+/// Upper bound on `next term` actions of one filter.
 const NEXTS: usize = 8;
-/// Most policies of one name that another is compared with.
+/// Upper bound on the policies of one name that are compared.
 const ALIKE: usize = 50;
-/// The policy for what comes in by ports that state nothing.
+/// Name of the policy of ports without a classifier.
 pub(super) const USUAL: &str = "default classifier";
 
-/// What a unit does with what arrives.
+/// Treatment of arriving packets at a unit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Arrival {
-    /// Names of classifiers by what they look at.
+    /// Names of classifiers by field.
     pub tables: BTreeMap<Field, (String, Place)>,
-    /// The class of all packets.
+    /// Forwarding class of all packets (fixed classifier).
     pub class: Option<usize>,
-    /// Filters of IPv4 and IPv6.
+    /// Filters for IPv4 and IPv6.
     pub filters: [Option<(String, Place)>; 2],
     /// Policer of all packets.
     pub policer: Option<(String, Place)>,
@@ -39,7 +39,7 @@ impl Arrival {
 }
 
 impl Maker<'_> {
-    /// The policy for what arrives, by name.
+    /// Returns the name of the policy of arriving packets.
     pub(super) fn arriving(&mut self, own: &Arrival, port: &str) -> Option<String> {
         if own.is_empty() {
             return None;
@@ -74,7 +74,7 @@ impl Maker<'_> {
         }))
     }
 
-    /// The policy of the classifiers; every class leads to the filters.
+    /// Returns the policy of the classifiers, whose classes all lead to the filters.
     fn classified(&mut self, own: &Arrival, inner: Option<&str>, parts: &mut BTreeSet<String>) -> Policy {
         let mut rules: Vec<(Match, usize)> = Vec::new();
         let mut names = Vec::new();
@@ -87,7 +87,7 @@ impl Maker<'_> {
             for (field, why) in [(Field::Cos, "the priority of its tag"), (Field::Exp, "the label")] {
                 if ip && let Some((name, at)) = tables.remove(&field) {
                     let message = format!(
-                        "the classifier `{name}` by {why} stands beside one by IP: packets are classified by IP here"
+                        "the classifier `{name}` by {why} is next to one by IP: packets are classified by IP here"
                     );
                     self.report.unsupported(at, message, None);
                 }
@@ -95,7 +95,7 @@ impl Maker<'_> {
             if tables.contains_key(&Field::Dscp)
                 && let Some((name, at)) = tables.remove(&Field::Precedence)
             {
-                let message = format!("the classifier `{name}` stands beside one by code point, which counts");
+                let message = format!("the classifier `{name}` is next to one by code point, which takes precedence");
                 self.report.warning(at, message, "a unit has one of the two for IPv4");
             }
             if let Some((name, at)) = tables.get(&Field::Exp) {
@@ -119,7 +119,7 @@ impl Maker<'_> {
                         Field::Exp => Match::Experimental(codes),
                         Field::Cos => Match::Cos(codes),
                     };
-                    // What is of IPv6 has its own classifier in front.
+                    // IPv6 has its own classifier, which comes first.
                     let place = if *field == Field::Dscp6 { 0 } else { rules.len() };
                     rules.insert(place, (when, class));
                 }
@@ -128,7 +128,7 @@ impl Maker<'_> {
             if only_v6 {
                 names.push(USUAL.to_owned());
                 let _ = parts.insert(USUAL.to_owned());
-                rules.extend(self.usual_rules());
+                rules.extend(self.default_rules());
                 if !own.is_empty() {
                     let _ = self.losses.insert((0..64).map(|code: u8| defaults::compatible(code >> 3).1).collect());
                 }
@@ -162,8 +162,8 @@ impl Maker<'_> {
         }
     }
 
-    /// What `ipprec-compatibility` says.
-    fn usual_rules(&self) -> Vec<(Match, usize)> {
+    /// Returns the rules of `ipprec-compatibility`.
+    fn default_rules(&self) -> Vec<(Match, usize)> {
         let mut found: BTreeMap<usize, Vec<u8>> = BTreeMap::new();
         for precedence in 0..8 {
             let class = self.cos.usual_class(defaults::compatible(precedence).0);
@@ -172,8 +172,8 @@ impl Maker<'_> {
         found.into_iter().map(|(class, all)| (Match::Precedence(all), class)).collect()
     }
 
-    /// The policy for what comes in by ports that have neither classifier nor filter.
-    pub(super) fn usual_arrival(&mut self) -> String {
+    /// Returns the policy of ports with neither classifier nor filter.
+    pub(super) fn default_arrival(&mut self) -> String {
         self.report.enter(Scope::Part(USUAL.to_owned()));
         self.report.assumed(
             Place::default(),
@@ -186,7 +186,7 @@ impl Maker<'_> {
         self.keep(policy)
     }
 
-    /// The policy of the filters of a unit; none if it has none.
+    /// Returns the policy of the filters of a unit; `None`: it has no filters.
     fn filters(&mut self, own: &Arrival, port: &str, parts: &mut BTreeSet<String>) -> Option<String> {
         let mut found = [None, None];
         for (v6, slot) in [(false, 0usize), (true, 1)] {
@@ -227,7 +227,7 @@ impl Maker<'_> {
         Some(self.keep(policy))
     }
 
-    /// The policy of a filter.
+    /// Returns the policy of a filter.
     fn filter(&mut self, v6: bool, name: &str, filter: &Filter) -> String {
         let key = (v6, name.to_owned());
         if let Some(known) = self.filter_policies.get(&key) {
@@ -243,7 +243,7 @@ impl Maker<'_> {
                 format!("filter `{name}`: more than {NEXTS} terms go on to the next one; from here on they do not");
             self.report.unsupported(term.at, message, None);
         }
-        // What stands behind a term that goes on is a policy of its own; the last one first.
+        // The terms after a `next term` become a policy of their own; the last one first.
         let mut starts: Vec<usize> = nexts.iter().take(NEXTS).map(|index| index + 1).collect();
         starts.insert(0, 0);
         let called = |start: usize| if start == 0 { title.clone() } else { format!("{title} from term {}", start + 1) };
@@ -278,7 +278,7 @@ impl Maker<'_> {
                 });
                 policy.classes.push(class);
             }
-            // What no term is about is discarded.
+            // Packets that match no term are discarded.
             let rest = Class { name: "no term".to_owned(), police: Some(nothing()), at: filter.at, ..Class::default() };
             policy.classes.push(rest);
             first = self.keep(policy);
@@ -291,12 +291,12 @@ impl Maker<'_> {
         Some(self.firewall.policers.get(name?)?.police.clone())
     }
 
-    /// Remarks on what a filter has that is not simulated where it stands.
+    /// Reports the unsupported actions of a filter.
     pub(super) fn filter_notes(&mut self, name: &str, filter: &Filter, arriving: bool) {
         self.report.enter(part("filter", name));
         let mut meters: BTreeMap<&str, usize> = BTreeMap::new();
         for term in &filter.terms {
-            if arriving && asks_for_class(&term.when) {
+            if arriving && depends_on_class(&term.when) {
                 let message = format!(
                     "term `{}` of filter `{name}` looks at the forwarding class of what arrives, which is not followed",
                     term.name
@@ -317,7 +317,7 @@ impl Maker<'_> {
         }
     }
 
-    /// Adds a policy, or finds the one that is the same.
+    /// Adds a policy, or returns the name of an equal one.
     pub(super) fn keep(&mut self, mut policy: Policy) -> String {
         policy.parts.sort();
         policy.parts.dedup();
@@ -337,7 +337,7 @@ impl Maker<'_> {
         name
     }
 
-    /// Notes which loss priority a classifier gives code points.
+    /// Records the loss priorities that a classifier assigns to code points.
     fn losses_of(&mut self, field: Field, table: &Table) {
         let losses = |code: u8| -> u8 {
             let index = match field {
@@ -351,7 +351,7 @@ impl Maker<'_> {
     }
 }
 
-/// The code points of each class.
+/// Returns the code points of each class.
 fn by_class(table: &Table) -> BTreeMap<usize, Vec<u8>> {
     let mut found: BTreeMap<usize, Vec<u8>> = BTreeMap::new();
     for (code, (class, _)) in table.of.iter().enumerate() {
@@ -360,12 +360,12 @@ fn by_class(table: &Table) -> BTreeMap<usize, Vec<u8>> {
     found
 }
 
-/// Whether a condition looks at the forwarding class.
-fn asks_for_class(when: &Match) -> bool {
+/// `true` if a condition depends on the forwarding class.
+fn depends_on_class(when: &Match) -> bool {
     match when {
         Match::TrafficClass(_) => true,
-        Match::Not(inner) => asks_for_class(inner),
-        Match::All(all) | Match::AnyOf(all) => all.iter().any(asks_for_class),
+        Match::Not(inner) => depends_on_class(inner),
+        Match::All(all) | Match::AnyOf(all) => all.iter().any(depends_on_class),
         _ => false,
     }
 }

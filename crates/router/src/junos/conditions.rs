@@ -1,4 +1,4 @@
-//! `from` of a term of a firewall filter.
+//! Match conditions (`from`) of firewall filter terms.
 
 use super::cos::Cos;
 use super::tree::{Id, OPAQUE, ROOT, Tree};
@@ -6,7 +6,7 @@ use super::values::{filter_dscp, precedence};
 use crate::Report;
 use crate::ir::{Match, Net, Net6, PortRange, port_named, protocol_named};
 
-/// What a term looks at that is known here, with the number of words behind it.
+/// Supported match conditions, with the number of words that follow.
 const KNOWN: [(&str, usize); 26] = [
     ("dscp", 1),
     ("dscp-except", 1),
@@ -36,8 +36,8 @@ const KNOWN: [(&str, usize); 26] = [
     ("ip-version", 1),
 ];
 
-/// The condition of a term: all of its options, of each of which one value holds. None where something in it is not understood,
-/// which is then in the report.
+/// Returns the condition of a term: a conjunction of its options, each a disjunction of its values. `None`: a part is
+/// not supported, and reported.
 pub(super) fn read(tree: &mut Tree, from: Id, cos: &Cos, name: &str, report: &mut Report) -> Option<Match> {
     let mut all = Vec::new();
     let clauses = tree.clauses(from, &KNOWN);
@@ -134,7 +134,7 @@ fn any(mut all: Vec<Match>) -> Match {
     }
 }
 
-/// A protocol by its name in Junos or its number.
+/// Parses a protocol, by name or number.
 fn protocol(word: &str) -> Option<u8> {
     match word {
         "ipip" => Some(4),
@@ -148,7 +148,7 @@ fn protocol(word: &str) -> Option<u8> {
     }
 }
 
-/// A port or a range of ports, by names or numbers.
+/// Parses a port or a range of ports, by name or number.
 fn ports(word: &str) -> Option<PortRange> {
     let one = |word: &str| match word {
         "ftp-data" => Some(20),
@@ -167,7 +167,7 @@ fn ports(word: &str) -> Option<PortRange> {
     (low <= high).then_some(PortRange { low, high })
 }
 
-/// A network of IPv4 or IPv6 as a condition on the sender or the receiver.
+/// Parses an IPv4 or IPv6 network into a condition on the source or the destination.
 fn net(word: &str, source: bool) -> Option<Match> {
     let (address, length) = word.split_once('/').map_or((word, None), |(address, length)| (address, Some(length)));
     match address.parse::<std::net::IpAddr>().ok()? {
@@ -182,7 +182,7 @@ fn net(word: &str, source: bool) -> Option<Match> {
     }
 }
 
-/// The network of an interface's address.
+/// Returns the network of an interface's address.
 pub(super) fn network(word: &str) -> Option<Net> {
     match net(word, true)? {
         Match::Source(net) => Some(net),
@@ -204,8 +204,8 @@ fn both(key: &str, made: impl Fn(bool) -> Option<Match>) -> Option<Match> {
     Some(any(sides(key).iter().map(|source| made(*source)).collect::<Option<_>>()?))
 }
 
-/// Addresses, of which those with `except` do not hold. The longest prefix decides on a router; a narrower network that is
-/// excepted from a wider one is the same as all but it.
+/// Returns a condition on addresses, without those with `except`. Routers use the longest prefix; excluding a narrower
+/// network from a wider one is equivalent.
 fn addresses(tree: &mut Tree, key: Id, word: &str) -> Option<Match> {
     tree.mark_all(key);
     let list: Vec<(String, bool)> = tree
@@ -227,7 +227,7 @@ fn listed(list: &[(String, bool)], word: &str) -> Option<Match> {
     })
 }
 
-/// Prefix lists of `policy-options`.
+/// Returns a condition on the prefix lists of `policy-options`.
 fn prefix_lists(tree: &mut Tree, key: Id, word: &str) -> Option<Match> {
     tree.mark_all(key);
     let mut all = Vec::new();

@@ -6,18 +6,18 @@ use super::values::{Aliases, Field, percent, rate};
 use crate::{Place, Report, Scope};
 use std::collections::BTreeMap;
 
-/// Names of loss priorities; the place of each is its number.
+/// Names of loss priorities, by number.
 pub(super) const LOSS: [&str; 4] = ["low", "medium-low", "medium-high", "high"];
 
 /// A forwarding class.
 #[derive(Clone, Debug)]
 pub(super) struct ForwardingClass {
     pub name: String,
-    /// Its queue; several classes may have one.
+    /// Queue; several classes may share one.
     pub queue: u8,
 }
 
-/// Class and loss priority by code point.
+/// Forwarding class and loss priority by code point.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Table {
     /// By value of the field: index of the class, loss priority.
@@ -25,7 +25,7 @@ pub(super) struct Table {
     pub at: Place,
 }
 
-/// What a queue may send at least.
+/// Transmit rate of a queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Transmit {
     #[default]
@@ -35,10 +35,10 @@ pub(super) enum Transmit {
     Remainder,
 }
 
-/// How much may wait.
+/// Buffer size of a queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Buffer {
-    /// As much of the buffer as the queue has of the line.
+    /// The same fraction of the buffer as of the link's rate.
     #[default]
     Usual,
     Percent(u32),
@@ -50,22 +50,22 @@ pub(super) enum Buffer {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scheduler {
     pub transmit: Transmit,
-    /// The rate is not exceeded; what exceeds it waits.
+    /// `true` if packets above the rate wait (`exact`).
     pub exact: bool,
-    /// The rate is not exceeded; what exceeds it is dropped.
+    /// `true` if packets above the rate are dropped (`rate-limit`).
     pub limited: bool,
     pub shaping: Option<Transmit>,
     pub buffer: Buffer,
-    /// 0 first; see [`PRIORITIES`].
+    /// Priority, 0 first; see [`PRIORITIES`].
     pub priority: usize,
-    /// By loss priority and whether the packet is of TCP: the drop profile.
+    /// Drop profile by loss priority; the flag is `true` for TCP only.
     pub drops: Vec<(usize, bool, String)>,
     pub ecn: bool,
     pub at: Place,
 }
 
-/// Priorities, the first served first; `strict-high` and `high` take turns, and a queue of `strict-high` may exceed its rate
-/// ("Priority Scheduling Overview", Junos OS Class of Service User Guide).
+/// Priorities in the order of service; `strict-high` and `high` are served alternately, and a queue of `strict-high`
+/// may exceed its rate ("Priority Scheduling Overview", Junos OS Class of Service User Guide).
 pub(super) const PRIORITIES: [(&str, usize); 8] = [
     ("low-latency", 0),
     ("strict-high", 1),
@@ -96,7 +96,7 @@ pub(super) struct Profile {
 /// A scheduler map: class and scheduler.
 pub(super) type SchedulerMap = Vec<(usize, String, Place)>;
 
-/// All of it.
+/// The section `class-of-service`.
 #[derive(Debug, Default)]
 pub(super) struct Cos {
     pub classes: Vec<ForwardingClass>,
@@ -107,7 +107,7 @@ pub(super) struct Cos {
     pub profiles: BTreeMap<String, Profile>,
 }
 
-/// The part that remarks on an object are about.
+/// Returns the scope of remarks about an object.
 pub(super) fn part(kind: &str, name: &str) -> Scope {
     Scope::Part(format!("{kind} {name}"))
 }
@@ -128,11 +128,11 @@ impl Cos {
         cos
     }
 
-    /// The class of that name.
+    /// Returns the class of that name.
     pub fn class(&self, name: &str) -> Option<usize> {
         self.classes.iter().position(|class| class.name == name)
     }
-    /// One of Junos's own classes: that of the name, or what now has its queue.
+    /// Returns a default class of Junos: that of the name, or the class that uses its queue.
     pub fn usual_class(&self, index: usize) -> usize {
         let named = defaults::CLASSES.get(index).and_then(|name| self.class(name));
         let queued = || self.classes.iter().position(|class| usize::from(class.queue) == index);
@@ -172,7 +172,7 @@ impl Cos {
                     continue;
                 };
                 if by_queue {
-                    // A name given to a queue replaces that which it has by default.
+                    // A name assigned to a queue replaces the default one.
                     self.classes
                         .retain(|class| class.queue != queue || !defaults::CLASSES.contains(&class.name.as_str()));
                 }
@@ -183,7 +183,7 @@ impl Cos {
         self.classes.sort_by_key(|class| class.queue);
     }
 
-    /// The class of a name that something refers to; an error if there is none.
+    /// Returns the class of a name that is referred to; reports an error if it is undefined.
     fn named_class(&self, tree: &Tree, id: Id, report: &mut Report) -> Option<usize> {
         let found = self.class(tree.word(id));
         if found.is_none() {
@@ -205,7 +205,7 @@ impl Cos {
         for kind in tree.children(section) {
             let Some(field) = Field::named(tree.word(kind)) else { continue };
             for own in tree.children(kind) {
-                // One that another imports is read before it.
+                // Imported classifiers are read first.
                 if let Some(import) = tree.child(own, "import") {
                     tree.mark(import);
                     if let Some(from) = tree.value(import) {
@@ -250,7 +250,8 @@ impl Cos {
     ) {
         let name = tree.word(own).to_owned();
         report.enter(part("classifier", &name));
-        // What a classifier does not name is in the class of queue 0 ("Juniper Networks Default Forwarding Classes").
+        // Code points that a classifier does not name are in the class of queue 0 ("Juniper Networks Default Forwarding
+        // Classes").
         let rest = (self.usual_class(0), 0);
         let mut of = base.map_or_else(|| vec![rest; usize::from(field.values())], |table| table.of);
         for class in tree.child(own, "forwarding-class").map(|id| tree.children(id)).unwrap_or_default() {
@@ -352,14 +353,14 @@ impl Cos {
                             }
                         }
                         if made.transmit == Transmit::Remainder && made.exact {
-                            let message = format!("scheduler `{name}`: `remainder` and `exact` cannot stand together");
+                            let message = format!("scheduler `{name}`: `remainder` and `exact` exclude each other");
                             report.error(at, message, "write a rate or a percentage with `exact`");
                         }
                     }
                     "shaping-rate" => {
                         let (rate, rest) = amount(&words);
                         made.shaping = rate;
-                        // The burst behind the rate is not simulated: shorter than any queue here.
+                        // The burst after the rate is not simulated: it is shorter than any queue here.
                         understood = rate.is_some() && rest.is_empty();
                     }
                     "buffer-size" => match buffer(&words) {
@@ -433,7 +434,11 @@ impl Cos {
                     "guaranteed-rate" => {
                         let message =
                             "a guaranteed rate counts beside other units of the port, which are not simulated";
-                        report.warning(at, message, "judge the units one by one: none can take another's guarantee");
+                        report.warning(
+                            at,
+                            message,
+                            "simulate the units separately: no unit can take another's guarantee",
+                        );
                     }
                     other => {
                         let message = format!("`{other} {}` is not simulated", words.join(" "));
@@ -446,7 +451,7 @@ impl Cos {
     }
 }
 
-/// `RATE`, `percent N`, `remainder`, and what stands behind.
+/// Parses `RATE`, `percent N` or `remainder`; returns the remaining words too.
 fn amount<'a>(words: &[&'a str]) -> (Option<Transmit>, Vec<&'a str>) {
     let (mut found, mut rest) = (None, Vec::new());
     let mut in_percent = false;
@@ -465,7 +470,7 @@ fn amount<'a>(words: &[&'a str]) -> (Option<Transmit>, Vec<&'a str>) {
     (found, rest)
 }
 
-/// A shaping rate with its burst.
+/// Parses a shaping rate with its burst.
 pub(super) fn shaping(words: &[&str], at: Place, report: &mut Report) -> (Option<Transmit>, Option<u64>) {
     let (rates, bursts) = match words.iter().position(|word| *word == "burst-size") {
         Some(place) => words.split_at(place),
@@ -497,7 +502,7 @@ fn buffer(words: &[&str]) -> Option<Buffer> {
     found
 }
 
-/// `drop-profile-map loss-priority LEVEL protocol PROTOCOL drop-profile NAME`.
+/// Parses `drop-profile-map loss-priority LEVEL protocol PROTOCOL drop-profile NAME`.
 fn drop_map(tree: &mut Tree, map: Id, made: &mut Scheduler) {
     for level in tree.child(map, "loss-priority").map(|id| tree.children(id)).unwrap_or_default() {
         let losses: Vec<usize> = match tree.word(level) {

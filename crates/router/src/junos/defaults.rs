@@ -1,19 +1,19 @@
-//! What Junos does where a configuration is silent, with the public source of each value.
+//! Defaults of Junos, with the public source of each value.
 
 use super::values::Field;
 
-/// Forwarding classes and queues by default (Junos OS Class of Service User Guide, "Default Forwarding Classes"). On SRX and EX
-/// the numbers of the queues differ ("Default Scheduler Settings": queues 0, 5, 1, 7), which changes nothing here: classes are
-/// known by their names.
+/// Default forwarding classes and queues (Junos OS Class of Service User Guide, "Default Forwarding Classes"). On SRX
+/// and EX the queue numbers differ ("Default Scheduler Settings": queues 0, 5, 1, 7), which has no effect here, since
+/// classes are identified by name.
 pub(super) const CLASSES: [&str; 4] = ["best-effort", "expedited-forwarding", "assured-forwarding", "network-control"];
 
-/// Percent of the line and of the buffer that a queue has by default, in the order of [`CLASSES`] (Junos OS Class of Service User
-/// Guide, "Default Schedulers Overview").
+/// Default percentages of the link's rate and of the buffer, in the order of [`CLASSES`] (Junos OS Class of Service
+/// User Guide, "Default Schedulers Overview").
 pub(super) const SHARES: [u32; 4] = [95, 0, 0, 5];
 
-/// Class and loss priority of a code point in Junos's own classifiers: index into [`CLASSES`], and 0 for low, 3 for high.
-/// Junos OS Class of Service User Guide, "Default DSCP and DSCP IPv6 Classifiers", "Default IP Precedence Classifier" (table 2,
-/// `ipprec-default`), "Default MPLS EXP Classifier", "Default IEEE 802.1p Classifier".
+/// Returns class and loss priority of a code point in Junos's default classifiers: index into [`CLASSES`], and 0 for
+/// low, 3 for high. Junos OS Class of Service User Guide, "Default DSCP and DSCP IPv6 Classifiers", "Default IP
+/// Precedence Classifier" (table 2, `ipprec-default`), "Default MPLS EXP Classifier", "Default IEEE 802.1p Classifier".
 pub(super) fn classified(field: Field, code: u8) -> (usize, u8) {
     match (field, code) {
         (Field::Dscp | Field::Dscp6, 46) => (1, 0),
@@ -30,28 +30,28 @@ pub(super) fn classified(field: Field, code: u8) -> (usize, u8) {
     }
 }
 
-/// The same of the classifier of ports that name none, `ipprec-compatibility` (same guide, "Default IP Precedence Classifier",
-/// table 1).
+/// Returns the same for ports without a classifier, `ipprec-compatibility` (same guide, "Default IP Precedence
+/// Classifier", table 1).
 pub(super) fn compatible(precedence: u8) -> (usize, u8) {
     let class = if precedence >= 6 { 3 } else { 0 };
     (class, if precedence % 2 == 1 { 3 } else { 0 })
 }
 
-/// Microseconds of the buffer of a port of that rate in bit/s. MIC and MPC interfaces: 500 ms below 1 Gbit/s, 100 ms from there
-/// on (Junos OS Class of Service Configuration Guide, "Scheduler Delay Buffering on MIC and MPC Interfaces"). Other line cards
-/// have other depths, so that this is always told as assumed.
+/// Returns the buffer of a port of that rate in bit/s, microseconds. MIC and MPC interfaces: 500 ms below 1 Gbit/s, 100
+/// ms from there on (Junos OS Class of Service Configuration Guide, "Scheduler Delay Buffering on MIC and MPC
+/// Interfaces"). Other line cards have other depths, so that this is always reported as assumed.
 pub(super) fn depth(rate: Option<u64>) -> u64 {
     if rate.is_some_and(|rate| rate < 1_000_000_000) { 500_000 } else { 100_000 }
 }
 pub(super) const DEPTH_SOURCE: &str = "\"Scheduler Delay Buffering on MIC and MPC Interfaces\"";
 
-/// Microseconds of a policer's rate that its burst has where the configuration has none: of `rate-limit`. Juniper recommends the
-/// bytes of 5 ms ("Determining Proper Burst Size for Traffic Policers"); what `rate-limit` has is not public.
+/// Default burst of a policer or of `rate-limit`, microseconds at its rate. Juniper recommends the bytes of 5 ms
+/// ("Determining Proper Burst Size for Traffic Policers"); that of `rate-limit` is not documented.
 pub(super) const BURST: u64 = 5_000;
 
-/// Rate in bit/s of an interface by the letters of its name, where they tell it (Junos OS Interfaces Fundamentals, "Interface
-/// Naming Overview"; ITU-T G.703 for T1, E1, T3, E3). `et-` is of 25 to 400 Gbit/s, `so-` of several rates, `ae` has those of
-/// its members.
+/// Rate in bit/s of an interface by the prefix of its name, if it is unique (Junos OS Interfaces Fundamentals,
+/// "Interface Naming Overview"; ITU-T G.703 for T1, E1, T3, E3). `et-` is 25 to 400 Gbit/s, `so-` has several rates,
+/// `ae` those of its members.
 pub(super) const RATES: [(&str, u64); 7] = [
     ("fe", 100_000_000),
     ("ge", 1_000_000_000),

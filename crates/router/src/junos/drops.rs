@@ -1,7 +1,8 @@
 //! Drop profiles as weighted random early detection.
 //!
-//! A profile maps the fill level of a queue to a probability ("RED Drop Profiles Overview", Junos OS Class of Service User Guide).
-//! One ramp, or one level from which on everything is dropped, is what the discipline `wred` has; others are reported.
+//! A profile maps the fill level of a queue to a drop probability ("RED Drop Profiles Overview", Junos OS Class of
+//! Service User Guide). The discipline `wred` supports one ramp, or one level from which all packets are dropped; other
+//! profiles are reported.
 
 use super::Maker;
 use super::cos::{DropProfile, LOSS};
@@ -9,12 +10,12 @@ use super::queues::Waiting;
 use crate::Scope;
 use crate::ir::{By, Limit, Profile, Unit, Wred};
 
-/// What a drop profile comes to.
+/// Shape of a drop profile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Curve {
-    /// Everything is dropped from that fill level in percent on, nothing below.
+    /// All packets are dropped from that fill level in percent on, none below.
     Tail(u32),
-    /// Probability from 0 at the first fill level to one in so many at the second, then everything.
+    /// Probability 0 at the first fill level, one in the third number at the second, then all packets.
     Ramp(u32, u32, u32),
     /// Several steps or ramps.
     Other,
@@ -23,14 +24,14 @@ enum Curve {
 fn curve(profile: &DropProfile) -> Curve {
     let mut points = profile.points.clone();
     if !profile.interpolate {
-        // A step at each fill level.
+        // Segmented: a step at each fill level.
         return match points.iter().find(|(_, drop)| *drop > 0) {
             None => Curve::Tail(100),
             Some((fill, 100)) => Curve::Tail((*fill).max(1)),
             Some(_) => Curve::Other,
         };
     }
-    // The line begins at (0, 0) and ends at (100, 100).
+    // Interpolated: the line begins at (0, 0) and ends at (100, 100).
     if points.first().is_none_or(|(fill, _)| *fill > 0) {
         points.insert(0, (0, 0));
     }
@@ -38,7 +39,7 @@ fn curve(profile: &DropProfile) -> Curve {
         points.push((100, 100));
     }
     points.dedup();
-    // From the last point without drops to the first with all.
+    // From the last point with probability 0 to the first with 100 %.
     let quiet = points.iter().take_while(|(_, drop)| *drop == 0).count();
     let Some(start) = quiet.checked_sub(1).and_then(|index| points.get(index)).copied() else { return Curve::Other };
     let rest = points.get(quiet..).unwrap_or_default();
@@ -73,14 +74,15 @@ fn curve(profile: &DropProfile) -> Curve {
 }
 
 impl Maker<'_> {
-    /// Random early detection of a queue; `limit` becomes the percentage of its length from which on everything is dropped.
+    /// Returns the random early detection of a queue; sets `limit` to the percentage of its length from which all
+    /// packets are dropped.
     pub(super) fn wred(&mut self, queue: &Waiting, limit: &mut Option<Limit>) -> Option<Wred> {
         let scheduler = &queue.scheduler;
         let mut curves = [Curve::Tail(100); 4];
         self.report.enter(Scope::Part(format!("queue {}", queue.name)));
         let scope = scheduler.drops.first().map(|(.., profile)| Scope::Part(format!("drop profile {profile}")));
         self.report.enter(scope.unwrap_or_default());
-        let mut told = false;
+        let mut reported = false;
         for (loss, own) in curves.iter_mut().enumerate() {
             let named = |tcp: bool| {
                 let of = scheduler.drops.iter().rev().find(|(level, kind, _)| *level == loss && *kind == tcp);
@@ -90,14 +92,14 @@ impl Maker<'_> {
                 |name: Option<&str>| name.map_or(Some(Curve::Tail(100)), |name| self.cos.drops.get(name).map(curve));
             let (tcp, other) = (profile(named(true)), profile(named(false)));
             for missing in [named(true), named(false)].into_iter().flatten() {
-                if !self.cos.drops.contains_key(missing) && !told {
-                    told = true;
+                if !self.cos.drops.contains_key(missing) && !reported {
+                    reported = true;
                     let message = format!("there is no drop profile `{missing}`");
                     self.report.error(scheduler.at, message, "define it under `drop-profiles`");
                 }
             }
-            if tcp != other && !told {
-                told = true;
+            if tcp != other && !reported {
+                reported = true;
                 let message = format!(
                     "queue `{}`: drop profiles that differ by protocol; that of other protocols is taken",
                     queue.name
@@ -123,7 +125,7 @@ impl Maker<'_> {
         let known = known.filter(|losses| losses.iter().all(|loss| *loss < 4));
         if !alike && known.is_none() {
             let message = format!(
-                "queue `{}`: drop profiles by loss priorities that the code point alone does not tell; that of `low` is taken",
+                "queue `{}`: drop profiles by loss priorities that do not follow from the code point; that of `low` is taken",
                 queue.name
             );
             self.report.unsupported(scheduler.at, message, None);
@@ -135,8 +137,8 @@ impl Maker<'_> {
         }
         self.report.warning(
             scheduler.at,
-            format!("queue `{}`: an average that forgets half at each arrival stands for the fill level", queue.name),
-            "line cards average it in ways that are not public",
+            format!("queue `{}`: the fill level is approximated by an average with a weight of one half", queue.name),
+            "the averaging of line cards is not documented",
         );
         let losses = known.unwrap_or_default();
         let profiles = (0..64u8).map(|code| {
@@ -161,8 +163,8 @@ mod tests {
     }
 
     #[test]
-    fn one_ramp_or_one_step_is_understood() {
-        // Fill levels and probabilities of "Configuring RED Drop Profiles" and others of one ramp.
+    fn one_ramp_or_one_step_is_supported() {
+        // Fill levels and probabilities of "Configuring RED Drop Profiles", and others with one ramp.
         assert_eq!(of(false, &[(25, 25), (50, 50), (75, 75), (95, 100)]), Curve::Other);
         assert_eq!(of(true, &[(50, 25), (75, 50)]), Curve::Other);
         assert_eq!(of(false, &[(80, 100)]), Curve::Tail(80));

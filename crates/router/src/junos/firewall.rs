@@ -13,11 +13,11 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug)]
 pub(super) struct Policer {
     pub police: Police,
-    /// One meter for all terms of a filter that name it.
+    /// `true` if all terms of a filter that name it share one meter.
     pub filter_specific: bool,
 }
 
-/// What becomes of a packet behind a term.
+/// Flow control after a term.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum End {
     #[default]
@@ -46,21 +46,21 @@ pub(super) struct Filter {
     pub at: Place,
 }
 
-/// All of it.
+/// The section `firewall`.
 #[derive(Debug, Default)]
 pub(super) struct Firewall {
     pub policers: BTreeMap<String, Policer>,
-    /// By whether they are of IPv6, and name.
+    /// Filters by `true` for IPv6, and name.
     pub filters: BTreeMap<(bool, String), Filter>,
-    /// Where filters and policers give packets a loss priority.
+    /// Places at which filters and policers set a loss priority.
     pub losses: Vec<Place>,
 }
 
-/// Policers count packets with their headers of layer 3 ("Understanding the Frame Length for Policing Packets", Junos OS Routing
+/// Policers count packets from layer 3 ("Understanding the Frame Length for Policing Packets", Junos OS Routing
 /// Policies, Firewall Filters, and Traffic Policers User Guide).
 const LAYER_3: Counting = Counting { overhead: 0, least: 0, cells: false, network: true };
 
-/// A policer that lets nothing pass.
+/// Returns a policer that drops all packets.
 pub(super) fn nothing() -> Police {
     Police {
         rate: Share::Rate(8_000),
@@ -84,7 +84,7 @@ impl Firewall {
         for own in tree.child(section, "three-color-policer").map(|id| tree.children(id)).unwrap_or_default() {
             made.three_color(tree, own, report);
         }
-        // Filters that stand in no family are of IPv4.
+        // Filters outside a family are for IPv4.
         made.read_filters(tree, section, false, cos, report);
         for (family, v6) in [("inet", false), ("inet6", true)] {
             if let Some(family) = tree.path(section, &["family", family]) {
@@ -161,7 +161,7 @@ impl Firewall {
             let message = format!("policer `{name}` has no burst: the bytes of 5 ms are taken");
             report.assumed(tree.at(own), message, "write `burst-size-limit`");
         }
-        let burst = burst.or_else(|| share.of(0).filter(|rate| *rate > 0).map(usual_burst));
+        let burst = burst.or_else(|| share.of(0).filter(|rate| *rate > 0).map(default_burst));
         if exceed.is_empty() {
             exceed.push(Act::Transmit);
         }
@@ -178,7 +178,7 @@ impl Firewall {
         let _ = self.policers.insert(name, Policer { police, filter_specific: specific });
     }
 
-    /// `three-color-policer`: colours, and discards what is red if `action` says so.
+    /// Reads `three-color-policer`: colours packets, and discards red ones if `action` says so.
     fn three_color(&mut self, tree: &mut Tree, own: Id, report: &mut Report) {
         const KNOWN: [(&str, usize); 15] = [
             ("action", 0),
@@ -218,7 +218,7 @@ impl Firewall {
                 _ => {}
             }
         }
-        // What is yellow or red has a higher loss priority.
+        // Yellow and red packets get a higher loss priority.
         self.losses.push(tree.at(own));
         let (Some(committed), Some(burst), Some(excess)) = (rate_of, burst, excess) else {
             let message = format!("policer `{name}` does not state its rates and bursts");
@@ -279,7 +279,7 @@ impl Firewall {
             ("term", 0),
             ("dscp", 1),
             ("traffic-class", 1),
-            // What counts, logs or copies packets leaves them as they are.
+            // Counting, logging and mirroring do not change packets.
             ("count", 1),
             ("log", 0),
             ("syslog", 0),
@@ -343,7 +343,7 @@ fn last(tree: &Tree, clause: &Clause) -> String {
     clause.words.last().map_or_else(String::new, |id| tree.word(*id).to_owned())
 }
 
-/// Bytes of 5 ms of a rate, 1500 at least.
-pub(super) fn usual_burst(rate: u64) -> u64 {
+/// Returns the bytes of 5 ms of a rate, at least 1500.
+pub(super) fn default_burst(rate: u64) -> u64 {
     (rate / 8_000).saturating_mul(defaults::BURST / 1_000).max(1_500)
 }

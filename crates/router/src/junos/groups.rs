@@ -1,22 +1,22 @@
-//! `apply-groups`: what a group says is said at the place that applies it, where that place says nothing else.
+//! `apply-groups`: inheritance of statements from groups, which explicit statements override.
 
 use super::tree::{Id, ROOT, Tree};
 use crate::Report;
 
-/// Most words that groups bring.
+/// Upper bound on the words inherited from groups.
 const MOST: usize = 50_000;
 
-/// Expands all groups that are applied.
+/// Expands all applied groups.
 pub(super) fn expand(tree: &mut Tree, report: &mut Report) {
     let mut budget = MOST;
     for place in 0..tree.len() {
-        // What a group applies is applied where the group is.
+        // Groups applied within a group are expanded at its place.
         if tree.front(place, 1) == ["groups"] {
             continue;
         }
         if let Some(except) = tree.child(place, "apply-groups-except") {
             tree.mark_all(except);
-            let message = "groups that are taken away here (`apply-groups-except`) are not told from the others";
+            let message = "`apply-groups-except` is ignored: its groups apply here";
             report.unsupported(tree.at(except), message, Some("paste `show configuration | display inheritance`"));
         }
         let Some(applied) = tree.child(place, "apply-groups") else { continue };
@@ -42,7 +42,7 @@ pub(super) fn expand(tree: &mut Tree, report: &mut Report) {
     }
 }
 
-/// The statements of a group that are about a place of the configuration.
+/// Returns the statements of a group that correspond to a place of the configuration.
 fn counterparts(tree: &Tree, group: Id, place: Id) -> Vec<Id> {
     let mut at = vec![group];
     for word in tree.front(place, usize::MAX) {
@@ -79,7 +79,7 @@ fn merge(tree: &mut Tree, source: Id, target: Id, budget: &mut usize) {
     }
 }
 
-/// Whether a word of a group, such as `<ge-*>`, is about a word.
+/// `true` if a word of a group, such as `<ge-*>`, matches a word.
 fn fits(pattern: &str, word: &str) -> bool {
     match pattern.strip_prefix('<').and_then(|rest| rest.strip_suffix('>')) {
         Some(pattern) => wildcard(pattern, word),
@@ -87,7 +87,7 @@ fn fits(pattern: &str, word: &str) -> bool {
     }
 }
 
-/// Whether a pattern with `*` for any characters is about a word.
+/// `true` if a pattern with `*` for any characters matches a word.
 pub(super) fn wildcard(pattern: &str, word: &str) -> bool {
     let mut parts = pattern.split('*');
     let first = parts.next().unwrap_or_default();
@@ -110,7 +110,7 @@ mod tests {
     use super::wildcard;
 
     #[test]
-    fn a_star_stands_for_any_characters() {
+    fn a_star_matches_any_characters() {
         for (pattern, word, fits) in [
             ("*", "ge-0/0/0", true),
             ("ge-*", "ge-0/0/0", true),

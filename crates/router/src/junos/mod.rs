@@ -1,8 +1,8 @@
 //! Junos: class of service, firewall filters and policers, interfaces; in braces or as `set` lines, also mixed.
 //!
-//! The text becomes a tree of words (`read`, `tree`), in which groups are expanded (`groups`). Readers of its parts mark what they
-//! understand (`cos`, `firewall`, `ports`), and what nobody has marked is reported (`rest`). What arrives gets a forwarding class
-//! (`arriving`), which decides the queue that it leaves by (`queues`).
+//! The text is parsed into a tree of words (`read`, `tree`), in which groups are expanded (`groups`). Readers of its
+//! sections mark the nodes that they support (`cos`, `firewall`, `ports`); unmarked nodes are reported (`rest`).
+//! Arriving packets get a forwarding class (`arriving`), which determines their output queue (`queues`).
 
 mod arriving;
 mod conditions;
@@ -25,7 +25,7 @@ use firewall::Firewall;
 use queues::Departure;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Reads a configuration. It never fails: what was not understood is in the report, line by line.
+/// Reads a configuration. It never fails: unsupported statements are in the report with their lines.
 pub fn import(text: &str) -> Imported {
     let mut report = Report::default();
     let mut tree = read::read(text, &mut report);
@@ -61,30 +61,30 @@ pub fn import(text: &str) -> Imported {
     Imported { config, report }
 }
 
-/// Makes ports and policies of what was read.
+/// Builds ports and policies from the sections.
 struct Maker<'a> {
     cos: &'a Cos,
     firewall: &'a Firewall,
     config: Config,
     report: Report,
-    /// Where the policies of each name, and its numbered ones, are in the configuration.
+    /// Indices of the policies of each name, including numbered ones.
     names: BTreeMap<String, Vec<usize>>,
-    /// The policies of filters, by whether they are of IPv6, and name.
+    /// Policies of filters, by `true` for IPv6, and name.
     filter_policies: BTreeMap<(bool, String), String>,
-    /// How many more conditions output filters may come to.
+    /// Remaining budget of conditions for output filters.
     conditions: usize,
     /// Forwarding classes that packets may have.
     reached: BTreeSet<usize>,
-    /// The loss priorities that classifiers give, by code point; 255 where something else decides.
+    /// Loss priorities of classifiers by code point; 255: not determined by the code point.
     losses: BTreeSet<Vec<u8>>,
 }
 
 impl Maker<'_> {
-    /// What holds where nothing is stated, and scheduler maps that no interface names.
+    /// Reports defaults, and scheduler maps that no interface uses.
     fn unused(&mut self) {
         let named: BTreeSet<String> = self.config.policies.iter().map(|policy| policy.name.clone()).collect();
         let line = None;
-        // Their names are those of the policies, but for numbers behind them.
+        // Their policies have the same names, with numbers appended.
         for (map, (_, at)) in &self.cos.maps {
             if !named.contains(map) {
                 let own = Departure { map: Some((map.clone(), *at)), line, at: *at, ..Departure::default() };

@@ -1,4 +1,4 @@
-//! `interfaces`, and what `class-of-service interfaces` says of them.
+//! `interfaces`, and `class-of-service interfaces`.
 
 use super::arriving::Arrival;
 use super::cos::{Transmit, shaping};
@@ -12,9 +12,9 @@ use crate::ir::{Class, Match, Medium, Net, Police, Policy, Port, Queue, Rule};
 use crate::{Place, Report, Scope};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Most terms of an output filter that are taken: each is about what those before it are not.
+/// Upper bound on the terms of an output filter: each excludes those before it.
 const TERMS: usize = 100;
-/// Most conditions that output filters come to, over all units: each term names those before it.
+/// Upper bound on the conditions of output filters, over all units: each term excludes those before it.
 pub(super) const CONDITIONS: usize = 100_000;
 
 /// A logical interface.
@@ -22,16 +22,16 @@ pub(super) const CONDITIONS: usize = 100_000;
 struct Unit {
     arrival: Arrival,
     networks: Vec<Net>,
-    /// Output filters of IPv4 and IPv6.
+    /// Output filters for IPv4 and IPv6.
     filters: [Option<(String, Place)>; 2],
     policer: Option<(String, Place)>,
     sends: Sends,
-    /// The policy for what arrives.
+    /// Policy of arriving packets.
     input: Option<String>,
     at: Place,
 }
 
-/// Scheduling, as it stands at an interface or a unit.
+/// Scheduling at an interface or a unit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Sends {
     map: Option<(String, Place)>,
@@ -50,7 +50,7 @@ struct Interface {
     at: Place,
 }
 
-/// Reads all interfaces and makes ports of them.
+/// Reads all interfaces and builds ports.
 pub(super) fn read(tree: &mut Tree, maker: &mut Maker<'_>) {
     let mut found: BTreeMap<String, Interface> = BTreeMap::new();
     let mut order = Vec::new();
@@ -78,7 +78,7 @@ pub(super) fn read(tree: &mut Tree, maker: &mut Maker<'_>) {
             let _ = found.insert(name, made);
         }
     }
-    // What is said of many interfaces at once, then what is said of one.
+    // Statements about several interfaces first, then those about one.
     let (many, single): (Vec<Id>, Vec<Id>) =
         all.into_iter().partition(|id| tree.word(*id).contains('*') || tree.word(*id) == "all");
     for own in many.into_iter().chain(single) {
@@ -86,7 +86,7 @@ pub(super) fn read(tree: &mut Tree, maker: &mut Maker<'_>) {
         if pattern == "interface-set" {
             continue;
         }
-        // What is wrong with a statement about many interfaces is told once.
+        // Errors in a statement about several interfaces are reported once.
         let (mut first, mut quiet) = (true, Report::default());
         for (name, interface) in found.iter_mut().filter(|(name, _)| wildcard(&pattern, name)) {
             let report = if first { &mut maker.report } else { &mut quiet };
@@ -95,7 +95,7 @@ pub(super) fn read(tree: &mut Tree, maker: &mut Maker<'_>) {
             first = false;
         }
     }
-    // The classes that packets may have are known when all has arrived.
+    // The reachable classes are known when all arriving policies are built.
     for name in &order {
         let Some(interface) = found.get_mut(name) else { continue };
         let several = interface.units.len() > 1;
@@ -107,7 +107,7 @@ pub(super) fn read(tree: &mut Tree, maker: &mut Maker<'_>) {
             unit.input = maker.arriving(&unit.arrival, &title);
         }
     }
-    maker.config.arrival = Some(maker.usual_arrival());
+    maker.config.arrival = Some(maker.default_arrival());
     if maker.losses.is_empty() {
         let usual = (0..64).map(|code: u8| defaults::compatible(code >> 3).1);
         let _ = maker.losses.insert(usual.collect());
@@ -119,13 +119,13 @@ pub(super) fn read(tree: &mut Tree, maker: &mut Maker<'_>) {
     }
 }
 
-/// Whether an interface is the router's own: nothing that it forwards comes in there.
+/// `true` for internal interfaces, which receive no forwarded packets.
 fn is_own(name: &str) -> bool {
     let kind = name.trim_end_matches(|c: char| c.is_ascii_digit());
     matches!(kind, "lo" | "fxp" | "em" | "me" | "vme" | "re0:mgmt-" | "mgmt_junos")
 }
 
-/// The rate that the name of an interface tells.
+/// Returns the rate of an interface by its name.
 fn rate_of(name: &str) -> Option<u64> {
     let (kind, _) = name.split_once('-')?;
     defaults::RATES.iter().find(|(own, _)| *own == kind).map(|(_, rate)| *rate)
@@ -181,7 +181,7 @@ fn interface(tree: &mut Tree, own: Id, name: &str, report: &mut Report) -> Inter
     made
 }
 
-/// `100m`, `1g`, `oc3` and others (ITU-T G.707: STM-1, which is OC-3, has 155.52 Mbit/s).
+/// Parses `100m`, `1g`, `oc3` and others (ITU-T G.707: STM-1, which is OC-3, has 155.52 Mbit/s).
 fn speed(word: &str) -> Option<u64> {
     match word.strip_prefix("oc").and_then(|level| level.parse::<u64>().ok()) {
         Some(level) if matches!(level, 1 | 3 | 12 | 48 | 192 | 768) => Some(level * 51_840_000),
@@ -231,7 +231,7 @@ fn unit(tree: &mut Tree, own: Id, report: &mut Report) -> Unit {
     made
 }
 
-/// What `class-of-service interfaces` says of an interface.
+/// Reads `class-of-service interfaces` of an interface.
 fn class_of_service(tree: &mut Tree, own: Id, made: &mut Interface, cos: &super::cos::Cos, report: &mut Report) {
     const KNOWN: [(&str, usize); 6] = [
         ("scheduler-map", 1),
@@ -358,14 +358,14 @@ impl Maker<'_> {
                 }
                 self.sends(&mut port, sends, unit);
             } else if unit.filters.iter().any(Option::is_some) || unit.policer.is_some() {
-                // Filters alone do something with what leaves, too.
+                // A port with only filters treats departing packets too.
                 self.sends(&mut port, sends, unit);
             }
             self.config.ports.push(port);
         }
     }
 
-    /// Queues, output filters and policers of a port.
+    /// Builds queues, output filters and policers of a port.
     fn sends(&mut self, port: &mut Port, sends: &Sends, unit: &Unit) {
         let scope = Scope::Port(port.name.clone());
         self.report.enter(scope.clone());
@@ -393,7 +393,7 @@ impl Maker<'_> {
         self.report.enter(scope);
         let title = port.name.clone();
         port.root = self.departing(&departure, &title);
-        // Policers stand in front of the queues.
+        // Policers come before the queues.
         for mut policy in outer {
             for class in &mut policy.classes {
                 class.queue.clone_from(&port.root.queue);
@@ -402,7 +402,8 @@ impl Maker<'_> {
         }
     }
 
-    /// Output filters and policers: classes that they give go into the departure, what they police is around its queues.
+    /// Builds output filters and policers: their classes become part of the departure, their policers enclose its
+    /// queues.
     fn output(&mut self, unit: &Unit, departure: &mut Departure, port: &str) -> Vec<Policy> {
         let around = |rules: Vec<Rule>, police: Option<Police>, name: String, parts: BTreeSet<String>| Policy {
             name,
@@ -476,7 +477,7 @@ impl Maker<'_> {
                 }
             }
             if !before.contains(&Match::Any) {
-                // What no term is about is discarded.
+                // Packets that match no term are discarded.
                 let rest = Match::All(vec![family, Match::Not(Box::new(Match::AnyOf(before)))]);
                 rules.push(Rule {
                     when: rest,

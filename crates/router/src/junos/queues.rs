@@ -1,12 +1,13 @@
-//! Queues of a port: scheduler map and schedulers become a policy.
+//! Output queues: scheduler map and schedulers become a policy.
 //!
-//! Junos looks for a queue to serve in this order ("Transmission Priority Scheduling", Junos OS Class of Service User Guide):
-//! queues within their transmit rate by priority, then queues beyond it by priority, each time in weighted turns. Hierarchical
-//! token buckets do the same: leaves that may send by right by priority, then leaves that borrow by priority, in turns of their
-//! quanta. Where one priority is left below the strict ones, guaranteed shares come to the same, and give bounds.
+//! Junos selects a queue in this order ("Transmission Priority Scheduling", Junos OS Class of Service User Guide):
+//! queues within their transmit rate by priority, then queues above it by priority, each by weighted round robin.
+//! Hierarchical token buckets do the same: leaves within their rate by priority, then leaves that borrow by priority,
+//! by deficit round robin. With only one priority below the strict ones, guaranteed bandwidth is equivalent, and gives
+//! bounds.
 
 use super::cos::{Buffer, PRIORITIES, Scheduler, Transmit};
-use super::firewall::usual_burst;
+use super::firewall::default_burst;
 use super::{Maker, defaults};
 use crate::ir::{
     Act, Class, HtbClass, Limit, Match, Police, Policy, Priority, Queue, Rule, Scheduler as Serving, Shape, Share,
@@ -14,21 +15,21 @@ use crate::ir::{
 use crate::{Place, Scope};
 use std::collections::BTreeSet;
 
-/// The scheduler map of ports that name none.
+/// Name of the default scheduler map.
 const USUAL: &str = "default scheduler map";
-/// Millionths.
+/// One, in millionths.
 const WHOLE: u64 = 1_000_000;
-/// Place in [`PRIORITIES`] of the lowest.
+/// Index in [`PRIORITIES`] of the lowest priority.
 const LOWEST: usize = 6;
 
-/// What a port does with what it sends.
+/// Treatment of departing packets.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Departure {
     pub map: Option<(String, Place)>,
     pub shaping: Option<(Transmit, Option<u64>)>,
-    /// Rate of the line in bit/s, where it is known.
+    /// Rate of the link in bit/s, if known.
     pub line: Option<u64>,
-    /// Rules of an output filter that give another class: each holds of no packet of another.
+    /// Rules of an output filter that set another class; they exclude each other.
     pub rules: Vec<(Match, usize, Place)>,
     pub parts: BTreeSet<String>,
     pub at: Place,
@@ -38,29 +39,29 @@ pub(super) struct Departure {
 #[derive(Clone, Debug)]
 pub(super) struct Waiting {
     pub name: String,
-    /// The forwarding classes whose packets wait in it.
+    /// Forwarding classes of the queue.
     classes: Vec<usize>,
     pub scheduler: Scheduler,
     strict: bool,
-    /// Whether it has a scheduler of its own.
+    /// `true` if it has a scheduler of its own.
     scheduled: bool,
-    /// What it is guaranteed.
+    /// Guaranteed bandwidth.
     share: Option<Share>,
-    /// The same, of the rate of the port in millionths, where that is known.
+    /// Guaranteed bandwidth in millionths of the port's rate, if known.
     part: Option<u64>,
-    /// Its part of the buffer in millionths.
+    /// Fraction of the buffer in millionths.
     room: u64,
 }
 
-/// Part of the buffer in millionths of a queue for which neither a buffer nor a rate is stated; no public document has it.
+/// Fraction of the buffer in millionths of a queue with neither a buffer nor a rate; undocumented.
 const LEAST_ROOM: u64 = 10_000;
 
-/// What shares are parts of.
+/// Reference of percentages.
 #[derive(Clone, Copy, Debug)]
 struct Base {
-    /// Rate of a shaper, bit/s: shares become rates.
+    /// Rate of a shaper, bit/s: percentages become rates.
     shaped: Option<u64>,
-    /// The same, or that of the line.
+    /// Rate of the shaper, or else of the link.
     known: Option<u64>,
 }
 
@@ -72,7 +73,7 @@ impl Base {
             Transmit::Percent(percent) => Some(self.percent(u64::from(percent) * 10_000)),
         }
     }
-    /// A part in millionths.
+    /// Returns a fraction in millionths as a bandwidth.
     fn percent(self, millionths: u64) -> Share {
         match self.shaped {
             Some(rate) => Share::Rate(scaled(rate, millionths, WHOLE).max(1)),
@@ -93,7 +94,7 @@ fn scaled(value: u64, by: u64, of: u64) -> u64 {
 }
 
 impl Maker<'_> {
-    /// The queues of a port, as what it does with all that it sends.
+    /// Returns the queues of a port as the treatment of its departing packets.
     pub(super) fn departing(&mut self, own: &Departure, title: &str) -> Class {
         let mut base = Base { shaped: None, known: own.line };
         let mut root = Class { at: own.at, ..Class::default() };
@@ -121,7 +122,7 @@ impl Maker<'_> {
         root
     }
 
-    /// The queues that packets may be in, with their shares.
+    /// Returns the queues that packets may enter, with their bandwidths.
     fn queues(&mut self, own: &Departure, base: Base, parts: &mut BTreeSet<String>) -> Vec<Waiting> {
         let map = own.map.as_ref().and_then(|(name, at)| {
             let found = self.cos.maps.get(name).cloned();
@@ -176,7 +177,7 @@ impl Maker<'_> {
             made.name = named
                 .and_then(|index| self.cos.classes.get(index))
                 .map_or_else(String::new, |class| class.name.clone());
-            // A queue that no scheduler is for and no classifier leads to is always empty.
+            // A queue without a scheduler that no classifier selects is always empty.
             if made.scheduled || made.classes.iter().any(|class| self.reached.contains(class)) {
                 queues.push(made);
             }
@@ -219,7 +220,7 @@ impl Maker<'_> {
         };
         let of = |class: usize| queues.iter().find(|queue| queue.classes.contains(&class));
         let mut taken = Vec::new();
-        // A packet that the filter gives a class is in no other.
+        // A packet to which the filter assigns a class is in no other.
         for (when, class, at) in &own.rules {
             if let Some(queue) = of(*class) {
                 policy.rules.push(Rule { when: when.clone(), class: queue.name.clone(), police: None, at: *at });
@@ -267,7 +268,7 @@ impl Maker<'_> {
         name
     }
 
-    /// Remarks on what was assumed for the queues of a policy.
+    /// Reports the assumptions about the queues of a policy.
     fn notes(&mut self, queues: &[Waiting], base: Base, name: &str, title: &str) {
         self.report.enter(Scope::Policy(name.to_owned()));
         let temporal: Vec<&str> = queues
@@ -370,10 +371,10 @@ impl Maker<'_> {
     }
 }
 
-/// The class of token buckets that all others are within. It never limits them.
+/// Root class of the token buckets, which is never the limit.
 const ROOT_CLASS: &str = "(port)";
 
-/// Shares of all queues, the remainders included.
+/// Sets the bandwidths of all queues, including the remainders.
 fn shares(queues: &mut [Waiting], base: Base) {
     for queue in queues.iter_mut() {
         queue.share = base.share(queue.scheduler.transmit);
@@ -389,7 +390,7 @@ fn shares(queues: &mut [Waiting], base: Base) {
     let each = WHOLE.saturating_sub(taken) / rests;
     for queue in queues.iter_mut().filter(|queue| queue.scheduler.transmit == Transmit::Remainder) {
         if each > 0 {
-            // Whole percents stay what they are when --rate gives another line.
+            // Whole percentages are kept, so that --rate can change the link's rate.
             queue.share = Some(match base.known {
                 Some(rate) if each % 10_000 != 0 => Share::Rate(scaled(rate, each, WHOLE).max(1)),
                 _ => base.percent(each),
@@ -399,7 +400,8 @@ fn shares(queues: &mut [Waiting], base: Base) {
     }
 }
 
-/// Parts of the buffer: a queue without `buffer-size` has as much of it as of the rate, and a remainder what the others leave.
+/// Sets the fractions of the buffer: a queue without `buffer-size` has the same fraction as of the rate, and a
+/// remainder the rest.
 fn rooms(queues: &mut [Waiting]) {
     for queue in queues.iter_mut() {
         queue.room = match queue.scheduler.buffer {
@@ -415,8 +417,9 @@ fn rooms(queues: &mut [Waiting]) {
     queues.iter_mut().filter(|queue| queue.scheduler.buffer == Buffer::Remainder).for_each(|queue| queue.room = each);
 }
 
-/// Whether guaranteed shares below strict priority do what the queues do: all that are not strict have one priority, lower than
-/// the strict ones, and a share; what a queue gets at most is a rate, since a percentage would be one of its share.
+/// `true` if guaranteed bandwidth below strict priority is equivalent: all queues that are not strict have the same
+/// priority, below the strict ones, and a bandwidth; upper limits are rates, since percentages would refer to that
+/// bandwidth.
 fn is_shared(queues: &[Waiting], base: Base, default: &str) -> bool {
     let (strict, others): (Vec<&Waiting>, Vec<&Waiting>) = queues.iter().partition(|queue| queue.strict);
     let level = others.iter().map(|queue| queue.scheduler.priority).min();
@@ -435,7 +438,7 @@ fn is_shared(queues: &[Waiting], base: Base, default: &str) -> bool {
         && strict.iter().filter(|queue| queue.scheduler.priority == 1).count() <= 1
 }
 
-/// A class of guaranteed shares and strict priority.
+/// Sets bandwidth and priority of a class.
 fn guaranteed(class: &mut Class, queue: &Waiting, base: Base, all: &[Waiting]) {
     if queue.strict {
         let before = all.iter().any(|other| other.strict && other.scheduler.priority < queue.scheduler.priority);
@@ -446,13 +449,13 @@ fn guaranteed(class: &mut Class, queue: &Waiting, base: Base, all: &[Waiting]) {
     class.shape = ceiling(queue, base).map(|rate| Shape { rate, burst: None, excess: None, peak: false });
 }
 
-/// What a queue may send at most.
+/// Returns the upper limit of a queue.
 fn ceiling(queue: &Waiting, base: Base) -> Option<Share> {
     let shaping = queue.scheduler.shaping.and_then(|shaping| base.share(shaping));
     if queue.scheduler.exact { queue.share.or(shaping) } else { shaping }
 }
 
-/// A class of token buckets.
+/// Returns the HTB parameters of a class.
 fn buckets(queue: &Waiting, base: Base, least: u64) -> HtbClass {
     let ceiling = ceiling(queue, base);
     // A strict queue is always within its rate.
@@ -469,20 +472,20 @@ fn buckets(queue: &Waiting, base: Base, least: u64) -> HtbClass {
         Some(Share::Rate(rate)) => made.ceil = Some(rate),
         _ => made.ceil_percent = Some(1_000_000),
     }
-    // Turns beyond the rate are in proportion to it; frames of 9 kB are taken on fast lines only.
+    // Quanta are in proportion to the rate; jumbo frames of 9 kB are assumed only on fast links.
     let smallest = if base.known.is_some_and(|rate| rate >= 1_000_000_000) { 9_300 } else { 1_600 };
     let weight = queue.part.unwrap_or(0).max(least);
     made.quantum = Some(scaled(smallest, if queue.share.is_some() { weight } else { least }, least).min(1_000_000_000));
     made
 }
 
-/// The policer of `rate-limit`.
+/// Returns the policer of `rate-limit`.
 fn policer(queue: &Waiting, base: Base) -> Option<Police> {
     let share = queue.share.filter(|_| queue.scheduler.limited)?;
     let bps = share.of(base.known.unwrap_or(0)).filter(|rate| *rate > 0);
     Some(Police {
         rate: share,
-        burst: bps.map(usual_burst),
+        burst: bps.map(default_burst),
         peak: None,
         excess: None,
         conform: vec![Act::Transmit],
@@ -492,10 +495,10 @@ fn policer(queue: &Waiting, base: Base) -> Option<Police> {
     })
 }
 
-/// How much may wait; `scale` is the percentage of it from which on a drop profile drops everything.
+/// Returns the queue limit; `scale` is its percentage from which a drop profile drops all packets.
 fn limit(queue: &Waiting, base: Base, shared: bool, scale: Option<Limit>) -> Limit {
     let depth = defaults::depth(base.known);
-    // Microseconds at the rate of the port.
+    // Microseconds at the port's rate.
     let whole = match (queue.scheduler.buffer, queue.part) {
         (Buffer::Microseconds(us), Some(part)) => scaled(us, part, WHOLE),
         (Buffer::Microseconds(us), None) => us,
@@ -506,7 +509,7 @@ fn limit(queue: &Waiting, base: Base, shared: bool, scale: Option<Limit>) -> Lim
     if let Some(rate) = base.shaped {
         return Limit::Bytes(scaled(rate, whole, 8 * WHOLE).max(1));
     }
-    // The share of the rate at which the class's limit is reckoned.
+    // Fraction of the rate to which the class's limit refers.
     let own = match (shared && !queue.strict, queue.share, ceiling(queue, base)) {
         (true, Some(share), _) | (false, _, Some(share)) => share,
         _ => Share::Percent(100),

@@ -1,14 +1,15 @@
-//! From text to the tree of statements: braces, `set` lines, comments, prompts and `[edit …]` lines of a session.
+//! Parsing of text into the tree of statements: braces, `set` lines, comments, prompts and `[edit …]` lines of a
+//! session.
 
 use super::tree::{Id, ROOT, Tree};
 use crate::{Place, Report};
 
-/// Deepest nesting of braces that is taken; Junos has some twenty levels.
+/// Upper bound on the nesting of braces; Junos has about twenty levels.
 const DEEPEST: usize = 100;
-/// Most words of one statement that are taken.
+/// Upper bound on the words of one statement.
 const LONGEST: usize = 100;
 
-/// A word, or a sign that ends or opens something.
+/// A word, or a delimiter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sign<'a> {
     Word(&'a str),
@@ -20,7 +21,7 @@ enum Sign<'a> {
     Line,
 }
 
-/// Cuts a text into words and signs.
+/// Splits a text into words and delimiters.
 struct Signs<'a> {
     text: &'a str,
     at: usize,
@@ -97,7 +98,7 @@ impl<'a> Signs<'a> {
     }
 }
 
-/// Reads a text.
+/// Parses a text.
 pub(super) fn read(text: &str, report: &mut Report) -> Tree {
     let mut reader = Reader {
         tree: Tree::new(),
@@ -126,25 +127,25 @@ pub(super) fn read(text: &str, report: &mut Report) -> Tree {
 struct Reader<'a, 'r> {
     tree: Tree,
     report: &'r mut Report,
-    /// The words of the statement so far.
+    /// Words of the current statement.
     words: Vec<(&'a str, Place)>,
-    /// Lists in it: behind how many words, and what is in them.
+    /// Lists in it: number of words before, and elements.
     lists: Vec<(usize, Vec<(&'a str, Place)>)>,
-    /// The list that is open.
+    /// Open list.
     list: Option<Vec<(&'a str, Place)>>,
-    /// The braces that are open.
+    /// Open braces.
     stack: Vec<Id>,
-    /// Where `edit` has gone to.
+    /// Hierarchy level of `edit`.
     edit: Vec<&'a str>,
-    /// What `show` shows.
+    /// Argument of `show`.
     show: Vec<&'a str>,
-    /// Braces that are open beyond the deepest that are taken.
+    /// Number of open braces beyond the upper bound.
     too_deep: usize,
-    /// Whether a brace has closed nothing, which is told once.
+    /// `true` if an unmatched closing brace has been reported.
     unbalanced: bool,
 }
 
-/// Commands of configuration mode and others that take a line.
+/// Commands of configuration mode, and others that take a whole line.
 const COMMANDS: [&str; 23] = [
     "set",
     "delete",
@@ -231,7 +232,8 @@ impl<'a> Reader<'a, '_> {
         }
     }
 
-    /// Whether the line, which ends here, is no statement: it stands in no braces, opens none and ends with no sign.
+    /// `true` if the line that ends here is no statement: it is outside of braces, opens none and ends without a
+    /// delimiter.
     fn is_prose(&self, rest: &str) -> bool {
         const FAR: usize = 200;
         let opens = || rest.bytes().take(FAR).find(|byte| !byte.is_ascii_whitespace()) == Some(b'{');
@@ -244,7 +246,7 @@ impl<'a> Reader<'a, '_> {
             && !opens()
     }
 
-    /// A line of a session that is no statement.
+    /// Handles a line of a session that is no statement.
     fn prose(&mut self) {
         const CHATTER: [&str; 8] =
             ["Entering", "Exiting", "Possible", "configuration", "load", "Users", "warning:", "The"];
@@ -277,7 +279,7 @@ impl<'a> Reader<'a, '_> {
         self.stack.push(ids.first().copied().unwrap_or(base));
     }
 
-    /// Where statements are put that stand in no braces.
+    /// Returns the node for statements outside of braces.
     fn base(&mut self) -> Id {
         if let Some(id) = self.stack.last() {
             return *id;
@@ -287,7 +289,7 @@ impl<'a> Reader<'a, '_> {
         words.into_iter().fold(ROOT, |id, word| self.tree.enter(id, word, at))
     }
 
-    /// Puts the words of the statement into the tree; the nodes at their end.
+    /// Adds the words of the statement to the tree; returns the last nodes.
     fn enter(&mut self) -> Vec<Id> {
         let base = self.base();
         let mut words = core::mem::take(&mut self.words);
@@ -320,7 +322,7 @@ impl<'a> Reader<'a, '_> {
                     self.tree.end(id);
                     ends.push(id);
                 }
-                // What follows a list is an option beside the one that has the list.
+                // Words after a list are an option of the same container.
                 if path.len() > 1 {
                     let _ = path.pop();
                 }
@@ -352,7 +354,7 @@ impl<'a> Reader<'a, '_> {
         }
     }
 
-    /// Words without a sign behind them, where a block ends.
+    /// Handles words without a delimiter at the end of a block.
     fn leftover(&mut self) {
         if !self.words.is_empty() || !self.lists.is_empty() {
             self.statement();
@@ -420,7 +422,7 @@ impl<'a> Reader<'a, '_> {
                 self.show = if shown.len() > 4 { Vec::new() } else { shown };
             }
             "rename" | "insert" | "copy" | "load" | "rollback" | "replace" => {
-                let message = format!("`{command}` changes the configuration in a way that is not followed");
+                let message = format!("`{command}` changes the configuration and is not supported");
                 let advice = "paste the result, by `show configuration`";
                 self.report.unsupported(*at, message, Some(advice));
             }

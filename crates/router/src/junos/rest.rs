@@ -1,4 +1,4 @@
-//! What no reader has understood: each statement is reported, with what it is about.
+//! Unsupported statements: each is reported with its context.
 
 use super::cos::part;
 use super::tree::{Id, ROOT, Tree};
@@ -39,20 +39,20 @@ const QUIET: [&str; 30] = [
     "unified-edge",
 ];
 
-/// What a remark is.
+/// A remark.
 struct Found {
     level: Level,
     scope: Scope,
     message: String,
     advice: Option<&'static str>,
-    /// Statements with the same key take one remark.
+    /// Key by which statements share one remark.
     key: String,
 }
 
-/// Reports what is left.
+/// Reports all unmarked nodes.
 pub(super) fn report(tree: &Tree, report: &mut Report) {
     let mut off = vec![false; tree.len()];
-    let mut told: BTreeSet<(Scope, String)> = BTreeSet::new();
+    let mut reported: BTreeSet<(Scope, String)> = BTreeSet::new();
     for id in 1..tree.len() {
         let node = tree.node(id);
         let outer = off.get(node.parent).copied().unwrap_or(false);
@@ -67,7 +67,7 @@ pub(super) fn report(tree: &Tree, report: &mut Report) {
             continue;
         }
         let found = judge(tree, id);
-        if told.insert((found.scope.clone(), found.key)) {
+        if reported.insert((found.scope.clone(), found.key)) {
             report.enter(found.scope);
             report.add(found.level, node.at, found.message, found.advice);
         }
@@ -101,7 +101,7 @@ fn judge(tree: &Tree, id: Id) -> Found {
             "scheduler-maps" => unsupported(part("scheduler map", word(2)), None),
             "drop-profiles" => unsupported(part("drop profile", word(2)), None),
             "traffic-control-profiles" => unsupported(part("traffic control profile", word(2)), None),
-            // They write into packets behind the queues.
+            // Rewriting happens behind the queues.
             "rewrite-rules" => {
                 ignored(Scope::Everything, format!("class-of-service rewrite-rules {} {}", word(2), word(3)))
             }
@@ -112,7 +112,7 @@ fn judge(tree: &Tree, id: Id) -> Found {
                 unsupported(Scope::Everything, None)
             }
             "interfaces" => unsupported(Scope::Port(word(2).to_owned()), None),
-            // The router's own packets are in no table of traffic.
+            // Packets of the router itself are not in the traffic table.
             "host-outbound-traffic" | "tri-color" | "traceoptions" | "code-point-aliases" | "copy-plp-all" => {
                 ignored(Scope::Everything, format!("class-of-service {}", word(1)))
             }
@@ -164,7 +164,7 @@ fn judge(tree: &Tree, id: Id) -> Found {
     }
 }
 
-/// Whether there is anything of Junos.
+/// `true` if the text contains Junos statements.
 pub(super) fn is_known(tree: &Tree) -> bool {
     let blocks = ["class-of-service", "firewall", "interfaces"];
     blocks.iter().any(|block| tree.child(ROOT, block).is_some())

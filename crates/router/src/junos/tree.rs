@@ -1,47 +1,47 @@
 //! The statements of a configuration as a tree of words.
 //!
-//! `a b { c d; }` and `set a b c d` are the same path a, b, c, d, so that both forms, and mixtures of them, make the same tree.
-//! What a reader understands it marks; what nobody has marked is reported in the end (`rest.rs`).
+//! `a b { c d; }` and `set a b c d` are the same path a, b, c, d, so that both notations, and mixtures of them, give
+//! the same tree. Readers mark the nodes that they support; unmarked ones are reported (`rest.rs`).
 
 use crate::Place;
 use std::collections::BTreeMap;
 
-/// The place of a node in the tree.
+/// Index of a node in the tree.
 pub(super) type Id = usize;
-/// The node that all others are within.
+/// Index of the root.
 pub(super) const ROOT: Id = 0;
 
 /// A word of a statement.
 #[derive(Debug, Default)]
 pub(super) struct Node {
-    /// The word.
+    /// Word.
     pub word: String,
-    /// Where it was written first.
+    /// First place in the text.
     pub at: Place,
-    /// The word before it.
+    /// Parent node.
     pub parent: Id,
     children: Vec<Id>,
-    /// Whether a statement ends with it.
+    /// `true` if a statement ends here.
     pub ends: bool,
-    /// Whether it was deactivated.
+    /// `true` if it was deactivated.
     pub inactive: bool,
-    /// Whether a reader has understood it.
+    /// `true` if a reader supports it.
     pub used: bool,
-    /// When it was written last: of several values of one option the last one counts.
+    /// Order of the last occurrence: of several values of one option the last one applies.
     touched: u32,
 }
 
-/// An option and the words behind it.
+/// An option and the words after it.
 #[derive(Debug)]
 pub(super) struct Clause {
     pub key: Id,
     pub words: Vec<Id>,
 }
 
-/// Of a keyword whose words are not taken: a reader looks at them itself.
+/// Number of words of a keyword that its reader parses itself.
 pub(super) const OPAQUE: usize = usize::MAX;
 
-/// All statements.
+/// The tree.
 #[derive(Debug)]
 pub(super) struct Tree {
     nodes: Vec<Node>,
@@ -65,7 +65,7 @@ impl Tree {
     pub fn at(&self, id: Id) -> Place {
         self.node(id).at
     }
-    /// The node of a word below another, made if there is none. Points of a drop profile may repeat: each is a node.
+    /// Returns the child node of a word, added if missing. Points of a drop profile may repeat: each is a node.
     pub fn enter(&mut self, parent: Id, word: &str, at: Place) -> Id {
         self.clock = self.clock.saturating_add(1);
         let repeats = matches!(self.word(parent), "fill-level" | "drop-probability")
@@ -86,19 +86,19 @@ impl Tree {
         let _ = self.index.insert(key, id);
         id
     }
-    /// A statement ends with that word.
+    /// Records that a statement ends at a node.
     pub fn end(&mut self, id: Id) {
         if let Some(node) = self.nodes.get_mut(id) {
             node.ends = true;
         }
     }
-    /// The statement from that word on takes no effect, or takes effect again.
+    /// Deactivates or activates the statement at a node.
     pub fn set_inactive(&mut self, id: Id, inactive: bool) {
         if let Some(node) = self.nodes.get_mut(id) {
             node.inactive = inactive;
         }
     }
-    /// Takes a word and what is behind it away.
+    /// Removes a node and its subtree.
     pub fn remove(&mut self, id: Id) {
         let parent = self.node(id).parent;
         if let Some(node) = self.nodes.get_mut(parent) {
@@ -110,7 +110,7 @@ impl Tree {
         }
         self.mark_all(id);
     }
-    /// What a group brings: what the place itself says counts before it.
+    /// Adds a node from a group, which explicit statements override.
     pub fn inherit(&mut self, parent: Id, word: &str, at: Place) -> Id {
         let known = self.nodes.len();
         let id = self.enter(parent, word, at);
@@ -121,30 +121,30 @@ impl Tree {
         }
         id
     }
-    /// The words behind a word, without those that take no effect.
+    /// Returns the active children of a node.
     pub fn children(&self, id: Id) -> Vec<Id> {
         self.node(id).children.iter().copied().filter(|child| !self.node(*child).inactive).collect()
     }
-    /// The same, with them.
+    /// Returns all children of a node.
     pub fn all_children(&self, id: Id) -> &[Id] {
         &self.node(id).children
     }
-    /// That word behind another.
+    /// Returns the child node of that word.
     pub fn child(&self, id: Id, word: &str) -> Option<Id> {
         let found = self.index.get(&(id, word.to_owned())).copied()?;
         (!self.node(found).inactive).then_some(found)
     }
-    /// The words behind each other.
+    /// Returns the node at the end of a path.
     pub fn path(&self, from: Id, words: &[&str]) -> Option<Id> {
         words.iter().try_fold(from, |at, word| self.child(at, word))
     }
-    /// That word has been understood.
+    /// Marks a node as supported.
     pub fn mark(&mut self, id: Id) {
         if let Some(node) = self.nodes.get_mut(id) {
             node.used = true;
         }
     }
-    /// That word and all behind it have been understood.
+    /// Marks a node and its subtree as supported.
     pub fn mark_all(&mut self, id: Id) {
         let mut todo = vec![id];
         while let Some(next) = todo.pop() {
@@ -152,16 +152,16 @@ impl Tree {
             todo.extend(self.node(next).children.iter().copied());
         }
     }
-    /// The word that was written last behind another; all that stood there has been understood.
+    /// Returns the last value of an option; marks all of its values.
     pub fn value(&mut self, id: Id) -> Option<Id> {
         let children = self.children(id);
         children.iter().for_each(|child| self.mark(*child));
         children.into_iter().max_by_key(|child| self.node(*child).touched)
     }
-    /// The options of a container, each with the words behind it; of several values of one option the last one was written
-    /// last. Several options may stand in one line behind each other (`set … bandwidth-limit 1m burst-size-limit 15k`), so a
-    /// keyword behind a value is an option of the same container. `keywords` has the number of words behind each that are no
-    /// keywords. What is not a keyword is left as it is.
+    /// Returns the options of a container, each with the words after it; of several values of one option the last one
+    /// comes last. Several options may follow each other in one line (`set … bandwidth-limit 1m burst-size-limit 15k`),
+    /// so that a keyword after a value is an option of the same container. `keywords` has the number of values of each
+    /// keyword. Words that are not keywords are left unmarked.
     pub fn clauses(&mut self, container: Id, keywords: &[(&str, usize)]) -> Vec<Clause> {
         let takes = |word: &str| keywords.iter().find(|(own, _)| *own == word).map(|(_, takes)| *takes);
         let mut found = Vec::new();
@@ -187,13 +187,13 @@ impl Tree {
         }
         found
     }
-    /// The words behind a word, what was written last at the end.
+    /// Returns the children of a node, the last written at the end.
     fn by_age(&self, id: Id) -> Vec<Id> {
         let mut children = self.children(id);
         children.sort_by_key(|child| self.node(*child).touched);
         children
     }
-    /// The statements in words, from a node on, such as `policer p if-exceeding`.
+    /// Returns the statements from a node on as text, such as `policer p if-exceeding`.
     pub fn text(&self, id: Id) -> String {
         let mut words = Vec::new();
         let mut next = id;
@@ -204,7 +204,7 @@ impl Tree {
         words.reverse();
         words.join(" ")
     }
-    /// The words in front of a node, the first one first, and itself; at most so many.
+    /// Returns the words of the path to a node, including itself; at most `most`.
     pub fn front(&self, id: Id, most: usize) -> Vec<&str> {
         let mut all = Vec::new();
         let mut next = id;
@@ -216,7 +216,7 @@ impl Tree {
     }
 }
 
-/// What is at a place that does not exist.
+/// Node returned for indices that do not exist.
 static NOTHING: Node = Node {
     word: String::new(),
     at: Place::new(0, 0),

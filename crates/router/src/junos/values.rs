@@ -4,8 +4,8 @@ use super::tree::{Id, Tree};
 use std::collections::BTreeMap;
 use tailback_diffserv::Dscp;
 
-/// A rate or an amount: digits, perhaps a fraction, and k, m or g for a thousand, a million or a milliard
-/// (Junos OS Class of Service User Guide, `transmit-rate`: "k (1000), m (1,000,000), or g (1,000,000,000)").
+/// Parses a rate or an amount: digits, an optional fraction, and k, m or g for 10^3, 10^6 or 10^9 (Junos OS Class of
+/// Service User Guide, `transmit-rate`: "k (1000), m (1,000,000), or g (1,000,000,000)").
 pub(super) fn number(word: &str) -> Option<u64> {
     let word = word.to_ascii_lowercase();
     let (digits, factor) = match word.strip_suffix(['k', 'm', 'g']) {
@@ -24,17 +24,17 @@ pub(super) fn number(word: &str) -> Option<u64> {
     u64::try_from(whole.parse::<u128>().ok()? * factor + fraction).ok()
 }
 
-/// A rate that is believed: 1 bit/s to 10 Tbit/s.
+/// Parses a rate, 1 bit/s to 10 Tbit/s.
 pub(super) fn rate(word: &str) -> Option<u64> {
     number(word).filter(|rate| (1..=crate::mqc::HIGHEST_RATE).contains(rate))
 }
 
-/// A percentage of whole percents, 0 to 100.
+/// Parses a whole percentage, 0 to 100.
 pub(super) fn percent(word: &str) -> Option<u32> {
     word.trim_end_matches('%').parse().ok().filter(|percent| *percent <= 100)
 }
 
-/// What a code point is of.
+/// Field of a code point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Field {
     Dscp,
@@ -45,7 +45,7 @@ pub(super) enum Field {
 }
 
 impl Field {
-    /// All, with their names in `classifiers` and `code-point-aliases`.
+    /// All fields, with their names in `classifiers` and `code-point-aliases`.
     pub const ALL: [(&'static str, Field); 5] = [
         ("dscp", Field::Dscp),
         ("dscp-ipv6", Field::Dscp6),
@@ -59,7 +59,7 @@ impl Field {
     pub fn name(self) -> &'static str {
         Field::ALL.iter().find(|(_, own)| *own == self).map_or("", |(name, _)| name)
     }
-    /// Number of values.
+    /// Returns the number of values.
     pub fn values(self) -> u8 {
         if matches!(self, Field::Dscp | Field::Dscp6) { 64 } else { 8 }
     }
@@ -79,14 +79,14 @@ const THREE_BITS: [(&str, u8); 10] = [
     ("cs7", 7),
 ];
 
-/// Names of code points.
+/// Aliases of code points.
 #[derive(Debug, Default)]
 pub(super) struct Aliases {
     own: BTreeMap<(Field, String), u8>,
 }
 
 impl Aliases {
-    /// Those that the configuration defines.
+    /// Reads the aliases that the configuration defines.
     pub fn read(tree: &mut Tree, aliases: Option<Id>) -> Aliases {
         let mut found = Aliases::default();
         let Some(aliases) = aliases else { return found };
@@ -102,7 +102,7 @@ impl Aliases {
         }
         found
     }
-    /// The value of a code point, by alias or bits.
+    /// Parses a code point, by alias or bits.
     pub fn code(&self, field: Field, word: &str) -> Option<u8> {
         if let Some(own) = self.own.get(&(field, word.to_owned())) {
             return Some(*own);
@@ -116,7 +116,7 @@ impl Aliases {
     }
 }
 
-/// Aliases of code points: those of RFC 2474, 2597 and 3246, and `be`, `nc1`, `nc2` (same document).
+/// Returns the DSCP of an alias: those of RFC 2474, 2597 and 3246, and `be`, `nc1`, `nc2` (same document).
 fn dscp(word: &str) -> Option<u8> {
     match word {
         "be" => Some(0),
@@ -127,13 +127,13 @@ fn dscp(word: &str) -> Option<u8> {
     }
 }
 
-/// A value in binary digits, as classifiers write it: six or three of them.
+/// Parses a value in binary digits, as in classifiers: six or three digits.
 fn bits(field: Field, word: &str) -> Option<u8> {
     let digits = if field.values() == 64 { 6 } else { 3 };
     (word.len() == digits).then(|| u8::from_str_radix(word, 2).ok()).flatten()
 }
 
-/// A code point as firewall filters write it: a name, a number, hexadecimal after `0x`, binary after `b`.
+/// Parses a code point of firewall filters: a name, a number, hexadecimal after `0x`, binary after `b`.
 pub(super) fn filter_dscp(word: &str) -> Option<u8> {
     let number = if let Some(digits) = word.strip_prefix("0x") {
         u8::from_str_radix(digits, 16).ok()
@@ -145,7 +145,7 @@ pub(super) fn filter_dscp(word: &str) -> Option<u8> {
     number.filter(|code| *code < 64).or_else(|| dscp(word))
 }
 
-/// An IP precedence, by name or number.
+/// Parses an IP precedence, by name or number.
 pub(super) fn precedence(word: &str) -> Option<u8> {
     const NAMES: [&str; 8] = [
         "routine",

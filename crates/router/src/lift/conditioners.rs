@@ -7,19 +7,19 @@ use serde_json::{Value, json};
 use tailback_diffserv::Dscp;
 use tailback_units::parse_rate;
 
-/// A class of a policy, and what a packet must meet to be there.
-pub(super) struct Told {
+/// A class of a policy, and the condition of its packets.
+pub(super) struct ClassCondition {
     /// Name of the policy.
     pub policy: String,
     /// Name of the class.
     pub class: String,
-    /// The whole condition, with those of the classes around it.
+    /// The complete condition, including those of the enclosing classes.
     pub when: Value,
-    /// The rule of the policy that it is, where a class may have several.
+    /// Index of its rule in the policy, if a class may have several.
     pub rule: Option<usize>,
 }
 
-/// A condition within another, without what says nothing.
+/// Returns the conjunction of two conditions, simplified.
 pub(super) fn within(outer: Option<&Value>, inner: &Value) -> Value {
     match outer {
         Some(outer) => simple(&json!({ "all": [outer, inner] })),
@@ -27,7 +27,7 @@ pub(super) fn within(outer: Option<&Value>, inner: &Value) -> Value {
     }
 }
 
-/// The condition with what says nothing left out, and one of one as that one.
+/// Returns the condition without trivial parts, and a conjunction or disjunction of one as that one.
 pub(super) fn simple(when: &Value) -> Value {
     match when {
         Value::Array(any) if any.len() == 1 => any.first().map(simple).unwrap_or_default(),
@@ -57,7 +57,8 @@ pub(super) fn simple(when: &Value) -> Value {
 }
 
 impl Lifting<'_> {
-    /// Puts the conditioners of a port into the classes that they are about; a port without classes gets a policy of them.
+    /// Moves the conditioners of a port into the classes of their packets; a port without classes gets a policy for
+    /// them.
     pub(super) fn conditioners(&mut self, table: &Value, root: &mut Class) {
         let conditioners: Vec<Value> = table.get("conditioners").and_then(Value::as_array).cloned().unwrap_or_default();
         let mut own: Option<Policy> = None;
@@ -75,7 +76,7 @@ impl Lifting<'_> {
                 ));
             }
             let marks = if made.is_none() { marks(one.get("conform")) } else { Vec::new() };
-            // A meter that finds everything green only marks.
+            // A meter with a fixed green colour only marks.
             let fixed = |meter: &Value| {
                 let word = |key: &str| meter.get(key).and_then(Value::as_str).unwrap_or_default();
                 word("kind") == "fixed" && word("colour") == "green"
@@ -85,8 +86,8 @@ impl Lifting<'_> {
                 self.left_out(format!("the conditioner {}: no policer has its meter or its actions", index + 1));
                 continue;
             }
-            let found = match self.told.iter().position(|told| told.when == when) {
-                Some(told) => self.attach(told, made, marks),
+            let found = match self.class_conditions.iter().position(|class| class.when == when) {
+                Some(index) => self.attach(index, made, marks),
                 None if root.queue == Queue::Fifo && root.wred.is_none() => {
                     let name = self.unused("policed");
                     let policy = own.get_or_insert_with(|| Policy { name, ..Policy::default() });
@@ -119,9 +120,9 @@ impl Lifting<'_> {
         }
     }
 
-    /// Whether the class, or the rule that leads to it, takes the policer or the marks.
-    fn attach(&mut self, told: usize, made: Option<Police>, marks: Vec<Mark>) -> bool {
-        let Some(Told { policy, class, rule, .. }) = self.told.get(told) else { return false };
+    /// Returns `true` if the class, or the rule that leads to it, accepts the policer or the marks.
+    fn attach(&mut self, index: usize, made: Option<Police>, marks: Vec<Mark>) -> bool {
+        let Some(ClassCondition { policy, class, rule, .. }) = self.class_conditions.get(index) else { return false };
         let Some(policy) = self.config.policies.iter_mut().find(|own| own.name == *policy) else { return false };
         if let Some(rule) = rule {
             let rule = policy.rules.get_mut(*rule).filter(|rule| rule.police.is_none());
@@ -143,7 +144,7 @@ impl Lifting<'_> {
     }
 }
 
-/// The policer of a conditioner; none if it has no meter, or one that policers do not have.
+/// Returns the policer of a conditioner; `None`: it has no meter, or an unsupported one.
 fn police(one: &Value) -> Option<Police> {
     let meter = one.get("meter").filter(|meter| !meter.is_null())?;
     let rate = |key: &str| {
@@ -165,12 +166,12 @@ fn police(one: &Value) -> Option<Police> {
         if marks.is_empty() { vec![Act::Transmit] } else { marks }
     };
     let (conform, exceed, violate) = (acts("conform"), acts("exceed"), acts("violate"));
-    // One bucket has two outcomes.
+    // A single bucket has two outcomes.
     let violate = if kind == "token-bucket" || violate == exceed { Vec::new() } else { violate };
     Some(Police { rate: committed, burst, peak, excess, conform, exceed, violate, counts: Counting::default() })
 }
 
-/// What a conditioner writes into packets.
+/// Returns the fields that a conditioner sets.
 fn marks(table: Option<&Value>) -> Vec<Mark> {
     let Some(table) = table else { return Vec::new() };
     let number = |key: &str| table.get(key).and_then(Value::as_u64).and_then(|n| u8::try_from(n).ok());

@@ -1,4 +1,4 @@
-//! Conditions of a scenario as those of a configuration.
+//! Conditions of a scenario as conditions of a configuration.
 
 use super::values::text;
 use super::{DEEPEST, Lifting, NOWHERE};
@@ -7,7 +7,7 @@ use serde_json::Value;
 use tailback_diffserv::Dscp;
 
 impl Lifting<'_> {
-    /// A condition; for a router it is a class map, called as its class if it has no name.
+    /// Returns a condition; for a router a class map, named after its class if it has no name.
     pub(super) fn condition(&mut self, when: &Value, class: Option<&str>) -> Match {
         let made = self.plain(when, 0);
         let Some(class) = class else { return made };
@@ -23,7 +23,7 @@ impl Lifting<'_> {
         Match::ClassMap(class.to_owned())
     }
 
-    /// Conditions within conditions need class maps of their own.
+    /// Adds a class map for nested conditions.
     fn map(&mut self, name: &str, all: bool, conditions: Vec<Match>) {
         let mut flat = Vec::new();
         for (index, condition) in conditions.into_iter().enumerate() {
@@ -106,7 +106,7 @@ impl Lifting<'_> {
                     other => other.as_u64().and_then(|n| u8::try_from(n).ok()),
                 };
                 let codes: Vec<u8> = each(value).iter().filter_map(code).collect();
-                // A line of a class map holds eight.
+                // A line of a class map holds eight values.
                 let lines: Vec<Match> = codes.chunks(8).map(|codes| Match::Dscp(codes.to_vec())).collect();
                 one_or(lines, Match::AnyOf)
             }
@@ -126,7 +126,7 @@ impl Lifting<'_> {
         })
     }
 
-    /// Groups of flows as the code points that they send.
+    /// Returns groups of flows as a condition on their DSCPs.
     fn flows(&mut self, names: &[String]) -> Match {
         let (mut codes, mut others) = (Vec::new(), Vec::new());
         for flow in self.document.get("flows").and_then(Value::as_array).into_iter().flatten() {
@@ -140,9 +140,9 @@ impl Lifting<'_> {
             }
         }
         let alike: Vec<&str> = others.iter().filter(|(_, code)| codes.contains(code)).map(|(name, _)| *name).collect();
-        let message = format!("the flows {} are told by their code points", names.join(", "));
+        let message = format!("the flows {} are matched by their code points", names.join(", "));
         if alike.is_empty() {
-            self.report.warning(NOWHERE, message, "a router cannot tell groups of flows");
+            self.report.warning(NOWHERE, message, "a router has no groups of flows");
         } else {
             let message = format!("{message}, which {} has as well", alike.join(", "));
             let advice = "write the values into the text that the scenario was made of with --original, or give each group a \

@@ -1,4 +1,4 @@
-//! From a scenario back to a configuration: the policy of one of its ports.
+//! Decompilation of a scenario into a configuration: the policy of one of its ports.
 
 mod conditioners;
 mod conditions;
@@ -9,24 +9,24 @@ use crate::ir::{
     Timed,
 };
 use crate::{Imported, Place, Report};
-use conditioners::{Told, simple, within};
+use conditioners::{ClassCondition, simple, within};
 use serde_json::Value;
 use tailback_units::{parse_bytes, parse_duration, parse_rate};
 use values::{is_given, limit, red, shape, share, size, text, timed, wred};
 
 const NOWHERE: Place = Place::new(0, 0);
 const DEFAULT_CLASS: &str = "class-default";
-/// Deepest nesting that is followed.
+/// Upper bound on the nesting.
 const DEEPEST: usize = 8;
 
-/// The policy of a port of a scenario, given as its canonical document. The port is `NODE:NEIGHBOUR`, or either of them; absent,
-/// the only one that says more than a buffer's size.
+/// Returns the policy of a port of a scenario, given as its canonical document. The port is `NODE:NEIGHBOUR`, or either
+/// of them; `None`: the only port with more settings than a buffer size.
 pub fn lift(document: &Value, port: Option<&str>) -> Imported {
     let mut lifting = Lifting {
         document,
         config: Config::default(),
         report: Report::default(),
-        told: Vec::new(),
+        class_conditions: Vec::new(),
         outer: Vec::new(),
         line: None,
     };
@@ -42,11 +42,11 @@ struct Lifting<'a> {
     document: &'a Value,
     config: Config,
     report: Report,
-    /// Classes so far, with the conditions that lead to them.
-    told: Vec<Told>,
-    /// Conditions of the classes around the one in hand.
+    /// Classes so far, with their conditions.
+    class_conditions: Vec<ClassCondition>,
+    /// Conditions of the enclosing classes.
     outer: Vec<Value>,
-    /// Rate of the port's line, bit/s.
+    /// Rate of the port's link, bit/s.
     line: Option<u64>,
 }
 
@@ -83,7 +83,7 @@ impl Lifting<'_> {
             [] => {
                 self.report.error(
                     NOWHERE,
-                    "there is no such port, or none with a policy",
+                    "there is no such port, or no port with a policy",
                     "name it such as ce:sink, under `switches`",
                 );
                 None
@@ -148,7 +148,7 @@ impl Lifting<'_> {
         })
     }
 
-    /// What a discipline does with the packets of a class.
+    /// Converts the discipline of a class.
     fn inside(&mut self, class: &mut Class, inside: &Value, name: &str, depth: usize) {
         if depth > DEEPEST {
             self.left_out("disciplines within each other, too deep");
@@ -224,17 +224,22 @@ impl Lifting<'_> {
             let mut class = self.class(one, &own, quantum, depth);
             let _ = self.outer.pop();
             class.parent = text(one, "parent").map(str::to_owned);
-            // Only a router's class cannot be without a class map; that of another leads nowhere.
+            // Only a router's class needs a class map; in other languages no rule leads to this class.
             let nothing = serde_json::json!({ "not": {} });
             let matches = one.get("match").filter(|when| !when.is_null());
             if let Some(when) = matches.filter(|when| scheduler == Scheduler::ClassBased || **when != nothing) {
                 let named = if scheduler == Scheduler::ClassBased { Some(own.as_str()) } else { None };
-                // Each of the alternatives is a filter of its own elsewhere.
+                // In other languages each alternative is a filter of its own.
                 if scheduler != Scheduler::ClassBased {
                     for alternative in simple(when).as_array().cloned().unwrap_or_else(|| vec![simple(when)]) {
-                        let told = within(self.outer.last(), &alternative);
+                        let whole = within(self.outer.last(), &alternative);
                         let rule = Some(made.rules.len());
-                        self.told.push(Told { policy: made.name.clone(), class: own.clone(), when: told, rule });
+                        self.class_conditions.push(ClassCondition {
+                            policy: made.name.clone(),
+                            class: own.clone(),
+                            when: whole,
+                            rule,
+                        });
                         let when = self.condition(&alternative, None);
                         made.rules.push(Rule { when, class: own.clone(), police: None, at: NOWHERE });
                     }
@@ -245,13 +250,18 @@ impl Lifting<'_> {
                 let class = if let Match::ClassMap(map) = &when { map.clone() } else { own.clone() };
                 made.rules.push(Rule { when, class, police: None, at: NOWHERE });
                 if let Some(rule) = made.rules.last() {
-                    // A router's class is called as its class map.
+                    // A router's class has the name of its class map.
                     class_name(&mut names, &rule.class);
                 }
             }
             if scheduler == Scheduler::ClassBased {
                 class.name = names.last().cloned().unwrap_or(own);
-                self.told.push(Told { policy: made.name.clone(), class: class.name.clone(), when: here, rule: None });
+                self.class_conditions.push(ClassCondition {
+                    policy: made.name.clone(),
+                    class: class.name.clone(),
+                    when: here,
+                    rule: None,
+                });
             }
             made.classes.push(class);
         }
@@ -268,7 +278,12 @@ impl Lifting<'_> {
                 let others =
                     if matches.is_empty() { serde_json::json!({}) } else { serde_json::json!({ "not": matches }) };
                 let when = within(self.outer.last(), &others);
-                self.told.push(Told { policy: made.name.clone(), class: DEFAULT_CLASS.to_owned(), when, rule: None });
+                self.class_conditions.push(ClassCondition {
+                    policy: made.name.clone(),
+                    class: DEFAULT_CLASS.to_owned(),
+                    when,
+                    rule: None,
+                });
                 let mut class = self.class(rest, DEFAULT_CLASS, quantum, depth);
                 class.name = DEFAULT_CLASS.to_owned();
                 made.classes.push(class);
@@ -331,7 +346,7 @@ impl Lifting<'_> {
         if let Some(inside) = table.get("discipline").filter(|inside| !inside.is_null()) {
             self.inside(&mut made, inside, &format!("{name}-policy"), depth + 1);
         }
-        // Only the queues within hold packets.
+        // Only the inner queues hold packets.
         made.limit = made.limit.filter(|_| !matches!(made.queue, Queue::Policy(_)));
         made
     }

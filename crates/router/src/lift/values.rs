@@ -1,4 +1,4 @@
-//! Values of a scenario as those of a configuration.
+//! Values of a scenario as values of a configuration.
 
 use crate::ir::{By, Limit, Profile, Red, Shape, Share, Timed, Unit, Wred};
 use crate::lower::red_weight;
@@ -57,12 +57,12 @@ pub(super) fn timed(table: &Value, interval: &str) -> Timed {
     }
 }
 
-/// The most packets of a burst that are tried for the weight of an average.
+/// Upper bound on the bursts that are tried for the weight of an average.
 const BURSTS: u64 = 2_000;
 
-/// RED behind a rate in bit/s. `tc` computes the weight of the average from the burst, so the burst is the least that gives the
-/// scenario's weight; by the rate the average forgets while the link idles, for which `tc` takes 10 Mbit/s otherwise
-/// (`q_red.c`).
+/// Returns RED at a rate in bit/s. `tc` computes the weight of the average from the burst, so the burst is the smallest
+/// with the scenario's weight; the rate determines the decay of the average during idle periods, for which `tc` assumes
+/// 10 Mbit/s by default (`q_red.c`).
 pub(super) fn red(table: &Value, rate: Option<u64>) -> Red {
     let (min, packet) = (size(table, "min"), size(table, "mean-packet"));
     let weight = table.get("weight").and_then(Value::as_f64);

@@ -1,4 +1,4 @@
-//! What a class is about, as a scenario says it.
+//! Conditions of a class in terms of a scenario.
 
 use super::traffic::Traffic;
 use crate::ir::{Config, Match, Policy, Rule};
@@ -6,17 +6,19 @@ use crate::{Place, Report};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Turns conditions into those of a scenario; what only addresses or ports tell is resolved on the rows of the table.
+/// Compiles conditions into those of a scenario; conditions on addresses or ports are resolved by the rows of the
+/// traffic table.
 pub(super) struct Conditions<'a> {
     pub config: &'a Config,
     pub traffic: &'a Traffic,
-    /// Whether code points change on the way, so that all conditions are resolved on what the sources sent.
+    /// `true` if DSCPs are rewritten before the queue, so that all conditions are resolved by the rows' original
+    /// headers.
     pub resolve: bool,
     /// Class maps that are used.
     pub used: BTreeSet<String>,
-    /// Conditions about which rows do not say enough, by their text: where they stand, and the rows.
+    /// Conditions that lack information in some rows, by their text: place and rows.
     unknown: BTreeMap<String, (Place, BTreeSet<usize>)>,
-    /// Rows without a traffic class of MPLS that a condition asks for.
+    /// Rows without an MPLS traffic class that a condition needs.
     unlabelled: BTreeSet<String>,
 }
 
@@ -32,8 +34,8 @@ impl<'a> Conditions<'a> {
         }
     }
 
-    /// What the class at `index` in `order` is about, when a scenario asks the classes in that order: what one of its rules is
-    /// about, and no earlier rule of a class that is asked later.
+    /// Returns the condition of the class at `index` in `order`, the order of a scenario's classes: one of its rules
+    /// matches, and no earlier rule of a class that comes later in `order`.
     pub fn class(&mut self, policy: &Policy, order: &[&str], index: usize, report: &mut Report) -> Value {
         let later = order.get(index + 1..).unwrap_or_default();
         let own = order.get(index).copied().unwrap_or_default();
@@ -58,7 +60,7 @@ impl<'a> Conditions<'a> {
         }
     }
 
-    /// A condition of a scenario.
+    /// Returns a condition of a scenario.
     pub fn condition(&mut self, when: &Match, at: Place, report: &mut Report) -> Value {
         if self.resolve {
             return self.resolved(when, at);
@@ -74,7 +76,7 @@ impl<'a> Conditions<'a> {
                 json!({ "dscp": codes })
             }
             Match::DsField { .. } => {
-                let message = "a condition on the ECN bits, which change on the way, is taken not to hold";
+                let message = "a condition on the ECN bits, which change on the path, is taken not to hold";
                 report.unsupported(at, message, None);
                 json!({ "not": {} })
             }
@@ -93,10 +95,10 @@ impl<'a> Conditions<'a> {
         }
     }
 
-    /// Whether code points alone decide.
+    /// `true` if a condition depends only on DSCPs.
     fn is_plain(&self, when: &Match, depth: usize) -> bool {
         match when {
-            // What a flow's label says is in the table, not in the packets.
+            // The labels of a flow are in the table, not in the packets.
             Match::Any | Match::Dscp(_) | Match::Precedence(_) => true,
             Match::DsField { mask, .. } => mask & 3 == 0,
             Match::Not(inner) => self.is_plain(inner, depth),
@@ -109,7 +111,7 @@ impl<'a> Conditions<'a> {
         }
     }
 
-    /// What rows do not say, each condition once.
+    /// Reports missing information in rows, once per condition.
     pub fn settle(&mut self, report: &mut Report) {
         for (text, (at, rows)) in core::mem::take(&mut self.unknown) {
             let names = rows.into_iter().filter_map(|index| Some(self.traffic.rows.get(index)?.name.clone()));
@@ -124,21 +126,21 @@ impl<'a> Conditions<'a> {
         self.unlabelled.clear();
     }
 
-    /// Whether a condition is about the traffic class of labels.
-    fn asks_for_labels(&self, when: &Match, depth: usize) -> bool {
+    /// `true` if a condition depends on the MPLS traffic class.
+    fn depends_on_labels(&self, when: &Match, depth: usize) -> bool {
         match when {
             Match::Experimental(_) => true,
-            Match::Not(inner) => self.asks_for_labels(inner, depth),
-            Match::All(all) | Match::AnyOf(all) => all.iter().any(|one| self.asks_for_labels(one, depth)),
+            Match::Not(inner) => self.depends_on_labels(inner, depth),
+            Match::All(all) | Match::AnyOf(all) => all.iter().any(|one| self.depends_on_labels(one, depth)),
             Match::ClassMap(name) if depth < 4 => self
                 .config
                 .class_map(name)
-                .is_some_and(|map| map.conditions.iter().any(|one| self.asks_for_labels(one, depth + 1))),
+                .is_some_and(|map| map.conditions.iter().any(|one| self.depends_on_labels(one, depth + 1))),
             _ => false,
         }
     }
 
-    /// The groups of flows of which a condition holds.
+    /// Returns the groups of flows for which a condition holds.
     fn resolved(&mut self, when: &Match, at: Place) -> Value {
         let mut groups = Vec::new();
         for (index, row) in self.traffic.rows.iter().enumerate() {
@@ -151,17 +153,17 @@ impl<'a> Conditions<'a> {
                 }
             }
         }
-        if self.asks_for_labels(when, 0) {
+        if self.depends_on_labels(when, 0) {
             let without = self.traffic.rows.iter().filter(|row| row.header.experimental.is_none());
             self.unlabelled.extend(without.map(|row| row.name.clone()));
         }
         if groups.is_empty() { json!({ "not": {} }) } else { json!({ "flows": groups }) }
     }
 
-    /// The class maps that are used, for `[class-maps]`.
+    /// Returns the class maps that are used, for `[class-maps]`.
     pub fn maps(&mut self, report: &mut Report) -> serde_json::Map<String, Value> {
         let mut made = serde_json::Map::new();
-        // Maps name others, which are then used too.
+        // Maps refer to others, which are then used too.
         while let Some(name) = self.used.iter().find(|name| !made.contains_key(*name)).cloned() {
             let Some(map) = self.config.class_map(&name) else { break };
             let conditions: Vec<Value> = map.conditions.iter().map(|one| self.condition(one, map.at, report)).collect();
@@ -176,12 +178,12 @@ impl<'a> Conditions<'a> {
     }
 }
 
-/// A code point as documents write it.
+/// Formats a DSCP as in documents.
 pub(super) fn dscp(code: u8) -> String {
     tailback_diffserv::Dscp::new(code).map_or_else(|| code.to_string(), |dscp| dscp.to_string())
 }
 
-/// `the row `a` is`, `the rows `a` and 3 more are`.
+/// Formats `the row `a` is`, `the rows `a` and 3 more are`.
 pub(super) fn rows(names: &[&str], one: &str, several: &str) -> String {
     const NAMED: usize = 12;
     let quoted: Vec<String> = names.iter().take(NAMED).map(|name| format!("`{name}`")).collect();
@@ -192,15 +194,15 @@ pub(super) fn rows(names: &[&str], one: &str, several: &str) -> String {
     }
 }
 
-/// What a filter by firewall mark looks at.
+/// Description of a condition on the firewall mark.
 const MARK: &str = "the firewall mark";
 
-/// The remark on a condition that some rows do not say enough to judge.
+/// Reports a condition that cannot be evaluated for some rows.
 pub(super) fn not_enough(report: &mut Report, at: Place, names: &[String], condition: &str) {
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let message = format!("{} not say enough to judge {condition}", rows(&names, "does", "do"));
     if condition == MARK {
-        // Something sets marks, so that a script which asks for them is not whole without it.
+        // Rules set marks, so that a script with conditions on them is incomplete without those rules.
         let advice = "it is taken not to hold: add a column `mark` to the table, or the firewall's lines that set marks to \
                       the script";
         return report.unsupported(at, message, Some(advice));
@@ -210,7 +212,7 @@ pub(super) fn not_enough(report: &mut Report, at: Place, names: &[String], condi
     report.assumed(at, message, advice);
 }
 
-/// Whether it asks for a firewall mark.
+/// `true` if it depends on a firewall mark.
 fn marked(when: &Match) -> bool {
     match when {
         Match::FirewallMark { .. } => true,
@@ -220,7 +222,7 @@ fn marked(when: &Match) -> bool {
     }
 }
 
-/// What a condition looks at, in words.
+/// Describes a condition in words.
 pub(super) fn plain(when: &Match) -> String {
     match when {
         when if marked(when) => MARK.to_owned(),

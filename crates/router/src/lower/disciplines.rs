@@ -6,26 +6,27 @@ use super::{Lower, bits, packets};
 use crate::ir::{Class, Counting, Fair, Limit, Policy, Queue, Scheduler, Sfq, Share, Timed};
 use serde_json::{Map, Value, json};
 
-/// Packets that wait in a queue of Linux by default (txqueuelen).
+/// Default queue limit of Linux in packets (txqueuelen).
 pub(super) const LINUX_LIMIT: u64 = 1000;
-/// Bytes per round of a flow that states none: a frame of the device (`psched_mtu`, `include/net/pkt_sched.h`).
+/// Default quantum of a flow in bytes: a frame of the device (`psched_mtu`, `include/net/pkt_sched.h`).
 const FRAME: u64 = 1514;
-/// Flows that sfq holds at a time, and packets of each (`SFQ_DEFAULT_FLOWS`, `SFQ_MAX_DEPTH`, `net/sched/sch_sfq.c`).
+/// Upper bounds of sfq on active flows, and on the packets of each (`SFQ_DEFAULT_FLOWS`, `SFQ_MAX_DEPTH`,
+/// `net/sched/sch_sfq.c`).
 const SFQ_FLOWS: u64 = 128;
 const SFQ_DEPTH: u64 = 127;
-/// No limit: a class around a policy has no queue of its own, only the queues within drop.
+/// Unlimited: a class with an inner policy has no queue of its own; only the inner queues drop.
 const NO_LIMIT: u64 = 1_000_000;
-/// Largest weight of a class of a scenario (`crates/qdisc`, `wrr`).
+/// Largest weight of a class in a scenario (`crates/qdisc`, `wrr`).
 const MOST_WEIGHT: u64 = 1_000_000;
-/// Weight of a class that has 0 % of what is left, beside the percentages of the others.
+/// Weight of a class with 0 % of the remaining bandwidth, relative to the percentages of the others.
 const NOTHING: f64 = 1e-3;
-/// Deepest nesting that is followed; routers allow three levels.
+/// Upper bound on the nesting; routers allow three levels.
 const DEEPEST: usize = 8;
-/// Most classes of a scenario's port, all levels together.
+/// Upper bound on the classes of a port, over all levels.
 const MOST: usize = 1000;
 
 impl Lower<'_> {
-    /// What a class does with its packets: shaper, policy or queue, and the limit. `rate` is what it shares, in bit/s.
+    /// Returns the discipline of a class: shaper, policy or queue, and the limit. `rate` is its reference rate, bit/s.
     pub(super) fn inside(&mut self, class: &Class, rate: u64, depth: usize) -> Option<Value> {
         let shape = class.shape.and_then(|shape| Some((shape.bps(rate)?, shape)));
         let around = self.site;
@@ -45,14 +46,14 @@ impl Lower<'_> {
             made["discipline"] = inner;
         }
         let Some(peak) = class.peak else { return Some(made) };
-        // Two buckets, both of which must have the tokens: one around the other.
+        // Two buckets, both of which must have the tokens: one inside the other.
         let mut outer =
             json!({ "kind": "shaper", "rate": bits(peak.rate), "burst": self.burst(peak.burst), "discipline": made });
         put(&mut outer, "accounting", self.accounting(class.counts));
         Some(outer)
     }
 
-    /// What a bucket counts, as documents write it; none where that is what buffers count.
+    /// Returns the accounting in the notation of documents; `None`: that of buffers.
     pub(super) fn accounting(&self, counts: Counting) -> Option<Value> {
         let own = i64::from(counts.overhead) - if counts.network { i64::from(self.header) } else { 0 };
         if counts.least == 0 && !counts.cells {
@@ -64,7 +65,7 @@ impl Lower<'_> {
         Some(made)
     }
 
-    /// A burst that holds the largest packet of the table at least: a smaller one would never let it pass.
+    /// Returns a burst of at least the largest packet of the table, which would never conform to a smaller one.
     pub(super) fn burst(&self, bytes: u64) -> String {
         format!("{}B", bytes.max(self.largest))
     }
@@ -124,7 +125,7 @@ impl Lower<'_> {
         }
     }
 
-    /// Flows of the table that are in a class.
+    /// Returns the number of flows of the table in a class.
     fn flows_of(&self, class: &Class) -> u64 {
         let here = |group: &str| {
             self.members.iter().any(|own| {
@@ -161,7 +162,8 @@ impl Lower<'_> {
         made
     }
 
-    /// The discipline of a policy whose classes share `rate` bit/s; none if that leads nowhere.
+    /// Returns the discipline of a policy whose classes share `rate` bit/s; `None`: the name is undefined, or nested
+    /// too deeply.
     pub(super) fn policy(&mut self, name: &str, rate: u64, depth: usize) -> Option<Value> {
         let config = self.conditions.config;
         let policy = config.policy(name)?;
@@ -188,7 +190,7 @@ impl Lower<'_> {
                     let mut last = json!({ "name": "rest", "limit": packets(NO_LIMIT), "discipline": inner });
                     let is_strict = first.iter().any(|class| Some(&class.name) == policy.default.as_ref());
                     if is_strict {
-                        // What no rule is about is for a strict band; the others have what their rules are about.
+                        // No match means a strict band; the others have the conditions of their rules.
                         let order: Vec<&str> = policy.classes.iter().map(|class| class.name.as_str()).collect();
                         let any: Vec<Value> = (strict..order.len())
                             .map(|index| self.conditions.class(policy, &order, index, &mut self.report))
@@ -211,7 +213,7 @@ impl Lower<'_> {
         let order: Vec<&str> =
             policy.classes.iter().map(|class| class.name.as_str()).filter(|name| Some(*name) != default).collect();
         let mut made = Vec::new();
-        // Packets of a class without a queue of its own wait with those of class-default.
+        // Packets of a class without a queue of its own are in the queue of class-default.
         let mut elsewhere: Vec<Value> = Vec::new();
         for (index, name) in order.iter().enumerate() {
             let Some(class) = policy.class(name) else { continue };
@@ -259,7 +261,7 @@ impl Lower<'_> {
         let rest = default.and_then(|name| policy.class(name));
         let mut last = Map::new();
         if let Some(class) = rest {
-            // A policy that only shapes is that shaper.
+            // A policy that only shapes is a shaper.
             if made.is_empty() && class.bandwidth.is_none() {
                 return self.inside(class, rate, depth);
             }
@@ -281,13 +283,14 @@ impl Lower<'_> {
             let _ = last.entry("bandwidth").or_insert_with(|| json!(bits(left)));
         }
         let mut whole = json!({ "kind": "class-based", "classes": made, "default": last });
-        // Percentages of a policy within a class are of that class's rate, those of an interface of its `bandwidth`.
+        // Percentages of a policy within a class refer to that class's rate, those of an interface to its `bandwidth`.
         put(&mut whole, "base", Some(bits(rate)).filter(|_| rate != self.site));
         Some(whole)
     }
 
-    /// What class-default has where it states nothing and priority classes are held by `police` alone: what neither those nor
-    /// the guarantees of the others reserve, at least 1 %, bit/s. None where the discipline computes it itself.
+    /// Returns the rate of a class-default that states none, if priority classes are limited only by `police`: the rate
+    /// that neither they nor the guarantees of the others reserve, at least 1 %, bit/s. `None`: the discipline computes
+    /// it.
     fn beside_policed(&self, policy: &Policy, rate: u64) -> Option<u64> {
         let (mut reserved, mut policed) = (0u64, false);
         for class in &policy.classes {
@@ -299,7 +302,7 @@ impl Lower<'_> {
                 }
                 (Some(None), None) => return None,
                 (None, _) if Some(&class.name) == policy.default.as_ref() && class.bandwidth.is_some() => return None,
-                // None of what remains, which has no rate.
+                // Not a share of the remaining bandwidth, which has no rate.
                 (None, _) => class.bandwidth.map_or(Some(0), |share| share.of(rate))?,
             };
             reserved = reserved.saturating_add(own);
@@ -307,7 +310,7 @@ impl Lower<'_> {
         policed.then(|| rate.saturating_sub(reserved).max(rate / 100).max(1))
     }
 
-    /// Writes what a class is guaranteed, and returns it in bit/s where it is a rate.
+    /// Writes the guaranteed bandwidth of a class; returns it in bit/s if it is a rate.
     fn share(&mut self, class: &Class, rate: u64, one: &mut Value) -> Option<u64> {
         if let Some(priority) = class.priority {
             let mut own = json!({});
@@ -319,17 +322,17 @@ impl Lower<'_> {
         }
         match class.bandwidth {
             Some(share @ (Share::Rate(_) | Share::Percent(_))) => one["bandwidth"] = json!(Lower::written(share)),
-            // Nothing while others are busy, and all while they idle: as good as that.
+            // No bandwidth while others are busy, and all while they are idle: approximated by a small weight.
             Some(Share::RemainingPercent(0)) => one["remaining"] = json!(NOTHING),
             Some(Share::RemainingPercent(percent)) => one["remaining"] = json!(percent),
             Some(Share::RemainingRatio(ratio)) => one["remaining"] = json!(ratio),
-            // A class that is only shaped takes part in what others leave, with the least weight.
+            // A class that is only shaped takes part in the remaining bandwidth, with the smallest weight.
             None => one["remaining"] = json!(1),
         }
         class.bandwidth.and_then(|share| share.of(rate))
     }
 
-    /// A share as documents write it.
+    /// Formats a bandwidth as in documents.
     fn written(share: Share) -> String {
         match share {
             Share::Rate(rate) => bits(rate),
@@ -359,7 +362,7 @@ impl Lower<'_> {
                     format!("class `{}`: a limit in percent of the buffers, whose size is not known", class.name),
                     Some("write queue-limit in packets"),
                 );
-                self.usual_limit(class, rate)
+                self.default_limit(class, rate)
             }
             (Some(Limit::Packets(n)), None, _) => match self.platform.bytes_of_packet() {
                 Some(bytes) => Limit::Bytes(n.saturating_mul(bytes)),
@@ -374,7 +377,7 @@ impl Lower<'_> {
             (None, _, Queue::Netem(_)) => Limit::Packets(1_000),
             (None, _, Queue::Fq(_)) => Limit::Packets(10_000),
             (None, Some(usual), _) => Limit::Packets(usual),
-            (None, None, _) => self.usual_limit(class, rate),
+            (None, None, _) => self.default_limit(class, rate),
         };
         match limit {
             Limit::Packets(n) => packets(n.max(1)),
@@ -408,7 +411,7 @@ impl Lower<'_> {
         let order: Vec<&str> = policy.classes.iter().map(|class| class.name.as_str()).collect();
         let usual = if policy.packets { 1 } else { FRAME };
         let quantum = |class: &Class| class.quantum.unwrap_or(usual).max(1);
-        // Weights in bytes, so that quanta of any proportion are exact; in coarser units where a weight would be too large.
+        // Weights are in bytes, so that quanta of any ratio are exact; in coarser units if a weight would be too large.
         let unit = classes.iter().map(quantum).max().unwrap_or(usual).div_ceil(MOST_WEIGHT).max(1);
         let (mut made, mut default) = (Vec::new(), json!({ "limit": packets(LINUX_LIMIT) }));
         for class in classes {
@@ -442,7 +445,7 @@ impl Lower<'_> {
     }
 }
 
-/// What the shares within a class refer to: the class's own rate if it has one, else what it is a part of.
+/// Returns the reference rate within a class: its own rate if it has one, else that of its parent.
 fn base_of(class: &Class, rate: u64) -> u64 {
     if class.bandwidth.is_some_and(|share| share.of(rate).is_some()) { 0 } else { rate }
 }
@@ -453,7 +456,7 @@ pub(super) fn put(table: &mut Value, key: &str, value: Option<impl serde::Serial
     }
 }
 
-/// A fair queue on an interface weighs by precedence; one in a class does not, see `class_fair_queue`.
+/// A fair queue on an interface is weighted by precedence; one in a class is not, see `class_fair_queue`.
 fn fair_discipline(fair: Fair) -> Value {
     let mut made = json!({ "kind": "fair-queue", "weights": "precedence" });
     put(&mut made, "threshold", fair.threshold.map(|n| packets(u64::from(n))));

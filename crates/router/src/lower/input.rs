@@ -1,9 +1,9 @@
-//! Policies for what arrives: what they write into packets decides the class in which these leave, and what their policers drop
-//! never waits.
+//! Input policies: the fields that they set determine the output class of packets, and packets that their policers drop
+//! never enter a queue.
 //!
-//! A packet is classified by the input policy as it came, then marked and policed, and only then classified by the output policy
-//! (Cisco IOS Quality of Service Solutions Configuration Guide, "Order of QoS features"). Marks are known for each row of the
-//! table, so they are written there; policers become conditioners in front of those of the output policy.
+//! A packet is classified by the input policy as it arrived, then marked and policed, and then classified by the output
+//! policy (Cisco IOS Quality of Service Solutions Configuration Guide, "Order of QoS features"). Marks are known for
+//! each row of the table and are written there; policers become conditioners before those of the output policy.
 
 use super::{Lower, Traffic};
 use crate::ir::{Act, Config, Header, Mark, Policy, Port, Queue, same_interface};
@@ -11,21 +11,22 @@ use crate::{Place, Report};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// Deepest nesting that is followed: classifiers and filters of Junos, whose terms may go on to the next ones, have a policy each.
+/// Upper bound on the nesting: classifiers and filters of Junos, whose terms may continue with the next ones, have a
+/// policy each.
 const DEEPEST: usize = 16;
 
-/// Interfaces that traffic comes in by, and what their policies' policers are about.
+/// Input interfaces of the traffic, and the packets of their policers.
 #[derive(Debug, Default)]
 pub(super) struct Inputs<'a> {
-    /// The interfaces, each once.
+    /// Interfaces, without duplicates.
     pub ports: Vec<&'a Port>,
-    /// Whether something comes in by an interface without a policy of its own, where there is one for that.
+    /// `true` if packets arrive on an interface without a policy of its own, and there is a default one.
     pub usual: bool,
-    /// Class of each row that a policer is in front of: policy, class, and the rate that percentages refer to.
+    /// Policed classes of rows: policy, class, and the reference rate of percentages.
     policed: Vec<Policed<'a>>,
 }
 
-/// A policer, and the groups of flows that meet it.
+/// A policer, and the groups of flows that it meters.
 #[derive(Debug)]
 struct Policed<'a> {
     policy: &'a Policy,
@@ -35,7 +36,7 @@ struct Policed<'a> {
     groups: Vec<String>,
 }
 
-/// Finds for each row by which interface it comes in, and writes into it what the policy there writes into packets.
+/// Determines the input interface of each row, and applies the marks of its policy to the row.
 pub(super) fn apply<'a>(
     config: &'a Config,
     judged: &Port,
@@ -84,7 +85,7 @@ pub(super) fn apply<'a>(
                 write(*mark, &mut row.header);
             }
             if let (Some(police), Some((port, _))) = (&class.police, own) {
-                // What always happens to a packet that conforms and to one that exceeds is known here as well.
+                // Actions common to conforming and exceeding packets are applied here as well.
                 found.police(policy, index, port, &row.name);
                 if let Some(mark) = always(&police.conform, &police.exceed, &police.violate) {
                     write(mark, &mut row.header);
@@ -101,8 +102,7 @@ pub(super) fn apply<'a>(
     found
 }
 
-/// Whether it decides nothing by which of several ports something comes in, where ports have a policy if nothing is stated: all
-/// have the same one, in which nothing is metered.
+/// `true` if the choice of one of several input ports has no effect: all have the same default policy, without meters.
 fn alone(config: &Config, several: &[&Port]) -> bool {
     let [one, rest @ ..] = several else { return false };
     let mut names: Vec<&str> = one.input.as_deref().into_iter().collect();
@@ -119,7 +119,7 @@ fn alone(config: &Config, several: &[&Port]) -> bool {
     config.arrival.is_some() && !rest.is_empty() && !metered && rest.iter().all(|other| other.input == one.input)
 }
 
-/// A header with what the policy for what arrives writes into it, where all ports have one policy, or for ports without one.
+/// Returns a header after the input policy, if all ports have the same one, or after that of ports without one.
 pub(super) fn classified(config: &Config, judged: &Port, header: Header) -> Header {
     let others = config.ports.iter().filter(|port| port.name != judged.name);
     let mut names = others.filter_map(|port| port.input.as_deref());
@@ -160,7 +160,7 @@ impl<'a> Inputs<'a> {
     }
 }
 
-/// The mark that a policer writes into packets whatever it finds, if it drops none.
+/// Returns the mark that a policer sets for every result; `None`: there is none, or it drops packets.
 fn always(conform: &[Act], exceed: &[Act], violate: &[Act]) -> Option<Mark> {
     let violate = if violate.is_empty() { exceed } else { violate };
     match (conform, exceed, violate) {
@@ -172,7 +172,7 @@ fn always(conform: &[Act], exceed: &[Act], violate: &[Act]) -> Option<Mark> {
 fn write(mark: Mark, header: &mut Header) {
     match mark {
         Mark::Dscp(code) => header.dscp = code,
-        // The lower three bits of the code point go: the field is the precedence's then.
+        // The lower three bits of the DSCP are cleared: the field is the precedence's then.
         Mark::Precedence(precedence) => header.dscp = precedence << 3,
         Mark::Cos(cos) => header.cos = Some(cos),
         Mark::TrafficClass(class) => header.traffic_class = Some(class),
@@ -181,7 +181,7 @@ fn write(mark: Mark, header: &mut Header) {
     }
 }
 
-/// The interface that each row comes in by; none where that decides nothing or is not known.
+/// Returns the input interface of each row; `None`: unknown, or without effect.
 fn interfaces<'a>(
     config: &'a Config,
     judged: &Port,
@@ -197,7 +197,7 @@ fn interfaces<'a>(
     for row in &traffic.rows {
         let by_name = row.header.input.as_ref().map(|name| {
             let named = |name: &str| config.ports.iter().find(|port| same_interface(&port.name, name));
-            // The only unit of an interface goes by the name of the interface.
+            // The only unit of an interface is named by the interface.
             let unit =
                 || name.rsplit_once('.').filter(|_| config.arrival.is_some()).and_then(|(outer, _)| named(outer));
             let port = named(name).or_else(unit);
@@ -217,7 +217,7 @@ fn interfaces<'a>(
             (None, []) => own.filter(|_| alike).inspect(|_| assumed.push(row.name.as_str())),
             (None, several) => match (by_network(), several) {
                 (Some(port), _) => Some(port),
-                // All have the same policy without policers: it decides nothing which one it is.
+                // All have the same policy without policers: the choice has no effect.
                 (None, [one, ..]) if alone(config, several) => Some(*one),
                 (None, [one]) => {
                     assumed.push(row.name.as_str());
@@ -258,7 +258,7 @@ fn interfaces<'a>(
 }
 
 impl Lower<'_> {
-    /// The policers of input policies, as conditioners.
+    /// Returns the policers of input policies as conditioners.
     pub(super) fn input_conditioners(&mut self, inputs: &Inputs<'_>) -> Vec<Value> {
         let mut made = Vec::new();
         let mut policed = std::collections::BTreeSet::new();

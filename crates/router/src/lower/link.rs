@@ -1,50 +1,51 @@
-//! The line behind the port: its rate, what percentages are parts of, and the bytes that the link layer adds. Nothing is guessed
-//! without a word: what the configuration does not state is asked for, or assumed and said so.
+//! The link of the port: its rate, the reference of percentages, and the bytes of the link layer. Values that the
+//! configuration does not state are requested, or assumed and reported.
 
 use crate::Report;
 use crate::ir::{Class, Config, Medium, Policy, Port, Queue, Scheduler};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-/// The line that a policy sends to.
+/// The link to which a policy sends.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Link {
-    /// Rate of the line in bit/s.
+    /// Rate of the link in bit/s.
     pub rate: u64,
-    /// What percentages of the policy are parts of, bit/s.
+    /// Reference rate of the policy's percentages, bit/s.
     pub base: u64,
-    /// Where the rate is from, in a phrase such as "by `--rate`".
+    /// Source of the rate, a phrase such as "by `--rate`".
     pub origin: String,
-    /// What the link layer adds to a packet.
+    /// Bytes of the link layer.
     pub overhead: Overhead,
 }
 
-/// Bytes that the link layer adds to a packet.
+/// Bytes of the link layer per packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Overhead {
-    /// What to call it.
+    /// Name.
     pub name: &'static str,
-    /// Bytes of a packet that shapers, policers and guarantees count beyond layer 3.
+    /// Bytes that shapers, policers and guarantees count beyond layer 3.
     pub counted: u16,
-    /// Shorter frames are padded to this, in bytes.
+    /// Minimum frame length in bytes; shorter frames are padded.
     pub least: u16,
-    /// Bytes on the line beyond those counted.
+    /// Bytes on the link beyond those counted.
     pub line: u16,
-    /// Whether the line carries all that in whole ATM cells of 53 B, 48 B in each (ITU-T I.361).
+    /// `true` if the link carries frames in whole ATM cells of 53 B, 48 B in each (ITU-T I.361).
     pub cells: bool,
-    /// Whether shorter frames count as they are, and are padded on the line only. The import says so where a packet is so short.
+    /// `true` if shorter frames count with their own length, and are padded only on the link. The import reports it if
+    /// a packet is that short.
     pub unpadded: bool,
 }
 
 impl Overhead {
-    /// Layer 3 alone.
+    /// No link layer.
     pub const NONE: Overhead =
         Overhead { name: "layer 3", counted: 0, least: 0, line: 0, cells: false, unpadded: false };
     /// Routers and Linux count addresses and type of an Ethernet frame (14 B), not its check sequence: `show policy-map
-    /// interface` of IOS shows a ping of 100 B as "1 packets, 114 bytes", and `skb->len` at a Linux device is the same. The line
-    /// carries 4 B of check sequence, 8 B of preamble and 12 B of gap more (IEEE 802.3).
+    /// interface` of IOS shows a ping of 100 B as "1 packets, 114 bytes", and `skb->len` at a Linux device is the same.
+    /// The link carries 4 B of check sequence, 8 B of preamble and 12 B of inter-frame gap in addition (IEEE 802.3).
     pub const ETHERNET: Overhead =
         Overhead { name: "Ethernet", counted: 14, least: 60, line: 24, cells: false, unpadded: false };
     /// An IEEE 802.1Q tag has 4 B.
@@ -53,24 +54,24 @@ impl Overhead {
     /// One MPLS label has 4 B (RFC 3032).
     pub const MPLS: Overhead =
         Overhead { name: "Ethernet with one label", counted: 18, least: 60, line: 24, cells: false, unpadded: false };
-    /// PPP in HDLC-like framing: address, control and protocol have 4 B; check sequence and flag 3 B more on the line (RFC
-    /// 1662). Cisco's HDLC has the same lengths.
+    /// PPP in HDLC-like framing: address, control and protocol are 4 B; check sequence and flag 3 B more on the link
+    /// (RFC 1662). Cisco's HDLC has the same lengths.
     pub const PPP: Overhead =
         Overhead { name: "PPP or HDLC", counted: 4, least: 0, line: 3, cells: false, unpadded: false };
     /// 6 B of PPPoE and 2 B of PPP in an Ethernet frame (RFC 2516).
     pub const PPPOE: Overhead =
         Overhead { name: "PPP over Ethernet", counted: 22, least: 60, line: 24, cells: false, unpadded: false };
-    /// AAL5 with LLC/SNAP (RFC 2684). Queueing of IOS counts the 8 B of LLC/SNAP and 4 B that it keeps for the circuit, not the
-    /// trailer, the padding and the headers of cells, which are made behind it (Cisco, "What Bytes Are Counted by IP to ATM CoS
-    /// Queueing?", document 10420). The line carries 8 B of LLC/SNAP and 8 B of trailer, in whole cells.
+    /// AAL5 with LLC/SNAP (RFC 2684). Queueing of IOS counts the 8 B of LLC/SNAP and 4 B for the circuit, not the
+    /// trailer, the padding and the cell headers, which are added behind it (Cisco, "What Bytes Are Counted by IP to
+    /// ATM CoS Queueing?", document 10420). The link carries 8 B of LLC/SNAP and 8 B of trailer, in whole cells.
     pub const ATM: Overhead =
         Overhead { name: "AAL5 with LLC/SNAP", counted: 12, least: 0, line: 4, cells: true, unpadded: false };
-    /// AAL5 with one protocol to a circuit (RFC 2684 section 6.1): no LLC/SNAP. That the 4 B of the circuit count here too has no
-    /// public source that was found.
+    /// AAL5 with VC multiplexing (RFC 2684 section 6.1): no LLC/SNAP. No public source was found for counting the 4 B
+    /// of the circuit here too.
     pub const ATM_VC: Overhead =
         Overhead { name: "AAL5 without LLC/SNAP", counted: 4, least: 0, line: 4, cells: true, unpadded: false };
 
-    /// Of that name, or that many bytes counted and on the line.
+    /// Returns the overhead of that name, or of that number of bytes, counted and on the link.
     pub fn named(text: &str) -> Option<Overhead> {
         match text {
             "none" => Some(Overhead::NONE),
@@ -106,7 +107,7 @@ impl Overhead {
         }
     }
 
-    /// `network.framing` of a scenario whose largest packet has `largest` bytes.
+    /// Returns `network.framing` of a scenario whose largest packet has `largest` bytes.
     pub(super) fn framing(self, largest: u64) -> Value {
         if self == Overhead::NONE {
             return json!("none");
@@ -115,12 +116,12 @@ impl Overhead {
             "mtu": format!("{}B", largest.max(1500)),
             "header": format!("{}B", self.counted),
             "min-frame": format!("{}B", if self.unpadded { 0 } else { self.least }),
-            // What makes cells of a frame is of the line: see `accounting`.
+            // Cells are a property of the link: see `accounting`.
             "overhead": format!("{}B", if self.cells { 0 } else { self.line }),
         })
     }
 
-    /// `accounting` of the line behind the port; none where it carries frames as they are.
+    /// Returns `accounting` of the port's link; `None`: it carries frames unchanged.
     pub(super) fn accounting(self) -> Option<Value> {
         if self.unpadded {
             return Some(json!({ "least": format!("{}B", self.least + self.line) }));
@@ -129,12 +130,12 @@ impl Overhead {
     }
 }
 
-/// Rate of a serial line about which a configuration says nothing: IOS takes it as a T1.
+/// Default rate of a serial link in IOS: a T1.
 const T1: u64 = 1_544_000;
-/// How much faster than the shaper in front of it a line is taken to be, where nothing tells its rate.
+/// Assumed ratio of an unknown link rate to that of the shaper before it.
 const FASTER: u64 = 10;
 
-/// The line of a port; an error in the report if its rate is not known.
+/// Returns the link of a port; reports an error if its rate is unknown.
 pub(super) fn link(
     port: &Port,
     config: &Config,
@@ -184,7 +185,7 @@ pub(super) fn link(
         report.assumed(port.at, message, "give the line's rate with --rate if it differs");
         return Some(made(bandwidth, "as its `bandwidth`".to_owned()));
     }
-    // A line of SONET has a hundred times as much at least (OC-3), and its name does not tell which.
+    // A SONET link has at least a hundred times that rate (OC-3), and its name does not state it.
     let sonet = port.name.to_ascii_lowercase().starts_with("pos");
     if port.medium == Medium::Serial && !sonet {
         report.assumed(
@@ -217,7 +218,10 @@ fn assumed_overhead(port: &Port, report: &mut Report) -> Overhead {
     let overhead = Overhead::of(port);
     let advice = "state it with --overhead ethernet, dot1q, mpls, ppp, pppoe, atm, atm-vc, or a number of bytes";
     let message = match port.medium {
-        Medium::Unknown => format!("nothing tells the link layer of `{}`: packets count with layer 3 alone", port.name),
+        Medium::Unknown => format!(
+            "the configuration does not state the link layer of `{}`: packets count with layer 3 alone",
+            port.name
+        ),
         Medium::Tunnel => format!("packets of `{}` count without the headers that the tunnel adds", port.name),
         Medium::Atm => format!(
             "each packet of `{}` counts with {} B of {} more, as queueing of IOS counts it, and the line carries it in whole \
@@ -230,7 +234,7 @@ fn assumed_overhead(port: &Port, report: &mut Report) -> Overhead {
     overhead
 }
 
-/// The rate of a shaper in front of all packets of a port, bit/s; none if some can go around it.
+/// Returns the rate of a shaper of all packets of a port, bit/s; `None`: some packets bypass it.
 pub(super) fn shaped(root: &Class, config: &Config) -> Option<u64> {
     let own = |class: &Class| class.shape.and_then(|shape| shape.bps(0)).filter(|rate| *rate > 0);
     if let Some(rate) = own(root) {
@@ -240,7 +244,7 @@ pub(super) fn shaped(root: &Class, config: &Config) -> Option<u64> {
     let policy = config.policy(name)?;
     match policy.scheduler {
         Scheduler::Htb => one_top_class(policy),
-        // A policy of one class, which is the default: nothing goes around it.
+        // A policy with only the default class: no packet bypasses it.
         Scheduler::ClassBased => match policy.classes.as_slice() {
             [only] if Some(&only.name) == policy.default.as_ref() => own(only),
             _ => None,
@@ -250,7 +254,8 @@ pub(super) fn shaped(root: &Class, config: &Config) -> Option<u64> {
     }
 }
 
-/// The upper limit of the only class of HFSC below its root, if the default class is within it. Guarantees may exceed it.
+/// Returns the upper limit of the only class of HFSC below its root, if the default class is within it. Guarantees may
+/// exceed it.
 fn upper_limit(policy: &Policy) -> Option<u64> {
     let _ = policy.default.as_ref()?;
     let mut top = policy.classes.iter().filter(|class| class.parent.is_none());
@@ -258,7 +263,8 @@ fn upper_limit(policy: &Policy) -> Option<u64> {
     only.hfsc.and_then(|hfsc| hfsc.ul).map(|curve| curve.m2).filter(|rate| *rate > 0)
 }
 
-/// The ceiling of the only class of HTB below its root, if the default class is within it: then nothing goes around it.
+/// Returns the ceiling of the only class of HTB below its root, if the default class is within it: then no packet
+/// bypasses it.
 fn one_top_class(policy: &Policy) -> Option<u64> {
     let _ = policy.default.as_ref()?;
     let mut top = policy.classes.iter().filter(|class| class.parent.is_none());

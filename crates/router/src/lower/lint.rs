@@ -1,5 +1,5 @@
-//! What looks wrong before anything runs: classes that no packet can reach, priority that nothing limits, priority that is less
-//! than its calls need. Each remark is a warning; the policy is simulated as it is written.
+//! Static checks: unreachable classes, unlimited priority, and priority below the needs of its calls. Each finding is a
+//! warning; the policy is simulated as written.
 
 use super::link::Link;
 use super::traffic::{Model, Traffic};
@@ -8,12 +8,12 @@ use crate::Scope;
 use crate::ir::{Class, Config, Header, Match, Policy, Port, Queue, Scheduler, all_cover};
 use std::collections::BTreeSet;
 
-/// Deepest nesting that is followed; routers allow three levels.
+/// Upper bound on the nesting; routers allow three levels.
 const DEEPEST: usize = 8;
-/// Most policies that are looked at, each as often as it hangs somewhere.
+/// Upper bound on the policies that are checked, counted once per attachment.
 const MOST: usize = 1000;
 
-/// Reports what looks wrong with the policy of a port, for the traffic that it gets.
+/// Reports suspicious settings of a port's policy for its traffic.
 pub(super) fn lint(config: &Config, port: &Port, traffic: &Traffic, link: &Link, report: &mut Report) {
     let Queue::Policy(root) = &port.root.queue else { return };
     let base = port.root.shape.and_then(|shape| shape.bps(link.base)).unwrap_or(link.base);
@@ -50,10 +50,10 @@ fn class_of<'a>(policy: &'a Policy, header: &Header, config: &Config) -> Option<
     rule.map(|rule| rule.class.as_str()).or(policy.default.as_deref())
 }
 
-/// Entries of one access list that are compared with each other.
+/// Upper bound on the entries of an access list that are compared.
 const ENTRIES: usize = 500;
 
-/// Entries of access lists that never decide, since an earlier one is about all of their packets.
+/// Reports entries of access lists that are shadowed by an earlier entry.
 pub(super) fn shadowed(config: &Config, reached: &BTreeSet<Scope>, report: &mut Report) {
     let lists = config.access_lists.iter().filter(|list| reached.contains(&Scope::AccessList(list.name.clone())));
     for list in lists {
@@ -77,7 +77,7 @@ pub(super) fn shadowed(config: &Config, reached: &BTreeSet<Scope>, report: &mut 
     }
 }
 
-/// Classes that only code points lead to, and none does, or none that an earlier class leaves.
+/// Reports classes with conditions only on DSCPs that no DSCP meets, or none that earlier classes leave.
 fn unreachable(policy: &Policy, config: &Config, report: &mut Report) {
     let mut taken: u64 = 0;
     for rule in &policy.rules {
@@ -110,9 +110,9 @@ fn unreachable(policy: &Policy, config: &Config, report: &mut Report) {
     }
 }
 
-/// The code points that meet a condition, one bit each; none where something else decides.
+/// Returns the DSCPs that meet a condition, one bit each; `None`: it depends on something else.
 fn codes(when: &Match, config: &Config) -> Option<u64> {
-    if asks_for_ipv6(when, config, DEEPEST) {
+    if depends_on_ipv6(when, config, DEEPEST) {
         return None;
     }
     let mut found = 0;
@@ -125,13 +125,13 @@ fn codes(when: &Match, config: &Config) -> Option<u64> {
     Some(found)
 }
 
-/// Whether a condition is about packets of IPv6, which have the same code points as others.
-fn asks_for_ipv6(when: &Match, config: &Config, depth: usize) -> bool {
+/// `true` if a condition matches only IPv6 packets, which have the same DSCPs as others.
+fn depends_on_ipv6(when: &Match, config: &Config, depth: usize) -> bool {
     let Some(depth) = depth.checked_sub(1) else { return false };
-    let any = |all: &[Match]| all.iter().any(|one| asks_for_ipv6(one, config, depth));
+    let any = |all: &[Match]| all.iter().any(|one| depends_on_ipv6(one, config, depth));
     match when {
         Match::Version(6) => true,
-        Match::Not(inner) => asks_for_ipv6(inner, config, depth),
+        Match::Not(inner) => depends_on_ipv6(inner, config, depth),
         Match::All(all) | Match::AnyOf(all) => any(all),
         Match::ClassMap(name) => config.class_map(name).is_some_and(|map| any(&map.conditions)),
         _ => false,
@@ -152,7 +152,7 @@ fn priority(
     let rate = match (own.rate.and_then(|share| share.of(base)), policed) {
         (Some(rate), Some(policed)) => rate.min(policed),
         (Some(rate), None) | (None, Some(rate)) => rate,
-        // A reader that knows the parts of a policy has told it in the words of its language.
+        // The reader of a policy with parts has reported it in terms of its language.
         (None, None) if !policy.parts.is_empty() => return,
         (None, None) => {
             report.warning(

@@ -1,11 +1,11 @@
-//! Disciplines of Linux: hierarchies of rates and of service curves, `fq`, and `netem`.
+//! Disciplines of Linux: HTB, HFSC, `fq`, and `netem`.
 
 use super::disciplines::{LINUX_LIMIT, put};
 use super::{Lower, bits};
 use crate::ir::{Class, Curve, Fq, Netem, Policy};
 use serde_json::{Value, json};
 
-/// Burst of an HTB class that states none, bytes (`q_htb.c`: the rate in one tick of the kernel's clock, which is a nanosecond,
+/// Default burst of an HTB class, bytes (`q_htb.c`: the rate in one tick of the kernel's clock, which is a nanosecond,
 /// and an mtu of 1600 B).
 const HTB_BURST: u64 = 1600;
 
@@ -33,12 +33,12 @@ impl Lower<'_> {
             made.push(one);
         }
         let mut whole = json!({ "kind": "htb", "classes": made });
-        // Without a default class, what no filter is about goes around the token buckets, before all others.
+        // Without a default class, unclassified packets bypass the token buckets, before all others.
         put(&mut whole, "default", policy.default.as_ref());
         whole
     }
 
-    /// Service curves.
+    /// Returns the discipline of service curves.
     pub(super) fn hfsc(&mut self, policy: &Policy, depth: usize) -> Value {
         let order: Vec<&str> = policy.classes.iter().map(|class| class.name.as_str()).collect();
         let is_inner = |name: &str| policy.classes.iter().any(|class| class.parent.as_deref() == Some(name));
@@ -52,7 +52,7 @@ impl Lower<'_> {
             put(&mut one, "ls", own.ls.map(curve));
             put(&mut one, "ul", own.ul.map(curve));
             if !is_inner(&class.name) {
-                // What percentages and times within refer to: the rate in the long run.
+                // Reference rate of inner percentages and times: the long-run rate.
                 let rate = own.rt.or(own.ls).map_or(self.line, |curve| curve.m2.max(1));
                 let index = order.iter().position(|name| *name == class.name).unwrap_or(0);
                 one["match"] = self.conditions.class(policy, &order, index, &mut self.report);
@@ -68,7 +68,7 @@ impl Lower<'_> {
     }
 }
 
-/// The classes, each parent before its children; without those whose parents lead nowhere or in a circle.
+/// Returns the classes, each parent before its children; without those whose parents are undefined or cyclic.
 fn parents_first(policy: &Policy) -> Vec<&Class> {
     let mut left: Vec<&Class> = policy.classes.iter().collect();
     let mut made: Vec<&Class> = Vec::new();
@@ -92,7 +92,7 @@ fn curve(curve: Curve) -> Value {
     made
 }
 
-/// Flows in turns. A packet without a socket is found by a hash of 1024 values.
+/// Returns the fair queue of flows. A packet without a socket is assigned by a hash of 1024 values.
 pub(super) fn fq_discipline(fq: Fq) -> Value {
     let mut made = json!({ "kind": "fq" });
     put(&mut made, "buckets", fq.queues.map(|queues| queues.min(1 << 20)));

@@ -1,13 +1,13 @@
-//! Where a shaper of Linux chooses the next packet at another time than a shaper here.
+//! Differences in the time at which a shaper of Linux selects the next packet.
 
 use super::Lower;
 use crate::ir::{Class, Queue, Scheduler};
 
 impl Lower<'_> {
-    /// Says what differs of a `tbf` around a scheduler. A shaper here asks for a packet once there are tokens for the largest. tbf
-    /// looks at the next packet (`tbf_dequeue`, `net/sched/sch_tbf.c`) and sends it with the tokens of its own length: prio names
-    /// another one when one of a first band arrives (`prio_peek`), other schedulers keep the one that they have named
-    /// (`qdisc_peek_dequeued`). docs/validation-linux.md has both against the kernel.
+    /// Reports the difference of a `tbf` around a scheduler. A shaper here dequeues a packet when there are tokens for
+    /// the largest one. tbf peeks at the next packet (`tbf_dequeue`, `net/sched/sch_tbf.c`) and sends it with the
+    /// tokens of its own length: prio selects another one when a packet of a higher band arrives (`prio_peek`), other
+    /// schedulers keep their selection (`qdisc_peek_dequeued`). docs/validation-linux.md compares both with the kernel.
     pub(super) fn look_ahead(&mut self, class: &Class, rate: u64) {
         // cake, which counts from layer 3, has its own shaper.
         let Queue::Policy(name) = &class.queue else { return };

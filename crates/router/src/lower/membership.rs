@@ -1,4 +1,4 @@
-//! Which flows are in which class.
+//! Membership of flows in classes.
 
 use super::{Model, Row, Traffic};
 use crate::ir::{Config, Header, Policy, Port, Queue};
@@ -6,19 +6,19 @@ use crate::{Place, Report};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A class of the port, and who is in it.
+/// A class of the port with its flows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Membership {
-    /// Name of the class; of those within others, with their names in front.
+    /// Name of the class; nested classes are prefixed by the outer names.
     pub class: String,
     /// Groups of flows.
     pub groups: Vec<String>,
 }
 
-/// Deepest nesting that is followed.
+/// Upper bound on the nesting.
 const DEEPEST: usize = 8;
 
-/// The classes that have flows, in the order of the rows.
+/// Returns the classes with flows, in the order of the rows.
 pub(super) fn of(traffic: &Traffic, config: &Config, port: &Port, _: &mut Report) -> Vec<Membership> {
     let mut found: Vec<Membership> = Vec::new();
     for row in &traffic.rows {
@@ -47,15 +47,15 @@ fn class_of(header: &Header, config: &Config, port: &Port) -> String {
         names.push(&class.name);
         queue = &class.queue;
     }
-    // A default class with a policy within says nothing.
-    let told: Vec<&str> = match names.split_last() {
+    // The name of a default class with an inner policy is omitted.
+    let named: Vec<&str> = match names.split_last() {
         Some((last, outer)) => outer.iter().copied().filter(|name| *name != "class-default").chain([*last]).collect(),
         None => vec!["all"],
     };
-    told.join("/")
+    named.join("/")
 }
 
-/// Gives rows that name a class the first code point of that class.
+/// Assigns to rows that name a class the first DSCP of that class.
 pub(super) fn code_points(traffic: &mut Traffic, config: &Config, port: &Port, report: &mut Report) {
     for row in &mut traffic.rows {
         let Some(class) = row.class.clone() else { continue };
@@ -65,13 +65,13 @@ pub(super) fn code_points(traffic: &mut Traffic, config: &Config, port: &Port, r
             None => report.error(
                 row.at,
                 format!("no code point leads to the class `{class}` of row `{}`", row.name),
-                "write `dscp` instead, or the columns that the class is told by",
+                "write `dscp` instead, or the columns by which the class is matched",
             ),
         }
     }
 }
 
-/// Says which rows that name a class of the port are in another, since an input policy marks their packets.
+/// Reports the rows that name a class of the port but are in another, since an input policy marks their packets.
 pub(super) fn moved(
     named: &[(usize, String)],
     traffic: &Traffic,
@@ -99,9 +99,9 @@ pub(super) fn moved(
     }
 }
 
-/// The first code point for which a class of that name is chosen.
+/// Returns the first DSCP for which a class of that name is selected.
 fn code_of(class: &str, config: &Config, port: &Port) -> Option<u8> {
-    // What names classes on their way in is not what they leave by.
+    // Class names of input policies are not those of the output.
     let arriving = |policy: &Policy| {
         let named = |name: &Option<String>| name.as_ref() == Some(&policy.name);
         config.arrival.is_some() && (named(&config.arrival) || config.ports.iter().any(|own| named(&own.input)))
@@ -119,8 +119,8 @@ fn preferred(policy: &Policy, class: &str, config: &Config, port: &Port) -> Opti
     })
 }
 
-/// Traffic where no table is given: each class of the innermost policy sends nine tenths of what it is guaranteed, and the default
-/// class a tenth more than is left.
+/// Returns default traffic: each class of the innermost policy sends 90 % of its guarantee, and the default class 110 %
+/// of the rest.
 pub(super) fn example(config: &Config, port: &Port, rate: u64) -> Traffic {
     let mut made = Traffic::default();
     let (mut queue, mut rate, mut root) = (&port.root.queue, rate, None);

@@ -1,5 +1,5 @@
-//! From a configuration and a traffic table to a scenario: hosts, a customer's edge router, the link that its policy is for,
-//! and a sink.
+//! Compilation of a configuration and a traffic table into a scenario: hosts, a customer edge router, the link of its
+//! policy, and a sink.
 
 mod conditions;
 mod disciplines;
@@ -29,73 +29,73 @@ pub use membership::Membership;
 pub(crate) use red::weight as red_weight;
 pub use traffic::{Model, Row, Traffic};
 
-/// What to make of a configuration.
+/// Options of the compilation.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// The interface; absent, the only one that has a policy.
+    /// Interface; `None`: the only one with a policy.
     pub interface: Option<String>,
-    /// The policy, where no interface names it.
+    /// Policy, if no interface refers to it.
     pub policy: Option<String>,
-    /// Rate of the line in bit/s; absent, that of the interface.
+    /// Rate of the link in bit/s; `None`: that of the interface.
     pub rate: Option<u64>,
-    /// Bytes of the link layer; absent, those of the kind of interface.
+    /// Bytes of the link layer; `None`: those of the type of interface.
     pub overhead: Option<Overhead>,
     /// Title of the scenario.
     pub title: Option<String>,
-    /// How long to simulate, such as `20s`.
+    /// Simulated time, such as `20s`.
     pub duration: Option<String>,
-    /// Whose defaults hold where the configuration is silent; absent, what the text tells.
+    /// Platform whose defaults apply; `None`: the platform that the text reveals.
     pub platform: Option<Platform>,
 }
 
-/// A scenario, and what there is to say about it.
+/// A scenario, with its report.
 #[derive(Clone, Debug, Serialize)]
 pub struct Lowered {
-    /// The document; none if there is nothing to simulate.
+    /// The document; `None`: there is nothing to simulate.
     pub document: Option<Value>,
-    /// Which groups of flows are in which class.
+    /// Groups of flows by class.
     pub classes: Vec<Membership>,
-    /// What was approximated or left out.
+    /// Approximations and omissions.
     pub report: Report,
-    /// Interface that it is about.
+    /// Interface of the scenario.
     pub interface: String,
-    /// Its line; none if there is nothing to simulate.
+    /// Its link; `None`: there is nothing to simulate.
     pub link: Option<Link>,
-    /// The parts of the configuration that can change the result, for [`Report::settle`].
+    /// Parts of the configuration that can affect the result, for [`Report::settle`].
     #[serde(skip)]
     pub reached: BTreeSet<Scope>,
 }
 
-/// Packets that wait at an interface without queues of its own (Ethernet's hold queue).
+/// Default hold queue of an interface in packets (Ethernet).
 const HOLD: u64 = 40;
 
-/// The work under way.
+/// State of the compilation.
 struct Lower<'a> {
     conditions: Conditions<'a>,
     report: Report,
-    /// Bytes of the largest packet.
+    /// Largest packet in bytes.
     largest: u64,
-    /// Whether the queue is that of an interface, not of a class.
+    /// `true` for the queue of an interface, `false` for that of a class.
     legacy: bool,
-    /// Classes so far.
+    /// Number of classes so far.
     classes: usize,
-    /// Rate of the line in bit/s.
+    /// Rate of the link in bit/s.
     line: u64,
-    /// Bytes of the link layer that buffers count of each packet.
+    /// Link-layer bytes that buffers count per packet.
     header: u16,
-    /// What the engine takes parts of where nothing else is stated: the rate of the line or the shaper around, bit/s.
+    /// Default reference rate of the engine's percentages: that of the link or of the enclosing shaper, bit/s.
     site: u64,
-    /// Whether shapers are those of Linux.
+    /// `true` if shapers are those of Linux.
     linux: bool,
-    /// Whose defaults hold where the configuration is silent.
+    /// Platform whose defaults apply.
     platform: Platform,
-    /// Defaults that were used, each with where it is from.
+    /// Defaults that were used, each with its source.
     defaults: BTreeSet<String>,
-    /// Which groups of flows are in which class.
+    /// Groups of flows by class.
     members: Vec<Membership>,
 }
 
-/// Makes a scenario of a port of the configuration.
+/// Compiles a port of the configuration into a scenario.
 pub fn lower(config: &Config, traffic: &Traffic, options: &Options) -> Lowered {
     if traffic.rows.iter().any(|row| row.header.is_ipv6()) {
         return lowered(config, traffic, options);
@@ -141,7 +141,7 @@ fn lowered(config: &Config, traffic: &Traffic, options: &Options) -> Lowered {
         report.assumed(
             crate::Place::default(),
             format!("transfers without a round trip beside the queue's: {}", endless.join(", ")),
-            "state it in the table's column `rtt`: with none they fill any rate",
+            "state it in the table's column `rtt`: without it they fill any rate",
         );
     }
     membership::code_points(&mut made, config, &port, &mut report);
@@ -150,7 +150,8 @@ fn lowered(config: &Config, traffic: &Traffic, options: &Options) -> Lowered {
     let alike = platform.has_switched_ports() || config.arrival.is_some();
     let inputs = input::apply(config, &port, alike, &mut made, &mut report);
     if platform.has_switched_ports() {
-        // What no input policy puts into another group is in group 0 (NX-OS Quality of Service Configuration Guide).
+        // Packets that no input policy assigns to a group are in group 0 (NX-OS Quality of Service Configuration
+        // Guide).
         made.rows.iter_mut().for_each(|row| row.header.qos_group = row.header.qos_group.or(Some(0)));
     }
     let mut reached = reach::of(&port, &inputs.ports, config);
@@ -179,7 +180,7 @@ fn lowered(config: &Config, traffic: &Traffic, options: &Options) -> Lowered {
     let mut conditioners = lower.input_conditioners(&inputs);
     if !conditioners.is_empty() {
         if let Some(Value::Array(own)) = port_table.get_mut("conditioners") {
-            // The first conditioner that is for a packet takes it.
+            // The first conditioner that matches a packet applies.
             if own.iter().any(|one| one.get("meter").is_some()) {
                 let message = "what an input policer has metered meets no policer of the output policy";
                 lower.report.unsupported(
@@ -194,12 +195,12 @@ fn lowered(config: &Config, traffic: &Traffic, options: &Options) -> Lowered {
     }
     let maps = lower.conditions.maps(&mut lower.report);
     lower.conditions.settle(&mut lower.report);
-    lower.tell_defaults(options.platform, config.platform);
+    lower.report_defaults(options.platform, config.platform);
     let document = document(&made, options, &port, &link, port_table, lower.largest, maps);
     Lowered { document: Some(document), classes, report: lower.report, interface: port.name, link: Some(link), reached }
 }
 
-/// The port that the options mean.
+/// Returns the port that the options select.
 fn chosen(config: &Config, options: &Options, report: &mut Report) -> Option<Port> {
     let nowhere = crate::Place::default();
     if let Some(policy) = &options.policy {
@@ -283,7 +284,7 @@ fn chosen(config: &Config, options: &Options, report: &mut Report) -> Option<Por
     }
 }
 
-/// Whether a policy that the port reaches writes into packets.
+/// `true` if a reachable policy sets fields in packets.
 fn marks(config: &Config, reached: &BTreeSet<Scope>) -> bool {
     use crate::ir::Act;
     let marks = |acts: &[Act]| acts.iter().any(|act| matches!(act, Act::Set(Mark::Dscp(_) | Mark::Precedence(_))));
@@ -298,14 +299,14 @@ fn marks(config: &Config, reached: &BTreeSet<Scope>) -> bool {
 }
 
 impl Lower<'_> {
-    /// The table of the switch's port.
+    /// Returns the table of the switch's port.
     fn port(&mut self, port: &Port, link: &Link) -> Value {
         let rate = link.base;
         let mut table = json!({});
         if let Some(ring) = port.ring {
             table["ring"] = json!(ring);
         }
-        // A policy that only shapes becomes the port's shaper, so that what is within counts in its rate.
+        // A policy that only shapes becomes the port's shaper, so that inner percentages refer to its rate.
         let mut root = port.root.clone();
         let mut shared = link.base;
         self.site = link.rate;
@@ -320,7 +321,7 @@ impl Lower<'_> {
         {
             root = only.clone();
         }
-        // A shaper of two rates is two disciplines.
+        // A shaper with two rates is two disciplines.
         if root.peak.is_none()
             && let Some(shape) = root.shape.take()
             && let Some(shaped) = shape.bps(rate)
@@ -387,19 +388,19 @@ fn document(
     let rate = line.rate;
     let offered =
         traffic.rows.iter().fold(0u64, |sum, row| sum.saturating_add(row.rate.saturating_mul(u64::from(row.count))));
-    // Fast enough not to be the place where packets wait.
+    // Fast enough not to be a bottleneck.
     let access = [1_000_000_000u64, 10_000_000_000, 100_000_000_000, 1_000_000_000_000]
         .into_iter()
         .find(|access| *access >= offered.max(rate).saturating_mul(5))
         .unwrap_or(10_000_000_000_000);
-    // Each group has a host of its own, so that no group waits for another before the policy.
+    // Each group has a host of its own, so that groups do not delay each other before the policy.
     let mut hosts = json!({ "sink": {} });
     let mut links = Vec::new();
     for row in &traffic.rows {
         hosts[host(row)] = json!({});
         let mut link = json!({ "between": [host(row), "ce"], "rate": bits(access) });
         if row.rtt > 0 {
-            // Half of the round trip; the way back has the same.
+            // Half of the round-trip time; the reverse direction has the other half.
             link["delay"] = json!(format!("{}ps", row.rtt / 2));
         }
         links.push(link);
@@ -414,7 +415,7 @@ fn document(
         "tailback": 1,
         "title": title,
         "run": { "duration": options.duration.as_deref().unwrap_or("20s"), "warmup": "2s", "replications": 5, "delay-variation": true },
-        // The table of traffic is of layer 3; rates of routers count what `framing` says.
+        // The traffic table is in layer 3; rates of routers count the bytes of `framing`.
         "network": { "framing": line.overhead.framing(largest), "buffer": "unlimited" },
         "hosts": hosts,
         "switches": { "ce": { "ports": { "sink": table } } },
@@ -427,7 +428,7 @@ fn document(
     made
 }
 
-/// Name of the host that sends a row's flows.
+/// Returns the name of the host that sends a row's flows.
 fn host(row: &Row) -> String {
     format!("from-{}", row.name)
 }
@@ -441,7 +442,7 @@ fn flow(row: &Row) -> Value {
         }
         Model::Poisson => made["source"] = json!({ "kind": "poisson", "packet": packet, "rate": bits(row.rate) }),
         Model::OnOff => {
-            // A period is long enough for some packets.
+            // A period is long enough for several packets.
             let peak = row.rate.saturating_mul(2).max(1);
             let ms = (row.packet.saturating_mul(8_000).saturating_mul(4) / peak).max(100);
             let period = format!("{ms}ms");

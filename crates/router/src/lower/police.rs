@@ -1,4 +1,4 @@
-//! Policers and marks as conditioners in front of a port's queue.
+//! Policers and marks as conditioners before a port's queue.
 
 use super::conditions::dscp;
 use super::{Lower, bits};
@@ -6,11 +6,11 @@ use crate::Place;
 use crate::ir::{Act, Mark, Police, Policy};
 use serde_json::{Value, json};
 
-/// Deepest nesting that is followed.
+/// Upper bound on the nesting.
 const DEEPEST: usize = 8;
 
 impl Lower<'_> {
-    /// The conditioners of a policy and of those within; `outer` is what all its packets meet.
+    /// Returns the conditioners of a policy and of inner ones; `outer` is the condition of all its packets.
     pub(super) fn conditioners(&mut self, name: &str, rate: u64, outer: Option<Value>, depth: usize) -> Vec<Value> {
         let mut made = Vec::new();
         let Some(policy) = self.conditions.config.policy(name).filter(|_| depth <= DEEPEST) else { return made };
@@ -78,7 +78,7 @@ impl Lower<'_> {
         match mark {
             Mark::Dscp(code) => table["dscp"] = json!(dscp(code)),
             Mark::Precedence(n) => table["precedence"] = json!(n),
-            // Packets are classified before they are marked: these marks decide what the next router does.
+            // Packets are classified before they are marked: these marks affect only the next router.
             other => self.report.warning(
                 at,
                 format!("{other:?} is not written into packets"),
@@ -92,7 +92,7 @@ impl Lower<'_> {
             self.report.unsupported(at, "a policer with a share of the rest", None);
             return None;
         };
-        // The default of MQC: 250 ms of the rate, in bytes.
+        // Default of MQC: 250 ms of the rate, in bytes.
         let burst = police.burst.unwrap_or(committed / 32);
         let excess = police.excess.unwrap_or(burst);
         let meter = if let Some(peak) = police.peak.and_then(|peak| peak.of(rate)) {
@@ -107,7 +107,7 @@ impl Lower<'_> {
             made["accounting"] = accounting;
         }
         let violate = if police.violate.is_empty() { &police.exceed } else { &police.violate };
-        // A single bucket has two colours, and what exceeds it is what it finds worst.
+        // A single bucket has two colours, and packets that exceed it get the worst.
         for (key, acts) in [("conform", &police.conform), ("exceed", &police.exceed), ("violate", violate)] {
             let mut table = json!({});
             for act in acts {

@@ -1,14 +1,14 @@
-//! What a port reaches: only remarks about these parts of the configuration can change its result.
+//! Reachability: only remarks about parts of the configuration that a port reaches can affect its result.
 
 use crate::Scope;
 use crate::ir::{Config, Match, Policy, Port, Queue};
 use std::collections::BTreeSet;
 
-/// The parts of the configuration that decide what becomes of the packets of a port, itself included.
+/// Returns the parts of the configuration that affect the packets of a port, including the port.
 pub(super) fn of(port: &Port, inputs: &[&Port], config: &Config) -> BTreeSet<Scope> {
     let mut walk = Walk { config, found: BTreeSet::new() };
     if config.port(&port.name).is_none() {
-        // Where the policy hangs is not known: it may be any of the interfaces.
+        // The attachment of the policy is unknown: it may be any of the interfaces.
         walk.found.extend(config.ports.iter().map(|port| Scope::Port(port.name.clone())));
     }
     walk.port(&port.name);
@@ -24,7 +24,7 @@ pub(super) fn of(port: &Port, inputs: &[&Port], config: &Config) -> BTreeSet<Sco
     walk.found
 }
 
-/// The parts that a policy is made of.
+/// Returns the parts of a policy.
 pub(super) fn of_policy(name: &str, config: &Config) -> BTreeSet<Scope> {
     let mut walk = Walk { config, found: BTreeSet::new() };
     walk.policy(name);
@@ -37,7 +37,7 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// A port, and the interface that it is a unit of (Junos).
+    /// Adds a port, and the interface of which it is a unit (Junos).
     fn port(&mut self, name: &str) {
         let _ = self.found.insert(Scope::Port(name.to_owned()));
         if let Some((outer, _)) = name.rsplit_once('.').filter(|_| self.config.arrival.is_some()) {

@@ -1,9 +1,10 @@
-//! Random early detection as Linux has it.
+//! Random early detection of Linux.
 
 use crate::ir::{Limit, Red};
 use serde_json::{Value, json};
 
-/// RED as `sch_red` has it: by bytes, not gentle, and the average's weight from the burst it should let pass.
+/// Returns RED as in `sch_red`: byte-based, not gentle, with the weight of the average computed from the permitted
+/// burst.
 pub(super) fn red_discipline(red: Red, limit: Option<Limit>) -> Value {
     let limit = if let Some(Limit::Bytes(bytes)) = limit { bytes } else { 1 << 20 };
     let max = red.max.unwrap_or(limit / 4).max(2);
@@ -37,7 +38,7 @@ pub(super) fn red_discipline(red: Red, limit: Option<Limit>) -> Value {
         "mean-packet": format!("{packet}B"),
         "max-p": probability,
         "ecn": red.ecn,
-        // `red_enqueue`, RED_HARD_MARK: what can be marked is, unless harddrop is set.
+        // `red_enqueue`, RED_HARD_MARK: ECN-capable packets are marked unless harddrop is set.
         "above-max": if red.ecn && !red.hard { "mark" } else { "drop" },
     });
     if let Some(weight) = weight(burst, min, packet) {
@@ -49,8 +50,8 @@ pub(super) fn red_discipline(red: Red, limit: Option<Limit>) -> Value {
     made
 }
 
-/// The weight 2^-w of the average that tc chooses (`tc_red_eval_ewma`): the least w for which a burst of so many packets into an
-/// empty queue keeps the average below `min`.
+/// Returns the weight 2^-w of the average that tc selects (`tc_red_eval_ewma`): the smallest w for which `burst`
+/// packets into an empty queue keep the average below `min`.
 pub(crate) fn weight(burst: u64, min: u64, packet: u64) -> Option<f64> {
     let a = burst as f64 + 1.0 - min as f64 / packet as f64;
     if a < 1.0 {
@@ -58,7 +59,7 @@ pub(crate) fn weight(burst: u64, min: u64, packet: u64) -> Option<f64> {
     }
     let mut weight = 0.5f64;
     for _ in 1..32 {
-        // (1 - (1 - W)^burst)/W by repeated multiplication: no transcendental function is needed.
+        // (1 - (1 - W)^burst)/W by repeated multiplication, without transcendental functions.
         let mut power = 1.0f64;
         for _ in 0..burst.min(100_000) {
             power *= 1.0 - weight;

@@ -7,52 +7,52 @@ use serde::Serialize;
 use tailback_diffserv::Dscp;
 use tailback_units::{parse_bytes, parse_duration, parse_rate};
 
-/// What is sent, group by group.
+/// Traffic by groups of flows.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Traffic {
-    /// The groups.
+    /// Groups.
     pub rows: Vec<Row>,
 }
 
-/// Flows that are alike.
+/// A group of flows with the same parameters.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Row {
     /// Name of the group.
     pub name: String,
-    /// What its packets say of themselves.
+    /// Header fields of its packets.
     pub header: Header,
-    /// Class that it is sent to by its code point, where the table names one instead.
+    /// Class to whose DSCP it is assigned, if the table names one instead of a DSCP.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub class: Option<String>,
-    /// Mean rate of each flow in bit/s; 0 for TCP, which takes what it gets.
+    /// Mean rate of each flow in bit/s; 0 for TCP.
     pub rate: u64,
-    /// Bytes of a packet.
+    /// Packet size in bytes.
     pub packet: u64,
     /// Number of flows.
     pub count: u32,
-    /// In what rhythm they send.
+    /// Traffic model.
     pub model: Model,
-    /// Round trip without queues in picoseconds; 0 where the table does not state it.
+    /// Round-trip time without queueing in picoseconds; 0: not stated.
     pub rtt: u64,
-    /// What its delay, variation, loss and quality are held against, as written; absent, what its code point is for.
+    /// Objective for delay, variation, loss and quality, as written; `None`: that of its DSCP.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
-    /// Where the row stands.
+    /// Place in the table.
     #[serde(skip)]
     pub at: Place,
 }
 
-/// In what rhythm flows send.
+/// Traffic model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Model {
-    /// Even gaps that wander by a tenth of their length, so that phases do not lock.
+    /// Constant bit rate, with gaps that vary by 10 % so that phases do not lock.
     #[default]
     Cbr,
-    /// Independent exponential gaps.
+    /// Poisson: independent exponential gaps.
     Poisson,
-    /// Twice the rate half of the time, in periods of 100 ms on average.
+    /// On/off: twice the rate for half of the time, in periods of 100 ms on average.
     OnOff,
     /// Bulk transfers over TCP.
     Tcp,
@@ -81,13 +81,13 @@ const COLUMNS: [&str; 21] = [
     "rtt",
     "mark",
 ];
-/// Longest round trip that is taken: 60 s, in picoseconds.
+/// Upper bound of the round-trip time: 60 s, in picoseconds.
 const LONGEST: u64 = 60_000_000_000_000;
-/// Most rows, and most flows of a row, that are taken.
+/// Upper bound on the rows, and on the flows of a row.
 const MOST: usize = 10_000;
 
 impl Traffic {
-    /// Reads a table. The first line names the columns; `name`, `rate` and `packet` must be among them, and `dscp` or `class`.
+    /// Parses a table. The first line names the columns; `name`, `rate`, `packet`, and `dscp` or `class` are required.
     pub fn from_csv(text: &str) -> (Traffic, Report) {
         let mut report = Report::default();
         let mut traffic = Traffic::default();
@@ -172,7 +172,7 @@ fn headings<'a>(line: &str, separator: char, number: usize, report: &mut Report)
     found
 }
 
-/// Splits a line; cells in double quotes may hold the separator.
+/// Splits a line; cells in double quotes may contain the separator.
 fn cells(line: &str, separator: char) -> Vec<String> {
     let (mut found, mut cell, mut quoted) = (Vec::new(), String::new(), false);
     for character in line.chars() {
@@ -270,13 +270,13 @@ fn row(fields: &[(&str, &str)], at: Place) -> Result<Row, Wrong> {
     Ok(Row { name: name.to_owned(), header, class, rate, packet, count, model, rtt, target, at })
 }
 
-/// A round trip of at most [`LONGEST`].
+/// Parses a round-trip time of at most [`LONGEST`].
 fn round_trip(text: &str) -> Result<u64, Wrong> {
     let found = parse_duration(text).ok().map(|rtt| rtt.0).filter(|ps| *ps <= LONGEST);
     found.ok_or_else(|| (format!("`{text}` is no round trip"), "write it such as 40ms, at most 60s".to_owned()))
 }
 
-/// A firewall mark, decimal or hexadecimal.
+/// Parses a firewall mark, decimal or hexadecimal.
 fn mark(text: &str) -> Option<u32> {
     match text.strip_prefix("0x") {
         Some(digits) => u32::from_str_radix(digits, 16).ok(),
@@ -288,7 +288,7 @@ fn wrong_mark() -> Wrong {
     ("`mark` is no firewall mark".to_owned(), "write a number such as 10 or 0x10".to_owned())
 }
 
-/// A rate with a unit, or a bare number of bit/s.
+/// Parses a rate with a unit, or a bare number of bit/s.
 fn rate(text: &str) -> Result<u64, Wrong> {
     let found = text.parse::<u64>().ok().or_else(|| parse_rate(text).ok().map(|rate| rate.0));
     found

@@ -1,9 +1,10 @@
-//! Versions of the Internet protocol in conditions, where no row of the table is of IPv6: then they decide nothing, and conditions
-//! on code points stay conditions on code points.
+//! IP versions in conditions if no row of the table is IPv6: they have no effect then, and conditions on DSCPs remain
+//! conditions on DSCPs.
 
 use crate::ir::{Config, Match};
 
-/// The configuration without conditions on version 4, where all packets are of it. Those on version 6 stay, and hold of none.
+/// Returns the configuration without conditions on version 4, which all packets meet. Those on version 6 are kept and
+/// never hold.
 pub(super) fn all_of_ipv4(config: &Config) -> Config {
     let mut made = config.clone();
     let rules = made.policies.iter_mut().flat_map(|policy| &mut policy.rules).map(|rule| &mut rule.when);
@@ -14,7 +15,7 @@ pub(super) fn all_of_ipv4(config: &Config) -> Config {
     made
 }
 
-/// Takes the version out of a condition.
+/// Removes the version from a condition.
 fn settle(when: &mut Match) {
     match when {
         Match::Version(4) => *when = Match::Any,

@@ -1,4 +1,4 @@
-//! Weighted random early detection and fair queues with the defaults of the platform, and what was assumed for them.
+//! Weighted random early detection and fair queues with the defaults of the platform, and the report of assumptions.
 
 use super::conditions::dscp;
 use super::{Lower, Platform, Row};
@@ -7,14 +7,14 @@ use crate::mqc::Depth;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 
-/// Whether a code point has a name: default, class selectors, assured and expedited forwarding.
+/// `true` if a DSCP has a name: default, class selectors, assured and expedited forwarding.
 fn named(code: u8) -> bool {
     !dscp(code).starts_with(|first: char| first.is_ascii_digit())
 }
 
 impl Lower<'_> {
-    /// What may wait in a class by default, as a limit; `rate` is the class's in bit/s.
-    pub(super) fn usual_limit(&mut self, class: &Class, rate: u64) -> Limit {
+    /// Returns the default queue limit of a class; `rate` is the class's in bit/s.
+    pub(super) fn default_limit(&mut self, class: &Class, rate: u64) -> Limit {
         let (depth, source) = self.platform.depth(class.priority.is_some());
         let (limit, text) = match depth {
             Depth::Packets(n) => (Limit::Packets(n), format!("{n} packets")),
@@ -34,7 +34,7 @@ impl Lower<'_> {
         limit
     }
 
-    /// The rows of the class; all where it has none.
+    /// Returns the rows of the class; all rows if it has none.
     fn rows_of(&self, class: &Class) -> Vec<&Row> {
         let own = self.members.iter().filter(|own| own.class.rsplit('/').next() == Some(class.name.as_str()));
         let groups: BTreeSet<&str> = own.flat_map(|own| &own.groups).map(String::as_str).collect();
@@ -42,16 +42,16 @@ impl Lower<'_> {
         rows.filter(|row| groups.is_empty() || groups.contains(row.name.as_str())).collect()
     }
 
-    /// Mean size of the packets of the class's rows, in bytes.
+    /// Returns the mean packet size of the class's rows, in bytes.
     fn mean_packet(&self, class: &Class) -> u64 {
         let rows = self.rows_of(class);
         let sum: u64 = rows.iter().map(|row| row.packet).sum();
         sum.checked_div(u64::try_from(rows.len()).unwrap_or(1)).unwrap_or(1500).max(1)
     }
 
-    /// A limit in packets; what is stated otherwise is converted by the mean packet of the class.
+    /// Returns the limit in packets; other units are converted by the mean packet size of the class.
     fn limit_packets(&mut self, class: &Class, rate: u64) -> u64 {
-        let limit = class.limit.unwrap_or_else(|| self.usual_limit(class, rate));
+        let limit = class.limit.unwrap_or_else(|| self.default_limit(class, rate));
         let packet = self.mean_packet(class);
         match limit {
             Limit::Packets(n) => n,
@@ -62,7 +62,7 @@ impl Lower<'_> {
         .max(1)
     }
 
-    /// The discipline of a class with random-detect; `rate` is the class's in bit/s.
+    /// Returns the discipline of a class with random-detect; `rate` is the class's in bit/s.
     pub(super) fn wred_discipline(&mut self, class: &Class, wred: &Wred, rate: u64) -> Value {
         let mut profiles = Map::new();
         let sent: BTreeSet<u8> = self
@@ -79,10 +79,10 @@ impl Lower<'_> {
             let key = if wred.by == By::Dscp { dscp(code) } else { code.to_string() };
             let profile = match given {
                 Some(profile) => self.in_packets(profile, class, rate),
-                // Code points without a name need no profile where no row has them. All others have one, so that the scenario
+                // DSCPs without a name need a profile only if a row has them. All others have one, so that the scenario
                 // does not depend on the rows.
                 None if wred.by == By::Dscp && !named(code) && !sent.contains(&code) => continue,
-                None => self.usual_profile(wred.by, code),
+                None => self.default_profile(wred.by, code),
             };
             let mut one = json!({ "min": profile.min, "max": profile.max });
             if let Some(denominator) = profile.denominator {
@@ -93,7 +93,7 @@ impl Lower<'_> {
         let by = if wred.by == By::Dscp { "dscp" } else { "precedence" };
         let mut made = json!({ "kind": "wred", "by": by });
         if wred.exponent == Some(0) {
-            // The queue itself instead of its average.
+            // The instantaneous queue instead of its average.
             self.report.unsupported(
                 class.at,
                 format!("class `{}`: an average without memory; the exponent is taken as 1", class.name),
@@ -119,7 +119,7 @@ impl Lower<'_> {
         made
     }
 
-    /// Random early detection in front of the queues of flows.
+    /// Returns random early detection before the queues of flows.
     pub(super) fn fair_queue_wred(&mut self, class: &Class, wred: &Wred, fair: Fair, rate: u64) -> Value {
         let bare = |mut made: Value| {
             let _ = made.as_object_mut().map(|table| table.remove("kind"));
@@ -139,10 +139,10 @@ impl Lower<'_> {
         json!({ "kind": "fair-queue-wred", "wred": early, "fair-queue": queues })
     }
 
-    /// A FIFO in which single codes have limits of their own: what arrives with such a code is dropped once the whole queue holds
-    /// so much (weighted tail drop: Cisco ME 2400 and Catalyst command references, `queue-limit`).
+    /// Returns a FIFO with limits for single codes: packets with such a code are dropped if the whole queue exceeds
+    /// that limit (weighted tail drop: Cisco ME 2400 and Catalyst command references, `queue-limit`).
     pub(super) fn weighted_tail_drop(&mut self, class: &Class, rate: u64) -> Value {
-        // Where code points are named beside precedences, a precedence stands for its eight code points.
+        // If DSCPs are named in addition to precedences, a precedence means its eight DSCPs.
         let by_code = class.code_limits.iter().any(|own| own.by == By::Dscp);
         let mut limits = Map::new();
         for own in &class.code_limits {
@@ -166,7 +166,7 @@ impl Lower<'_> {
 
     fn code_limit(&mut self, class: &Class, limit: Limit, rate: u64) -> String {
         let whole = |lower: &mut Self| match class.limit {
-            Some(Limit::Percent(_)) | None => lower.usual_limit(class, rate),
+            Some(Limit::Percent(_)) | None => lower.default_limit(class, rate),
             Some(limit) => limit,
         };
         let part = |n: u64, percent: u32| (n.saturating_mul(u64::from(percent)) / 100).max(1);
@@ -188,20 +188,20 @@ impl Lower<'_> {
         }
     }
 
-    /// Whether a row of the class has another traffic class in its labels than the precedence, so that profiles differ.
+    /// `true` if a row of the class has an MPLS traffic class other than its precedence, so that profiles differ.
     fn labels_differ(&self, class: &Class) -> bool {
         let differs = |row: &&Row| row.header.experimental.is_some_and(|exp| exp != row.header.dscp >> 3);
         self.rows_of(class).iter().any(differs)
     }
 
-    fn usual_profile(&mut self, by: By, code: u8) -> Profile {
+    fn default_profile(&mut self, by: By, code: u8) -> Profile {
         let (min, max, unit, source) = self.platform.thresholds(by, code);
         let kind = if by == By::Dscp { "code point" } else { "precedence" };
         let _ = self.defaults.insert(format!("random-detect has its thresholds by {kind} ({source})"));
         Profile { code: Some(code), min, max, unit, denominator: None }
     }
 
-    /// Thresholds in packets, as the discipline counts; what is stated otherwise is converted and reported.
+    /// Returns thresholds in packets, the unit of the discipline; conversions are reported.
     fn in_packets(&mut self, profile: Profile, class: &Class, rate: u64) -> Profile {
         const MOST: u64 = 4096;
         let (min, max) = (u64::from(profile.min), u64::from(profile.max));
@@ -228,7 +228,7 @@ impl Lower<'_> {
         Profile { min: small(min), max: small(max.max(min)), unit: Unit::Packets, ..profile }
     }
 
-    /// A fair queue within a class: flows are alike, and each may hold what the platform allows.
+    /// Returns a fair queue within a class: flows have equal weight, and the platform's per-flow limit.
     pub(super) fn class_fair_queue(&mut self, class: &Class, fair: Fair, rate: u64) -> Value {
         let mut made = json!({ "kind": "fair-queue", "weights": "equal" });
         let threshold = match fair.threshold {
@@ -249,29 +249,29 @@ impl Lower<'_> {
         made
     }
 
-    /// One remark for all defaults that were used, and one for the platform that they are of.
-    pub(super) fn tell_defaults(&mut self, stated: Option<Platform>, evident: Option<Platform>) {
+    /// Reports all defaults that were used in one remark, and their platform in another.
+    pub(super) fn report_defaults(&mut self, stated: Option<Platform>, evident: Option<Platform>) {
         let nowhere = crate::Place::default();
         let defaults = core::mem::take(&mut self.defaults);
         if defaults.is_empty() {
             return;
         }
         let platform = self.platform.title();
-        let whose = match (stated, evident) {
+        let source = match (stated, evident) {
             (Some(_), _) => format!("defaults of {platform}, as stated"),
-            (None, Some(_)) => format!("defaults of {platform}, whose words these are"),
-            (None, None) => format!("defaults of {platform}, since nothing tells the platform"),
+            (None, Some(_)) => format!("defaults of {platform}, whose syntax this is"),
+            (None, None) => format!("defaults of {platform}, since the text does not reveal the platform"),
         };
         let list: Vec<String> = defaults.into_iter().collect();
         self.report.assumed(
             nowhere,
-            format!("{whose}: {}", list.join("; ")),
+            format!("{source}: {}", list.join("; ")),
             "state the platform with --platform classic, hqf, xe, xr, nxos or arista, or write the values",
         );
     }
 }
 
-/// Bytes of a rate in so many microseconds.
+/// Returns the bytes of a rate in `us` microseconds.
 fn in_time(rate: u64, us: u64) -> u64 {
     u64::try_from(u128::from(rate) * u128::from(us) / 8_000_000).unwrap_or(u64::MAX)
 }

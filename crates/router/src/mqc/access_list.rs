@@ -1,4 +1,4 @@
-//! Access lists, by number and by name, standard and extended.
+//! Access lists, numbered and named, standard and extended.
 
 use super::words::{Cursor, Trouble};
 use super::{Known, Mode, Reader};
@@ -209,7 +209,7 @@ fn extended_conditions(cursor: &mut Cursor<'_>, ipv6: bool) -> Result<Vec<Match>
     Ok(conditions)
 }
 
-/// A condition that excludes something.
+/// Returns a condition unless it matches everything.
 fn some(condition: Match) -> Option<Match> {
     match condition {
         Match::Source(Net::ANY) | Match::Destination(Net::ANY) => None,
@@ -217,7 +217,7 @@ fn some(condition: Match) -> Option<Match> {
     }
 }
 
-/// `any`, `host ADDRESS` or `PREFIX/LENGTH` of IPv6; none for any.
+/// Parses `any`, `host ADDRESS` or `PREFIX/LENGTH` of IPv6; `None`: any address.
 fn net6(cursor: &mut Cursor<'_>) -> Result<Option<Net6>, Trouble> {
     let word = cursor.name("IPv6 address")?;
     let wrong = |word: super::words::Word<'_>| {
@@ -278,7 +278,7 @@ fn address(cursor: &mut Cursor<'_>) -> Result<u32, Trouble> {
     })
 }
 
-/// `eq`, `neq`, `gt`, `lt` or `range`, if one stands there.
+/// Parses `eq`, `neq`, `gt`, `lt` or `range`, if present.
 fn ports(cursor: &mut Cursor<'_>, condition: fn(PortRange) -> Match) -> Result<Vec<Match>, Trouble> {
     let Some(word) = cursor.peek() else { return Ok(Vec::new()) };
     let operator = word.text.to_ascii_lowercase();

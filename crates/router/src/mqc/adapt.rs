@@ -1,4 +1,4 @@
-//! What other languages say, as far as policy maps can say it.
+//! Conversion from other languages into policy maps.
 
 use super::export::condition_text;
 use super::policy_map::DEFAULT_CLASS;
@@ -8,10 +8,10 @@ use crate::ir::{
 };
 use crate::{Place, Report};
 
-/// Bytes by which thresholds in bytes become thresholds in packets, as `avpkt` of `tc` is usually given.
+/// Packet size by which thresholds in bytes become thresholds in packets, the usual `avpkt` of `tc`.
 const PACKET: u64 = 1500;
 
-/// The configuration in class maps and policies of classes; what was approximated is in the report.
+/// Returns the configuration in terms of class maps and policies; approximations are reported.
 pub(super) fn adapt(config: &Config) -> (Config, Report) {
     let mut maker = Maker { made: config.clone(), report: Report::default() };
     maker.made.policies.clear();
@@ -39,7 +39,7 @@ pub(super) fn adapt(config: &Config) -> (Config, Report) {
             }
         }
         port.root = root;
-        // What classes are guaranteed must fit: the rate that token buckets at the root add up to.
+        // Guarantees must fit: the rate is the sum of the token buckets at the root.
         if port.rate.or(port.bandwidth).is_none()
             && let Queue::Policy(name) = &port.root.queue
             && let Some(policy) = config.policy(name)
@@ -87,7 +87,7 @@ impl Maker {
                     if strict && rest {
                         self.note(
                             class.at,
-                            format!("`{}`: the default class gets what is left, whatever its band", class.name),
+                            format!("`{}`: the default class gets the remaining bandwidth in any band", class.name),
                         );
                     } else if strict && index < 2 {
                         class.priority = Some(Priority { level: index as u8 + 1, rate: None, burst: None });
@@ -108,7 +108,7 @@ impl Maker {
         }
     }
 
-    /// Each class of HTB that has classes within becomes a policy of them.
+    /// Converts each class of HTB with children into a policy.
     fn htb(&mut self, policy: &Policy) {
         let within = |parent: Option<&str>| -> Vec<Class> {
             policy.classes.iter().filter(|class| class.parent.as_deref() == parent).cloned().collect()
@@ -153,8 +153,8 @@ impl Maker {
         }
     }
 
-    /// A policy of these classes; each class's rules become a class map. A class about which there is no rule, or that holds
-    /// all classes, becomes the default.
+    /// Adds a policy of these classes; each class's rules become a class map. A class without rules, or one that
+    /// contains all classes, becomes the default.
     fn classes(&mut self, policy: &Policy, name: &str, mut classes: Vec<Class>, _several: bool) {
         let first = |class: &Class| policy.rules.iter().position(|rule| rule.class == class.name);
         classes.sort_by_key(|class| first(class).unwrap_or(usize::MAX));
@@ -166,7 +166,7 @@ impl Maker {
             if alone || (is_default && own.is_empty()) {
                 class.name = DEFAULT_CLASS.to_owned();
                 made.default = Some(class.name.clone());
-                // A router's default class takes no guarantee in the presence of others but what is left.
+                // With other classes, a router's default class has only the remaining bandwidth.
                 made.classes.push(class);
                 continue;
             }
@@ -227,7 +227,7 @@ impl Maker {
         name
     }
 
-    /// Queues that a router does not have become the nearest that it has.
+    /// Replaces queues that routers do not have by the nearest equivalent.
     fn queue(&mut self, class: &mut Class) {
         let at = class.at;
         match core::mem::take(&mut class.queue) {
@@ -264,9 +264,9 @@ fn inner_name(policy: &Policy, class: &str) -> String {
     format!("{}-{}", policy.name, class.replace(':', "-"))
 }
 
-/// The conditions of an entry of an access list that says the same; none if none does.
+/// Returns the equivalent entry of an access list; `None`: there is none.
 fn entry(when: &Match) -> Option<Vec<Match>> {
-    // An access list is of IPv4.
+    // An access list is for IPv4.
     let conditions = match when {
         Match::All(all) => all.iter().filter(|one| **one != Match::Version(4)).cloned().collect(),
         Match::Version(4) => Vec::new(),

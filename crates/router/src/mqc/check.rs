@@ -1,4 +1,4 @@
-//! What a router would refuse, or what does not do what it seems to.
+//! Checks of what a router would refuse, or what has an unexpected effect.
 
 use super::Platform;
 use super::policy_map::DEFAULT_CLASS;
@@ -6,14 +6,14 @@ use crate::ir::{By, Class, Config, Limit, Match, Policy, Port, Profile, Queue, S
 use crate::{Place, Report};
 use std::collections::BTreeSet;
 
-/// Packets that a class may have waiting by default (classic IOS).
+/// Default queue limit of a class in packets (classic IOS).
 const QUEUE_LIMIT: u64 = 64;
-/// Percentage that classes might reserve before Cisco's hierarchical queueing framework (12.4(20)T).
+/// Percentage that classes could reserve before Cisco's hierarchical queueing framework (12.4(20)T).
 const OLD_RESERVABLE: u64 = 75;
-/// Levels of policies that routers allow.
+/// Upper bound on the levels of policies in routers.
 const LEVELS: usize = 3;
 
-/// Reports all that is wrong with the configuration.
+/// Reports the errors of the configuration.
 pub(super) fn check(config: &Config, report: &mut Report) {
     references(config, report);
     for policy in &config.policies {
@@ -28,7 +28,7 @@ pub(super) fn check(config: &Config, report: &mut Report) {
         attached(port, config, report, &mut reached);
     }
     for policy in config.policies.iter().filter(|policy| !reached.contains(policy.name.as_str())) {
-        // Not attached: percentages have no base, but they still must not sum to more than there is.
+        // Not attached: percentages have no reference, but their sum is limited.
         sums(policy, None, 100, report);
         if !config.policies.iter().any(|other| children(other).any(|child| child == policy.name)) {
             report.warning(
@@ -90,7 +90,7 @@ fn named(condition: &Match, at: Place, config: &Config, report: &mut Report) {
     }
 }
 
-/// Class maps that lead back to themselves: those that are left when all whose maps are settled have been taken away.
+/// Returns class maps in cycles: those that remain when all acyclic ones have been removed.
 fn in_cycles(config: &Config) -> Vec<(&str, Place)> {
     let uses: Vec<(usize, usize)> = config
         .class_maps
@@ -115,7 +115,7 @@ fn inner_map(condition: &Match) -> Option<&str> {
     }
 }
 
-/// Nodes from which a walk along the edges can go on for ever.
+/// Returns the nodes from which a cycle is reachable.
 fn cyclic(nodes: usize, edges: &[(usize, usize)]) -> Vec<usize> {
     let mut left: Vec<usize> = vec![0; nodes];
     let mut users: Vec<Vec<usize>> = vec![Vec::new(); nodes];
@@ -141,7 +141,7 @@ fn cyclic(nodes: usize, edges: &[(usize, usize)]) -> Vec<usize> {
 
 // --- Actions of a class ---
 
-/// `strict`: bandwidth beside priority is no contradiction, as on NX-OS, where the class goes first.
+/// `strict`: bandwidth and priority are compatible, as on NX-OS, where the class is served first.
 fn actions(class: &Class, policy: &Policy, strict: bool, report: &mut Report) {
     let (at, name) = (class.at, class.name.as_str());
     if policy.scheduler != Scheduler::ClassBased {
@@ -215,8 +215,8 @@ fn units(policy: &Policy, report: &mut Report) {
     };
     let mut first: Option<(&'static str, &str)> = None;
     for class in &policy.classes {
-        // The rate of priority may be in another unit than those of bandwidth (Cisco IOS Quality of Service Solutions Command
-        // Reference, `priority`).
+        // The rate of priority may have another unit than those of bandwidth (Cisco IOS Quality of Service Solutions
+        // Command Reference, `priority`).
         let own = class.bandwidth;
         let Some(unit) = own.map(kind) else { continue };
         let absolute = |unit: &str| matches!(unit, "kbit/s" | "percent");
@@ -233,7 +233,7 @@ fn units(policy: &Policy, report: &mut Report) {
     }
 }
 
-// --- Sums, where the policy hangs ---
+// --- Sums, by attachment ---
 
 fn attached<'a>(port: &'a Port, config: &'a Config, report: &mut Report, reached: &mut BTreeSet<&'a str>) {
     if let Some(input) = &port.input {
@@ -258,7 +258,7 @@ fn attached<'a>(port: &'a Port, config: &'a Config, report: &mut Report, reached
         return;
     }
     let reservable = u64::from(port.reservable.unwrap_or(100));
-    // Each policy is walked at most once for each level and port.
+    // Each policy is visited at most once per level and port.
     let mut level: Vec<(&str, Option<u64>)> = vec![(root, port.bandwidth.or(port.rate))];
     for depth in 0.. {
         let mut next: Vec<(&str, Option<u64>)> = Vec::new();
@@ -326,7 +326,7 @@ fn sums(policy: &Policy, base: Option<u64>, reservable: u64, report: &mut Report
         let message = format!("the remaining percentages of `{}` sum to {remaining}", policy.name);
         report.error(policy.at, message, "let them sum to 100 at most");
     }
-    // Rates are in whole kbit/s: what exceeds by less than a percent is a matter of rounding.
+    // Rates are in whole kbit/s: an excess below one percent is due to rounding.
     let of_rate = base
         .filter(|base| *base > 0)
         .map_or(0, |base| u64::try_from(u128::from(rate) * 100 / u128::from(base)).unwrap_or(u64::MAX));
@@ -339,7 +339,7 @@ fn sums(policy: &Policy, base: Option<u64>, reservable: u64, report: &mut Report
         report.warning(
             policy.at,
             format!("the classes of `{}` reserve {sum} %", policy.name),
-            "releases before 12.4(20)T allow 75 % unless max-reserved-bandwidth says otherwise",
+            "releases before 12.4(20)T allow 75 % unless max-reserved-bandwidth is higher",
         );
     }
 }

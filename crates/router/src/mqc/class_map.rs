@@ -5,7 +5,7 @@ use super::{Known, Mode, Named, Reader};
 use crate::Place;
 use crate::ir::{ClassMap, Match, PortRange};
 
-/// Lines of a class map that a later one is compared with.
+/// Upper bound on the lines of a class map that a later one is compared with.
 const LINES: usize = 200;
 
 impl Reader {
@@ -77,7 +77,7 @@ impl Reader {
                 } else if !map.conditions.contains(&condition) {
                     let lines = self.match_lines.entry(map.name.clone()).or_default();
                     let covers = |own: &&(Match, Place)| map.conditions.contains(&own.0) && own.0.covers(&condition);
-                    // Of one of several that hold, the narrower adds nothing.
+                    // In a disjunction, the narrower condition is redundant.
                     if let Some((_, first)) = lines.iter().find(covers).filter(|_| !map.all) {
                         let what = format!("line {} of `{}` holds of all packets of this one", first.line, map.name);
                         self.report.ignored(at, what);
@@ -95,7 +95,7 @@ impl Reader {
     }
 }
 
-/// What follows `match`.
+/// Parses the arguments of `match`.
 fn condition(cursor: &mut Cursor<'_>) -> Result<Match, Trouble> {
     const AFTER_IP: [&str; 3] = ["dscp", "precedence", "rtp"];
     if cursor.peek().is_some_and(|word| word.text.eq_ignore_ascii_case("not")) {
@@ -142,7 +142,7 @@ fn plain(cursor: &mut Cursor<'_>) -> Result<Match, Trouble> {
     ];
     match cursor.expect(&KNOWN)? {
         keyword @ ("dscp" | "precedence") => {
-            // IOS XR names the version behind it.
+            // IOS XR states the version after the field.
             let version = cursor.one_of(&["ipv4", "ipv6"]);
             let codes = if keyword == "dscp" { dscps(cursor)? } else { precedences(cursor)? };
             Ok(match version {
@@ -156,7 +156,7 @@ fn plain(cursor: &mut Cursor<'_>) -> Result<Match, Trouble> {
             cursor.numbers("MPLS traffic class", 7).map(Match::Experimental)
         }
         "access-group" => {
-            // A list may be called "name" or "n": only the keyword before a further word is one.
+            // A list may be called "name" or "n": it is a keyword only before another word.
             let mut ahead = cursor.clone();
             if ahead.one_of(&["name"]).is_some() && !ahead.is_done() {
                 *cursor = ahead;
@@ -164,7 +164,7 @@ fn plain(cursor: &mut Cursor<'_>) -> Result<Match, Trouble> {
             Ok(Match::AccessList(cursor.name("name or number of the access list")?.text.to_owned()))
         }
         "protocol" => {
-            // What follows the name, such as `audio` or `url "*.iso"`, narrows it.
+            // Words after the name, such as `audio` or `url "*.iso"`, are subclassifications.
             let mut name = cursor.name("name of the protocol")?.text.to_ascii_lowercase();
             while let Some(word) = cursor.take() {
                 name.push(' ');
@@ -184,17 +184,17 @@ fn plain(cursor: &mut Cursor<'_>) -> Result<Match, Trouble> {
             let codes = if keyword == "dscp" { dscps(cursor)? } else { precedences(cursor)? };
             Ok(of_version(if version == "ipv6" { 6 } else { 4 }, codes))
         }
-        _ => Err(Trouble::wrong(cursor.at(), "`not` stands twice", "write it once")),
+        _ => Err(Trouble::wrong(cursor.at(), "`not` is repeated", "write it once")),
     }
 }
 
-/// With `ip` before it, a code is asked of packets of IPv4 only; without it, of both versions (Cisco IOS Quality of Service
-/// Solutions Command Reference, `match dscp`, `match precedence`).
+/// With `ip` before it, the condition matches IPv4 packets only; without it, both versions (Cisco IOS Quality of
+/// Service Solutions Command Reference, `match dscp`, `match precedence`).
 fn of_version(version: u8, codes: Match) -> Match {
     Match::All(vec![Match::Version(version), codes])
 }
 
-/// `match vlan 100 200-210`, with commas or blanks between.
+/// Parses `match vlan 100 200-210`, with commas or blanks between.
 fn vlans(cursor: &mut Cursor<'_>) -> Result<Match, Trouble> {
     let mut found = Vec::new();
     let at = cursor.at();
@@ -217,7 +217,7 @@ fn vlans(cursor: &mut Cursor<'_>) -> Result<Match, Trouble> {
     Ok(Match::Vlan(found))
 }
 
-/// Whether `type queuing` follows, as NX-OS writes it.
+/// `true` if `type queuing` follows, as on NX-OS.
 pub(super) fn queuing(cursor: &Cursor<'_>) -> bool {
     let mut ahead = cursor.clone();
     let is = |words: &[&str], word: Option<&str>| {
@@ -227,7 +227,7 @@ pub(super) fn queuing(cursor: &Cursor<'_>) -> bool {
         && is(&["queuing", "queueing"], ahead.take().map(|word| word.text))
 }
 
-/// What follows `type`, where it is another feature than queueing. The types of NX-OS and EOS that are about queues are taken.
+/// Parses `type`; returns the name of a type other than queueing. The queueing types of NX-OS and EOS are skipped.
 pub(super) fn typed(cursor: &mut Cursor<'_>) -> Result<Option<String>, Trouble> {
     let mut ahead = cursor.clone();
     if !ahead.take().is_some_and(|word| word.text.eq_ignore_ascii_case("type")) || ahead.is_done() {

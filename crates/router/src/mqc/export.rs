@@ -1,4 +1,4 @@
-//! Writes a configuration as Cisco text.
+//! Export of a configuration as Cisco text.
 
 use super::adapt::adapt;
 use super::legacy::{LEVELS, policy_name};
@@ -11,7 +11,7 @@ use core::fmt::Write as _;
 use core::net::Ipv4Addr;
 use tailback_diffserv::Dscp;
 
-/// The configuration as Cisco text, and a report of what has no counterpart there. Reading the text gives the same
+/// Returns the configuration as Cisco text, and a report of unsupported features. Importing the text gives the same
 /// configuration, if it came from such text.
 pub fn export(config: &Config) -> Exported {
     let (mut config, mut report) = adapt(config);
@@ -35,7 +35,7 @@ pub fn export(config: &Config) -> Exported {
     accepted(out, &config, report)
 }
 
-/// The text if a router takes it, else why it does not: an export that is refused where it goes is worse than none.
+/// Returns the text if a router accepts it, else a report: an invalid export is worse than none.
 fn accepted(text: String, config: &Config, mut report: Report) -> Exported {
     let read = super::import(&text).report;
     for notice in read.notices().iter().filter(|notice| notice.level == Level::Error) {
@@ -53,14 +53,14 @@ fn accepted(text: String, config: &Config, mut report: Report) -> Exported {
     Exported { text: if report.has_errors() { String::new() } else { text }, report }
 }
 
-/// Lines are short and written to memory, where writing cannot fail.
+/// Lines are short and written to memory, which does not fail.
 macro_rules! line {
     ($out:expr, $($text:tt)*) => {
         { let _ = writeln!($out, $($text)*); }
     };
 }
 
-/// Class maps such that those that others name come before them; those in a cycle come last.
+/// Returns class maps in an order in which each follows those that it names; those in a cycle come last.
 fn inner_first(maps: &[ClassMap]) -> Vec<&ClassMap> {
     order(maps, |map| &map.name, |map, name| map.conditions.iter().any(|condition| names(condition, name)))
 }
@@ -80,7 +80,7 @@ fn inner_policies_first(config: &Config) -> Vec<&Policy> {
     order(&config.policies, |policy| &policy.name, uses)
 }
 
-/// Repeatedly takes those that use none of the rest; in few rounds, since nesting is shallow.
+/// Repeatedly takes elements that use none of the rest; few rounds are needed, since nesting is shallow.
 fn order<T>(all: &[T], name: fn(&T) -> &String, uses: impl Fn(&T, &str) -> bool) -> Vec<&T> {
     let mut left: Vec<&T> = all.iter().collect();
     let mut found = Vec::new();
@@ -154,7 +154,7 @@ fn address(net: Net) -> String {
     }
 }
 
-/// The operator of a condition on ports of that side; none if it is not one.
+/// Returns the operator of a condition on ports of that side; `None`: it is another condition.
 fn ports(condition: &Match, source: bool) -> Option<String> {
     let own = |condition: &Match| match condition {
         Match::SourcePort(range) if source => Some(*range),
@@ -198,7 +198,7 @@ fn class_map(out: &mut String, map: &ClassMap, report: &mut crate::Report) {
     }
 }
 
-/// What follows `match`; none if a class map cannot say it.
+/// Returns the arguments of `match`; `None`: a class map does not support the condition.
 pub(super) fn condition_text(condition: &Match) -> Option<String> {
     Some(match condition {
         Match::Any => "any".to_owned(),
@@ -453,7 +453,7 @@ fn interface(out: &mut String, port: &Port, report: &mut crate::Report) {
                 line!(out, " speed {}", rate / 1_000_000);
             }
             Medium::Serial => line!(out, " clock rate {rate}"),
-            // A name that is not a router's.
+            // The name is not that of a router's interface.
             _ if port.bandwidth.is_none() => line!(out, " bandwidth {}", rate.div_ceil(1000)),
             _ => {}
         }

@@ -1,37 +1,37 @@
-//! Commands and blocks of commands that are not about queues, and those that are and have no counterpart here.
+//! Commands and blocks that do not affect queues, and unsupported ones that do.
 
 use super::words::{Cursor, Trouble};
 use super::{Mode, Named, Reader};
 use crate::Place;
 
-/// A block whose lines stand for something else.
+/// A block of another feature.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Block {
-    /// What opened it.
+    /// Command that opened it.
     pub what: String,
-    /// What its lines may do.
+    /// Possible effect of its lines.
     pub effect: Effect,
-    /// Where its first line begins: lines that begin farther to the right are its own.
+    /// Column of its first line: lines that begin farther to the right belong to it.
     pub column: u32,
-    /// What goes on behind it; never a block.
+    /// Mode after the block; never a block.
     pub back: Box<Mode>,
 }
 
-/// What the lines of a foreign block may do to packets that leave.
+/// Possible effect of a block's lines on departing packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Effect {
-    /// Nothing: one remark stands for all of them.
+    /// No effect: one remark for all of them.
     None,
-    /// Nothing but what `set` lines write into packets (policy-based routing, route policies).
+    /// Only `set` lines have one: they mark packets (policy-based routing, route policies).
     Marks,
     /// They shape, queue or drop: each is reported.
     Queues,
-    /// Queues of ports and policies that hang at all interfaces (NX-OS `system qos`).
+    /// Queues of ports, and policies attached to all interfaces (NX-OS `system qos`).
     System,
 }
 
-/// Commands of the global mode that have no effect on queues, whole words of a running configuration. Routing, access to the
-/// router, inspection, telephony and management decide where packets go and whether, not when they leave.
+/// Global commands without effect on queues, whole words of a running configuration. Routing, access to the router,
+/// inspection, telephony and management determine the path of packets and their admission, not their departure times.
 /// Sources: Cisco IOS Master Command List, the command references of NX-OS and IOS XR.
 const HARMLESS: &[&str] = &[
     "aaa",
@@ -200,9 +200,9 @@ const HARMLESS: &[&str] = &[
     "zone-pair",
     "ztp",
 ];
-/// Commands that write into packets where the configuration tells them to.
+/// Commands that mark packets where the configuration applies them.
 const MARKING: &[&str] = &["route-map", "route-policy"];
-/// Commands that shape, queue, mark or drop and have no counterpart here.
+/// Unsupported commands that shape, queue, mark or drop.
 const QUEUEING: &[&str] = &[
     "map-class",
     "queue-list",
@@ -229,7 +229,7 @@ impl Reader {
         self.mode = Mode::Foreign(Block { what, effect, column: at.column, back });
     }
 
-    /// A command of the global mode that is not about policies, by its first word; false if it is not known.
+    /// Handles a global command of another feature, by its first word; `false`: it is unknown.
     pub(super) fn foreign(&mut self, cursor: &mut Cursor<'_>) -> bool {
         let Some(word) = cursor.peek() else { return false };
         let lower = word.text.to_ascii_lowercase();
@@ -253,7 +253,7 @@ impl Reader {
         true
     }
 
-    /// A line within a foreign block that no mode knows.
+    /// Handles a line within a block that no mode accepts.
     pub(super) fn foreign_line(&mut self, block: &Block, cursor: &Cursor<'_>) {
         let at = cursor.at();
         match block.effect {
@@ -271,9 +271,9 @@ impl Reader {
         }
     }
 
-    /// `class-map type …` or `policy-map type …` of another feature.
+    /// Handles `class-map type …` or `policy-map type …` of another feature.
     pub(super) fn foreign_type(&mut self, what: &str, kind: &str, at: Place) -> Trouble {
-        // `network-qos` decides buffers, pause frames and MTUs of NX-OS; the others inspect, route or protect the router.
+        // `network-qos` sets buffers, pause frames and MTUs of NX-OS; the others inspect, route or protect the router.
         let queues = kind == "network-qos";
         let effect = if queues { Effect::Queues } else { Effect::None };
         self.open(format!("{what} type {kind}"), effect, Place::new(at.line, 1));
@@ -283,7 +283,7 @@ impl Reader {
         Trouble::ignored(at, format!("`{what} type {kind}` is without effect on queues, with the lines under it"))
     }
 
-    /// `service-policy …` under `system qos`.
+    /// Handles `service-policy …` under `system qos`.
     pub(super) fn system_line(&mut self, cursor: &mut Cursor<'_>, negative: bool) -> Result<bool, Trouble> {
         if cursor.one_of(&["service-policy"]).is_none() {
             return Ok(false);

@@ -1,4 +1,4 @@
-//! `interface`: rates, policies, and what there was before policies.
+//! `interface`: rates, policies, and queueing commands older than policies.
 
 use super::policy_map::kilobits;
 use super::queue_lines::{no_random_detect, random_detect};
@@ -55,7 +55,7 @@ const COMMANDS: [&str; 46] = [
     "mls",
     "queue-limit",
 ];
-/// As above; whole words only.
+/// The same, as whole words only.
 const RARE: [&str; 21] = [
     "shape",
     "tx-queue",
@@ -74,14 +74,15 @@ const RARE: [&str; 21] = [
     "flowcontrol",
     "vlan-id",
     "ipv4",
-    // Of permanent virtual circuits.
+    // Commands of permanent virtual circuits.
     "cbr",
     "protocol",
     "oam",
     "oam-pvc",
 ];
 
-/// What follows `ip` or `ppp` on an interface and makes queues, cuts or shortens packets, or hangs policies elsewhere.
+/// Arguments of `ip` or `ppp` on an interface that add queues, fragment or compress packets, or attach policies
+/// elsewhere.
 const QUEUEING: [(&str, &[&str]); 9] = [
     ("ip", &["rtp", "priority"]),
     ("ip", &["rtp", "reserve"]),
@@ -93,7 +94,7 @@ const QUEUEING: [(&str, &[&str]); 9] = [
     ("ppp", &["multilink", "multiclass"]),
     ("frame-relay", &[]),
 ];
-/// What follows `frame-relay` and does nothing to queues.
+/// Arguments of `frame-relay` without effect on queues.
 const FRAME_RELAY: [&str; 4] = ["lmi-type", "intf-type", "map", "interface-dlci"];
 
 impl Reader {
@@ -136,7 +137,7 @@ impl Reader {
         let at = cursor.at();
         let keyword = match Reader::keyword_or(cursor, &COMMANDS, &RARE) {
             Ok(keyword) => keyword,
-            // A router prefers the mode that it is in; a whole command of the outer mode is meant so.
+            // A router prefers the current mode; a complete command of the outer mode takes precedence.
             Err(known) => return Ok(known),
         };
         // "ip access-list" and "mpls ip" are global commands, though "ip" begins commands of interfaces as well.
@@ -147,12 +148,12 @@ impl Reader {
         let Some(own) = self.config.ports.get(port) else { return Ok(Known::No) };
         if let Some(message) = queueing(keyword, cursor).filter(|_| !negative) {
             if message.contains("nhrp") {
-                // The policy hangs at tunnels to the members of a group, not at this interface.
+                // The policy is attached to tunnels to the members of a group, not to this interface.
                 self.report.enter(crate::Scope::Everything);
             }
             return Err(Trouble::unsupported(at, format!("`{message}` on an interface")));
         }
-        // A line takes effect as a whole or not at all.
+        // A line takes effect completely or not at all.
         let mut made = own.clone();
         let own = &mut made;
         match keyword {
@@ -179,8 +180,8 @@ impl Reader {
             "bandwidth" if negative => own.bandwidth = None,
             "bandwidth" => {
                 let _ = cursor.one_of(&["inherit"]);
-                // Percentages of policies refer to this rate, whatever `bandwidth` says to routing protocols (IOS XE,
-                // "QoS: Tunnel reference bandwidth").
+                // Percentages of policies refer to this rate, independently of the `bandwidth` of routing protocols
+                // (IOS XE, "QoS: Tunnel reference bandwidth").
                 let reference = cursor.one_of(&["qos-reference"]).is_some();
                 let rate = kilobits(cursor)?;
                 cursor.finish()?;
@@ -205,7 +206,7 @@ impl Reader {
                 return Err(Trouble::unsupported(at, "the queues of a port by number (EOS)"));
             }
             "speed" => {
-                // `speed auto` leaves what the kind of interface tells. EOS writes `speed forced 1000full`.
+                // `speed auto` keeps the rate of the interface type. EOS has `speed forced 1000full`.
                 if cursor.is_number() {
                     own.rate = Some(cursor.rate("speed in Mbit/s", 1_000_000)?);
                 } else {
@@ -259,12 +260,12 @@ impl Reader {
                 let circuit = cursor.rest();
                 let known = self.circuits.entry(port).or_insert_with(|| circuit.clone());
                 if *known != circuit {
-                    // The lines behind it would be taken for those of the first.
+                    // The lines after it would be attributed to the first circuit.
                     return Err(Trouble::unsupported(at, "a second circuit of an interface"));
                 }
             }
             "vbr-nrt" | "ubr" | "cbr" if own.medium == Medium::Atm => {
-                // Peak and sustained rate of cells in kbit/s, headers included (Cisco, "Understanding the VBR-nrt Service
+                // Peak and sustained cell rate in kbit/s, including headers (Cisco, "Understanding the VBR-nrt Service
                 // Category and Traffic Shaping for ATM VCs").
                 let mut rates = [None; 2];
                 for rate in &mut rates {
@@ -326,7 +327,8 @@ impl Reader {
     }
 }
 
-/// The words that make a queue of their own, or cut or shorten packets, behind a keyword that often does nothing to queues.
+/// Returns the words that configure a queue, fragmentation or compression, after a keyword that often has no effect on
+/// queues.
 fn queueing(keyword: &'static str, cursor: &Cursor<'_>) -> Option<String> {
     let text = cursor.clone().rest().to_ascii_lowercase();
     let words: Vec<&str> = text.split(' ').collect();
@@ -339,7 +341,7 @@ fn queueing(keyword: &'static str, cursor: &Cursor<'_>) -> Option<String> {
     found.then(|| format!("{keyword} {text}").chars().take(60).collect())
 }
 
-/// The network of `address A.B.C.D MASK` or `address A.B.C.D/LENGTH`.
+/// Returns the network of `address A.B.C.D MASK` or `address A.B.C.D/LENGTH`.
 fn network(cursor: &mut Cursor<'_>) -> Option<Net> {
     let _ = cursor.take();
     let word = cursor.take()?;
@@ -351,8 +353,8 @@ fn network(cursor: &mut Cursor<'_>) -> Option<Net> {
     Some(Net { address: address & mask, wildcard: !mask })
 }
 
-/// Kinds of interfaces by how their names begin, with the rate of the line where the name tells it. `Ethernet` is 10 Mbit/s on
-/// old routers and anything on NX-OS and EOS: it tells no rate.
+/// Interface types by the prefix of their names, with the link rate if the name states it. `Ethernet` is 10 Mbit/s on
+/// old routers and any rate on NX-OS and EOS: it states none.
 const KINDS: [(&str, Medium, Option<u64>); 28] = [
     ("twentyfivegig", Medium::Ethernet, Some(25_000_000_000)),
     ("twe", Medium::Ethernet, Some(25_000_000_000)),
@@ -372,7 +374,7 @@ const KINDS: [(&str, Medium, Option<u64>); 28] = [
     ("fa", Medium::Ethernet, Some(100_000_000)),
     ("et", Medium::Ethernet, None),
     ("port-channel", Medium::Ethernet, None),
-    // Packets over SONET: PPP or HDLC (RFC 2615), and no Port-channel.
+    // Packets over SONET: PPP or HDLC (RFC 2615); not Port-channel.
     ("pos", Medium::Serial, None),
     ("po", Medium::Ethernet, None),
     ("bundle-ether", Medium::Ethernet, None),
@@ -385,7 +387,7 @@ const KINDS: [(&str, Medium, Option<u64>); 28] = [
     ("di", Medium::Pppoe, None),
 ];
 
-/// What the name of an interface tells.
+/// Returns type and rate of an interface by its name.
 pub(super) fn kind(name: &str) -> (Medium, Option<u64>) {
     let lower = name.to_ascii_lowercase();
     KINDS
@@ -395,7 +397,7 @@ pub(super) fn kind(name: &str) -> (Medium, Option<u64>) {
 }
 
 impl Port {
-    /// Whether the port does anything with what it sends that is worth a simulation.
+    /// `true` if the port has a policy, shaper or queue to simulate.
     pub fn has_policy(&self) -> bool {
         self.root != Class::default() || self.hold.is_some() || self.ring.is_some()
     }

@@ -1,4 +1,4 @@
-//! `priority-list`: strict priority as it was before policies.
+//! `priority-list`: strict priority from before policies.
 
 use super::Reader;
 use super::words::{Cursor, Trouble};
@@ -6,14 +6,14 @@ use crate::ir::{Class, Config, Limit, Match, Policy, PortRange, Queue, Rule, Sch
 use crate::{Place, Report};
 use std::collections::BTreeMap;
 
-/// Levels of a priority list with the packets that wait in each by default.
+/// Levels of a priority list, with the default queue limit of each in packets.
 pub(super) const LEVELS: [(&str, u64); 4] = [("high", 20), ("medium", 40), ("normal", 60), ("low", 80)];
 const LEVEL_NAMES: [&str; 4] = ["high", "medium", "normal", "low"];
 
 /// Priority lists by number.
 pub(super) type Lists = BTreeMap<u32, List>;
 
-/// What the lines of a priority list said.
+/// Lines of a priority list.
 #[derive(Debug, Default)]
 pub(super) struct List {
     rules: Vec<Rule>,
@@ -22,7 +22,7 @@ pub(super) struct List {
     at: Place,
 }
 
-/// The policy that a priority list becomes.
+/// Returns the name of the policy of a priority list.
 pub(super) fn policy_name(number: u32) -> String {
     format!("priority-list-{number}")
 }
@@ -80,7 +80,7 @@ fn put(rules: &mut Vec<Rule>, rule: Rule, negative: bool) {
     }
 }
 
-/// What follows the level: nothing, `list N`, `tcp PORT`, `udp PORT`, or a length that has no counterpart.
+/// Parses the words after the level: end of line, `list N`, `tcp PORT`, `udp PORT`, or an unsupported packet length.
 fn condition(cursor: &mut Cursor<'_>) -> Result<Match, Trouble> {
     if cursor.is_done() {
         return Ok(Match::Any);
@@ -102,7 +102,7 @@ fn condition(cursor: &mut Cursor<'_>) -> Result<Match, Trouble> {
     Ok(Match::All(vec![Match::IpProtocol(number), either]))
 }
 
-/// Makes a policy of each list that an interface uses.
+/// Converts each list that an interface uses into a policy.
 pub(super) fn resolve(lists: &Lists, config: &mut Config, report: &mut Report) {
     for (number, list) in lists {
         let name = policy_name(*number);

@@ -1,8 +1,8 @@
 //! Cisco's modular QoS command line: class maps, policy maps, access lists, interfaces.
 //!
-//! A configuration is read line by line. Each command belongs to a mode, which the commands before it have opened; as on a
-//! router, a command that a mode does not know is tried in the mode outside it, so indentation does not matter. Keywords may
-//! be abbreviated to prefixes that are unique among those of the mode.
+//! A configuration is read line by line. Each command belongs to a mode, opened by the commands before; as on a router,
+//! a command that a mode does not accept is tried in the enclosing mode, so indentation has no effect. Keywords may be
+//! abbreviated to prefixes that are unique within the mode.
 
 mod access_list;
 mod adapt;
@@ -33,7 +33,7 @@ pub use paste::paste;
 pub(crate) use platform::Depth;
 pub use platform::Platform;
 
-/// Reads a configuration. It never fails: what was not understood is in the report, line by line.
+/// Reads a configuration. It never fails: unsupported lines are in the report.
 pub fn import(text: &str) -> Imported {
     let mut reader = Reader::default();
     for (index, line) in text.lines().enumerate() {
@@ -50,14 +50,14 @@ pub fn import(text: &str) -> Imported {
     report.enter(Scope::Everything);
     legacy::resolve(&lists, &mut config, &mut report);
     check::check(&config, &mut report);
-    // A class map without conditions, or whose conditions are all unknown here, is about nothing (`show class-map` of IOS: "Match:
-    // none"), and not about what meets none of them.
+    // A class map without conditions, or with only unsupported ones, matches no packet (`show class-map` of IOS:
+    // "Match: none").
     config.class_maps.iter_mut().filter(|map| map.conditions.is_empty()).for_each(|map| map.all = false);
     report.quote(text);
     Imported { config, report }
 }
 
-/// What the commands before have opened; indices are into the configuration.
+/// Current mode; indices are into the configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 enum Mode {
     #[default]
@@ -70,7 +70,7 @@ enum Mode {
     Police(usize, usize),
     AccessList(usize),
     Interface(usize),
-    /// Something that has no counterpart here, such as a routing process; its lines are reported as one with it.
+    /// An unsupported block, such as a routing process; its lines are reported together.
     Foreign(foreign::Block),
 }
 
@@ -85,11 +85,11 @@ impl Mode {
     }
 }
 
-/// Whether a mode knows a command.
+/// Result of looking up a command in a mode.
 enum Known {
     Yes,
     No,
-    /// Its first word begins several commands of the mode.
+    /// Its first word is a prefix of several commands of the mode.
     Ambiguous(Vec<&'static str>),
 }
 
@@ -99,21 +99,21 @@ struct Reader {
     config: Config,
     lists: legacy::Lists,
     report: Report,
-    /// What names of class maps and policies are called here, by their kind and whether they are of type `queuing`.
+    /// Names of class maps and policies in the intermediate representation, by kind and `true` for type `queuing`.
     names: BTreeMap<(Named, bool, String), String>,
-    /// Policies for what arrives and for what is sent that hang at every interface without one of its own (NX-OS).
+    /// Policies of arriving and of departing packets on every interface without one of its own (NX-OS).
     system: (Option<String>, Option<String>),
-    /// Interfaces whose percentages refer to a rate that is stated apart (`bandwidth qos-reference`).
+    /// Interfaces with a separate reference rate of percentages (`bandwidth qos-reference`).
     referenced: BTreeSet<usize>,
-    /// Where the conditions of class maps were written, by the map's name.
+    /// Places of the conditions of class maps, by name of the map.
     match_lines: BTreeMap<String, Vec<(Match, Place)>>,
-    /// The permanent virtual circuit of a port, as it was written.
+    /// Permanent virtual circuit of a port, as written.
     circuits: BTreeMap<usize, String>,
-    /// What ends the banner whose text is being read.
+    /// Delimiter at the end of the current banner.
     banner: Option<String>,
 }
 
-/// What has a name of its own for each type (NX-OS).
+/// Objects with a separate name space per type (NX-OS).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Named {
     ClassMap,
@@ -121,9 +121,9 @@ enum Named {
 }
 
 impl Reader {
-    /// The name here of a class map or policy: on NX-OS `class-map type qos X` and `class-map type queuing X` are two (Cisco Nexus
-    /// 9000 Series NX-OS Quality of Service Configuration Guide, "Using Modular QoS CLI"). The second one of them is `X.queuing`
-    /// or `X.qos`.
+    /// Returns the name of a class map or policy: on NX-OS `class-map type qos X` and `class-map type queuing X` are
+    /// two objects (Cisco Nexus 9000 Series NX-OS Quality of Service Configuration Guide, "Using Modular QoS CLI"). The
+    /// second one is called `X.queuing` or `X.qos`.
     fn own_name(&mut self, what: Named, queuing: bool, name: &str) -> String {
         let other = self.names.contains_key(&(what, !queuing, name.to_owned()));
         let own = self.names.entry((what, queuing, name.to_owned())).or_insert_with(|| match (other, queuing) {
@@ -138,20 +138,21 @@ impl Reader {
         let skipped = prompt(line).unwrap_or(0);
         let mut words = split(line.get(skipped..).unwrap_or_default(), number);
         for word in &mut words {
-            // A prompt is of ASCII characters.
+            // A prompt consists of ASCII characters.
             word.at.column = word.at.column.saturating_add(u32::try_from(skipped).unwrap_or(0));
         }
         let mut cursor = Cursor::new(&words);
         let Some(first) = cursor.peek() else { return };
         if let Some(delimiter) = &self.banner {
-            // A banner's text is no command; the character that it began with ends it.
+            // The text of a banner is skipped up to its delimiter.
             if line.contains(delimiter.as_str()) {
                 self.banner = None;
             }
             return;
         }
         if let Mode::Foreign(block) = &self.mode {
-            // Lines may have lost their indentation: `service-policy` is of `system qos` until something else opens.
+            // Lines may have lost their indentation: `service-policy` belongs to `system qos` until another command
+            // opens a mode.
             let own = block.effect == foreign::Effect::System && first.text.eq_ignore_ascii_case("service-policy");
             if first.at.column <= block.column && !own {
                 self.mode = (*block.back).clone();
@@ -174,8 +175,8 @@ impl Reader {
             return;
         }
         self.enter();
-        // A mode that does not know the command leaves it to the one outside, and only a command that is known there
-        // leaves the mode.
+        // A command that the mode does not accept is tried in the enclosing mode, and only a command that is accepted
+        // there leaves the mode.
         let mut mode = Some(self.mode.clone());
         while let Some(tried) = mode {
             let mut own = cursor.clone();
@@ -199,7 +200,7 @@ impl Reader {
         }
     }
 
-    /// Remarks on this line are about what the lines before have opened.
+    /// Sets the scope of remarks on this line to the open object.
     fn enter(&mut self) {
         let scope = match self.mode {
             Mode::Global | Mode::Foreign(_) => None,
@@ -240,7 +241,7 @@ impl Reader {
         }
     }
 
-    /// Policies that hang at all interfaces, at those without one of their own.
+    /// Attaches the policies of all interfaces to those without one of their own.
     fn attach_system(&mut self) {
         let (input, output) = (self.system.0.take(), self.system.1.take());
         if self.config.ports.is_empty() && output.is_some() {
@@ -257,13 +258,13 @@ impl Reader {
         }
     }
 
-    /// A command of another feature, which a running configuration writes in whole words; false if it is none.
+    /// Handles a command of another feature in whole words, as in a running configuration; `false`: it is none.
     fn whole_word(&mut self, cursor: &mut Cursor<'_>) -> bool {
         let known = cursor.peek().is_some_and(|word| GLOBAL.iter().any(|own| own.eq_ignore_ascii_case(word.text)));
         !known && self.foreign(cursor)
     }
 
-    /// The keyword of a mode that the line begins with, taken.
+    /// Takes the keyword of a mode with which the line begins.
     fn keyword(cursor: &mut Cursor<'_>, keywords: &[&'static str]) -> Result<&'static str, Known> {
         match cursor.peek().map_or(Pick::None, |word| pick(word.text, keywords)) {
             Pick::One(keyword) => {
@@ -275,7 +276,8 @@ impl Reader {
         }
     }
 
-    /// As [`keyword`](Self::keyword), with words that must be whole, so that they make no abbreviation ambiguous.
+    /// Like [`keyword`](Self::keyword), with words that must be whole, so that they do not make abbreviations
+    /// ambiguous.
     fn keyword_or(
         cursor: &mut Cursor<'_>,
         keywords: &[&'static str],
@@ -292,7 +294,7 @@ impl Reader {
 
     fn global(&mut self, cursor: &mut Cursor<'_>, negative: bool) -> Result<Known, Trouble> {
         let at = cursor.at();
-        // Whole words that begin a command of this mode, and are another command of some other mode.
+        // Whole words that begin a command of this mode, and are another command in other modes.
         let other = |word: &str| ["class", "priority", "set", "match"].iter().any(|own| own.eq_ignore_ascii_case(word));
         if cursor.peek().is_some_and(|word| other(word.text)) {
             return Ok(Known::No);
@@ -329,7 +331,7 @@ impl Reader {
                 self.report.ignored(at, "a banner");
             }
             _ => {
-                // `end` and `exit` leave the mode; the others say nothing about queues.
+                // `end` and `exit` leave the mode; the others have no effect on queues.
                 match keyword {
                     "end" | "end-class-map" | "end-policy-map" => self.mode = Mode::Global,
                     "exit" => self.mode = self.mode.outer().unwrap_or_default(),
@@ -378,7 +380,8 @@ const GLOBAL: [&str; 32] = [
     "do",
 ];
 
-/// The length in bytes of the prompt that a line copied from a session begins with, such as `R1(config-pmap-c)#`.
+/// Returns the length in bytes of the prompt at the beginning of a line copied from a session, such as
+/// `R1(config-pmap-c)#`.
 fn prompt(line: &str) -> Option<usize> {
     let end = line.find(['#', '>'])?;
     let name = line.get(..end)?;

@@ -1,22 +1,22 @@
-//! Names that a router takes.
+//! Names that a router accepts.
 
 use super::interface::kind;
 use crate::Report;
 use crate::ir::{Class, Config, Match, Medium, Queue, Scheduler};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The longest name of a class map or a policy map, in characters (Cisco IOS Quality of Service Solutions Command Reference,
-/// `class-map` and `policy-map`).
+/// Upper bound on the length of the name of a class map or policy map, in characters (Cisco IOS Quality of Service
+/// Solutions Command Reference, `class-map` and `policy-map`).
 const LONGEST: usize = 40;
 
-/// Whether a router takes the name as one word, and no other command ends it.
+/// `true` if a router accepts the name as one word.
 fn is_legal(name: &str) -> bool {
     !name.is_empty()
         && name.chars().count() <= LONGEST
         && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_./+&#@".contains(c))
 }
 
-/// Gives what has a name of another language one that a router takes.
+/// Renames objects whose names a router does not accept.
 pub(super) fn legalise(config: &mut Config) {
     let mut taken: BTreeSet<String> = BTreeSet::new();
     let names = |config: &Config| -> Vec<String> {
@@ -98,8 +98,8 @@ fn condition(condition_: &mut Match, rename: &dyn Fn(&mut String)) {
     }
 }
 
-/// Calls the interface of a configuration that came from a scenario, whose ports have no such name: as `name` says, or after the
-/// rate of its line.
+/// Names the interface of a configuration that came from a scenario: `name`, or by default a name by the rate of its
+/// link.
 pub fn name_interface(config: &mut Config, name: Option<&str>) -> Report {
     let mut report = Report::default();
     for port in &mut config.ports {

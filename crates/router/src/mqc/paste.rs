@@ -1,14 +1,13 @@
-//! The lines of a configuration that a session must type to bring a change into force: each changed line behind the commands that
-//! open the mode it belongs to.
+//! The commands that apply a change in a session: each changed line after the commands that open its mode.
 
 use super::{Mode, Reader};
 use std::collections::BTreeSet;
 
-/// The commands for a session in configuration mode: `changed` are lines of `text`, from 1. Lines of one class stand together
-/// behind `policy-map` and `class`, those of an interface behind `interface`.
+/// Returns the commands for a session in configuration mode: `changed` are lines of `text`, from 1. Lines of one class
+/// are grouped after `policy-map` and `class`, those of an interface after `interface`.
 pub fn paste(text: &str, changed: &BTreeSet<u32>) -> String {
     let mut reader = Reader::default();
-    // Per line: the mode that its command belongs to, and the lines that opened that mode and those outside it.
+    // Per line: the mode of its command, and the lines that opened that mode and the enclosing ones.
     let mut open: Vec<(Mode, usize)> = Vec::new();
     let lines: Vec<&str> = text.lines().collect();
     let mut typed: Vec<usize> = Vec::new();
@@ -19,7 +18,7 @@ pub fn paste(text: &str, changed: &BTreeSet<u32>) -> String {
         reader.line(line, u32::try_from(index + 1).unwrap_or(u32::MAX));
         let after = reader.mode.clone();
         if after != before {
-            // What is not outside the mode is closed.
+            // Closes the modes that do not enclose the current one.
             let mut outer = Some(after.clone());
             let mut around = Vec::new();
             while let Some(mode) = outer {
@@ -29,7 +28,7 @@ pub fn paste(text: &str, changed: &BTreeSet<u32>) -> String {
             open.retain(|(mode, _)| around.contains(mode) && *mode != after);
             open.push((after.clone(), index));
         }
-        // A policer whose rates change is typed anew, with its actions.
+        // A policer whose rates change is repeated with its actions.
         let follows = within.as_ref() == Some(&after) && matches!(after, Mode::Police(..));
         let is_changed = changed.contains(&(u32::try_from(index + 1).unwrap_or(u32::MAX)));
         if !is_changed && !follows {
@@ -47,7 +46,7 @@ pub fn paste(text: &str, changed: &BTreeSet<u32>) -> String {
         }
         out.push_str(line.trim_end());
         out.push('\n');
-        // It may open a mode itself.
+        // The line may open a mode itself.
         typed.push(index);
         within = matches!(after, Mode::Police(..)).then_some(after);
     }
@@ -59,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_changed_line_stands_behind_the_commands_that_open_its_mode() {
+    fn a_changed_line_follows_the_commands_that_open_its_mode() {
         let text = "policy-map P\n class A\n  police cir 100000\n   exceed-action drop\n class B\n  bandwidth 10\n  queue-limit 5\n\
                     interface Serial0/0\n ip address 10.0.0.1 255.0.0.0\n tx-ring-limit 3\n";
         assert_eq!(paste(text, &BTreeSet::from([7])), "policy-map P\n class B\n  queue-limit 5\n");

@@ -1,5 +1,5 @@
-//! What routers do where a configuration is silent, by family. Each number has its public source; where there is none, the
-//! value of the nearest family is taken and the import says so.
+//! Defaults of router families. Each number has its public source; without one, the value of the nearest family is used
+//! and reported.
 
 use crate::ir::{By, Unit};
 use serde::Serialize;
@@ -13,7 +13,7 @@ pub enum Platform {
     /// IOS 12.4(20)T to 15: the hierarchical queueing framework (HQF).
     #[default]
     Hqf,
-    /// IOS XE, as on ASR 1000 and ISR 4000; Catalyst 9000 has its words and other buffers.
+    /// IOS XE, as on ASR 1000 and ISR 4000; Catalyst 9000 has the same commands and other buffers.
     Xe,
     /// IOS XR.
     Xr,
@@ -23,18 +23,18 @@ pub enum Platform {
     Arista,
 }
 
-/// A limit by default, and where that is written.
+/// Default queue limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Depth {
     /// Packets.
     Packets(u64),
-    /// Milliseconds at the class's rate, in packets of so many bytes, and packets at least.
+    /// Time at the class's rate, converted to packets.
     Time {
         /// Milliseconds.
         ms: u64,
-        /// Bytes of a packet; 0 where the limit counts bytes.
+        /// Packet size in bytes; 0: the limit counts bytes.
         packet: u64,
-        /// Packets at least.
+        /// Minimum in packets.
         least: u64,
     },
 }
@@ -46,7 +46,7 @@ const CAPTURE: &str = "public captures of `show policy-map interface` on IOS 15"
 const UNKNOWN: &str = "unknown";
 
 impl Platform {
-    /// Of that name: classic, hqf, xe, xr, nxos or arista.
+    /// Returns the platform of that name: classic, hqf, xe, xr, nxos or arista.
     pub fn named(name: &str) -> Option<Platform> {
         Some(match name.to_ascii_lowercase().as_str() {
             "classic" => Platform::Classic,
@@ -58,7 +58,7 @@ impl Platform {
             _ => return None,
         })
     }
-    /// What users call it.
+    /// Returns the title of the platform.
     pub fn title(self) -> &'static str {
         match self {
             Platform::Classic => "IOS before 12.4(20)T",
@@ -69,14 +69,14 @@ impl Platform {
             Platform::Arista => "EOS",
         }
     }
-    /// Whether its ports usually have one policy for all: a switch in a data centre.
+    /// `true` for data-centre switches, whose ports usually share one policy.
     pub(crate) fn has_switched_ports(self) -> bool {
         matches!(self, Platform::Nxos | Platform::Arista)
     }
 
-    /// How much may wait in a class by default, and the source.
-    /// IOS: 64 packets. IOS XE: 50 ms of packets of 1500 B, 64 packets at least; 512 packets in a priority queue. IOS XR: 100 ms
-    /// of the class's rate, 10 ms in a priority queue.
+    /// Returns the default queue limit of a class, and the source. IOS: 64 packets. IOS XE: 50 ms of packets of 1500 B,
+    /// at least 64 packets; 512 packets in a priority queue. IOS XR: 100 ms of the class's rate, 10 ms in a priority
+    /// queue.
     pub(crate) fn depth(self, priority: bool) -> (Depth, &'static str) {
         match (self, priority) {
             (Platform::Classic | Platform::Hqf, _) => (Depth::Packets(64), QOS_REFERENCE),
@@ -89,14 +89,14 @@ impl Platform {
         }
     }
 
-    /// Bytes that a limit in packets stands for, where the router counts memory: IOS XR takes packets as 256 B.
+    /// Returns the bytes per packet of a limit in packets, if the router counts memory: 256 B for IOS XR.
     pub(crate) fn bytes_of_packet(self) -> Option<u64> {
         (self == Platform::Xr).then_some(256)
     }
 
-    /// Packets of one flow in a class's fair queue, of a class that holds `limit`, and the source. HQF: a quarter of the limit
-    /// (captures show "per-flow queue limit 16" beside "queue limit 64 packets"). Before, each flow had 64, as the congestive
-    /// discard threshold of an interface's fair queue has.
+    /// Returns the limit in packets of one flow in a class's fair queue, for a class with `limit`, and the source. HQF:
+    /// a quarter of the limit (captures show "per-flow queue limit 16" with "queue limit 64 packets"). Before HQF, each
+    /// flow had 64, the congestive discard threshold of an interface's fair queue.
     pub(crate) fn per_flow(self, limit: u64) -> (u64, &'static str) {
         match self {
             Platform::Classic => (64, QOS_REFERENCE),
@@ -105,10 +105,11 @@ impl Platform {
         }
     }
 
-    /// Thresholds of weighted random early detection by default: minimum and maximum, what they count, and the source.
-    /// Code points of assured forwarding have 32, 28 and 24 by drop precedence, EF 36, class selectors and others 20 + 2 for each
-    /// precedence, all of 40: so configurations write them that state the defaults; no public table was found. By precedence, captures
-    /// of HQF show 20 to 34 by twos; 20, 22, 24, 26, 28, 31, 33, 35 before it has no public source that was found.
+    /// Returns the default thresholds of weighted random early detection: minimum and maximum, their unit, and the
+    /// source. DSCPs of assured forwarding have 32, 28 and 24 by drop precedence, EF 36, class selectors and others 20
+    /// plus 2 per precedence, all with a maximum of 40: the values of configurations that state the defaults; no public
+    /// table was found. By precedence, captures of HQF show 20 to 34 in steps of two; no public source was found for
+    /// 20, 22, 24, 26, 28, 31, 33, 35 before it.
     pub(crate) fn thresholds(self, by: By, code: u8) -> (u32, u32, Unit, &'static str) {
         const OLD: [u32; 8] = [20, 22, 24, 26, 28, 31, 33, 35];
         let precedence = code >> 3;
@@ -125,18 +126,18 @@ impl Platform {
         (min, 40, Unit::Packets, if known { CAPTURE } else { UNKNOWN })
     }
 
-    /// Whether classes with `bandwidth` share in equal parts what others leave, instead of in proportion: the schedulers of ASR
-    /// 1000 and ISR 4000 have three parameters and share the excess equally, those of IOS two and share it in proportion (QoS
-    /// Modular QoS Command-Line Interface Configuration Guide, IOS XE, "3-Level User-Defined Queuing Policy Support"). IOS XR: "The
-    /// available bandwidth is equally distributed among those queueing classes that do not have the remaining bandwidth
-    /// explicitly configured" (Modular QoS Command Reference for Cisco NCS 5500 Series and NCS 540 Series Routers, `bandwidth
-    /// remaining`).
+    /// `true` if classes with `bandwidth` share the excess equally instead of in proportion: the schedulers of ASR 1000
+    /// and ISR 4000 have three parameters and share the excess equally, those of IOS two and share it in proportion
+    /// (QoS Modular QoS Command-Line Interface Configuration Guide, IOS XE, "3-Level User-Defined Queuing Policy
+    /// Support"). IOS XR: "The available bandwidth is equally distributed among those queueing classes that do not have
+    /// the remaining bandwidth explicitly configured" (Modular QoS Command Reference for Cisco NCS 5500 Series and NCS
+    /// 540 Series Routers, `bandwidth remaining`).
     pub(crate) fn shares_equally(self) -> bool {
         matches!(self, Platform::Xe | Platform::Xr)
     }
 }
 
-/// The platform that a text cannot but be of.
+/// Returns the platform that a command reveals.
 pub(super) fn evident(word: &str, second: &str, third: &str) -> Option<Platform> {
     let (word, second, third) = (word.to_ascii_lowercase(), second.to_ascii_lowercase(), third.to_ascii_lowercase());
     match (word.as_str(), second.as_str(), third.as_str()) {

@@ -7,7 +7,7 @@ use crate::ir::{Act, Counting, Mark, Police, Share, Unit};
 const ACTIONS: [&str; 3] = ["conform-action", "exceed-action", "violate-action"];
 
 impl Reader {
-    /// What follows `police`.
+    /// Parses the arguments of `police`.
     pub(super) fn police(&mut self, policy: usize, class: usize, cursor: &mut Cursor<'_>) -> Result<(), Trouble> {
         let policer = policer(cursor)?;
         if let Some(class) = self.class_at(policy, class) {
@@ -38,7 +38,7 @@ impl Reader {
             "exceed-action" => (&mut police.exceed, vec![Act::Drop]),
             _ => (&mut police.violate, Vec::new()),
         };
-        // Actions on lines of their own add to each other, after the first has replaced what holds by default.
+        // Actions on separate lines accumulate; the first one replaces the default.
         if negative {
             *list = usual;
         } else if *list == usual {
@@ -99,7 +99,7 @@ fn rate(cursor: &mut Cursor<'_>) -> Result<Share, Trouble> {
     cursor.bits_per_second().map(Share::Rate)
 }
 
-/// A burst in bytes: written in bytes, or in time at the policer's rate.
+/// Parses a burst; returns bytes. It is written in bytes, or in time at the policer's rate.
 fn burst(cursor: &mut Cursor<'_>, rate: Share) -> Result<u64, Trouble> {
     let at = cursor.at();
     let (n, unit) = cursor.amount("burst in bytes", Unit::Bytes)?;
@@ -117,7 +117,7 @@ fn burst(cursor: &mut Cursor<'_>, rate: Share) -> Result<u64, Trouble> {
     Ok(bytes)
 }
 
-/// Bytes of a rate in that many microseconds or milliseconds.
+/// Returns the bytes of a rate in that many microseconds or milliseconds.
 pub(super) fn in_time(rate: u64, n: u64, micro: bool) -> u64 {
     let part = if micro { 8_000_000 } else { 8_000 };
     u64::try_from(u128::from(rate) * u128::from(n) / part).unwrap_or(u64::MAX)

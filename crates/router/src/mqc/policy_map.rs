@@ -1,4 +1,4 @@
-//! `policy-map`: classes and what is done with each.
+//! `policy-map`: classes and their treatment.
 
 use super::class_map::queuing;
 use super::queue_lines::{code, no_random_detect, queue_limit, random_detect};
@@ -6,7 +6,7 @@ use super::words::{Cursor, Trouble};
 use super::{Known, Mode, Named, Platform, Reader};
 use crate::ir::{Class, ClassMap, Fair, Mark, Match, Policy, Priority, Queue, Rule, Scheduler, Shape, Share};
 
-/// The class of what no other is about.
+/// Name of the default class.
 pub(super) const DEFAULT_CLASS: &str = "class-default";
 
 impl Reader {
@@ -14,7 +14,7 @@ impl Reader {
     pub(super) fn policy_map(&mut self, cursor: &mut Cursor<'_>, negative: bool) -> Result<(), Trouble> {
         let queuing = queuing(cursor);
         if let Some(kind) = super::class_map::typed(cursor)? {
-            // Another feature than queueing: what stands under it is one with it.
+            // Another feature than queueing: its block is skipped as a whole.
             let at = cursor.at();
             return Err(self.foreign_type("policy-map", &kind, at));
         }
@@ -107,8 +107,9 @@ impl Reader {
         Ok(Known::Yes)
     }
 
-    /// NX-OS has class maps of its own for the queues of a port: `c-out-8q-q7` is QoS group 7, `c-out-8q-q-default` is what no
-    /// other queue takes, group 0 (Nexus 9000 Series NX-OS Quality of Service Configuration Guide, "Configuring Classification").
+    /// NX-OS has predefined class maps for the queues of a port: `c-out-8q-q7` is QoS group 7, `c-out-8q-q-default` the
+    /// packets of no other queue, group 0 (Nexus 9000 Series NX-OS Quality of Service Configuration Guide, "Configuring
+    /// Classification").
     fn system_class(&mut self, name: &str, at: crate::Place) {
         let lower = name.to_ascii_lowercase();
         let Some((_, queue)) = lower.strip_prefix("c-out-").and_then(|rest| rest.rsplit_once('q')) else { return };
@@ -120,7 +121,7 @@ impl Reader {
         }
     }
 
-    /// The class with that index.
+    /// Returns the class with that index.
     pub(super) fn class_at(&mut self, policy: usize, class: usize) -> Option<&mut Class> {
         self.config.policies.get_mut(policy)?.classes.get_mut(class)
     }
@@ -168,7 +169,7 @@ impl Reader {
         }
         let least = u32::from(self.config.platform != Some(Platform::Nxos));
         let Some(own) = self.class_at(policy, class) else { return Ok(Known::No) };
-        // A line takes effect as a whole or not at all: half of it could mean something else.
+        // A line takes effect completely or not at all: a part of it could have another meaning.
         let mut made = own.clone();
         let mut rest = None;
         if negative {
@@ -191,13 +192,14 @@ impl Reader {
     }
 }
 
-/// What a shaper counts of a packet, where the line says so: `account user-defined N` and the like (IOS XE).
+/// Returns the overhead that a shaper counts per packet, if the line states it: `account user-defined N` and the like
+/// (IOS XE).
 fn accounting(keyword: &str, cursor: &mut Cursor<'_>) -> Option<String> {
     (keyword == "shape" && cursor.peek().is_some_and(|word| word.text.eq_ignore_ascii_case("account")))
         .then(|| cursor.rest())
 }
 
-/// `least`: the lowest percentage of what is left.
+/// Parses an action; `least` is the lowest remaining percentage.
 fn action(class: &mut Class, keyword: &str, cursor: &mut Cursor<'_>, least: u32) -> Result<(), Trouble> {
     match keyword {
         "bandwidth" => class.bandwidth = Some(bandwidth(cursor, least)?),
@@ -234,7 +236,7 @@ fn action(class: &mut Class, keyword: &str, cursor: &mut Cursor<'_>, least: u32)
     Ok(())
 }
 
-/// `no …` takes the action away; the values that follow need not be those that were given.
+/// Removes an action (`no …`); its values need not match.
 fn take_away(class: &mut Class, keyword: &str, cursor: &mut Cursor<'_>) -> Result<(), Trouble> {
     match keyword {
         "bandwidth" => class.bandwidth = None,
@@ -268,7 +270,7 @@ fn take_away(class: &mut Class, keyword: &str, cursor: &mut Cursor<'_>) -> Resul
     Ok(())
 }
 
-/// A rate whose bare digits are kbit/s, in bit/s.
+/// Parses a rate whose bare digits are kbit/s; returns bit/s.
 pub(super) fn kilobits(cursor: &mut Cursor<'_>) -> Result<u64, Trouble> {
     cursor.rate("rate in kbit/s", 1000)
 }
@@ -280,7 +282,7 @@ fn bandwidth(cursor: &mut Cursor<'_>, least: u32) -> Result<Share, Trouble> {
     match cursor.expect(&["percent", "remaining"])? {
         "percent" => cursor.small("percentage", 1, 100).map(Share::Percent),
         _ => match cursor.expect(&["percent", "ratio"])? {
-            // NX-OS takes 0 for queues that nothing uses (Nexus 9000 Series NX-OS Quality of Service Configuration Guide).
+            // NX-OS accepts 0 for unused queues (Nexus 9000 Series NX-OS Quality of Service Configuration Guide).
             "percent" => cursor.small("percentage", least, 100).map(Share::RemainingPercent),
             _ => cursor.small("ratio", 1, 65536).map(Share::RemainingRatio),
         },
@@ -321,7 +323,7 @@ pub(super) fn shape(cursor: &mut Cursor<'_>) -> Result<Shape, Trouble> {
     for burst in &mut bursts {
         if cursor.is_number() {
             let at = cursor.at();
-            // Routers write bursts of shapers in bits, of policers in bytes.
+            // Routers specify bursts of shapers in bits, of policers in bytes.
             let bits = cursor.number("burst in bits", 0, u64::from(u32::MAX) * 8)?;
             let bytes = match (cursor.one_of(&["ms", "milliseconds", "us", "bytes", "kbytes", "mbytes"]), rate) {
                 (None, _) => bits.div_ceil(8),

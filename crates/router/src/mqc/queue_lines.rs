@@ -1,9 +1,9 @@
-//! Lines of a class about its queue: how much may wait, and weighted random early detection.
+//! Commands of a class about its queue: queue limits, and weighted random early detection.
 
 use super::words::{Cursor, Trouble};
 use crate::ir::{By, Class, CodeLimit, Limit, Profile, Unit, Wred};
 
-/// What follows `queue-limit`: an amount, or a code with the amount that may wait of it.
+/// Parses the arguments of `queue-limit`: an amount, or a code with its limit.
 pub(super) fn queue_limit(class: &mut Class, cursor: &mut Cursor<'_>) -> Result<(), Trouble> {
     match cursor.one_of(&["dscp", "precedence", "cos", "discard-class", "exp", "values"]) {
         Some(by @ ("dscp" | "precedence")) => {
@@ -25,7 +25,7 @@ pub(super) fn queue_limit(class: &mut Class, cursor: &mut Cursor<'_>) -> Result<
     Ok(())
 }
 
-/// Whether an amount begins here, rather than a further code: a unit is behind it, `percent` is before it, or it is the last.
+/// `true` if an amount follows rather than another code: it has a unit, follows `percent`, or is the last word.
 fn is_amount(cursor: &Cursor<'_>) -> bool {
     let mut ahead = cursor.clone();
     if ahead.one_of(&["percent"]).is_some() {
@@ -72,7 +72,7 @@ const WORDS: [&str; 12] = [
     "minimum-threshold",
 ];
 
-/// What follows `random-detect`.
+/// Parses the arguments of `random-detect`.
 pub(super) fn random_detect(wred: &mut Option<Wred>, cursor: &mut Cursor<'_>) -> Result<(), Trouble> {
     if cursor.is_done() {
         let _ = wred.get_or_insert_default();
@@ -102,7 +102,7 @@ pub(super) fn random_detect(wred: &mut Option<Wred>, cursor: &mut Cursor<'_>) ->
                 codes.push(None);
             } else if keyword == "dscp" {
                 own.by = By::Dscp;
-                // IOS XR lists several code points, by commas.
+                // IOS XR lists several DSCPs, separated by commas.
                 let word = cursor.name("code point")?;
                 for text in word.text.split(',').filter(|text| !text.is_empty()) {
                     let found: Result<tailback_diffserv::Dscp, _> = text.parse();
@@ -123,7 +123,7 @@ pub(super) fn random_detect(wred: &mut Option<Wred>, cursor: &mut Cursor<'_>) ->
     Ok(())
 }
 
-/// `[percent] MIN [UNIT] MAX [UNIT] [DENOMINATOR]`, or `probability percent N` behind the thresholds (IOS XR).
+/// Parses `[percent] MIN [UNIT] MAX [UNIT] [DENOMINATOR]`, or `probability percent N` after the thresholds (IOS XR).
 fn profile(cursor: &mut Cursor<'_>) -> Result<Profile, Trouble> {
     let unit = if cursor.one_of(&["percent"]).is_some() { Unit::Percent } else { Unit::Packets };
     let place = cursor.at();
@@ -158,15 +158,15 @@ fn made(place: crate::Place, min: u64, max: u64, unit: Unit, denominator: Option
     Ok(Profile { code: None, min, max, unit, denominator })
 }
 
-/// IOS XR: `random-detect MIN UNIT MAX UNIT`, one profile for all packets of the class.
+/// Parses `random-detect MIN UNIT MAX UNIT` of IOS XR, one profile for all packets of the class.
 fn uniform(wred: &mut Option<Wred>, cursor: &mut Cursor<'_>) -> Result<(), Trouble> {
     let profile = profile(cursor)?;
     for_all(wred, profile);
     Ok(())
 }
 
-/// NX-OS: `random-detect minimum-threshold MIN UNIT maximum-threshold MAX UNIT [drop-probability PERCENT] [weight N] [ecn]`, one
-/// profile for all packets of the class.
+/// Parses `random-detect minimum-threshold MIN UNIT maximum-threshold MAX UNIT [drop-probability PERCENT] [weight N]
+/// [ecn]` of NX-OS, one profile for all packets of the class.
 fn named(wred: &mut Option<Wred>, cursor: &mut Cursor<'_>) -> Result<(), Trouble> {
     let place = cursor.at();
     let (min, of_min) = cursor.amount("minimum threshold", Unit::Packets)?;
@@ -191,14 +191,14 @@ fn named(wred: &mut Option<Wred>, cursor: &mut Cursor<'_>) -> Result<(), Trouble
     Ok(())
 }
 
-/// A profile without regard to codes is that of all precedences.
+/// Sets a profile for all precedences.
 fn for_all(wred: &mut Option<Wred>, profile: Profile) {
     let own = wred.get_or_insert_default();
     own.by = By::Precedence;
     own.profiles = (0..8).map(|code| Profile { code: Some(code), ..profile }).collect();
 }
 
-/// What follows `no random-detect`: all of it goes, or one profile.
+/// Parses the arguments of `no random-detect`: removes all of it, or one profile.
 pub(super) fn no_random_detect(wred: &mut Option<Wred>, cursor: &mut Cursor<'_>) -> Result<(), Trouble> {
     match cursor.one_of(&["dscp", "precedence", "exponential-weighting-constant", "ecn"]) {
         Some(by @ ("dscp" | "precedence")) => {

@@ -4,20 +4,20 @@ use crate::ir::Unit;
 use crate::{Level, Place};
 use tailback_diffserv::Dscp;
 
-/// A word and where it stands.
+/// A word with its place.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Word<'a> {
     pub text: &'a str,
     pub at: Place,
 }
 
-/// What is wrong with a line: where, what, and what to write instead.
+/// Error of a line: place, message, and advice.
 #[derive(Debug)]
 pub(super) struct Trouble {
     pub at: Place,
     pub message: String,
     pub advice: Option<String>,
-    /// What it is: an error, what has no counterpart here, or what needs none.
+    /// Level: an error, unsupported, or without effect.
     pub level: Level,
 }
 
@@ -33,7 +33,7 @@ impl Trouble {
     }
 }
 
-/// What a word may mean.
+/// Result of matching an abbreviation.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Pick {
     One(&'static str),
@@ -41,7 +41,7 @@ pub(super) enum Pick {
     None,
 }
 
-/// The keyword that `word` is, or that it alone begins.
+/// Returns the keyword that `word` equals, or of which it is a unique prefix.
 pub(super) fn pick(word: &str, keywords: &[&'static str]) -> Pick {
     let begins = |keyword: &str| {
         keyword.len() >= word.len()
@@ -62,7 +62,7 @@ pub(super) fn pick(word: &str, keywords: &[&'static str]) -> Pick {
     }
 }
 
-/// Splits a line into words; what follows a `!` that begins a word is a comment.
+/// Splits a line into words; a `!` at the beginning of a word starts a comment.
 pub(super) fn split(line: &str, number: u32) -> Vec<Word<'_>> {
     let mut words = Vec::new();
     let mut start: Option<(usize, u32)> = None;
@@ -85,7 +85,7 @@ pub(super) fn split(line: &str, number: u32) -> Vec<Word<'_>> {
     words
 }
 
-/// Reads the words of a line one by one.
+/// Cursor over the words of a line.
 #[derive(Clone, Debug)]
 pub(super) struct Cursor<'a> {
     words: &'a [Word<'a>],
@@ -100,24 +100,24 @@ impl<'a> Cursor<'a> {
         });
         Cursor { words, next: 0, end }
     }
-    /// The next word, which stays.
+    /// Returns the next word without taking it.
     pub fn peek(&self) -> Option<Word<'a>> {
         self.words.get(self.next).copied()
     }
-    /// The next word, which is taken.
+    /// Takes the next word.
     pub fn take(&mut self) -> Option<Word<'a>> {
         let word = self.peek()?;
         self.next += 1;
         Some(word)
     }
-    /// Where the next word stands, or the line ends.
+    /// Returns the place of the next word, or of the end of the line.
     pub fn at(&self) -> Place {
         self.peek().map_or(self.end, |word| word.at)
     }
     pub fn is_done(&self) -> bool {
         self.peek().is_none()
     }
-    /// The rest of the line, taken, its words joined.
+    /// Takes the rest of the line, words joined by spaces.
     pub fn rest(&mut self) -> String {
         let rest = self.words.get(self.next..).unwrap_or_default();
         self.next = self.words.len();
@@ -133,11 +133,11 @@ impl<'a> Cursor<'a> {
             Pick::Several(_) | Pick::None => None,
         }
     }
-    /// Whether the word behind the next one is that one.
+    /// `true` if the word after the next one is `word`.
     pub fn one_of_second(&self, word: &str) -> bool {
         self.words.get(self.next + 1).is_some_and(|own| own.text.eq_ignore_ascii_case(word))
     }
-    /// Takes one of the keywords, or says which there are.
+    /// Takes one of the keywords; the error lists them.
     pub fn expect(&mut self, keywords: &[&'static str]) -> Result<&'static str, Trouble> {
         let choices = keywords.join(", ");
         let Some(word) = self.peek() else {
@@ -158,15 +158,15 @@ impl<'a> Cursor<'a> {
             }
         }
     }
-    /// Takes a word that names something.
+    /// Takes a word as a name.
     pub fn name(&mut self, what: &str) -> Result<Word<'a>, Trouble> {
         self.take().ok_or_else(|| Trouble::wrong(self.end, format!("{what} is missing"), "finish the line"))
     }
-    /// Whether the next word begins with a digit.
+    /// `true` if the next word begins with a digit.
     pub fn is_number(&self) -> bool {
         self.peek().is_some_and(|word| word.text.starts_with(|c: char| c.is_ascii_digit()))
     }
-    /// Takes a whole number within the range.
+    /// Takes an integer within the range.
     pub fn number(&mut self, what: &str, low: u64, high: u64) -> Result<u64, Trouble> {
         let word = self.name(what)?;
         match word.text.parse::<u64>() {
@@ -176,12 +176,12 @@ impl<'a> Cursor<'a> {
             }
         }
     }
-    /// As [`number`](Self::number), in 32 bits.
+    /// Like [`number`](Self::number), in 32 bits.
     pub fn small(&mut self, what: &str, low: u32, high: u32) -> Result<u32, Trouble> {
         self.number(what, u64::from(low), u64::from(high)).map(|n| u32::try_from(n).unwrap_or(high))
     }
-    /// Takes a rate in bit/s: digits, with k, m, g or a unit behind them (`20m`, `20 mbps`, `1.5 gbps`). Bare digits count
-    /// `unit` bit/s.
+    /// Takes a rate in bit/s: digits, with an optional k, m, g or unit (`20m`, `20 mbps`, `1.5 gbps`). Bare digits are
+    /// in units of `unit` bit/s.
     pub fn rate(&mut self, what: &str, unit: u64) -> Result<u64, Trouble> {
         let word = self.name(what)?;
         let wrong = || {
@@ -207,7 +207,7 @@ impl<'a> Cursor<'a> {
     pub fn bits_per_second(&mut self) -> Result<u64, Trouble> {
         self.rate("rate in bit/s", 1)
     }
-    /// Takes the next word if it is one of the units, whole; what a rate of packets or cells would be in bit/s is not known.
+    /// Takes the next word if it is one of the units, unabbreviated; rates of packets or cells are refused.
     pub fn unit(&mut self, units: &[(&str, u64)]) -> Result<Option<u64>, Trouble> {
         let Some(word) = self.peek() else { return Ok(None) };
         if ["pps", "cellsps", "cells", "per-thousand", "per-million"].iter().any(|u| word.text.eq_ignore_ascii_case(u))
@@ -220,7 +220,7 @@ impl<'a> Cursor<'a> {
         }
         Ok(found)
     }
-    /// Takes an amount of data in bytes, of time in microseconds, or of packets; bare digits count `unit`.
+    /// Takes an amount of data in bytes, of time in microseconds, or of packets; bare digits are in `unit`.
     pub fn amount(&mut self, what: &str, unit: Unit) -> Result<(u64, Unit), Trouble> {
         let word = self.name(what)?;
         let wrong = || {
@@ -240,7 +240,7 @@ impl<'a> Cursor<'a> {
         let n = decimal(word.text, factor).filter(|n| *n <= MOST).ok_or_else(wrong)?;
         Ok((n, unit))
     }
-    /// Takes a code point, by name or number.
+    /// Takes a DSCP, by name or number.
     pub fn dscp(&mut self) -> Result<u8, Trouble> {
         let word = self.name("code point")?;
         word.text
@@ -262,7 +262,7 @@ impl<'a> Cursor<'a> {
             )
         })
     }
-    /// Takes all numbers that are left, of which there is at least one.
+    /// Takes all remaining numbers, at least one.
     pub fn numbers(&mut self, what: &str, high: u8) -> Result<Vec<u8>, Trouble> {
         let mut found = vec![self.small(what, 0, u32::from(high))? as u8];
         while self.is_number() {
@@ -270,7 +270,7 @@ impl<'a> Cursor<'a> {
         }
         Ok(found)
     }
-    /// Complains about words that are left.
+    /// Reports remaining words as an error.
     pub fn finish(&self) -> Result<(), Trouble> {
         match self.peek() {
             None => Ok(()),
@@ -281,11 +281,11 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Units of rates, as IOS XR and NX-OS write them.
+/// Units of rates in IOS XR and NX-OS.
 pub(super) const RATE_UNITS: [(&str, u64); 4] =
     [("bps", 1), ("kbps", 1_000), ("mbps", 1_000_000), ("gbps", 1_000_000_000)];
-/// Units of limits and bursts, with what one of them is. kbytes and mbytes are of a thousand and a million bytes: no public
-/// document says otherwise.
+/// Units of limits and bursts, with their values. kbytes and mbytes are taken as 10^3 and 10^6 bytes: no public
+/// document states otherwise.
 const AMOUNT_UNITS: [(&str, Unit, u64); 9] = [
     ("packets", Unit::Packets, 1),
     ("bytes", Unit::Bytes, 1),
@@ -297,10 +297,10 @@ const AMOUNT_UNITS: [(&str, Unit, u64); 9] = [
     ("milliseconds", Unit::Microseconds, 1_000),
     ("percent", Unit::Percent, 1),
 ];
-/// Largest amount that is believed.
+/// Upper bound of an amount.
 const MOST: u64 = 1_000_000_000_000;
 
-/// A decimal number times a factor, rounded down; none if it is no number or too large.
+/// Returns a decimal number times a factor, rounded down; `None`: it is not a number, or too large.
 fn decimal(text: &str, factor: u64) -> Option<u64> {
     let (whole, part) = text.split_once('.').unwrap_or((text, "0"));
     let digits = |text: &str| text.len() <= 18 && text.bytes().all(|b| b.is_ascii_digit()) && !text.is_empty();
@@ -313,7 +313,7 @@ fn decimal(text: &str, factor: u64) -> Option<u64> {
     whole.checked_add(part)
 }
 
-/// Highest rate that is believed, bit/s.
+/// Upper bound of a rate, bit/s.
 pub(crate) const HIGHEST_RATE: u64 = 10_000_000_000_000;
 
 #[cfg(test)]
@@ -321,7 +321,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_keyword_is_known_by_a_prefix_that_no_other_has() {
+    fn a_keyword_is_recognised_by_a_unique_prefix() {
         let known = ["police", "policy-map", "priority"];
         assert_eq!(pick("policy-map", &known), Pick::One("policy-map"));
         assert_eq!(pick("PRI", &known), Pick::One("priority"));
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn words_know_their_columns_in_characters_and_a_comment_ends_the_line() {
+    fn words_have_columns_in_characters_and_a_comment_ends_the_line() {
         let words = split("  é class  VOICE ! rest", 7);
         let found: Vec<_> = words.iter().map(|word| (word.text, word.at.line, word.at.column)).collect();
         assert_eq!(found, [("é", 7, 3), ("class", 7, 5), ("VOICE", 7, 12)]);

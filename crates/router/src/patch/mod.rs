@@ -1,12 +1,13 @@
-//! Tuned values back into the text that they came from.
+//! Patches: writing tuned values back into the original text.
 //!
-//! A scenario that was made of a configuration, with some of its values changed, is compared with what the configuration gives
-//! now, value by value. Each difference is traced to the one word of the text that decides it, and that word alone is replaced:
-//! names, access lists, comments, indentation and ends of lines stay byte for byte.
+//! A changed scenario that was imported from a configuration is compared with a new import of the configuration, value
+//! by value. Each difference is traced to the one word of the text that determines it, and only that word is replaced:
+//! names, access lists, comments, indentation and line endings are kept byte for byte.
 //!
-//! Which word decides a value is not remembered by the readers but found by experiment: each number of the text is varied, the
-//! text read again, and the values of the scenario that move are those that it decides. So whatever a reader understands can be
-//! written back, in the unit in which it stands, and what is written has been read again and compared before it is given out.
+//! The readers do not record which word determines a value; it is found by experiment: each number of the text is
+//! varied, the text imported again, and the values of the scenario that change are those that it determines. Everything
+//! that a reader supports can thus be written back, in the unit of the word, and the result has been imported and
+//! compared before it is returned.
 
 mod search;
 mod tokens;
@@ -21,43 +22,43 @@ use serde_json::Value;
 use tailback_units::parse_bytes;
 use values::Values;
 
-/// The switch and its neighbour in a scenario that was made of a configuration.
+/// Names of the switch and its neighbour in an imported scenario.
 const PORT: (&str, &str) = ("ce", "sink");
-/// Bytes that are read in all at most; a text of 100 kB may be varied some thousand times.
+/// Upper bound on the bytes that are imported in all; a text of 100 kB may be varied some thousand times.
 const WORK: usize = 400_000_000;
 
-/// A word that was replaced.
+/// A replaced word.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub struct Change {
     /// Line of the word in the original, from 1.
     pub line: u32,
-    /// Its column in characters, from 1.
+    /// Column in characters, from 1.
     pub column: u32,
-    /// What stood there.
+    /// Original word.
     pub from: String,
-    /// What stands there now.
+    /// New word.
     pub to: String,
-    /// The value of the scenario's port that it decides, such as `discipline.classes[VOICE].priority.rate`.
+    /// Value of the scenario's port that it determines, such as `discipline.classes[VOICE].priority.rate`.
     pub path: String,
     /// That value in the scenario.
     pub wanted: String,
-    /// That value as the new text gives it; another than `wanted` where the word's unit is too coarse.
+    /// That value as imported from the new text; differs from `wanted` if the word's unit is too coarse.
     pub written: String,
 }
 
-/// An original with tuned values, or why there is none.
+/// A patched original, with its report.
 #[derive(Clone, Debug, Default)]
 pub struct Patched {
-    /// The text; empty if the report has errors.
+    /// Text; empty if the report has errors.
     pub text: String,
-    /// The words that were replaced, in the order of the text.
+    /// Replaced words, in the order of the text.
     pub changes: Vec<Change>,
-    /// What was rounded, and what no word of the text can say.
+    /// Roundings, and values that no word of the text determines.
     pub report: Report,
 }
 
-/// What a text is read with.
+/// Parameters of an import.
 pub(crate) struct Reading<'a> {
     language: Syntax,
     traffic: Traffic,
@@ -66,7 +67,7 @@ pub(crate) struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    /// The values of the port that a text gives, and whether a router would take the text.
+    /// Returns the values of the port that a text gives, and `true` if a router would accept the text.
     fn values(&self, text: &str) -> Option<(Values, bool)> {
         let Imported { config, report } = import(self.language, text);
         let lowered = lower(&config, &self.traffic, &self.options);
@@ -83,16 +84,16 @@ fn import(language: Syntax, text: &str) -> Imported {
     }
 }
 
-/// The rate in bit/s of the line that a text states.
+/// Returns the link rate in bit/s that a text states.
 fn stated(reading: &Reading<'_>, text: &str) -> Option<u64> {
     let options = Options { rate: None, ..reading.options.clone() };
     let lowered = lower(&import(reading.language, text).config, &reading.traffic, &options);
     lowered.link.map(|link| link.rate)
 }
 
-/// The text of a configuration with the values of a scenario that was made of it. `scenario` is in its canonical form, as
-/// `canonical` gives it for any document (none for one that makes no sense). `traffic` and `options` are those of the import; the
-/// line's rate is taken from the scenario where the text does not tell it.
+/// Returns the text of a configuration with the values of a scenario that was imported from it. `scenario` is in its
+/// canonical form, which `canonical` returns for any document (`None`: it is invalid). `traffic` and `options` are
+/// those of the import; the link rate is taken from the scenario if the text does not state it.
 pub fn patch(
     language: Syntax,
     original: &str,
@@ -117,13 +118,13 @@ pub fn patch(
         report.quote(original);
         return Patched { report, ..Patched::default() };
     }
-    // One flow of each group is enough: what is asked is what the port does.
+    // One flow per group is enough: only the port is compared.
     let mut table = traffic.cloned().unwrap_or_else(|| flows(scenario));
     table.rows.iter_mut().for_each(|row| row.count = 1);
     let line = values::line_rate(scenario, PORT.0, PORT.1);
     let rates = match options.rate {
         Some(rate) => vec![Some(rate)],
-        // A rate that the text does not state was given at the import, rather than tuned: a line is what there is.
+        // A rate that the text does not state was given at the import, and is not tuned.
         None => vec![line, None],
     };
     let mut refused: Option<Patched> = None;
@@ -160,7 +161,7 @@ pub fn patch(
     })
 }
 
-/// The table of traffic that a scenario holds: names, code points and sizes of packets. Addresses and ports are not in a scenario.
+/// Returns the traffic table of a scenario: names, DSCPs and packet sizes. Addresses and ports are not in a scenario.
 fn flows(scenario: &Value) -> Traffic {
     let word = |value: Option<&Value>, usual: &str| match value {
         Some(Value::String(text)) => text.clone(),

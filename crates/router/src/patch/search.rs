@@ -1,4 +1,4 @@
-//! Finds the words that decide the values that differ, and the numbers to write there.
+//! Search for the words that determine the different values, and for their new numbers.
 
 use super::tokens::{Syntax, Token, tokens};
 use super::values::{Leaf, Unit, Values, differences, without_flows};
@@ -7,13 +7,13 @@ use crate::{Place, Report};
 use core::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Steps towards the wanted values, of all words at once.
+/// Upper bound on the iterations, in each of which all words may change.
 const STEPS: usize = 12;
-/// Values that follow from others and that a language cannot state beside them: the weight of RED's average, which tc computes
-/// from `burst`, `min` and `avpkt` (`tc_red_eval_ewma`).
+/// Values that depend on others and cannot be stated in a language: the weight of RED's average, which tc computes from
+/// `burst`, `min` and `avpkt` (`tc_red_eval_ewma`).
 const DERIVED: [&str; 1] = ["weight"];
 
-/// What came of a search.
+/// Result of a search.
 pub(super) enum Outcome {
     Found {
         text: String,
@@ -25,30 +25,30 @@ pub(super) enum Outcome {
     Unreadable,
 }
 
-/// The words of a text, and which values each decides.
+/// The words of a text, and the values that each determines.
 pub(super) struct Search<'a> {
     original: &'a str,
     reading: &'a Reading<'a>,
-    /// Whether conditions on addresses can be compared, because the table of traffic is known.
+    /// `true` if conditions on addresses are compared, since the traffic table is known.
     strict: bool,
     tokens: Vec<Token>,
-    /// What each word does: none for words that do nothing, or more than move values.
+    /// Effect of each word; `None`: no effect, or changes other than of values.
     effects: BTreeMap<usize, Effect>,
     left: Cell<usize>,
 }
 
-/// What a word decides: values by path, each with how much it moves with a unit of the word's number.
+/// Values that a word determines: by path, the change per unit of the word's number.
 #[derive(Clone, Debug, Default)]
 struct Effect {
     slopes: BTreeMap<String, Slope>,
 }
 
-/// How a value follows a word.
+/// Linear dependence of a value on a word.
 #[derive(Clone, Copy, Debug)]
 struct Slope {
-    /// The value by the original.
+    /// The value in the original.
     base: f64,
-    /// How much it moves with a unit of the word's number.
+    /// Change per unit of the word's number.
     by: f64,
 }
 
@@ -58,10 +58,10 @@ struct Sought {
     path: String,
     wanted: f64,
     unit: Unit,
-    /// The number that was tried last, and the value that came of it.
+    /// Last number tried, and the resulting value.
     last: Option<(f64, f64)>,
     slope: f64,
-    /// Whether the value is a multiple of the number, so that it stays one when what the number is a share of moves.
+    /// `true` if the value is proportional to the number, and remains so when its reference changes.
     proportional: bool,
 }
 
@@ -71,13 +71,13 @@ impl<'a> Search<'a> {
         Search { original, reading, strict, tokens, effects: BTreeMap::new(), left: Cell::new(budget) }
     }
 
-    /// Reads a text; none if it gives no scenario, or too many have been read.
+    /// Imports a text; `None`: it gives no scenario, or the budget is exhausted.
     fn read(&self, text: &str) -> Option<(Values, bool)> {
         self.left.set(self.left.get().checked_sub(1)?);
         self.reading.values(text)
     }
 
-    /// The original with some of its words replaced.
+    /// Returns the original with some of its words replaced.
     fn with(&self, words: &BTreeMap<usize, String>) -> String {
         let (mut made, mut from) = (String::with_capacity(self.original.len() + 64), 0);
         for (index, word) in words {
@@ -90,7 +90,7 @@ impl<'a> Search<'a> {
         made
     }
 
-    /// The differences that count: without those of conditions that need a table of traffic that is not known.
+    /// Returns the relevant differences: without those of conditions that need an unknown traffic table.
     fn against<'v>(&self, old: &'v Values, new: &'v Values) -> Vec<(&'v str, Option<&'v Leaf>, Option<&'v Leaf>)> {
         let counts = |leaves: &(Option<&Leaf>, Option<&Leaf>)| match leaves {
             (Some(Leaf::Condition(a)), Some(Leaf::Condition(b))) => self.strict || without_flows(a) != without_flows(b),
@@ -120,7 +120,7 @@ impl<'a> Search<'a> {
         }
         self.probe(&base, &numbers);
         let paths: BTreeSet<&str> = numbers.keys().map(String::as_str).collect();
-        // A variable of a script that decides just these values is changed where it is set.
+        // A shell variable that determines only these values is changed at its assignment.
         let broad = self.assigned(&numbers, |effect| {
             effect.slopes.len() > 1 && effect.slopes.keys().all(|path| paths.contains(path.as_str()))
         });
@@ -130,13 +130,13 @@ impl<'a> Search<'a> {
             return found;
         }
         let chosen = self.assigned(&numbers, |_| true);
-        let told: BTreeSet<&str> = chosen.values().map(|sought| sought.path.as_str()).collect();
+        let determined: BTreeSet<&str> = chosen.values().map(|sought| sought.path.as_str()).collect();
         let also: BTreeSet<&str> = chosen
             .keys()
             .filter_map(|index| self.effects.get(index))
             .flat_map(|effect| effect.slopes.keys().map(String::as_str))
             .collect();
-        for path in paths.iter().filter(|path| !told.contains(*path) && !also.contains(*path)) {
+        for path in paths.iter().filter(|path| !determined.contains(*path) && !also.contains(*path)) {
             refuse(&mut report, self.reading.language, path, base.get(*path), wanted.get(*path));
         }
         if self.left.get() == 0 {
@@ -152,7 +152,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Varies each word of the original and notes what moves.
+    /// Varies each word of the original and records the changes.
     fn probe(&mut self, base: &Values, wanted: &BTreeMap<String, (Unit, f64)>) {
         let literals: BTreeSet<String> = wanted.values().map(|(unit, value)| Token::literal(*value, *unit)).collect();
         for index in 0..self.tokens.len() {
@@ -183,9 +183,9 @@ impl<'a> Search<'a> {
                 let words = BTreeMap::from([(index, format!("{digits}{}", token.unit))]);
                 let Some((values, sound)) = self.read(&self.with(&words)) else { continue };
                 let Some(effect) = effect(&self.against(base, &values), other - number) else { continue };
-                // A command that is refused does nothing at all, which tells less about the number than one that is taken.
-                let told = self.effects.contains_key(&index);
-                if sound || !told {
+                // A refused command has no effect at all, which is less informative than an accepted one.
+                let known = self.effects.contains_key(&index);
+                if sound || !known {
                     let _ = self.effects.insert(index, effect);
                 }
                 if sound {
@@ -195,7 +195,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// For each value the word that decides it: the one that decides least beside it.
+    /// Returns, for each value, the word that determines it: the one with the fewest side effects.
     fn assigned(
         &self,
         numbers: &BTreeMap<String, (Unit, f64)>,
@@ -210,7 +210,7 @@ impl<'a> Search<'a> {
                 .min_by_key(|(index, effect)| {
                     let token = self.tokens.get(**index);
                     let expanded = token.is_none_or(|token| token.number.is_none());
-                    // Commands of interfaces stand less deep than those of classes; of two, the last is in force.
+                    // Commands of interfaces are indented less than those of classes; of two, the last one is in force.
                     (
                         effect.slopes.len(),
                         expanded,
@@ -233,14 +233,14 @@ impl<'a> Search<'a> {
         chosen
     }
 
-    /// How far in the line of a word begins.
+    /// Returns the indentation of a word's line.
     fn depth(&self, index: usize) -> usize {
         let Some(token) = self.tokens.get(index) else { return 0 };
         let line = self.original.get(..token.start).and_then(|before| before.rsplit('\n').next()).unwrap_or_default();
         line.len() - line.trim_start().len()
     }
 
-    /// Moves the chosen words until the text gives the wanted values, as near as their units allow.
+    /// Changes the chosen words until the text gives the wanted values, as near as their units allow.
     fn solve(
         &self,
         base: &Values,
@@ -265,7 +265,7 @@ impl<'a> Search<'a> {
                 return Err(report);
             };
             (now, sound) = (values, is_sound);
-            // What moved along is brought back by the words that decide it, if there are such.
+            // Side effects are compensated by the words that determine those values, if there are any.
             let along: BTreeMap<String, (Unit, f64)> = self
                 .against(&now, wanted)
                 .into_iter()
@@ -283,14 +283,14 @@ impl<'a> Search<'a> {
         }
         if !sound {
             let message = "a router would refuse the text with these values";
-            report.error(Place::default(), message, "see what `tailback import` says of it; choose other values");
+            report.error(Place::default(), message, "see the report of `tailback import`; choose other values");
             self.explain(&words, &mut report);
             return Err(report);
         }
         self.settle(base, wanted, &now, &chosen, &words, report)
     }
 
-    /// The errors of a text that a router would refuse.
+    /// Reports the errors of a text that a router would refuse.
     fn explain(&self, words: &BTreeMap<usize, String>, report: &mut Report) {
         let text = self.with(words);
         let read = super::import(self.reading.language, &text).report;
@@ -300,7 +300,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// The word for the next step; none if it need not move.
+    /// Returns the word of the next iteration; `None`: it need not change.
     fn next(&self, index: usize, sought: &mut Sought, now: &Values, word: Option<&String>) -> Option<String> {
         let token = self.tokens.get(index)?;
         let language = self.reading.language;
@@ -318,7 +318,7 @@ impl<'a> Search<'a> {
             && moved != before
         {
             if *value == then {
-                // It moves no further.
+                // The word has converged.
                 return None;
             }
             sought.slope = (*value - then) / (moved - before);
@@ -334,7 +334,8 @@ impl<'a> Search<'a> {
         Some(written)
     }
 
-    /// What was found, with what was rounded and what moved along; an error for what is further off than a unit explains.
+    /// Returns the changes, with roundings and side effects in the report; reports an error for a difference above the
+    /// unit.
     fn settle(
         &self,
         base: &Values,
@@ -400,7 +401,7 @@ impl<'a> Search<'a> {
         Ok(Outcome::Found { text, changes, report })
     }
 
-    /// How far a value moves when its word moves by one of its unit.
+    /// Returns the change of a value per unit of its word.
     fn step(&self, index: usize, path: &str, value: f64, words: &BTreeMap<usize, String>) -> f64 {
         let Some((token, word)) = self.tokens.get(index).zip(words.get(&index)) else { return 0.0 };
         let digits: String = word.chars().take_while(|c| c.is_ascii_digit()).collect();
@@ -416,12 +417,12 @@ impl<'a> Search<'a> {
         };
         let _ = token;
         let steps = [number.checked_sub(1), number.checked_add(1)].into_iter().flatten().filter_map(moved);
-        // Half a step is the nearest there is; a little more where a step up and one down differ.
+        // Half a step is the best approximation; slightly more if steps up and down differ.
         steps.fold(0.0, f64::max)
     }
 }
 
-/// The number of a word in the token's own unit.
+/// Returns the number of a word in the token's own unit.
 fn number_in(word: &str, token: &Token, factor: f64) -> f64 {
     let end = word.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(word.len());
     let (digits, unit) = word.split_at_checked(end).unwrap_or((word, ""));
@@ -429,11 +430,11 @@ fn number_in(word: &str, token: &Token, factor: f64) -> f64 {
     if unit == token.unit {
         return number;
     }
-    // A finer unit that was chosen for exactness: plain, `bit`, `b`, `us`, or `kbit`.
+    // A finer unit that was chosen for exactness: none, `bit`, `b`, `us`, or `kbit`.
     number * if unit == "kbit" { 1e3 } else { 1.0 } / factor
 }
 
-/// What moved, per unit of the word's number; none if nothing did, or something other than a number.
+/// Returns the changes per unit of the word's number; `None`: no change, or a change of something other than a number.
 fn effect(moved: &[(&str, Option<&Leaf>, Option<&Leaf>)], by: f64) -> Option<Effect> {
     let mut slopes = BTreeMap::new();
     for (path, old, new) in moved {
@@ -447,7 +448,7 @@ fn effect(moved: &[(&str, Option<&Leaf>, Option<&Leaf>)], by: f64) -> Option<Eff
     (!slopes.is_empty()).then_some(Effect { slopes })
 }
 
-/// The error about a value that no word of the text decides, with what to do about it.
+/// Reports a value that no word of the text determines, with advice.
 fn refuse(report: &mut Report, language: Syntax, path: &str, old: Option<&Leaf>, new: Option<&Leaf>) {
     let shown = |leaf: Option<&Leaf>| leaf.map_or_else(|| "nothing".to_owned(), |leaf| format!("`{}`", leaf.text()));
     let message = format!(
@@ -472,7 +473,7 @@ fn refuse(report: &mut Report, language: Syntax, path: &str, old: Option<&Leaf>,
     report.error(Place::default(), message, &advice);
 }
 
-/// The command that states what is a default otherwise.
+/// Returns the command that states a default explicitly.
 fn stating(language: Syntax, path: &str) -> Option<&'static str> {
     let key = path.rsplit('.').next().unwrap_or_default();
     let within = |part: &str| path.contains(part);

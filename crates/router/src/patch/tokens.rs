@@ -1,34 +1,34 @@
-//! Words of a configuration that hold a number, and how another number is written in their place.
+//! Words of a configuration that contain a number, and their replacement by another number.
 
 use super::values::Unit;
 
-/// How a language writes its numbers.
+/// Notation of numbers in a language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Syntax {
-    /// Cisco's modular QoS command line: whole numbers, whose unit the command tells.
+    /// Cisco's modular QoS command line: integers, whose unit depends on the command.
     Mqc,
-    /// Scripts of Linux `tc`: numbers with a unit, and variables of the shell.
+    /// Scripts of Linux `tc`: numbers with a unit, and shell variables.
     Tc,
 }
 
-/// A word that holds a number, or that becomes one when the shell has expanded it.
+/// A word that contains a number, directly or after shell expansion.
 #[derive(Clone, Debug)]
 pub(super) struct Token {
-    /// Where it begins and ends, in bytes of the text.
+    /// Range in bytes of the text.
     pub start: usize,
     pub end: usize,
     /// Line, and column in characters, from 1.
     pub line: u32,
     pub column: u32,
-    /// What stands there.
+    /// Original text.
     pub text: String,
-    /// Its number as it was written, without the unit; none for what the shell expands.
+    /// Number as written, without the unit; `None`: a shell expansion.
     pub number: Option<f64>,
-    /// The letters behind the number.
+    /// Unit after the number.
     pub unit: String,
 }
 
-/// The words of a text that hold a number, in order. Comments are left out.
+/// Returns the words of a text that contain a number, in order, without comments.
 pub(super) fn tokens(text: &str, language: Syntax) -> Vec<Token> {
     let mut found = Vec::new();
     let mut begin = 0;
@@ -62,7 +62,7 @@ fn words(line: &str, begin: usize, number: u32, language: Syntax, found: &mut Ve
     }
 }
 
-/// The part of a word that is a number, or an expansion of the shell.
+/// Returns the part of a word that is a number or a shell expansion.
 fn token(word: &str, begin: usize, line: u32, column: u32, language: Syntax) -> Option<Token> {
     let mut skipped = 0;
     let mut inner = word;
@@ -82,7 +82,7 @@ fn token(word: &str, begin: usize, line: u32, column: u32, language: Syntax) -> 
         start: begin + skipped,
         end: begin + skipped + inner.len(),
         line,
-        // All that was skipped is of ASCII characters.
+        // The skipped text consists of ASCII characters.
         column: column.saturating_add(u32::try_from(skipped).unwrap_or(0)),
         text: inner.to_owned(),
         number,
@@ -93,7 +93,7 @@ fn token(word: &str, begin: usize, line: u32, column: u32, language: Syntax) -> 
     }
     let end = inner.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(inner.len());
     let (digits, unit) = inner.split_at_checked(end)?;
-    // A cell size may stand behind a burst of tc: `15k/8`.
+    // A burst of tc may be followed by a cell size: `15k/8`.
     let (unit, tail) = unit.split_at_checked(unit.find('/').unwrap_or(unit.len()))?;
     let inner = inner.strip_suffix(tail)?;
     let letters = unit.chars().all(|c| c.is_ascii_alphabetic() || c == '%');
@@ -101,7 +101,7 @@ fn token(word: &str, begin: usize, line: u32, column: u32, language: Syntax) -> 
     (!digits.is_empty() && letters && few).then(|| digits.parse().ok().map(|n| made(inner, Some(n), unit)))?
 }
 
-/// Units of `tc` (tc(8), "UNITS") from the largest: rates in bit/s, sizes in bytes, times in microseconds.
+/// Units of `tc` (tc(8), "UNITS"), largest first: rates in bit/s, sizes in bytes, times in microseconds.
 const RATES: [(&str, f64); 16] = [
     ("tbit", 1e12),
     ("gbit", 1e9),
@@ -143,11 +143,11 @@ const TIMES: [(&str, f64); 9] = [
     ("usec", 1.0),
     ("us", 1.0),
 ];
-/// What a router multiplies the digits of a rate by.
+/// Multipliers of rates in routers.
 const SUFFIXES: [(&str, f64); 3] = [("g", 1e9), ("m", 1e6), ("k", 1e3)];
 
 impl Token {
-    /// What a number of the token's own unit counts, in the base unit of `unit`; 1 for a number without a unit.
+    /// Returns the value of the token's own unit in the base unit of `unit`; 1 for a number without a unit.
     pub fn factor(&self, unit: Unit, language: Syntax) -> f64 {
         let table: &[(&str, f64)] = match (language, unit) {
             (Syntax::Mqc, _) => &SUFFIXES,
@@ -159,8 +159,8 @@ impl Token {
         table.iter().find(|(name, _)| name.eq_ignore_ascii_case(&self.unit)).map_or(1.0, |(_, factor)| *factor)
     }
 
-    /// The token with another number, given in the base unit of `unit`: in the token's own unit where that takes whole numbers,
-    /// else in a finer one that the language has. None for what is no number of the language.
+    /// Returns the token with another number, given in the base unit of `unit`: in the token's own unit if that is an
+    /// integer, else in a finer unit of the language. `None`: the language has no such number.
     pub fn written(&self, value: f64, unit: Unit, language: Syntax) -> Option<String> {
         if !(0.0..=1e15).contains(&value) {
             return None;
@@ -170,7 +170,7 @@ impl Token {
         }
         let factor = self.factor(unit, language);
         let own = value / factor;
-        // Whole numbers of the own unit, but for what is lost in the last digits.
+        // Integers of the own unit, up to rounding in the last digits.
         if (own - own.round()).abs() <= 1e-9 * own.abs().max(1.0) && (own.round() >= 1.0 || value == 0.0) {
             return Some(format!("{}{}", own.round(), self.unit));
         }
@@ -199,7 +199,7 @@ impl Token {
         self.number.is_some_and(|number| number.fract() != 0.0) && value.fract() != 0.0
     }
 
-    /// A literal in place of what the shell expands.
+    /// Returns a literal in place of a shell expansion.
     pub fn literal(value: f64, unit: Unit) -> String {
         match unit {
             Unit::Rate => format!("{}bit", value.round()),
@@ -211,7 +211,7 @@ impl Token {
     }
 }
 
-/// At most six decimals, without zeros at the end.
+/// Formats at most six decimals, without trailing zeros.
 fn shortest(value: f64) -> String {
     let text = format!("{value:.6}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_are_the_words_with_numbers_and_know_their_places() {
+    fn tokens_are_the_words_with_numbers_and_have_places() {
         let text = " é priority 168 2000 ! 9\r\n match access-group name 10.0.0.1\n police 100k\n";
         let found: Vec<_> =
             tokens(text, Syntax::Mqc).iter().map(|t| (t.line, t.column, text[t.start..t.end].to_owned())).collect();
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_the_unit_cannot_say_whole_takes_a_finer_one() {
+    fn a_value_that_is_fractional_in_the_unit_uses_a_finer_one() {
         let rate = only("1mbit", Syntax::Tc);
         let written = |token: &Token, value, unit| token.written(value, unit, Syntax::Tc).unwrap();
         assert_eq!(written(&rate, 2e6, Unit::Rate), "2mbit");

@@ -1,10 +1,10 @@
-//! A port of a scenario as a flat list of values, so that two of them can be compared value by value.
+//! A port of a scenario as a flat list of values, for comparison value by value.
 
 use serde_json::Value;
 use std::collections::BTreeMap;
 use tailback_units::{Amount, parse_amount, parse_duration, parse_fraction, parse_rate};
 
-/// What a number in a scenario counts.
+/// Unit of a number in a scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unit {
     /// bit/s.
@@ -15,14 +15,14 @@ pub(super) enum Unit {
     Packets,
     /// Microseconds.
     Time,
-    /// A plain number, such as a share of one, a level or a probability.
+    /// A number without a unit, such as a fraction, a level or a probability.
     Number,
 }
 
-/// One value of a scenario.
+/// A value of a scenario.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Leaf {
-    /// A number with what it counts.
+    /// A number with its unit.
     Quantity(Unit, f64),
     /// A condition on packets.
     Condition(Value),
@@ -30,10 +30,10 @@ pub(super) enum Leaf {
     Text(String),
 }
 
-/// The values by their paths, such as `discipline.classes[VOICE].limit`.
+/// Values by path, such as `discipline.classes[VOICE].limit`.
 pub(super) type Values = BTreeMap<String, Leaf>;
 
-/// The rate of the line behind a port and the values of the port, of a scenario in its canonical form; none if there is no such
+/// Returns the values of a port, including the link rate, of a scenario in its canonical form; `None`: there is no such
 /// port.
 pub(super) fn of(document: &Value, node: &str, neighbour: &str) -> Option<Values> {
     let table = document.get("switches")?.get(node)?.get("ports")?.get(neighbour)?;
@@ -48,7 +48,7 @@ pub(super) fn of(document: &Value, node: &str, neighbour: &str) -> Option<Values
     Some(found)
 }
 
-/// The rate in bit/s at which a node sends to its neighbour.
+/// Returns the rate in bit/s at which a node sends to its neighbour.
 pub(super) fn line_rate(document: &Value, node: &str, neighbour: &str) -> Option<u64> {
     document.get("links")?.as_array()?.iter().find_map(|link| {
         let ends: Vec<&str> = link.get("between")?.as_array()?.iter().filter_map(Value::as_str).collect();
@@ -81,15 +81,15 @@ fn flatten(value: &Value, path: &str, found: &mut Values) {
         }
         Value::Array(list) => {
             let names: Vec<Option<&str>> = list.iter().map(|one| one.get("name").and_then(Value::as_str)).collect();
-            let told = names.iter().enumerate().all(|(index, name)| {
+            let unique = names.iter().enumerate().all(|(index, name)| {
                 name.is_some() && names.iter().skip(index + 1).take(MOST_NAMED).all(|other| other != name)
             });
-            // The order of classes and how many there are is something that no single value says.
+            // The number and the order of classes are not part of any single value.
             let order = |index: usize| names.get(index).copied().flatten().unwrap_or("-");
             let all: Vec<&str> = (0..list.len()).map(order).collect();
             let _ = found.insert(format!("{path}[]"), Leaf::Text(all.join(", ")));
             for (index, inner) in list.iter().enumerate() {
-                let path = if told { format!("{path}[{}]", order(index)) } else { format!("{path}[{index}]") };
+                let path = if unique { format!("{path}[{}]", order(index)) } else { format!("{path}[{index}]") };
                 flatten(inner, &path, found);
             }
         }
@@ -105,7 +105,7 @@ fn flatten(value: &Value, path: &str, found: &mut Values) {
     }
 }
 
-/// Most elements of a list that are told by name; the list of classes of a port is no longer.
+/// Upper bound on the list elements that are identified by name; above the number of classes of a port.
 const MOST_NAMED: usize = 1100;
 
 fn quantity(text: &str, key: &str) -> Option<Leaf> {
@@ -128,14 +128,14 @@ fn quantity(text: &str, key: &str) -> Option<Leaf> {
 }
 
 impl Leaf {
-    /// Whether they are the same: numbers up to the last digits that a decimal form loses.
+    /// `true` if they are equal, up to rounding in the last digits.
     pub fn same(&self, other: &Leaf) -> bool {
         match (self, other) {
             (Leaf::Quantity(a, x), Leaf::Quantity(b, y)) => a == b && (x - y).abs() <= 1e-9 * x.abs().max(y.abs()),
             _ => self == other,
         }
     }
-    /// As a document writes it.
+    /// Formats the value as in a document.
     pub fn text(&self) -> String {
         match self {
             Leaf::Quantity(Unit::Rate, n) => format!("{n} bit/s"),
@@ -149,7 +149,7 @@ impl Leaf {
     }
 }
 
-/// The paths at which two ports differ, with what each has there.
+/// Returns the paths at which two ports differ, with both values.
 pub(super) fn differences<'a>(
     old: &'a Values,
     new: &'a Values,
@@ -168,7 +168,8 @@ pub(super) fn differences<'a>(
     found
 }
 
-/// A condition without the names of the flows that addresses, ports or protocols chose: these need the table of traffic.
+/// Returns a condition without the names of flows that were selected by address, port or protocol: these need the
+/// traffic table.
 pub(super) fn without_flows(condition: &Value) -> Value {
     match condition {
         Value::Object(table) if table.len() == 1 => match table.iter().next() {

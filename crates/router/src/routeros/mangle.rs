@@ -1,9 +1,9 @@
-//! `/ip firewall mangle`: which packets have which mark when the queues see them.
+//! `/ip firewall mangle`: the marks of packets at the queues.
 //!
-//! A forwarded packet comes by the chains prerouting, forward and postrouting (MikroTik, "Packet Flow in RouterOS"). Each rule is
-//! asked in turn; one with `passthrough=no` ends its chain. A connection's mark stays with it and holds both ways, so that a rule
-//! which marks connections is asked of a packet and of its answer. Conditions on marks are put into what the marks were set by:
-//! what remains looks at the packet alone.
+//! A forwarded packet passes the chains prerouting, forward and postrouting (MikroTik, "Packet Flow in RouterOS").
+//! Rules are evaluated in order; a match with `passthrough=no` ends its chain. A connection mark persists and applies
+//! to both directions, so that a rule which marks connections is evaluated for a packet and for its reply. Conditions
+//! on marks are replaced by the conditions under which the marks are set: the result depends only on the packet.
 
 use super::script::Command;
 use crate::ir::{Match, Net, PortRange, protocol_named};
@@ -15,24 +15,24 @@ use crate::{Place, Report};
 use std::collections::BTreeMap;
 use tailback_diffserv::Dscp;
 
-/// The chains that a forwarded packet comes by.
+/// Chains of a forwarded packet.
 const HOOKS: [&str; 3] = ["prerouting", "forward", "postrouting"];
-/// Deepest chains within chains, and most rules that are followed.
+/// Upper bounds on the nesting of chains, and on the rules.
 const DEEPEST: usize = 8;
 const MOST: usize = 500;
-/// Most parts of all conditions together.
+/// Upper bound on the parts of all conditions.
 const PARTS: usize = 60_000;
 
-/// Rules, and the names that they and the queues use.
+/// Rules, and the names to which they and the queues refer.
 #[derive(Debug, Default)]
 pub(super) struct Mangle {
     rules: Vec<Rule>,
     /// Numbers of packet marks by name; 0 is `no-mark`.
     packets: BTreeMap<String, u32>,
     connections: BTreeMap<String, u32>,
-    /// Addresses by the name of a list.
+    /// Addresses by list name.
     pub lists: BTreeMap<String, Vec<Net>>,
-    /// Interfaces by the name of a list.
+    /// Interfaces by list name.
     pub members: BTreeMap<String, Vec<String>>,
     /// Lists with members that are not addresses.
     pub partial: Vec<String>,
@@ -59,28 +59,28 @@ enum Action {
 
 #[derive(Clone, Debug, Default)]
 struct Conditions {
-    /// On the packet itself.
+    /// Conditions on the packet.
     own: Vec<Match>,
-    /// Interfaces that it comes in by, or leaves by, and whether those are excluded.
+    /// Input and output interfaces; `true` if they are excluded.
     inputs: Option<(Vec<String>, bool)>,
     outputs: Option<(Vec<String>, bool)>,
     packet: Option<(u32, bool)>,
     connection: Option<(u32, bool)>,
 }
 
-/// A mark that was given: to which packets, and whether only to those without one.
+/// A mark that was set: the packets, and whether only those without a mark.
 struct Given {
     when: Match,
-    /// The same, whether they had a mark or not.
+    /// The same, for packets with or without a mark.
     base: Match,
     mark: u32,
     first: bool,
-    /// The chain of the kernel that it was given in, and whether that ended there.
+    /// Chain of the kernel in which it was set, and whether that ended there.
     hook: usize,
     ends: bool,
 }
 
-/// The marks so far, of a packet that leaves by one interface.
+/// Marks so far, for packets that leave by one interface.
 #[derive(Default)]
 struct State {
     packets: Vec<Given>,
@@ -88,7 +88,7 @@ struct State {
     codes: Marking,
     parts: usize,
     hook: usize,
-    /// Rules that cannot be judged for this interface.
+    /// Rules that cannot be evaluated for this interface.
     unknown: Vec<Place>,
 }
 
@@ -112,7 +112,7 @@ fn parts(when: &Match) -> usize {
     }
 }
 
-/// The same condition on the packets that answer.
+/// Returns the same condition for reply packets.
 fn reversed(when: &Match) -> Match {
     match when {
         Match::Source(net) => Match::Destination(*net),
@@ -127,21 +127,21 @@ fn reversed(when: &Match) -> Match {
 }
 
 impl Mangle {
-    /// Whether a rule gives packets marks.
+    /// `true` if a rule sets packet marks.
     pub fn marks(&self) -> bool {
         self.rules.iter().any(|rule| matches!(rule.action, Action::Packet(_)))
     }
-    /// Interfaces that rules ask for.
+    /// Returns the interfaces in conditions of rules.
     pub fn inputs(&self) -> impl Iterator<Item = &String> {
         self.rules.iter().filter_map(|rule| rule.conditions.inputs.as_ref()).flat_map(|(names, _)| names)
     }
-    /// Names of marks with the numbers that the column `mark` has for them.
+    /// Returns the names of marks, with their numbers in the column `mark`.
     pub fn numbers(&self) -> Vec<(&str, u32)> {
         let mut all: Vec<(&str, u32)> = self.packets.iter().map(|(name, number)| (name.as_str(), *number)).collect();
         all.sort_by_key(|own| own.1);
         all
     }
-    /// The number of a packet mark.
+    /// Returns the number of a packet mark.
     pub fn packet_mark(&mut self, name: &str) -> u32 {
         number(&mut self.packets, name)
     }
@@ -284,7 +284,8 @@ impl Mangle {
                     made.connection = Some((number(&mut self.connections, value), negated));
                     continue;
                 }
-                // Marks of a connection are given by its first packet and stay; all of them are asked for here.
+                // The mark of a connection is set by its first packet and persists: these conditions hold for some
+                // packet of every connection.
                 "connection-state" if value.contains("new") || value.contains("established") => continue,
                 _ => None,
             };
@@ -297,8 +298,8 @@ impl Mangle {
         Some(made)
     }
 
-    /// Which packets that leave by `device` have which mark: a condition for each of `marks`, none if it becomes too long. What
-    /// could not be judged is in the report.
+    /// Returns the packets that leave by `device` with each of `marks`, as conditions; `None`: they become too long.
+    /// Rules that could not be evaluated are reported.
     pub fn resolve(&self, device: Option<&str>, marks: &[u32], report: &mut Report) -> Option<Vec<Match>> {
         let mut state = State::default();
         for (index, hook) in HOOKS.into_iter().enumerate() {
@@ -345,7 +346,7 @@ impl Mangle {
             let base = all(outer.iter().cloned().chain([base]).collect());
             let own = rule.conditions.connection.filter(|(_, not)| !not).map(|(mark, _)| mark);
             let mut when = vec![base.clone()];
-            // Packets of another connection mark have not been ended by a rule that asks for one.
+            // Packets with another connection mark have not matched a rule with this one.
             let other = |mark: &Option<u32>| mark.zip(own).is_some_and(|(a, b)| a != b);
             when.extend(ended.iter().filter(|(_, mark)| !other(mark)).map(|(when, _)| not(when.clone())));
             when.extend(returned.iter().cloned().map(not));
@@ -355,7 +356,7 @@ impl Mangle {
                 Action::Connection(_) => rule.conditions.connection == Some((0, false)),
                 _ => false,
             };
-            // Those that the rule is about where marks do not matter.
+            // The packets that the rule matches, ignoring marks.
             let held = all(when.clone());
             if first {
                 when.extend(fresh(if connects { &state.connections } else { &state.packets }));
@@ -394,7 +395,7 @@ impl Mangle {
 }
 
 impl State {
-    /// The conditions of a rule, on the packet alone; none where the interface that it leaves by decides and is not known.
+    /// Returns the conditions of a rule on the packet; `None`: they depend on an unknown output interface.
     fn base(&mut self, rule: &Conditions, device: Option<&str>, connects: bool) -> Option<Match> {
         let leaves = |names: &[String], not: bool| Some(names.iter().any(|name| Some(name.as_str()) == device) != not);
         let leaves = |own: &Option<(Vec<String>, bool)>| match own {
@@ -414,7 +415,7 @@ impl State {
         let back: Vec<Match> = forth.iter().map(reversed).collect();
         let mut forth =
             leaves(&rule.outputs)?.then(|| forth.into_iter().chain(enters(&rule.inputs)).collect::<Vec<_>>());
-        // The answer comes in where the packet leaves.
+        // The reply arrives where the packet leaves.
         let mut back = if connects {
             leaves(&rule.inputs)?.then(|| back.into_iter().chain(enters(&rule.outputs)).collect::<Vec<_>>())
         } else {
@@ -437,14 +438,14 @@ impl State {
     }
 }
 
-/// Which packets have that mark after all that were given.
+/// Returns the packets with that mark after all rules.
 fn is(given: &[Given], mark: u32) -> Match {
     if mark == 0 {
         return all(given.iter().map(|own| not(own.base.clone())).collect());
     }
     let mut any = Vec::new();
     for (index, own) in given.iter().enumerate().filter(|(_, own)| own.mark == mark) {
-        // A later rule gives another mark, but not if it asks for packets without one, nor where this rule ended the chain.
+        // A later rule sets another mark, unless it matches only packets without one, or this rule has ended the chain.
         let later = given.iter().skip(index + 1).filter(|later| later.mark != mark && !later.first);
         let later = later.filter(|later| !(own.ends && own.hook == later.hook));
         any.push(all(core::iter::once(own.when.clone()).chain(later.map(|own| not(own.when.clone()))).collect()));
@@ -466,13 +467,13 @@ pub(super) fn one(nets: Vec<Net>, made: fn(Net) -> Match) -> Match {
     if any.len() == 1 { any.remove(0) } else { Match::AnyOf(any) }
 }
 
-/// Networks of `10.0.0.0/8`, `10.0.0.1`, or from one address to another.
+/// Parses `10.0.0.0/8`, `10.0.0.1`, or a range of addresses; returns networks.
 pub(super) fn addresses(text: &str) -> Option<Vec<Net>> {
     let Some((low, high)) = text.split_once('-') else { return network(text).map(|net| vec![net]) };
     let (mut low, high) = (u64::from(network(low)?.address), u64::from(network(high)?.address));
     let mut made = Vec::new();
     while low <= high {
-        // The largest network that begins here and does not go beyond the end.
+        // The largest network that begins here and is within the range.
         let size = (0..=32u32).rev().find(|bits| low.trailing_zeros() >= *bits && low + (1u64 << bits) - 1 <= high)?;
         made.push(Net::prefix(u32::try_from(low).ok()?, 32 - size)?);
         low += 1u64 << size;

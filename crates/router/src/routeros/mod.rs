@@ -1,7 +1,8 @@
 //! RouterOS of MikroTik: queue trees, simple queues, queue types, mangle rules.
 //!
-//! `script` reads commands, `types` the queue types, `mangle` the rules that mark packets, `queues` makes token buckets of trees and
-//! of simple queues. Sources: MikroTik's pages "Queues", "HTB (Hierarchical Token Bucket)", "Mangle" and "Packet Flow in RouterOS".
+//! `script` parses commands, `types` the queue types, `mangle` the rules that mark packets, `queues` converts trees and
+//! simple queues into token buckets. Sources: MikroTik's pages "Queues", "HTB (Hierarchical Token Bucket)", "Mangle"
+//! and "Packet Flow in RouterOS".
 
 mod mangle;
 mod queues;
@@ -14,10 +15,10 @@ use crate::{Imported, Report, Scope};
 use mangle::Mangle;
 use script::Command;
 
-/// Most queues that are read.
+/// Upper bound on the number of queues.
 const MOST: usize = 1000;
 
-/// Menus without an effect on the queues of forwarded packets, by how they begin.
+/// Menus without effect on the queues of forwarded packets, by prefix.
 const HARMLESS: [&str; 36] = [
     "caps-man",
     "certificate",
@@ -57,7 +58,7 @@ const HARMLESS: [&str; 36] = [
     "user",
 ];
 
-/// Reads a configuration. It never fails: what was not understood is in the report, line by line.
+/// Reads a configuration. It never fails: unsupported commands are in the report with their lines.
 pub fn import(text: &str) -> Imported {
     let mut report = Report::default();
     let commands = script::commands(text, &mut report);
@@ -70,7 +71,7 @@ pub fn import(text: &str) -> Imported {
 fn read(commands: &[Command], report: &mut Report) -> Config {
     let mut config = Config::default();
     let (mut mangle, mut kinds, mut all) = (Mangle::default(), types::defaults(), Vec::new());
-    // Lists may stand behind the rules that name them.
+    // Lists may follow the rules that name them.
     for command in commands.iter().filter(|command| command.verb == "add" && !command.is("disabled")) {
         match command.menu.as_str() {
             "ip firewall address-list" => list(command, &mut mangle),
@@ -132,7 +133,7 @@ fn read(commands: &[Command], report: &mut Report) -> Config {
     config
 }
 
-/// `add address=10.0.0.0/8 list=lan`: names of hosts make a list that cannot be judged.
+/// Reads `add address=10.0.0.0/8 list=lan`; a list with host names cannot be evaluated.
 fn list(command: &Command, mangle: &mut Mangle) {
     let (Some((list, _)), Some((address, _))) = (command.get("list"), command.get("address")) else { return };
     match mangle::addresses(address) {
@@ -141,8 +142,8 @@ fn list(command: &Command, mangle: &mut Mangle) {
     }
 }
 
-/// Names and speeds of interfaces; false where it is none of those. Queues count packets of layer 3, for they stand behind the chain
-/// postrouting and before the link layer (MikroTik, "Packet Flow in RouterOS").
+/// Reads names and speeds of interfaces; `false`: another command. Queues count packets from layer 3, since they come
+/// after the chain postrouting and before the link layer (MikroTik, "Packet Flow in RouterOS").
 fn interface(menu: &str, command: &Command, config: &mut Config) -> bool {
     let kinds =
         ["interface ethernet", "interface bridge", "interface bonding", "interface vlan", "interface pppoe-client"];
@@ -167,13 +168,17 @@ fn interface(menu: &str, command: &Command, config: &mut Config) -> bool {
     true
 }
 
-/// `set [ find default=yes ] …` and `set default kind=… …` of a type that every router has.
+/// Reads `set [ find default=yes ] …` and `set default kind=… …` of a predefined type.
 fn set_type(command: &Command, kinds: &mut std::collections::BTreeMap<String, types::Kind>, report: &mut Report) {
     let named = command.get("name").map(|own| own.0.to_owned());
     let first = command.words.first().filter(|word| word.value.is_none()).map(|word| word.key.clone());
     let name = named.or_else(|| first.filter(|name| kinds.contains_key(name)));
     let (Some(name), Some(_)) = (name, command.get("kind")) else {
-        report.unsupported(command.at, "which queue type is changed is not told", Some("write its name and its kind"));
+        report.unsupported(
+            command.at,
+            "the queue type that is changed is not stated",
+            Some("write its name and its kind"),
+        );
         return;
     };
     if let Some((_, kind)) = types::read(command, report) {
@@ -181,14 +186,14 @@ fn set_type(command: &Command, kinds: &mut std::collections::BTreeMap<String, ty
     }
 }
 
-/// The queue of an interface, behind the tree.
+/// Reads the queue of an interface, which comes after the tree.
 fn interface_queue(command: &Command, report: &mut Report) {
     let word = command.words.first().map_or("", |word| word.key.as_str());
     let inner = word.trim_matches(['[', ']', ' ']);
     let name = inner.split_once("name=").map_or(inner, |(_, name)| name).trim_matches('"').to_owned();
     report.enter(Scope::Port(name.clone()));
     match command.get("queue") {
-        // What RouterOS sets by itself: the ring of the card alone.
+        // The default of RouterOS: only the ring of the adapter.
         Some(("only-hardware-queue" | "ethernet-default" | "multi-queue-ethernet-default" | "default-small", _))
         | None => {
             report.ignored(
@@ -207,7 +212,7 @@ fn interface_queue(command: &Command, report: &mut Report) {
     report.enter(Scope::Everything);
 }
 
-/// Rules that filter: FastTrack goes past marks and queues (MikroTik, "FastTrack").
+/// Reports filter rules: FastTrack bypasses marks and queues (MikroTik, "FastTrack").
 fn filter(command: &Command, report: &mut Report) {
     let action = command.get("action").map_or("", |own| own.0);
     if action == "fasttrack-connection" && !command.is("disabled") {

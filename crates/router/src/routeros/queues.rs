@@ -1,7 +1,7 @@
 //! `/queue tree` and `/queue simple` as hierarchies of token buckets (MikroTik, "HTB").
 //!
-//! A leaf gets `limit-at` whatever happens, then what its parents have left up to `max-limit`, leaves of a higher priority first.
-//! A bucket holds `bucket-size` times `max-limit`.
+//! A leaf gets `limit-at` in any case, then the excess of its parents up to `max-limit`, leaves of a higher priority
+//! first. The size of a bucket is `bucket-size` times `max-limit`.
 
 use super::mangle::{Mangle, addresses, one};
 use super::script::Command;
@@ -11,14 +11,14 @@ use crate::ir::{Class, Config, HtbClass, Match, Policy, Port, Queue, Rule, Sched
 use crate::{Level, Place, Report, Scope};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Names of the ports of simple queues, which hang at no interface.
+/// Names of the ports of simple queues, which are not attached to an interface.
 pub(super) const UPLOAD: &str = "simple-upload";
 pub(super) const DOWNLOAD: &str = "simple-download";
-/// Deepest nesting that is followed; RouterOS has eight levels.
+/// Upper bound on the nesting; RouterOS has eight levels.
 const DEEPEST: usize = 64;
-/// Rate of a queue without `limit-at`, bit/s: token buckets know no rate of 0.
+/// Rate of a queue without `limit-at`, bit/s: token buckets have no rate of 0.
 const LEAST: u64 = 1000;
-/// Bytes of a turn among leaves of one priority. How RouterOS shares among them is unknown.
+/// Quantum of leaves of equal priority in bytes; that of RouterOS is unknown.
 const TURN: u64 = 1514;
 
 /// A queue of a tree, or one direction of a simple queue.
@@ -29,33 +29,33 @@ pub(super) struct Own {
     /// Another queue, or an interface.
     pub parent: String,
     pub when: When,
-    /// Guaranteed and highest rate in bit/s; 0 is none.
+    /// Guaranteed and maximum rate in bit/s; 0: none.
     pub least: u64,
     pub most: u64,
-    /// 1 before 8.
+    /// Priority, 1 before 8.
     pub priority: u64,
-    /// Whether the priority is stated.
+    /// Place of the priority, if it is stated.
     pub ranked: Option<Place>,
     pub kind: String,
     pub kind_at: Place,
-    /// Millionths of a second of `most` that the bucket holds.
+    /// Bucket size in microseconds of `most`.
     pub bucket: u64,
-    /// Of a simple queue: whether it is the direction to the target.
+    /// For a simple queue: `true` for the direction to the target.
     pub side: Option<bool>,
-    /// Remarks that stand where the queue is judged.
+    /// Remarks that apply if the queue is used.
     pub notes: Vec<(Level, Place, String, Option<&'static str>)>,
 }
 
-/// Which packets a queue is for.
+/// Condition on the packets of a queue.
 #[derive(Clone, Debug)]
 pub(super) enum When {
-    /// Those with one of these marks; all for none.
+    /// Packets with one of these marks; empty: all packets.
     Marks(Vec<u32>),
-    /// The same, and a condition.
+    /// Packets with one of these marks that meet a condition.
     Both(Vec<u32>, Match),
 }
 
-/// Half of a value such as `10M/20M`: the first is of what the target sends.
+/// Returns one half of a value such as `10M/20M`: the first is for the target's upload.
 fn half(text: &str, download: bool) -> &str {
     let (up, down) = text.split_once('/').unwrap_or((text, text));
     if download { down } else { up }
@@ -80,7 +80,7 @@ const TREE: [&str; 16] = [
     "dst",
 ];
 
-/// A queue of a command; `side` is the direction of a simple queue.
+/// Reads a queue; `side` is the direction of a simple queue.
 pub(super) fn read(command: &Command, side: Option<bool>, mangle: &mut Mangle, report: &mut Report) -> Option<Own> {
     let value = |key: &str| command.get(key).map(|(text, at)| (side.map_or(text, |download| half(text, download)), at));
     let name = match command.get("name") {
@@ -165,7 +165,7 @@ pub(super) fn read(command: &Command, side: Option<bool>, mangle: &mut Mangle, r
     })
 }
 
-/// What a simple queue is about: what its target sends, or gets.
+/// Returns the condition of a simple queue: packets from or to its target.
 fn target(command: &Command, download: bool, notes: &mut Vec<(Level, Place, String, Option<&'static str>)>) -> Match {
     let mut all = Vec::new();
     for (key, sends) in [("target", !download), ("dst", download)] {
@@ -186,7 +186,7 @@ fn target(command: &Command, download: bool, notes: &mut Vec<(Level, Place, Stri
     if all.len() == 1 { all.remove(0) } else { Match::All(all) }
 }
 
-/// Ports with the policies of their trees.
+/// Returns ports with the policies of their trees.
 pub(super) fn build(
     queues: &[Own],
     kinds: &BTreeMap<String, Kind>,
@@ -244,7 +244,7 @@ pub(super) fn build(
         }
     }
     report.enter(Scope::Everything);
-    // Rows of the table may come in by those.
+    // Rows of the table may arrive on these interfaces.
     for name in mangle.inputs() {
         if !config.ports.iter().any(|port| port.name == *name) {
             config.ports.push(Port { name: name.clone(), ..Port::default() });
@@ -252,7 +252,7 @@ pub(super) fn build(
     }
 }
 
-/// Whether packets of one root pass another, too.
+/// `true` if packets of one root also pass another.
 fn is_other(name: &str, other: &str) -> bool {
     let everywhere = |name: &str| name == UPLOAD || name == DOWNLOAD || name.starts_with("global");
     let simple = |name: &str| name == UPLOAD || name == DOWNLOAD;
@@ -264,12 +264,12 @@ fn policy(port: &str, queues: &[&Own], kinds: &BTreeMap<String, Kind>, mangle: &
     let mut made = Policy { name: port.to_owned(), scheduler: Scheduler::Htb, at, ..Policy::default() };
     let inner: BTreeSet<&str> = queues.iter().map(|own| own.parent.as_str()).collect();
     let names: BTreeSet<&str> = queues.iter().map(|own| own.name.as_str()).collect();
-    // The interface that packets leave by is known for trees at an interface only.
+    // The output interface is known only for trees at an interface.
     let device = (!port.starts_with("global") && queues.iter().all(|own| own.side.is_none())).then_some(port);
     let asked: BTreeSet<u32> = queues.iter().flat_map(|own| own.marks().iter().copied()).collect();
     let asked: Vec<u32> = asked.into_iter().collect();
     let conditions = marks(&asked, device, mangle, at, report);
-    let (mut told, mut ranks, mut turns) = (BTreeSet::new(), BTreeMap::new(), false);
+    let (mut reported, mut ranks, mut turns) = (BTreeSet::new(), BTreeMap::new(), false);
     for own in queues {
         let leaf = !inner.contains(own.name.as_str());
         let above = queues.iter().find(|above| above.name == own.parent);
@@ -283,8 +283,8 @@ fn policy(port: &str, queues: &[&Own], kinds: &BTreeMap<String, Kind>, mangle: &
             match kinds.get(&own.kind) {
                 Some(kind) => {
                     (class.queue, class.limit) = (kind.queue.clone(), kind.limit);
-                    if told.insert(own.kind.clone()) {
-                        kind.tell(own.kind_at, report);
+                    if reported.insert(own.kind.clone()) {
+                        kind.report_to(own.kind_at, report);
                     }
                 }
                 None => report.error(
@@ -295,7 +295,7 @@ fn policy(port: &str, queues: &[&Own], kinds: &BTreeMap<String, Kind>, mangle: &
             }
             if let Some(at) = own.ranked.filter(|_| own.most == 0 && own.priority < 8) {
                 let message = format!(
-                    "`{}`: whether a priority counts without max-limit, MikroTik's pages tell in two ways: it counts here",
+                    "`{}`: MikroTik's pages contradict each other on priority without max-limit: it applies here",
                     own.name
                 );
                 report.assumed(at, message, "write max-limit");
@@ -322,7 +322,7 @@ fn policy(port: &str, queues: &[&Own], kinds: &BTreeMap<String, Kind>, mangle: &
     made
 }
 
-/// Warns of guarantees that are more than there is.
+/// Warns of guarantees above the available rate.
 fn within(own: &Own, queues: &[&Own], report: &mut Report) {
     let children = queues.iter().filter(|child| child.parent == own.name);
     let sum = children.fold(0u64, |sum, child| sum.saturating_add(child.least));
@@ -332,8 +332,8 @@ fn within(own: &Own, queues: &[&Own], report: &mut Report) {
     }
 }
 
-/// The buckets of a queue. What is not limited has the rate of the line, and a queue below nothing has its highest rate
-/// ("CIR(parent) = MIR(parent)" of a main parent).
+/// Returns the HTB parameters of a queue. An unlimited queue has the link's rate, and a queue at the root its maximum
+/// rate ("CIR(parent) = MIR(parent)" of a main parent).
 fn buckets(own: &Own, top: bool, leaf: bool) -> HtbClass {
     let most = if own.most > 0 { own.most.max(own.least) } else { 0 };
     let burst = |rate: u64| u64::try_from(u128::from(rate) * u128::from(own.bucket) / 8_000_000).unwrap_or(u64::MAX);
@@ -355,7 +355,7 @@ fn buckets(own: &Own, top: bool, leaf: bool) -> HtbClass {
     made
 }
 
-/// The condition that each mark stands for.
+/// Returns the condition of each mark.
 fn marks(asked: &[u32], device: Option<&str>, mangle: &Mangle, at: Place, report: &mut Report) -> Vec<Match> {
     if !mangle.marks() {
         let named: Vec<String> = mangle.numbers().iter().map(|(name, number)| format!("{name} {number}")).collect();

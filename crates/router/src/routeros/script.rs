@@ -1,9 +1,9 @@
-//! Lines of RouterOS as commands: `/queue tree` on a line of its own, then `add name=… parent=…`, or all on one line; lines that go
-//! on behind a `\`, quotes, `[ find … ]`, prompts of a copied session.
+//! Commands of RouterOS: `/queue tree` on a line of its own, then `add name=… parent=…`, or both on one line; lines
+//! continued with `\`, quotes, `[ find … ]`, prompts of a copied session.
 
 use crate::{Place, Report};
 
-/// A word of a command. `key` is what stands before the first `=` outside of quotes.
+/// A word of a command. `key` is the text before the first `=` outside of quotes.
 #[derive(Clone, Debug)]
 pub(super) struct Word {
     pub key: String,
@@ -21,12 +21,12 @@ pub(super) struct Command {
 }
 
 impl Command {
-    /// The value of a key; the last one counts.
+    /// Returns the value of a key; the last one applies.
     pub fn get(&self, key: &str) -> Option<(&str, Place)> {
         let word = self.words.iter().rev().find(|word| word.key == key)?;
         Some((word.value.as_deref()?, word.at))
     }
-    /// Whether a key is `yes`.
+    /// `true` if a key is `yes`.
     pub fn is(&self, key: &str) -> bool {
         self.get(key).is_some_and(|(value, _)| matches!(value, "yes" | "true"))
     }
@@ -55,7 +55,7 @@ const VERBS: [&str; 20] = [
     "ping",
 ];
 
-/// The commands of a text, in order.
+/// Returns the commands of a text, in order.
 pub(super) fn commands(text: &str, report: &mut Report) -> Vec<Command> {
     let mut found = Vec::new();
     let mut menu = String::new();
@@ -69,7 +69,8 @@ pub(super) fn commands(text: &str, report: &mut Report) -> Vec<Command> {
     found
 }
 
-/// Lines with the place of each character; those that end with `\` go on in the next one behind its leading space.
+/// Returns lines with the place of each character; a line that ends with `\` continues in the next one after its
+/// leading space.
 fn lines(text: &str) -> Vec<Vec<(char, Place)>> {
     let mut found = Vec::new();
     let mut open: Option<Vec<(char, Place)>> = None;
@@ -97,7 +98,7 @@ fn lines(text: &str) -> Vec<Vec<(char, Place)>> {
     found
 }
 
-/// The commands of a line, in words: `;` ends one; quotes, brackets and braces keep together what is within.
+/// Splits a line into commands and words: `;` ends a command; quotes, brackets and braces group.
 fn split(line: &[(char, Place)]) -> Vec<Vec<Word>> {
     let (mut all, mut words) = (Vec::new(), Vec::new());
     let mut own: Option<Word> = None;
@@ -134,7 +135,8 @@ fn split(line: &[(char, Place)]) -> Vec<Vec<Word>> {
     all
 }
 
-/// What stands behind a `\` within quotes: itself, a control character, `_` for a space, or two hexadecimal digits.
+/// Returns the character of an escape within quotes: itself, a control character, `_` for a space, or two hexadecimal
+/// digits.
 fn escaped(chars: &mut impl Iterator<Item = (char, Place)>) -> char {
     match chars.next().map_or(' ', |(c, _)| c) {
         'n' => '\n',

@@ -1,6 +1,6 @@
-//! `/queue type`: in what order packets of a queue leave, and how many may wait.
+//! `/queue type`: queues of a tree's leaves, and their limits.
 //!
-//! The defaults are those that `/export verbose` of RouterOS 6 and 7 prints, and of MikroTik's page "Queues".
+//! The defaults are those of `/export verbose` in RouterOS 6 and 7, and of MikroTik's page "Queues".
 
 use super::script::Command;
 use super::units;
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 pub(super) struct Kind {
     pub queue: Queue,
     pub limit: Option<Limit>,
-    /// Remarks that stand where a queue has the type.
+    /// Remarks that apply if a queue has the type.
     pub notes: Vec<(Level, Place, String, Option<&'static str>)>,
 }
 
@@ -21,15 +21,15 @@ impl Kind {
     fn note(&mut self, level: Level, at: Place, message: impl Into<String>, advice: Option<&'static str>) {
         self.notes.push((level, at, message.into(), advice));
     }
-    /// Tells the remarks; those on a type that every router has stand where a queue names it.
-    pub fn tell(&self, named: Place, report: &mut Report) {
+    /// Adds the remarks; those on a predefined type refer to the queue that names it.
+    pub fn report_to(&self, named: Place, report: &mut Report) {
         for (level, at, message, advice) in &self.notes {
             report.add(*level, if at.line == 0 { named } else { *at }, message.clone(), *advice);
         }
     }
 }
 
-/// The types that every router has.
+/// Returns the predefined types.
 pub(super) fn defaults() -> BTreeMap<String, Kind> {
     let lines = [
         "name=default kind=pfifo pfifo-limit=50",
@@ -101,7 +101,7 @@ pub(super) fn read(command: &Command, report: &mut Report) -> Option<(String, Ki
             if min > max {
                 report.error(
                     at,
-                    format!("the thresholds of `{name}` are the wrong way round"),
+                    format!("the thresholds of `{name}` are in the wrong order"),
                     "raise red-max-threshold",
                 );
             }
@@ -211,7 +211,7 @@ fn fq_codel(kind: &str, command: &Command, made: &mut Kind, known: &mut Vec<&str
         .map(|ecn| ecn == 1),
         ..Timed::default()
     };
-    // MikroTik, "Queues": fq-codel holds 10240 packets, codel 1000.
+    // MikroTik, "Queues": the limit is 10240 packets for fq-codel, 1000 for codel.
     let usual = if kind == "codel" { 1000 } else { 10_240 };
     made.limit = Some(Limit::Packets(value(limit, size).unwrap_or(usual)));
     made.queue = if kind == "codel" {
@@ -221,7 +221,8 @@ fn fq_codel(kind: &str, command: &Command, made: &mut Kind, known: &mut Vec<&str
     };
 }
 
-/// Per connection queueing: sub-queues by the classifier's fields in turn, each of `pcq-limit`, all together of `pcq-total-limit`.
+/// Reads per connection queueing: sub-queues by the classifier's fields in round robin, each with `pcq-limit`, all with
+/// `pcq-total-limit`.
 fn pcq(name: &str, command: &Command, made: &mut Kind, known: &mut Vec<&str>, report: &mut Report) {
     let mut kib = |key: &'static str, usual: u64| {
         known.push(key);

@@ -1,6 +1,7 @@
-//! Quantities of RouterOS: rates in bit/s with `k`, `M` and `G` of 1000, sizes with `KiB` and `MiB` of 1024, times as `1m30s`.
+//! Quantities of RouterOS: rates in bit/s with `k`, `M` and `G` of 1000, sizes with `KiB` and `MiB` of 1024, times as
+//! `1m30s`.
 
-/// A rate in bit/s, such as `10M` or `256k`.
+/// Parses a rate in bit/s, such as `10M` or `256k`.
 pub(super) fn rate(text: &str) -> Option<u64> {
     let (digits, unit) = parts(text)?;
     let unit = match unit.trim_end_matches("bps") {
@@ -13,7 +14,7 @@ pub(super) fn rate(text: &str) -> Option<u64> {
     scaled(digits, unit).filter(|rate| *rate <= crate::mqc::HIGHEST_RATE)
 }
 
-/// A size in bytes: bare numbers are in `bare`.
+/// Parses a size in bytes: bare numbers are in units of `bare`.
 pub(super) fn size(text: &str, bare: u64) -> Option<u64> {
     let (digits, unit) = parts(text)?;
     let unit = match unit {
@@ -26,7 +27,7 @@ pub(super) fn size(text: &str, bare: u64) -> Option<u64> {
     scaled(digits, unit)
 }
 
-/// A time in microseconds.
+/// Parses a time; returns microseconds.
 pub(super) fn time(text: &str) -> Option<u64> {
     let mut rest = text;
     let mut sum = 0u64;
@@ -49,13 +50,13 @@ pub(super) fn time(text: &str) -> Option<u64> {
     Some(sum)
 }
 
-/// Digits, perhaps with a decimal point, and what follows.
+/// Splits off the leading digits, with an optional decimal point.
 fn parts(text: &str) -> Option<(&str, &str)> {
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     (end > 0).then(|| text.split_at(end))
 }
 
-/// A decimal number times a unit, rounded down.
+/// Returns a decimal number times a unit, rounded down.
 pub(super) fn scaled(digits: &str, unit: u64) -> Option<u64> {
     let (whole, part) = digits.split_once('.').unwrap_or((digits, ""));
     let whole = if whole.is_empty() { 0 } else { whole.parse::<u64>().ok()? };

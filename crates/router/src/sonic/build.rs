@@ -1,7 +1,7 @@
-//! From the tables of CONFIG_DB to ports and policies.
+//! Compilation of the tables of CONFIG_DB into ports and policies.
 //!
-//! A packet gets a traffic class where it comes in (DSCP_TO_TC_MAP of that port, else of `global`), the class leads to a queue of
-//! the port that it leaves by (TC_TO_QUEUE_MAP), and the queues are served as their rows say. Ports with the same rows share a
+//! A packet gets a traffic class on arrival (DSCP_TO_TC_MAP of that port, else of `global`), the class selects a queue
+//! of the output port (TC_TO_QUEUE_MAP), and the queues are served by their rows. Ports with the same rows share a
 //! policy.
 
 use super::json::Entry;
@@ -10,16 +10,16 @@ use crate::ir::{self, Class, ClassMap, Config, Limit, Match, Medium, Policy, Por
 use crate::{Place, Report, Scope};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Highest number of a queue that is taken; it depends on the switch (`sonic-queue.yang`).
+/// Upper bound of queue numbers; depends on the switch (`sonic-queue.yang`).
 pub(super) const MOST_QUEUE: u8 = 63;
-/// Highest traffic class that is taken; it depends on the switch.
+/// Upper bound of traffic classes; depends on the switch.
 pub(super) const MOST_CLASS: u8 = 15;
-/// Bytes that wait in a queue whose limit is not stated: what a switch takes then is unknown.
+/// Assumed limit in bytes of a queue without one; that of a switch is unknown.
 const UNKNOWN_LIMIT: u64 = 1_000_000;
-/// Bytes of a frame: the turn of the smallest weight. A switch's unit of a weight is unknown.
+/// Bytes of a frame: the quantum of the smallest weight. A switch's unit of weight is unknown.
 const FRAME: u64 = 1514;
 
-/// Everything that was read.
+/// Contents of the tables.
 #[derive(Debug, Default)]
 pub(super) struct Tables {
     pub schedulers: BTreeMap<String, Scheduler>,
@@ -30,14 +30,14 @@ pub(super) struct Tables {
     pub queues: BTreeMap<String, Map>,
     /// Ports in the order of the text.
     pub ports: Vec<Bound>,
-    /// What holds for all ports that say nothing of their own (`PORT_QOS_MAP`, `global`).
+    /// Maps of all ports without their own (`PORT_QOS_MAP`, `global`).
     pub global: Maps,
     used: BTreeSet<(&'static str, String)>,
-    /// Priorities that are paused at any input, and where that is first said.
+    /// Priorities with PFC at any input, and the first place.
     paused: Option<(BTreeSet<u8>, Place)>,
 }
 
-/// A port and what is bound to it.
+/// A port with its bindings.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Bound {
     pub name: String,
@@ -46,7 +46,7 @@ pub(super) struct Bound {
     pub down: Option<Place>,
     pub maps: Maps,
     pub rows: BTreeMap<u8, Row>,
-    /// Where a limit of all queues together is stated.
+    /// Place of a limit of all queues together.
     pub whole: Option<Place>,
 }
 
@@ -57,12 +57,12 @@ pub(super) struct Maps {
     pub priorities: Option<(String, Place)>,
     pub queues: Option<(String, Place)>,
     pub scheduler: Option<(String, Place)>,
-    /// Priorities that are paused.
+    /// Priorities with PFC.
     pub pauses: Option<(Vec<u8>, Place)>,
     pub notes: Notes,
 }
 
-/// What is bound to a queue.
+/// Bindings of a queue.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Row {
     pub at: Place,
@@ -71,12 +71,12 @@ pub(super) struct Row {
     pub buffer: Option<(String, Place)>,
 }
 
-/// What has been said of a policy.
+/// Remarks already made on a policy.
 #[derive(Default)]
-struct Told {
-    /// Profiles whose remarks have been told.
+struct Remarked {
+    /// Profiles whose remarks have been made.
     profiles: BTreeSet<(&'static str, String)>,
-    /// What was taken where nothing is stated, with the advice: the place of the first queue, and the queues.
+    /// Assumed defaults, with the advice: the place of the first queue, and the queues.
     usual: BTreeMap<(String, &'static str), (Place, Vec<u8>)>,
 }
 
@@ -86,12 +86,12 @@ struct Made {
     class: Class,
     order: Order,
     weight: u64,
-    /// Whether its scheduler is stated.
+    /// `true` if its scheduler is stated.
     stated: bool,
 }
 
 impl Tables {
-    /// The port of that name, which is made if it is not there.
+    /// Returns the port of that name, added if missing.
     pub fn port(&mut self, name: &str, at: Place) -> &mut Bound {
         let index = self.ports.iter().position(|port| port.name == name).unwrap_or_else(|| {
             self.ports.push(Bound { name: name.to_owned(), at, ..Bound::default() });
@@ -100,7 +100,7 @@ impl Tables {
         &mut self.ports[index]
     }
 
-    /// Rows of QUEUE or BUFFER_QUEUE: `Ethernet0,Ethernet4|3-4`.
+    /// Applies a row of QUEUE or BUFFER_QUEUE: `Ethernet0,Ethernet4|3-4`.
     pub fn bind(&mut self, row: &Entry, report: &mut Report, mut fields: impl FnMut(&mut Row, &Entry, &mut Report)) {
         let parts: Vec<&str> = row.key.split('|').collect();
         let [ports, numbers] = parts.as_slice() else {
@@ -122,11 +122,11 @@ impl Tables {
         }
     }
 
-    /// The configuration.
+    /// Returns the configuration.
     pub fn build(mut self, report: &mut Report) -> Config {
         let mut config = Config::default();
         let classes = self.classes(&mut config, report);
-        // An input tells its sender to stop: which one that is for a flow is not known.
+        // PFC stops the sender at an input: the input of a flow is unknown.
         for (priorities, at) in
             self.ports.iter().filter_map(|port| port.maps.pauses.as_ref()).chain(&self.global.pauses)
         {
@@ -171,9 +171,9 @@ impl Tables {
         config
     }
 
-    /// One class map for each traffic class that packets can have: its number, and where it is from.
+    /// Adds a class map for each traffic class that packets can have; returns the numbers.
     fn classes(&mut self, config: &mut Config, report: &mut Report) -> Vec<u8> {
-        // Ports that give the same traffic classes, by their maps.
+        // Ports by their maps, which determine the traffic class.
         let mut groups: BTreeMap<(Option<String>, Option<String>), Vec<String>> = BTreeMap::new();
         for port in &self.ports {
             let name = |own: &Option<(String, Place)>, global: &Option<(String, Place)>| {
@@ -191,7 +191,7 @@ impl Tables {
             if let (Some(_), Some(name)) = (by_code, &priorities) {
                 report.assumed(
                     self.priorities.get(name).and_then(|map| map.values().next()).map_or(Place::default(), |own| own.1),
-                    "where both code points and priorities of tags tell the traffic class, code points do",
+                    "the traffic class follows from code points and from priorities of tags: code points take precedence",
                     "bind one of the two maps",
                 );
             }
@@ -214,21 +214,21 @@ impl Tables {
         found.into_keys().collect()
     }
 
-    /// The shaper of a whole port.
+    /// Returns the shaper of a whole port.
     fn shaper(&mut self, name: &str, at: Place, report: &mut Report) -> Option<Shape> {
         let Some(scheduler) = self.schedulers.get(name) else {
             report.error(at, format!("there is no scheduler `{name}`"), "paste the table SCHEDULER as well");
             return None;
         };
         let _ = self.used.insert(("SCHEDULER", name.to_owned()));
-        scheduler.notes.tell(report);
+        scheduler.notes.report_to(report);
         shape(scheduler)
     }
 
-    /// The queues of a port, in the order in which they are served.
+    /// Returns the queues of a port in the order of service.
     fn policy(&mut self, bound: &Bound, classes: &[u8], report: &mut Report) -> Policy {
-        bound.maps.notes.tell(report);
-        self.global.notes.tell(report);
+        bound.maps.notes.report_to(report);
+        self.global.notes.report_to(report);
         let to_queue = bound.maps.queues.clone().or_else(|| self.global.queues.clone());
         let to_queue = to_queue.as_ref();
         let map = to_queue.and_then(|(name, _)| self.queues.get(name).cloned());
@@ -255,24 +255,24 @@ impl Tables {
             let own = rules.entry(queue).or_insert_with(|| (Vec::new(), at));
             own.0.push(Match::ClassMap(class_name(*class)));
         }
-        // A row that only says how much may wait makes no queue that packets come to.
+        // A row with only a limit does not make a queue that packets enter.
         let named = bound.rows.iter().filter(|(_, row)| row.scheduler.is_some() || row.wred.is_some());
         let numbers: BTreeSet<u8> =
             named.map(|(number, _)| number).chain(rules.keys()).copied().chain([rest]).collect();
-        let (mut made, mut told) = (Vec::new(), Told::default());
+        let (mut made, mut remarked) = (Vec::new(), Remarked::default());
         for number in numbers {
             let row = bound.rows.get(&number).cloned().unwrap_or(Row { at: bound.at, ..Row::default() });
             for (table, named) in [("SCHEDULER", &row.scheduler), ("WRED_PROFILE", &row.wred)] {
                 self.used.extend(named.iter().map(|(name, _)| (table, name.clone())));
             }
-            made.push(self.queue(number, &row, &mut told, report));
+            made.push(self.queue(number, &row, &mut remarked, report));
         }
-        for ((message, advice), (at, numbers)) in told.usual {
+        for ((message, advice), (at, numbers)) in remarked.usual {
             let names: Vec<String> = numbers.into_iter().map(queue_name).collect();
             report.assumed(at, format!("{}: {message}", names.join(", ")), advice);
         }
         if let Some((priorities, at)) = &self.paused {
-            // Priority n of a pause is about traffic class n, unless a map says otherwise.
+            // Priority n of PFC means traffic class n, unless a map states otherwise.
             let held = |class: &u8| map.as_ref().and_then(|map| map.get(class)).map_or(0, |own| own.0);
             let names: BTreeSet<String> = priorities.iter().map(|class| queue_name(held(class))).collect();
             let names: Vec<String> = names.into_iter().collect();
@@ -302,7 +302,7 @@ impl Tables {
         policy
     }
 
-    fn queue(&mut self, number: u8, row: &Row, told: &mut Told, report: &mut Report) -> Made {
+    fn queue(&mut self, number: u8, row: &Row, remarked: &mut Remarked, report: &mut Report) -> Made {
         let mut class = Class { name: queue_name(number), at: row.at, ..Class::default() };
         let missing = |report: &mut Report, table: &str, (name, at): &(String, Place)| {
             let advice = format!("paste the table {table} as well");
@@ -316,15 +316,20 @@ impl Tables {
                 Some(scheduler) => {
                     (kind, weight) = (scheduler.order, scheduler.weight);
                     class.shape = shape(scheduler);
-                    if told.profiles.insert(("SCHEDULER", named.0.clone())) {
-                        scheduler.notes.tell(report);
+                    if remarked.profiles.insert(("SCHEDULER", named.0.clone())) {
+                        scheduler.notes.report_to(report);
                     }
                 }
             }
         } else {
             // `saischeduler.h`: SAI_SCHEDULING_TYPE_WRR, weight 1.
             let message = "no scheduler is stated: round robin of weight 1 is taken".to_owned();
-            told.usual.entry((message, "write `scheduler` in QUEUE")).or_insert((row.at, Vec::new())).1.push(number);
+            remarked
+                .usual
+                .entry((message, "write `scheduler` in QUEUE"))
+                .or_insert((row.at, Vec::new()))
+                .1
+                .push(number);
         }
         let mut least = 0;
         if let Some(named) = &row.wred {
@@ -335,8 +340,8 @@ impl Tables {
                         least = red.max.unwrap_or(0);
                         class.queue = Queue::Red(red);
                     }
-                    if told.profiles.insert(("WRED_PROFILE", named.0.clone())) {
-                        wred.notes.tell(report);
+                    if remarked.profiles.insert(("WRED_PROFILE", named.0.clone())) {
+                        wred.notes.report_to(report);
                     }
                 }
             }
@@ -347,8 +352,8 @@ impl Tables {
                 None => missing(report, "BUFFER_PROFILE", named),
                 Some(buffer) => {
                     limit = buffer.limit;
-                    if told.profiles.insert(("BUFFER_PROFILE", named.0.clone())) {
-                        buffer.notes.tell(report);
+                    if remarked.profiles.insert(("BUFFER_PROFILE", named.0.clone())) {
+                        buffer.notes.report_to(report);
                     }
                 }
             }
@@ -357,13 +362,13 @@ impl Tables {
             let taken = UNKNOWN_LIMIT.max(least.saturating_mul(2));
             let message = format!("how much may wait is not stated: {taken} B are taken");
             let advice = "write BUFFER_QUEUE with a profile whose pool has a size";
-            told.usual.entry((message, advice)).or_insert((row.at, Vec::new())).1.push(number);
+            remarked.usual.entry((message, advice)).or_insert((row.at, Vec::new())).1.push(number);
             taken
         })));
         Made { number, class, order: kind, weight, stated }
     }
 
-    /// Rows that no port uses.
+    /// Reports rows that no port uses.
     fn unused(&self, report: &mut Report) {
         let schedulers = self.schedulers.iter().map(|(name, own)| ("SCHEDULER", name, own.at));
         let wreds = self.wreds.iter().map(|(name, own)| ("WRED_PROFILE", name, own.at));
@@ -376,7 +381,7 @@ impl Tables {
 }
 
 impl Bound {
-    /// What two ports must have in common to share a policy.
+    /// Returns the key by which ports share a policy.
     fn key(&self, global: &Maps) -> String {
         let name = |own: &Option<(String, Place)>| own.as_ref().map_or("", |(name, _)| name.as_str()).to_owned();
         let or = |own: &Option<(String, Place)>, other: &Option<(String, Place)>| name(&own.clone().or(other.clone()));
@@ -391,8 +396,8 @@ impl Bound {
     }
 }
 
-/// Which packets have a traffic class, and where that is written. Code points that are not in the map, and packets without a tag,
-/// have class 0 (`saiport.h`, SAI_PORT_ATTR_QOS_DEFAULT_TC).
+/// Returns the packets of a traffic class, and the place of the map. DSCPs outside the map, and untagged packets, have
+/// class 0 (`saiport.h`, SAI_PORT_ATTR_QOS_DEFAULT_TC).
 fn of_class(class: u8, codes: Option<&Map>, priorities: Option<&Map>) -> Option<(Match, Place)> {
     let (map, most) = match (codes, priorities) {
         (Some(map), _) => (map, 63),
@@ -420,13 +425,13 @@ fn queue_name(number: u8) -> String {
     format!("queue-{number}")
 }
 
-/// The highest rate of a scheduler, which is in B/s.
+/// Returns the peak rate of a scheduler, which is in B/s.
 fn shape(scheduler: &Scheduler) -> Option<Shape> {
     let rate = scheduler.peak?.saturating_mul(8);
     Some(Shape { rate: Share::Rate(rate), burst: scheduler.burst, excess: None, peak: false })
 }
 
-/// Strict queues first, the highest number before the others (IEEE 802.1Q, 8.6.8.1), then those that take turns.
+/// Orders strict queues first, the highest number before the others (IEEE 802.1Q, 8.6.8.1), then those in round robin.
 fn order(policy: &mut Policy, mut made: Vec<Made>, report: &mut Report) {
     let turns = |kind: Order| made.iter().any(|own| own.stated && own.order == kind);
     let (bytes, packets) = (turns(Order::Bytes), turns(Order::Packets));

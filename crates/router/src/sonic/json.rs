@@ -1,10 +1,10 @@
-//! JSON (RFC 8259) with the place of each key and value, so that remarks can point at them.
+//! A parser of JSON (RFC 8259) with the place of each key and value, for remarks.
 //!
-//! The well-kept readers of JSON say where an error is, and forget the places of what they have read.
+//! Common JSON parsers report the place of an error, but not those of values.
 
 use crate::Place;
 
-/// A value and where it begins.
+/// A value with its place.
 #[derive(Clone, Debug)]
 pub(super) struct Node {
     pub value: Value,
@@ -16,7 +16,7 @@ pub(super) struct Node {
 pub(super) enum Value {
     Null,
     Bool(bool),
-    /// As it was written.
+    /// A number as written.
     Number(String),
     Text(String),
     List(Vec<Node>),
@@ -27,17 +27,17 @@ pub(super) enum Value {
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
     pub key: String,
-    /// Where the key begins.
+    /// Place of the key.
     pub at: Place,
     pub node: Node,
 }
 
 impl Node {
-    /// The entries of a table; none of something else.
+    /// Returns the entries of a table; empty for other values.
     pub fn entries(&self) -> &[Entry] {
         if let Value::Table(entries) = &self.value { entries } else { &[] }
     }
-    /// A text, number or truth as CONFIG_DB keeps it: as text.
+    /// Returns a string, number or boolean as text, as CONFIG_DB stores it.
     pub fn scalar(&self) -> Option<String> {
         match &self.value {
             Value::Text(text) | Value::Number(text) => Some(text.trim().to_owned()),
@@ -45,7 +45,7 @@ impl Node {
             Value::Null | Value::List(_) | Value::Table(_) => None,
         }
     }
-    /// A text with commas, or a list, as a list.
+    /// Returns a comma-separated text, or a list, as a list.
     pub fn list(&self) -> Vec<String> {
         let parts = |text: &str| -> Vec<String> {
             text.split(',').map(str::trim).filter(|part| !part.is_empty()).map(str::to_owned).collect()
@@ -57,7 +57,7 @@ impl Node {
     }
 }
 
-/// What is wrong with a text, and where.
+/// A syntax error with its place.
 #[derive(Debug)]
 pub(super) struct Wrong {
     pub at: Place,
@@ -65,10 +65,10 @@ pub(super) struct Wrong {
     pub advice: &'static str,
 }
 
-/// Deepest nesting that is read; CONFIG_DB has three levels.
+/// Upper bound on the nesting; CONFIG_DB has three levels.
 const DEEPEST: usize = 32;
 
-/// Reads a document.
+/// Parses a document.
 pub(super) fn read(text: &str) -> Result<Node, Wrong> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut reader = Reader { rest: text.chars().peekable(), line: 1, column: 1 };
@@ -154,7 +154,7 @@ impl Reader<'_> {
                 return Err(self.wrong("the text ends within a table", "paste the whole file"));
             }
             if self.rest.peek() != Some(&'"') {
-                return Err(self.wrong("a key in double quotes is expected", "a comma stands only between two entries"));
+                return Err(self.wrong("a key in double quotes is expected", "a comma separates two entries"));
             }
             let key = self.text()?;
             if let Some(first) = known.insert(key.clone(), at) {
@@ -170,7 +170,7 @@ impl Reader<'_> {
                 return Ok(Value::Table(entries));
             }
             if !self.is(',') {
-                return Err(self.wrong("`,` or `}` is expected", "a comma stands between two entries of a table"));
+                return Err(self.wrong("`,` or `}` is expected", "a comma separates two entries of a table"));
             }
         }
     }
@@ -187,12 +187,12 @@ impl Reader<'_> {
                 return Ok(Value::List(nodes));
             }
             if !self.is(',') {
-                return Err(self.wrong("`,` or `]` is expected", "a comma stands between two values of a list"));
+                return Err(self.wrong("`,` or `]` is expected", "a comma separates two values of a list"));
             }
         }
     }
 
-    /// A number, `true`, `false` or `null`.
+    /// Parses a number, `true`, `false` or `null`.
     fn word(&mut self, at: Place) -> Result<Value, Wrong> {
         let mut word = String::new();
         while let Some(c) = self.rest.next_if(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '+' | '.')) {
@@ -236,7 +236,7 @@ impl Reader<'_> {
             'u' => {
                 let first = self.unit()?;
                 let code = if (0xd800..0xdc00).contains(&first) {
-                    // The other half of a pair (RFC 8259, section 7).
+                    // The low surrogate of a pair (RFC 8259, section 7).
                     let pair = self.next() == Some('\\') && self.next() == Some('u');
                     let second = if pair { self.unit()? } else { 0 };
                     if (0xdc00..0xe000).contains(&second) {
@@ -253,7 +253,7 @@ impl Reader<'_> {
         })
     }
 
-    /// Four hexadecimal digits.
+    /// Parses four hexadecimal digits.
     fn unit(&mut self) -> Result<u32, Wrong> {
         let mut made = 0;
         for _ in 0..4 {
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_json_is_refused_with_its_place() {
+    fn invalid_json_is_refused_with_its_place() {
         for (text, line, column, part) in [
             ("", 1, 1, "ends"),
             ("{\n\"a\": 1,\n\"a\": 2}", 3, 1, "in line 2"),

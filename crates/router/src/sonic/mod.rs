@@ -1,7 +1,7 @@
 //! SONiC: CONFIG_DB in JSON.
 //!
-//! `json` reads the text with the place of each key, `tables` the tables about queues, `build` makes ports and policies of them,
-//! `other` says of all other tables what they do.
+//! `json` parses the text with the place of each key, `tables` reads the tables about queues, `build` compiles them
+//! into ports and policies, `other` reports the effect of all other tables.
 
 mod build;
 mod json;
@@ -14,7 +14,7 @@ use json::{Entry, Value};
 use std::collections::BTreeMap;
 use tables::{Fields, Notes, reference};
 
-/// Reads a configuration. It never fails: what was not understood is in the report, line by line.
+/// Reads a configuration. It never fails: unsupported entries are in the report with their lines.
 pub fn import(text: &str) -> Imported {
     let mut report = Report::default();
     let config = match json::read(text) {
@@ -36,7 +36,7 @@ pub fn import(text: &str) -> Imported {
     Imported { config, report }
 }
 
-/// The rows of a table.
+/// Returns the rows of a table.
 fn rows<'a>(root: &'a [Entry], name: &str) -> &'a [Entry] {
     root.iter().find(|table| table.key == name).map_or(&[], |table| table.node.entries())
 }
@@ -112,12 +112,12 @@ fn read(root: &[Entry], report: &mut Report) -> crate::ir::Config {
     let config = db.build(report);
     report.enter(crate::Scope::Everything);
     for table in root {
-        other::tell(table, &config, report);
+        other::report_table(table, &config, report);
     }
     config
 }
 
-/// PORT (sonic-port.yang): `speed` is in Mbit/s.
+/// Reads PORT (sonic-port.yang): `speed` is in Mbit/s.
 fn ports(root: &[Entry], db: &mut Tables, report: &mut Report) {
     for row in rows(root, "PORT") {
         let mut fields = Fields::new(row);
@@ -131,7 +131,7 @@ fn ports(root: &[Entry], db: &mut Tables, report: &mut Report) {
     }
 }
 
-/// A row of QUEUE.
+/// Reads a row of QUEUE.
 fn queue(own: &mut Row, row: &Entry, report: &mut Report) {
     let mut fields = Fields::new(row);
     for (key, place) in [("scheduler", &mut own.scheduler), ("wred_profile", &mut own.wred)] {
@@ -140,7 +140,7 @@ fn queue(own: &mut Row, row: &Entry, report: &mut Report) {
     }
     for entry in fields.left() {
         let message = format!("`{}` of a queue is not known", entry.key);
-        // Once, not for each queue of the row.
+        // Once per row, not once per queue.
         if report
             .notices()
             .iter()
@@ -153,7 +153,7 @@ fn queue(own: &mut Row, row: &Entry, report: &mut Report) {
     }
 }
 
-/// Binds a profile to a queue; two different ones contradict each other, since the order of rows is none.
+/// Binds a profile to a queue; two different ones are a contradiction, since rows have no order.
 fn set(
     place: &mut Option<(String, Place)>,
     named: Option<(String, Place)>,
@@ -171,7 +171,7 @@ fn set(
     }
 }
 
-/// A row of PORT_QOS_MAP.
+/// Reads a row of PORT_QOS_MAP.
 fn maps(row: &Entry, db: &Tables, report: &mut Report) -> Maps {
     let mut fields = Fields::new(row);
     let mut made = Maps::default();
@@ -198,7 +198,7 @@ fn maps(row: &Entry, db: &Tables, report: &mut Report) -> Maps {
             }
         }
     }
-    // What an input does with its memory, and what leaves is marked with.
+    // Ingress buffers, and remarking of departing packets.
     for key in
         ["tc_to_pg_map", "pfc_to_pg_map", "pfc_to_queue_map", "pfcwd_sw_enable", "dscp_to_fc_map", "exp_to_fc_map"]
     {

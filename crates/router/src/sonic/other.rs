@@ -1,4 +1,4 @@
-//! The tables of CONFIG_DB that decide nothing about the queues of a port, and those that could and are not simulated.
+//! Tables of CONFIG_DB without effect on the queues of a port, and unsupported ones with a possible effect.
 
 use super::json::Entry;
 use crate::Report;
@@ -116,7 +116,7 @@ const HARMLESS: [&str; 92] = [
     "ZTP",
 ];
 
-/// Tables that say when an input tells its sender to stop (IEEE 802.1Qbb); the queue's own remark stands for them.
+/// Tables of PFC at inputs (IEEE 802.1Qbb), which the remark on the queue covers.
 const PAUSES: [&str; 7] = [
     "CABLE_LENGTH",
     "MAP_PFC_PRIORITY_TO_QUEUE",
@@ -127,8 +127,8 @@ const PAUSES: [&str; 7] = [
     "TC_TO_PRIORITY_GROUP_MAP",
 ];
 
-/// Says of a table that is not read what it does to the queues of a port.
-pub(super) fn tell(table: &Entry, config: &Config, report: &mut Report) {
+/// Reports the effect of a table that is not read on the queues of a port.
+pub(super) fn report_table(table: &Entry, config: &Config, report: &mut Report) {
     let name = table.key.as_str();
     if READ.contains(&name) {
         return;
@@ -144,7 +144,7 @@ pub(super) fn tell(table: &Entry, config: &Config, report: &mut Report) {
                 report.ignored(table.at, format!("{name}: what leaves is marked behind the queues"));
             }
             "DSCP_TO_FC_MAP" | "EXP_TO_FC_MAP" | "FC_TO_NHG_INDEX_MAP" => {
-                report.ignored(table.at, format!("{name} chooses the way, not the queue"));
+                report.ignored(table.at, format!("{name} selects the path, not the queue"));
             }
             "BUFFER_PG" | "BUFFER_PORT_INGRESS_PROFILE_LIST" => report.unsupported(
                 table.at,
@@ -154,11 +154,11 @@ pub(super) fn tell(table: &Entry, config: &Config, report: &mut Report) {
                 Some("the limits of the queues (BUFFER_QUEUE) are"),
             ),
             "POLICER" => {
-                // A policer acts where a rule of an access list, a mirror session or storm control names it.
+                // A policer applies only where a rule of an access list, a mirror session or storm control names it.
                 report.ignored(table.at, "a policer alone has no effect: something must name it");
             }
             "PORT_STORM_CONTROL" => rows.iter().for_each(|row| storm(row, config, report)),
-            "ACL_TABLE" => report.ignored(table.at, "access lists: their rules tell what they do"),
+            "ACL_TABLE" => report.ignored(table.at, "access lists: see the remarks on their rules"),
             "ACL_RULE" => rows.iter().for_each(|row| rule(row, report)),
             "MIRROR_SESSION" => report.assumed(
                 table.at,
@@ -170,7 +170,7 @@ pub(super) fn tell(table: &Entry, config: &Config, report: &mut Report) {
     }
 }
 
-/// A limit on broadcast, unknown unicast or multicast packets that come in by a port.
+/// Reads a limit on broadcast, unknown unicast or multicast packets that arrive on a port.
 fn storm(row: &Entry, config: &Config, report: &mut Report) {
     let (port, kind) = row.key.split_once('|').unwrap_or((&row.key, "storm"));
     if config.port(port).is_none() {
@@ -184,9 +184,9 @@ fn storm(row: &Entry, config: &Config, report: &mut Report) {
     );
 }
 
-/// A rule of an access list: a filter is taken as passed, everything else is not simulated.
+/// Reads a rule of an access list: packets are assumed to pass filters; other actions are unsupported.
 fn rule(row: &Entry, report: &mut Report) {
-    // What a rule does is in the field whose name ends with ACTION.
+    // The action of a rule is in the field whose name ends with ACTION.
     let actions = row.node.entries().iter().filter(|field| field.key.to_ascii_uppercase().ends_with("ACTION"));
     for action in actions {
         let what = action.node.scalar().unwrap_or_default().to_ascii_uppercase();

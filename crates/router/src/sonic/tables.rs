@@ -1,15 +1,15 @@
-//! The tables of CONFIG_DB that decide about queues, as they were written.
+//! The tables of CONFIG_DB about queues, as written.
 //!
-//! Sources: the YANG models of SONiC (`src/sonic-yang-models/yang-models` of sonic-buildimage) for names, units, ranges and
-//! defaults; `orchagent/qosorch.cpp` of sonic-swss for what becomes of them; the headers of SAI (`inc/saischeduler.h`,
-//! `saiwred.h`, `saibuffer.h`, `saiport.h`) for what the switch does then.
+//! Sources: the YANG models of SONiC (`src/sonic-yang-models/yang-models` of sonic-buildimage) for names, units, ranges
+//! and defaults; `orchagent/qosorch.cpp` of sonic-swss for their processing; the headers of SAI (`inc/saischeduler.h`,
+//! `saiwred.h`, `saibuffer.h`, `saiport.h`) for the behaviour of the switch.
 
 use super::json::Entry;
 use crate::ir::Red;
 use crate::{Level, Place, Report};
 use std::collections::BTreeMap;
 
-/// A remark that stands as soon as a port uses the thing that it is about.
+/// A remark that applies if a port uses the row.
 #[derive(Clone, Debug)]
 pub(super) struct Note {
     pub level: Level,
@@ -18,7 +18,7 @@ pub(super) struct Note {
     pub advice: Option<&'static str>,
 }
 
-/// Remarks about a thing.
+/// Remarks on a row.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Notes(pub Vec<Note>);
 
@@ -26,21 +26,21 @@ impl Notes {
     pub fn add(&mut self, level: Level, at: Place, message: impl Into<String>, advice: Option<&'static str>) {
         self.0.push(Note { level, at, message: message.into(), advice });
     }
-    pub fn tell(&self, report: &mut Report) {
+    pub fn report_to(&self, report: &mut Report) {
         for note in &self.0 {
             report.add(note.level, note.at, note.message.clone(), note.advice);
         }
     }
 }
 
-/// In what order the queues of a port are served.
+/// Service discipline of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Order {
-    /// Before all others.
+    /// Strict priority.
     Strict,
-    /// In turns that count bytes (DWRR).
+    /// Deficit weighted round robin, by bytes (DWRR).
     Bytes,
-    /// In turns that count packets (WRR).
+    /// Weighted round robin, by packets (WRR).
     Packets,
 }
 
@@ -48,17 +48,17 @@ pub(super) enum Order {
 #[derive(Clone, Debug)]
 pub(super) struct Scheduler {
     pub order: Order,
-    /// Relative length of a turn, 1 to 100.
+    /// Weight, 1 to 100.
     pub weight: u64,
-    /// Highest rate in B/s; none without a limit.
+    /// Peak rate in B/s; `None`: unlimited.
     pub peak: Option<u64>,
-    /// Burst of that rate in bytes.
+    /// Burst of the peak rate in bytes.
     pub burst: Option<u64>,
     pub at: Place,
     pub notes: Notes,
 }
 
-/// A row of WRED_PROFILE: what it does to green packets, if anything.
+/// A row of WRED_PROFILE: its effect on green packets.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Wred {
     pub green: Option<Red>,
@@ -66,18 +66,18 @@ pub(super) struct Wred {
     pub notes: Notes,
 }
 
-/// A row of BUFFER_PROFILE as that of a queue: how many bytes may wait.
+/// A row of BUFFER_PROFILE for a queue: its limit in bytes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Buffer {
-    /// None where it cannot be told.
+    /// Limit in bytes; `None`: unknown.
     pub limit: Option<u64>,
     pub notes: Notes,
 }
 
-/// A map from small numbers to small numbers, with the place of each line.
+/// A map between small numbers, with the place of each entry.
 pub(super) type Map = BTreeMap<u8, (u8, Place)>;
 
-/// The fields of a row, each taken once.
+/// Fields of a row, each taken once.
 pub(super) struct Fields<'a> {
     name: &'a str,
     entries: &'a [Entry],
@@ -96,7 +96,7 @@ impl<'a> Fields<'a> {
         let entry = self.take(key)?;
         Some((entry.node.scalar()?, entry.at))
     }
-    /// A whole number.
+    /// Takes an integer.
     pub fn number(&mut self, key: &'a str, report: &mut Report) -> Option<(u64, Place)> {
         let (text, at) = self.text(key)?;
         match text.parse() {
@@ -108,11 +108,11 @@ impl<'a> Fields<'a> {
             }
         }
     }
-    /// The fields that nothing has taken.
+    /// Returns the fields that have not been taken.
     pub fn left(&self) -> impl Iterator<Item = &'a Entry> + '_ {
         self.entries.iter().filter(|entry| !self.taken.contains(&entry.key.as_str()))
     }
-    /// Notes the fields that nothing has taken as not known.
+    /// Reports the fields that have not been taken as unknown.
     pub fn unknown(&self, notes: &mut Notes) {
         for entry in self.left() {
             notes.add(Level::Unsupported, entry.at, format!("`{}` of `{}` is not known", entry.key, self.name), None);
@@ -120,7 +120,8 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// SCHEDULER (sonic-scheduler.yang): `pir` and `cir` are bytes per second, or packets per second with `meter_type` packets.
+/// Reads SCHEDULER (sonic-scheduler.yang): `pir` and `cir` are bytes per second, or packets per second with
+/// `meter_type` packets.
 pub(super) fn scheduler(row: &Entry, report: &mut Report) -> Scheduler {
     let mut fields = Fields::new(row);
     let mut notes = Notes::default();
@@ -183,12 +184,12 @@ pub(super) fn scheduler(row: &Entry, report: &mut Report) -> Scheduler {
     Scheduler { order, weight: weight.map_or(1, |(weight, _)| weight.clamp(1, 100)), peak, burst, at: row.at, notes }
 }
 
-/// Burst of a highest rate that states none, in bytes. What a switch takes then is unknown; this is the `pbs` of the examples
-/// in SONiC's Configuration Database Manual.
+/// Default burst of a peak rate, in bytes. That of a switch is unknown; this is the `pbs` of the examples in SONiC's
+/// Configuration Database Manual.
 const BURST: u64 = 8192;
 
-/// WRED_PROFILE (sonic-wred-profile.yang). Packets are green unless something colours them, which nothing does that is read
-/// here. The queue itself decides, for orchagent sets the weight of the average to 0 (`WredMapHandler::addQosItem`).
+/// Reads WRED_PROFILE (sonic-wred-profile.yang). All packets are green, since no supported table colours them. The
+/// instantaneous queue is used, since orchagent sets the weight of the average to 0 (`WredMapHandler::addQosItem`).
 pub(super) fn wred(row: &Entry, report: &mut Report) -> Wred {
     let mut fields = Fields::new(row);
     let mut notes = Notes::default();
@@ -227,7 +228,7 @@ pub(super) fn wred(row: &Entry, report: &mut Report) -> Wred {
         }
     }
     if let Some(at) = other {
-        let message = format!("`{name}`: what it says of yellow and red packets; packets are green here");
+        let message = format!("`{name}`: its settings for yellow and red packets; packets are green here");
         notes.add(Level::Ignored, at, message, None);
     }
     let own = fields.left().find(|entry| entry.key.starts_with("ecn_green_")).map(|entry| entry.at);
@@ -241,7 +242,7 @@ pub(super) fn wred(row: &Entry, report: &mut Report) -> Wred {
     fields.unknown(&mut notes);
     let Some((max, _)) = max.filter(|(max, _)| *max > 0) else {
         if drops || marks {
-            // `saiwred.h`: thresholds are by default the size of the buffer.
+            // `saiwred.h`: the default of thresholds is the size of the buffer.
             notes.add(
                 Level::Warning,
                 row.at,
@@ -269,7 +270,7 @@ pub(super) fn wred(row: &Entry, report: &mut Report) -> Wred {
         );
         notes.add(Level::Assumed, at, message, Some("give the flows ECN in the scenario that `import` writes"));
     }
-    // sonic-wred-profile.yang: 100 % by default.
+    // sonic-wred-profile.yang: the default is 100 %.
     let percent = probability.map_or(100, |(percent, _)| percent.min(100));
     let min = if percent == 0 { max } else { min.map_or(max, |(min, _)| min.clamp(1, max)) };
     let green = Red {
@@ -283,18 +284,18 @@ pub(super) fn wred(row: &Entry, report: &mut Report) -> Wred {
     Wred { green: Some(green), at: row.at, notes }
 }
 
-/// Whether a field of WRED_PROFILE is about packets of that colour.
+/// `true` if a field of WRED_PROFILE is about packets of that colour.
 fn is_of(key: &str, colour: &str) -> bool {
     key.split('_').any(|word| word == colour)
 }
 
-/// A row of BUFFER_POOL: its bytes, where they are stated. In the dynamic buffer model the switch computes them.
+/// Reads a row of BUFFER_POOL: its bytes, if stated. In the dynamic buffer model the switch computes them.
 pub(super) fn pool(row: &Entry, report: &mut Report) -> Option<u64> {
     Fields::new(row).number("size", report).map(|(size, _)| size)
 }
 
-/// BUFFER_PROFILE as the limit of a queue (`saibuffer.h`): `size` is its own, beyond it a queue may take `static_th` bytes of
-/// the pool, or 2^`dynamic_th` times what is free of it.
+/// Reads BUFFER_PROFILE as the limit of a queue (`saibuffer.h`): `size` is reserved, beyond it a queue may take
+/// `static_th` bytes of the pool, or 2^`dynamic_th` times its free bytes.
 pub(super) fn buffer(row: &Entry, pools: &BTreeMap<String, Option<u64>>, report: &mut Report) -> Buffer {
     let mut fields = Fields::new(row);
     let mut notes = Notes::default();
@@ -332,7 +333,7 @@ pub(super) fn buffer(row: &Entry, pools: &BTreeMap<String, Option<u64>>, report:
             );
             return Buffer { limit: None, notes };
         };
-        // With a = 2^n alone in a pool of B bytes a queue comes to rest at a·(B - q) = q.
+        // With a = 2^n the only queue in a pool of B bytes settles at a·(B - q) = q.
         let part = 1u128 << exponent.unsigned_abs();
         let times = if exponent < 0 { 1 } else { part };
         let limit = pool.map(|pool| {
@@ -346,7 +347,7 @@ pub(super) fn buffer(row: &Entry, pools: &BTreeMap<String, Option<u64>>, report:
         return Buffer { limit, notes };
     }
     let limit = match (fixed, pool) {
-        // `saibuffer.h`: 0 is no limit for the shared use.
+        // `saibuffer.h`: 0 means no limit on the shared part.
         (Some(0) | None, pool) => pool,
         (Some(bytes), pool) => Some(own.saturating_add(bytes).min(pool.unwrap_or(u64::MAX))),
     };
@@ -361,7 +362,7 @@ pub(super) fn buffer(row: &Entry, pools: &BTreeMap<String, Option<u64>>, report:
     Buffer { limit, notes }
 }
 
-/// A map of small numbers, such as DSCP_TO_TC_MAP.
+/// Reads a map between small numbers, such as DSCP_TO_TC_MAP.
 pub(super) fn map(row: &Entry, most_key: u8, most_value: u8, report: &mut Report) -> Map {
     let mut made = Map::new();
     for entry in row.node.entries() {
@@ -379,13 +380,13 @@ pub(super) fn map(row: &Entry, most_key: u8, most_value: u8, report: &mut Report
     made
 }
 
-/// The name that a field refers to: `scheduler.0`, or `[SCHEDULER|scheduler.0]` in older versions.
+/// Returns the name in a reference: `scheduler.0`, or `[SCHEDULER|scheduler.0]` in older versions.
 pub(super) fn reference(text: &str) -> String {
     let inner = text.strip_prefix('[').and_then(|text| text.strip_suffix(']'));
     inner.map_or(text, |inner| inner.split_once('|').map_or(inner, |(_, name)| name)).trim().to_owned()
 }
 
-/// Both numbers of `3-4`, or the number of `3` twice.
+/// Parses `3-4`, or `3` as both ends.
 pub(super) fn range(text: &str, most: u8) -> Option<(u8, u8)> {
     let (low, high) = text.split_once('-').unwrap_or((text, text));
     let (low, high) = (low.trim().parse().ok()?, high.trim().parse().ok()?);

@@ -1,4 +1,4 @@
-//! What a filter does with packets beside choosing their class: `police` and the actions of tc-actions(8).
+//! Actions of a filter besides selecting a class: `police` and the actions of tc-actions(8).
 
 use super::Handle;
 use super::args::{Args, Trouble};
@@ -6,34 +6,34 @@ use super::units;
 use crate::ir::{Act, Counting, Police, Share};
 use crate::{Place, Report};
 
-/// Something that is written into a packet or its record, before what comes later looks at it.
+/// A field set in a packet or its metadata, before later filters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Edit {
-    /// Bits of the firewall mark: those under the mask become those of the value.
+    /// Bits of the firewall mark under the mask.
     Mark { value: u32, mask: u32 },
-    /// Code point.
+    /// DSCP.
     Dscp(u8),
     /// The kernel's priority of the packet (`skb->priority`), here a class of a discipline.
     Priority(Handle),
 }
 
-/// All actions of a filter.
+/// Actions of a filter.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Actions {
     pub police: Option<Police>,
     pub edits: Vec<Edit>,
-    /// The device that packets are sent to instead.
+    /// Device to which packets are redirected.
     pub redirect: Option<String>,
-    /// Nothing passes.
+    /// `true` if all packets are dropped.
     pub drop: bool,
-    /// The next filter is asked, whatever this one says.
+    /// `true` if the next filter is evaluated in any case.
     pub next: bool,
-    /// There was an action; without one the filter only chooses a class.
+    /// `true` if there is an action; without one the filter only selects a class.
     pub any: bool,
 }
 
 impl Actions {
-    /// What follows the conditions of a filter, up to its end; the class that it leads to, if any.
+    /// Parses the rest of a filter after its conditions; returns the actions, and the class that it selects.
     pub fn read(args: &mut Args<'_>, major: u16, report: &mut Report) -> Result<(Actions, Option<Handle>), Trouble> {
         let (mut made, mut target) = (Actions::default(), None);
         while let Some(word) = args.take() {
@@ -42,7 +42,7 @@ impl Actions {
                 "police" => made.policer(args)?,
                 "action" => made.action(word.at, args, report)?,
                 "skip_hw" | "skip_sw" | "verbose" => {}
-                // `action pass flowid …` may number its actions.
+                // `action pass flowid …` may be followed by an index.
                 "index" => {
                     let _ = args.number()?;
                 }
@@ -75,7 +75,7 @@ impl Actions {
             word if self.control(word) => {}
             other => return Err(Trouble::unsupported(at, format!("the action `{other}`"))),
         }
-        // What comes next: the next action, the next filter, or nothing.
+        // Control after the action: the next action, the next filter, or the end.
         if let Some(word) = args.peek()
             && self.control(&word.text)
         {
@@ -178,7 +178,7 @@ fn is_end(word: &str) -> bool {
     matches!(word, "action" | "flowid" | "classid" | "pipe" | "ok" | "pass" | "continue" | "drop" | "shot" | "index")
 }
 
-/// What follows `police`.
+/// Parses the arguments of `police`.
 fn policer(args: &mut Args<'_>) -> Result<Police, Trouble> {
     let at = args.at();
     let (mut rate, mut burst) = (None, None);
@@ -200,7 +200,7 @@ fn policer(args: &mut Args<'_>) -> Result<Police, Trouble> {
             }
             "mtu" => {
                 let _ = args.take();
-                // Larger packets exceed at once, however little has passed.
+                // Larger packets always exceed.
                 if args.size()? < FRAME {
                     return Err(Trouble::unsupported(word.at, "a policer that exceeds by the size of a packet"));
                 }
@@ -247,7 +247,7 @@ fn policer(args: &mut Args<'_>) -> Result<Police, Trouble> {
     })
 }
 
-/// A policer through which nothing passes: what `action drop` does.
+/// Returns a policer that drops all packets, the effect of `action drop`.
 pub(super) fn drops() -> Police {
     Police {
         rate: Share::Rate(8),

@@ -1,4 +1,4 @@
-//! What other languages say, as far as `tc` can say it: shares become rates, classes of a router classes of HTB.
+//! Conversion from other languages into `tc`: shares become rates, classes of a router classes of HTB.
 
 use crate::Report;
 use crate::ir::{
@@ -6,20 +6,20 @@ use crate::ir::{
     Sfq, Share, Wred,
 };
 
-/// Bytes of a packet by which thresholds in packets become thresholds in bytes.
+/// Packet size by which thresholds in packets become thresholds in bytes.
 const PACKET: u64 = 1500;
-/// Bytes of a frame, in which turns of packets are written (`psched_mtu`, `include/net/pkt_sched.h`).
+/// Bytes of a frame, the unit of quanta in packets (`psched_mtu`, `include/net/pkt_sched.h`).
 const FRAME: u64 = 1514;
-/// Packets that wait in a class by default (classic IOS).
+/// Default queue limit of a class in packets (classic IOS).
 const LIMIT: u64 = 64;
-/// Rate of an interface that says nothing, bit/s.
+/// Default rate of an interface, bit/s.
 const USUAL_RATE: u64 = 100_000_000;
-/// Deepest nesting that is followed.
+/// Upper bound on the nesting.
 const DEEPEST: usize = 8;
-/// Most classes that are written.
+/// Upper bound on the classes.
 const MOST: usize = 1000;
 
-/// The configuration with policies that `tc` has; what was approximated is in the report.
+/// Returns the configuration with policies that `tc` supports; approximations are reported.
 pub(super) fn adapt(config: &Config) -> (Config, Report) {
     let mut maker = Maker { config, made: Config::default(), report: Report::default(), classes: 0 };
     for port in &config.ports {
@@ -60,7 +60,7 @@ impl Maker<'_> {
         self.report.warning(class.at, message, "check that the approximation is what you want");
     }
 
-    /// A class whose inner queue is one of Linux, and whose policy is one that is written on `device`.
+    /// Returns a class whose queue is one of Linux, and whose policy is written on `device`.
     fn class(&mut self, class: &Class, rate: u64, device: &str, depth: usize) -> Class {
         let mut made = class.clone();
         let rate = class.shape.and_then(|shape| shape.bps(rate)).unwrap_or(rate);
@@ -152,7 +152,7 @@ impl Maker<'_> {
         }
     }
 
-    /// Gives a policy and its classes handles, unless that is what their names are.
+    /// Assigns handles to a policy and its classes, unless their names are handles.
     fn handles(&mut self, policy: &mut Policy, device: &str) {
         let major =
             |name: &str| name.strip_prefix(&format!("{device}-")).and_then(|major| u16::from_str_radix(major, 16).ok());
@@ -160,7 +160,7 @@ impl Maker<'_> {
         if own.is_some_and(|own| policy.classes.iter().all(|class| class.name.starts_with(&own))) {
             return;
         }
-        // Classes that are called as handles of one discipline keep their names.
+        // Classes named by handles of one discipline keep their names.
         let one =
             policy.classes.first().and_then(|class| class.name.split_once(':')).map(|(major, _)| major.to_owned());
         let handle =
@@ -207,7 +207,7 @@ impl Maker<'_> {
         policy.default.iter_mut().for_each(renamed);
     }
 
-    /// A handle that no policy of the device has yet.
+    /// Returns a handle that no policy of the device has.
     fn unused(&self, device: &str) -> Option<usize> {
         (1..=0x3fff).find(|major| {
             let name = format!("{device}-{major:x}");
@@ -231,7 +231,7 @@ impl Maker<'_> {
             at: policy.at,
             ..Policy::default()
         };
-        // Its place is taken before those of the policies within.
+        // Reserves its place before those of the inner policies.
         self.made.policies.push(made.clone());
         let place = self.made.policies.len() - 1;
         let whole = HtbClass { rate, ceil: Some(rate), ..HtbClass::default() };
@@ -267,9 +267,9 @@ impl Maker<'_> {
             }
             (one.bandwidth, one.priority, one.shape) = (None, None, None);
             one.limit = one.limit.or_else(|| Some(Limit::Packets(LIMIT)).filter(|_| one.queue == Queue::Fifo));
-            // HTB serves a class that has used up its rate only from what others leave. A burst that the policer lets pass would
-            // so wait at the policed rate, and never drain while calls fill that; with the whole rate it goes first, and no
-            // more of it than is policed.
+            // HTB serves a class that has used up its rate only from the excess of others. A burst that passes the
+            // policer would wait at the policed rate, and never drain while calls use that; with the whole rate it is
+            // served first, and its rate is limited by the policer.
             let bounded = strict.is_some() && default != Some(&class.name) && rule_police.as_ref().is_some_and(drops);
             let own = if bounded { ceil } else { own.min(ceil) };
             one.htb = Some(HtbClass { rate: own, ceil: Some(ceil), prio, ..HtbClass::default() });
@@ -296,7 +296,7 @@ impl Maker<'_> {
         Some(Inner::Policy(name))
     }
 
-    /// A policer with the two outcomes that `tc` has.
+    /// Returns a policer with the two outcomes that `tc` supports.
     fn plain(&mut self, class: &Class, police: Police, rate: u64) -> Police {
         let committed = police.rate.of(rate).unwrap_or(rate).max(1);
         let act = |acts: &[Act]| if acts.contains(&Act::Drop) { Act::Drop } else { Act::Transmit };
@@ -319,7 +319,7 @@ impl Maker<'_> {
         }
     }
 
-    /// The same, where a rule that names no version of IP becomes a filter for each.
+    /// Converts a rule without an IP version into a filter for each version.
     fn of_both_versions(&mut self, rule: &Rule) -> Vec<Rule> {
         let made = self.rules(rule);
         if names_a_version(&rule.when) || rule.police.is_some() {
@@ -346,7 +346,7 @@ impl Maker<'_> {
         made.into_iter().flat_map(both).collect()
     }
 
-    /// A rule in conjunctions of simple conditions, each of which is one filter.
+    /// Converts a rule into conjunctions of simple conditions, each of which is one filter.
     fn rules(&mut self, rule: &Rule) -> Vec<Rule> {
         let mut budget = 4096;
         match conjunctions(&rule.when, self.config, 0, &mut budget) {
@@ -378,7 +378,7 @@ impl Maker<'_> {
     }
 }
 
-/// What a policy became.
+/// Result of converting an inner policy.
 enum Inner {
     Policy(String),
     Class(Box<Class>),
@@ -400,12 +400,12 @@ fn weight(class: &Class) -> u64 {
     }
 }
 
-/// Whether a policer lets no more pass than its rate.
+/// `true` if a policer drops all packets above its rate.
 fn drops(police: &Police) -> bool {
     police.exceed.contains(&Act::Drop) && (police.violate.is_empty() || police.violate.contains(&Act::Drop))
 }
 
-/// The policer of a priority class: in `tc` it acts whether there is congestion or not.
+/// Returns the policer of a priority class: in `tc` it applies with and without congestion.
 fn priority_police(class: &Class, rate: u64) -> Option<Police> {
     let committed = class.priority?.rate?.of(rate)?;
     let burst = class.priority?.burst.unwrap_or(committed / 40);
@@ -441,7 +441,7 @@ fn red(wred: &Wred, limit: Option<Limit>, rate: u64) -> (Red, u64) {
         avpkt: Some(PACKET),
         burst: Some((2 * u64::from(min) + u64::from(max)) / 3 + 1),
         probability: Some(1_000_000 / denominator),
-        // Without it tc takes 10 Mbit/s for the ageing of the average while the link idles (`q_red.c`).
+        // Otherwise tc assumes 10 Mbit/s for the decay of the average during idle periods (`q_red.c`).
         bandwidth: Some(rate),
         ecn: wred.ecn,
         ..Red::default()
@@ -449,7 +449,7 @@ fn red(wred: &Wred, limit: Option<Limit>, rate: u64) -> (Red, u64) {
     (red, limit)
 }
 
-/// A condition as a list of which one must hold, each a list that must hold together; none if it is not of that kind.
+/// Returns a condition as a disjunction of conjunctions; `None`: it is not expressible.
 fn conjunctions(when: &Match, config: &Config, depth: usize, budget: &mut usize) -> Option<Vec<Vec<Match>>> {
     *budget = budget.checked_sub(1)?;
     if depth > DEEPEST {
@@ -482,7 +482,7 @@ fn conjunctions(when: &Match, config: &Config, depth: usize, budget: &mut usize)
             let list = config.access_list(name)?;
             let mut found = Vec::new();
             for entry in &list.entries {
-                // What is denied at the end is denied anyhow.
+                // Entries that deny at the end are redundant.
                 if !entry.permit {
                     let rest = list.entries.iter().skip_while(|other| *other != entry);
                     return rest.into_iter().all(|other| !other.permit).then_some(found);
@@ -503,7 +503,7 @@ fn conjunctions(when: &Match, config: &Config, depth: usize, budget: &mut usize)
     }
 }
 
-/// Whether a condition is about one version of IP.
+/// `true` if a condition is on one IP version.
 fn names_a_version(when: &Match) -> bool {
     match when {
         Match::Version(_) | Match::Source6(_) | Match::Destination6(_) => true,

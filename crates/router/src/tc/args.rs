@@ -1,16 +1,16 @@
-//! The arguments of a command, read one by one.
+//! Arguments of a command.
 
 use super::shell::Word;
 use super::{Handle, units};
 use crate::Place;
 
-/// What is wrong with a command: where, what, and what to write instead.
+/// Error of a command: place, message, and advice.
 #[derive(Debug)]
 pub(super) struct Trouble {
     pub at: Place,
     pub message: String,
     pub advice: Option<String>,
-    /// Whether the kernel knows it and there is no counterpart here; otherwise it is an error.
+    /// `true` if the kernel accepts the command but it is unsupported here; otherwise it is an error.
     pub unsupported: bool,
 }
 
@@ -23,7 +23,7 @@ impl Trouble {
     }
 }
 
-/// A rate, absolute or as a part of the device's.
+/// A rate, absolute or relative to the device's.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Rate {
     /// bit/s.
@@ -32,7 +32,7 @@ pub(super) enum Rate {
     Part(u32),
 }
 
-/// The arguments of a command.
+/// Arguments of a command.
 pub(super) struct Args<'a> {
     words: &'a [Word],
     next: usize,
@@ -43,7 +43,7 @@ impl<'a> Args<'a> {
     pub fn new(words: &'a [Word], start: Place) -> Args<'a> {
         Args { words, next: 0, start }
     }
-    /// Where the command begins.
+    /// Returns the place of the command.
     pub fn start(&self) -> Place {
         self.start
     }
@@ -58,7 +58,7 @@ impl<'a> Args<'a> {
     pub fn is_done(&self) -> bool {
         self.peek().is_none()
     }
-    /// Where the next argument stands; where the command begins, behind the last.
+    /// Returns the place of the next argument; after the last one, that of the command.
     pub fn at(&self) -> Place {
         self.peek().map_or(self.start, |word| word.at)
     }
@@ -68,7 +68,7 @@ impl<'a> Args<'a> {
         self.next += usize::from(found);
         found
     }
-    /// Takes a word that begins one of the keywords; the first of them that it begins.
+    /// Takes a word that is a prefix of a keyword; returns the first such keyword.
     pub fn prefix_of(&mut self, keywords: &[&'static str]) -> Result<&'static str, Trouble> {
         let word = self.word("keyword")?;
         keywords.iter().find(|keyword| keyword.starts_with(&word.text)).copied().ok_or_else(|| {
@@ -101,14 +101,14 @@ impl<'a> Args<'a> {
     pub fn number(&mut self) -> Result<u64, Trouble> {
         self.parsed("number", "100", units::number)
     }
-    /// A whole number that may be negative.
+    /// Takes an integer that may be negative.
     pub fn signed(&mut self) -> Result<i64, Trouble> {
         self.parsed("number", "44", |text| {
             let (sign, digits) = text.strip_prefix('-').map_or((1, text), |digits| (-1, digits));
             units::number(digits).and_then(|n| i64::try_from(n).ok()).map(|n| sign * n)
         })
     }
-    /// A rate in bit/s, or in millionths of that of the device (`30%`).
+    /// Takes a rate in bit/s, or in millionths of that of the device (`30%`).
     pub fn rate_or_part(&mut self) -> Result<Rate, Trouble> {
         self.parsed("rate", "10mbit (mbps are megabytes per second), or 30%", |text| match text.strip_suffix('%') {
             Some(percent) => units::percent(percent).map(Rate::Part),
@@ -118,7 +118,7 @@ impl<'a> Args<'a> {
     pub fn millionths(&mut self) -> Result<u32, Trouble> {
         self.parsed("probability", "0.02", units::millionths)
     }
-    /// A number that fits into the range.
+    /// Takes an integer in the range.
     pub fn within(&mut self, what: &str, low: u64, high: u64) -> Result<u64, Trouble> {
         let at = self.at();
         let number = self.number()?;
@@ -127,11 +127,11 @@ impl<'a> Args<'a> {
         }
         Err(Trouble::wrong(at, format!("{number} is no {what}"), format!("write {low} to {high}")))
     }
-    /// A number below 2^16 in hexadecimal without a prefix, as handles and `default` are written.
+    /// Takes a 16-bit number in hexadecimal without a prefix, the notation of handles and `default`.
     pub fn hexadecimal(&mut self) -> Result<u16, Trouble> {
         self.parsed("class number", "30", |text| u16::from_str_radix(text.trim_start_matches("0x"), 16).ok())
     }
-    /// A handle such as `1:10`, `1:` or `:10`; without a major number it is that of `major`.
+    /// Takes a handle such as `1:10`, `1:` or `:10`; the default of its major number is `major`.
     pub fn handle(&mut self, major: Option<u16>) -> Result<Handle, Trouble> {
         let word = self.word("handle")?;
         let part = |text: &str| u16::from_str_radix(text, 16).ok();

@@ -1,18 +1,17 @@
-//! Whole numbers in a script: `$((…))`, and what `expr` and `seq` print.
+//! Integer arithmetic in scripts: `$((…))`, and the output of `expr` and `seq`.
 
 use std::collections::BTreeMap;
 
-/// Deepest parentheses of an arithmetic expression.
+/// Upper bound on the nesting of parentheses.
 const DEEPEST: usize = 32;
 
-/// What a command prints whose output is known here: `seq FIRST LAST`, for two numbers of which few lie between, and `expr`
-/// with whole numbers.
+/// Returns the output of supported commands: `seq FIRST LAST` with a short range, and `expr` with integers.
 pub(super) fn output(command: &str, variables: &BTreeMap<String, String>) -> Option<String> {
     let words: Vec<&str> = command.split_whitespace().collect();
     match words.as_slice() {
         ["seq", last] => count("1", last),
         ["seq", first, last] => count(first, last),
-        // The shell would take `*` and parentheses for its own: they are written with `\` or in quotes.
+        // In a shell, `*` and parentheses must be escaped with `\` or quoted.
         ["expr", rest @ ..] => {
             let plain: String = rest.join(" ").chars().filter(|c| !matches!(c, '\\' | '\'' | '"')).collect();
             evaluate(&plain, variables).map(|value| value.to_string())
@@ -21,7 +20,7 @@ pub(super) fn output(command: &str, variables: &BTreeMap<String, String>) -> Opt
     }
 }
 
-/// The value of an arithmetic expression.
+/// Evaluates an arithmetic expression.
 pub(super) fn evaluate(text: &str, variables: &BTreeMap<String, String>) -> Option<i64> {
     let tokens = tokens(text, variables)?;
     let mut position = 0;
@@ -29,7 +28,7 @@ pub(super) fn evaluate(text: &str, variables: &BTreeMap<String, String>) -> Opti
     (position == tokens.len()).then_some(value)
 }
 
-/// The whole numbers from the first to the last, with spaces between; at most 100.
+/// Returns the integers from the first to the last, separated by spaces; at most 100.
 pub(super) fn count(first: &str, last: &str) -> Option<String> {
     let (first, last) = (first.parse::<i32>().ok()?, last.parse::<i32>().ok()?);
     let few = i64::from(last) - i64::from(first) < 100 && first <= last;

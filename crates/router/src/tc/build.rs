@@ -1,4 +1,4 @@
-//! From the tables of the devices to policies.
+//! Compilation of the tables of the devices into policies.
 
 use super::counting;
 use super::filter::Hook;
@@ -9,7 +9,7 @@ use super::{Device, Handle, Parent, Tables};
 use crate::ir::{Class, Config, Counting, Limit, Match, Medium, Policy, Port, Queue, Rule, Scheduler};
 use crate::{Place, Report, Scope};
 
-/// The policies of all devices.
+/// Returns the policies of all devices.
 pub(super) fn build(tables: &Tables, report: &mut Report) -> Config {
     let mut config = Config::default();
     for name in &tables.order {
@@ -29,8 +29,8 @@ pub(super) fn build(tables: &Tables, report: &mut Report) -> Config {
                 name: name.clone(),
                 medium: medium(name),
                 root: class,
-                // The length that a discipline counts is taken before it is asked (`qdisc_pkt_len_init` in
-                // `net/core/dev.c`); short frames are padded behind it, by the driver (`eth_skb_pad`).
+                // The length is determined before the discipline is called (`qdisc_pkt_len_init` in `net/core/dev.c`);
+                // short frames are padded later, by the driver (`eth_skb_pad`).
                 unpadded: true,
                 at: root.at,
                 ..Port::default()
@@ -41,10 +41,10 @@ pub(super) fn build(tables: &Tables, report: &mut Report) -> Config {
     config
 }
 
-/// What a device holds without a discipline of its own: its `txqueuelen`, by default.
+/// Default limit of a device without a discipline: its `txqueuelen`.
 const DEVICE: Limit = Limit::Packets(1000);
 
-/// The kind of line behind a device, by how the kernel and systemd name devices.
+/// Returns the type of link of a device, by the naming scheme of the kernel and systemd.
 fn medium(name: &str) -> Medium {
     const KINDS: [(&str, Medium); 12] = [
         ("eth", Medium::Ethernet),
@@ -60,7 +60,7 @@ fn medium(name: &str) -> Medium {
         ("tun", Medium::Tunnel),
         ("wg", Medium::Tunnel),
     ];
-    // A VLAN device strips the tag before its disciplines see the frame, so it counts as any other.
+    // A VLAN device strips the tag before its disciplines see the frame, which counts like any other.
     KINDS.iter().find(|(prefix, _)| name.starts_with(prefix)).map_or(Medium::Unknown, |(_, medium)| *medium)
 }
 
@@ -68,7 +68,7 @@ fn policy_name(device: &str, major: u16) -> String {
     format!("{device}-{major:x}")
 }
 
-/// What is done with the packets of a class in which that discipline hangs.
+/// Sets the queue of a class to the discipline attached to it.
 fn fill(class: &mut Class, name: &str, device: &Device, qdisc: &Qdisc, report: &mut Report) {
     let (queue, limit, shape) = match &qdisc.kind {
         Kind::Leaf { queue, limit, shape } => (queue, limit, shape),
@@ -102,8 +102,8 @@ fn fill(class: &mut Class, name: &str, device: &Device, qdisc: &Qdisc, report: &
                     Some("judge a device with one queue"),
                 );
             }
-            // A queue of a device that is given no discipline of its own has the kernel's default; depth is bounded, since
-            // `mq` stands only at the root.
+            // A queue of a device without a discipline has the kernel's default; recursion is bounded, since `mq` is
+            // only at the root.
             class.limit = Some(DEVICE);
             if let Some(first) = queues.first().filter(|first| !matches!(first.kind, Kind::Mq)) {
                 fill(class, name, device, first, report);
@@ -140,7 +140,7 @@ fn fill(class: &mut Class, name: &str, device: &Device, qdisc: &Qdisc, report: &
             class.queue.clone_from(queue);
             class.limit = *limit;
         }
-        // It has been reported where it is added.
+        // Reported when it is added.
         Some((Kind::Opaque, _)) | None => {}
         Some((Kind::Cake(_) | Kind::Mq, inner)) => {
             report.unsupported(inner.at, "a shaper in a token bucket", Some("keep the slower one"));
@@ -156,7 +156,7 @@ fn hangs_in(qdisc: &Qdisc, major: u16) -> bool {
     matches!(qdisc.parent, Parent::Class(parent) if parent.major == major)
 }
 
-/// What a rate of a device counts of a packet: the size table of the root comes first, for the whole tree.
+/// Returns the accounting of rates of a device: the size table of the root is applied first, for the whole tree.
 fn counted(device: &Device, own: Counting, at: Place, report: &mut Report) -> Counting {
     let outer = device.root().map_or_else(Counting::default, |root| root.stab);
     counting::both(outer, own).unwrap_or_else(|| {
@@ -198,7 +198,7 @@ fn policy(name: &str, device: &Device, qdisc: &Qdisc, marking: &Marking, report:
                     (_, true) => format!("the default class {name} has classes within"),
                     (_, false) => format!("the default class {name} is not there"),
                 };
-                // `htb_classify` gives such packets to the direct queue, which `htb_dequeue` asks first.
+                // `htb_classify` puts such packets into the direct queue, which `htb_dequeue` serves first.
                 report.warning(
                     qdisc.at,
                     format!(
@@ -239,7 +239,7 @@ fn policy(name: &str, device: &Device, qdisc: &Qdisc, marking: &Marking, report:
             policy.classes = (1..=*bands)
                 .map(|band| {
                     let index = usize::from(band.saturating_sub(1)).checked_sub(usize::from(*strict));
-                    // Bands beyond those given have the quantum of a full frame.
+                    // Further bands have the quantum of a full frame.
                     let quantum = index.map(|index| quanta.get(index).copied().unwrap_or(1514));
                     Class { name: handle(band), quantum, at: qdisc.at, ..Class::default() }
                 })
@@ -257,7 +257,7 @@ fn policy(name: &str, device: &Device, qdisc: &Qdisc, marking: &Marking, report:
     }
     rules(&mut policy, device, qdisc, marking, report);
     for rule in implied {
-        // A script that was written from such a policy says in filters what the priomap says.
+        // An exported script has the priomap as filters.
         if !policy.rules.contains(&rule) {
             policy.rules.push(rule);
         }
@@ -265,14 +265,14 @@ fn policy(name: &str, device: &Device, qdisc: &Qdisc, marking: &Marking, report:
     Some(policy)
 }
 
-/// The band of a priority, from 1.
+/// Returns the band of a priority, from 1.
 fn band(map: &[u16; 16], priority: usize) -> u16 {
     map.get(priority).map_or(1, |band| band + 1)
 }
 
-/// What a priomap says of forwarded packets: the kernel's priority of a packet follows from bits of its DS field, bulk,
-/// interactive, interactive bulk (`ip_tos2prio` in `net/ipv4/route.c`). Those of priority 0 are in the default band, and all of
-/// IPv6, of which `ip6_forward` asks no priority (`net/ipv6/ip6_output.c`).
+/// Returns the rules of a priomap for forwarded packets: the kernel's priority of a packet depends on bits of its DS
+/// field: bulk, interactive, interactive bulk (`ip_tos2prio` in `net/ipv4/route.c`). Packets of priority 0 are in the
+/// default band, and so is all of IPv6, for which `ip6_forward` sets no priority (`net/ipv6/ip6_output.c`).
 fn by_priority(map: &[u16; 16], handle: &dyn Fn(u16) -> String, at: Place) -> Vec<Rule> {
     [(0x08, 2), (0x10, 6), (0x18, 4)]
         .into_iter()
@@ -303,7 +303,7 @@ fn own_classes(device: &Device, qdisc: &Qdisc, handle: &dyn Fn(u16) -> String) -
         .collect()
 }
 
-/// The default class of hfsc, and what the kernel makes of curves that do not fit their class.
+/// Sets the default class of hfsc, and adjusts curves as the kernel does.
 fn hfsc(policy: &mut Policy, device: &Device, default: String, at: Place, report: &mut Report) {
     let inner = |name: &String| policy.classes.iter().any(|class| class.parent.as_ref() == Some(name));
     if policy.classes.iter().any(|class| class.name == default) && !inner(&default) {
@@ -319,7 +319,8 @@ fn hfsc(policy: &mut Policy, device: &Device, default: String, at: Place, report
         let Some(own) = &mut class.hfsc else { continue };
         own.counts = counted(device, own.counts, at, report);
         if holds && let Some(rt) = own.rt.take() {
-            // Only leaves are served by deadlines; `hfsc_upgrade_rt` shares by that curve where there is no other.
+            // Only leaves are served by deadlines; `hfsc_upgrade_rt` uses that curve for link-sharing if there is no
+            // other.
             let shared = own.ls.is_none();
             own.ls = own.ls.or(Some(rt));
             report.warning(

@@ -1,9 +1,9 @@
-//! CAKE: its options (tc-cake(8), iproute2's `q_cake.c`), and what it is made of here: a shaper, tins as classes of HTB, and in
-//! each a fair queue of flows under CoDel.
+//! CAKE: its options (tc-cake(8), iproute2's `q_cake.c`), and its approximation: a shaper, tins as classes of HTB, and
+//! in each a fair queue of flows under CoDel.
 //!
-//! Tables and formulas are those of `net/sched/sch_cake.c`: `diffserv3`, `diffserv4`, `diffserv8`, `precedence`, `cake_set_rate`,
-//! `cake_reconfigure`. A tin below its threshold goes before all that are above theirs, the highest first: so do leaves of HTB
-//! that are within their rates.
+//! Tables and formulas are those of `net/sched/sch_cake.c`: `diffserv3`, `diffserv4`, `diffserv8`, `precedence`,
+//! `cake_set_rate`, `cake_reconfigure`. A tin below its threshold is served before all tins above theirs, the highest
+//! first, as are leaves of HTB within their rates.
 
 use super::args::{Args, Trouble};
 use crate::ir::{
@@ -11,7 +11,7 @@ use crate::ir::{
 };
 use crate::{Place, Report};
 
-/// How packets are sorted into tins.
+/// Assignment of packets to tins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Tins {
     BestEffort,
@@ -25,16 +25,16 @@ enum Tins {
 /// The parameters.
 #[derive(Clone, Debug)]
 pub(super) struct Cake {
-    /// bit/s; none is unlimited.
+    /// Rate in bit/s; `None`: unlimited.
     bandwidth: Option<u64>,
     tins: Tins,
-    /// Microseconds.
+    /// Target in microseconds.
     target: u64,
     interval: u64,
     counts: Counting,
-    /// One queue in each tin.
+    /// One queue per tin.
     blind: bool,
-    /// Bytes of memory; none by the rate.
+    /// Memory limit in bytes; `None`: computed from the rate.
     memory: Option<u64>,
     at: Place,
 }
@@ -50,7 +50,7 @@ const PRESETS: [(&str, u64, u64); 8] = [
     ("satellite", 50_000, 1_000_000),
     ("interplanetary", 50_000_000, 1_000_000_000),
 ];
-/// Framings: name, bytes, whether in ATM cells (with 64b/65b coding for `ptm`).
+/// Framing keywords: name, overhead in bytes, coding (64b/65b for `ptm`).
 const FRAMINGS: [(&str, i32, Coding); 13] = [
     ("ipoa-vcmux", 8, Coding::Atm),
     ("ipoa-llcsnap", 16, Coding::Atm),
@@ -67,23 +67,23 @@ const FRAMINGS: [(&str, i32, Coding); 13] = [
     ("ether-vlan", 4, Coding::Same),
 ];
 
-/// What the line makes of bytes.
+/// Line coding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Coding {
     None,
     Atm,
     Ptm,
-    /// As before.
+    /// Unchanged.
     Same,
 }
 
-/// A full frame (`psched_mtu`), and the memory of one (`skb->truesize` of many drivers).
+/// A full frame (`psched_mtu`), and its memory (`skb->truesize` of many drivers).
 const FRAME: u64 = 1514;
 const TRUE_SIZE: u64 = 2304;
-/// Queues of a tin (`CAKE_QUEUES`).
+/// Number of queues of a tin (`CAKE_QUEUES`).
 const QUEUES: u64 = 1024;
 
-/// What follows `cake`.
+/// Parses the arguments of `cake`.
 pub(super) fn read(at: Place, args: &mut Args<'_>, report: &mut Report) -> Result<Cake, Trouble> {
     let counts = Counting::default();
     let mut made = Cake {
@@ -134,18 +134,28 @@ pub(super) fn read(at: Place, args: &mut Args<'_>, report: &mut Report) -> Resul
             "dual-dsthost" => (made.blind, isolation) = (false, "dual-dsthost"),
             "srchost" | "dsthost" | "hosts" => {
                 isolation = "";
-                report.unsupported(word.at, format!("one queue for each host (`{text}`): flows have queues here"), None);
+                report.unsupported(
+                    word.at,
+                    format!("one queue for each host (`{text}`): flows have queues here"),
+                    None,
+                );
             }
             "nat" => report.ignored(word.at, "addresses before translation are those of the traffic table"),
             "nonat" | "nowash" | "split-gso" | "no-ack-filter" | "egress" | "via-ethernet" => {}
             "no-split-gso" => report.unsupported(word.at, "packets that are sent in one piece of up to 64 kB", None),
-            "wash" => report.warning(word.at, "code points are cleared when packets leave, behind all queues", "none is lost here"),
+            "wash" => report.warning(
+                word.at,
+                "code points are cleared when packets leave, behind all queues",
+                "none is lost here",
+            ),
             "ack-filter" | "ack-filter-aggressive" => report.warning(
                 word.at,
-                "acknowledgements that later ones make needless are dropped: the traffic table has none in this direction",
+                "acknowledgements that later ones supersede are dropped: the traffic table has none in this direction",
                 "bulk data of the other direction is not simulated",
             ),
-            "autorate-ingress" => report.unsupported(word.at, "a rate that follows what arrives", Some("write `bandwidth`")),
+            "autorate-ingress" => {
+                report.unsupported(word.at, "a rate that follows what arrives", Some("write `bandwidth`"))
+            }
             "ingress" => report.unsupported(
                 word.at,
                 "shaping by what arrives: here dropped packets do not count",
@@ -179,7 +189,7 @@ pub(super) fn read(at: Place, args: &mut Args<'_>, report: &mut Report) -> Resul
     made.counts.network = stated;
     made.counts.cells = coding == Coding::Atm;
     if coding == Coding::Ptm {
-        // One byte more for each begun 64 (`cake_calc_overhead`): so much less of the rate.
+        // One byte more for each 64 or part of them (`cake_calc_overhead`): applied to the rate instead.
         made.bandwidth = made.bandwidth.map(|rate| rate / 65 * 64);
         report.warning(
             at,
@@ -203,22 +213,22 @@ pub(super) fn read(at: Place, args: &mut Args<'_>, report: &mut Report) -> Resul
 }
 
 impl Cake {
-    /// The shaper in front of the tins, which lets nothing leave early: CAKE sends a packet when the time of the one before is
-    /// over. None if it is unlimited.
+    /// Returns the shaper before the tins, without a burst: CAKE sends a packet when the transmission time of the one
+    /// before is over. `None`: unlimited.
     pub fn shape(&self) -> Option<Shape> {
         self.bandwidth.map(|rate| Shape { rate: Share::Rate(rate), burst: Some(1), excess: None, peak: false })
     }
-    /// What the shaper counts.
+    /// Returns the accounting of the shaper.
     pub fn counts(&self) -> Counting {
         self.counts
     }
-    /// The queue of all packets, and its limit, if there is one tin.
+    /// Returns the queue of all packets with its limit, if there is only one tin.
     pub fn only(&self) -> Option<(Queue, Limit)> {
         (self.tins == Tins::BestEffort).then(|| (self.queue(self.bandwidth), self.limit()))
     }
 
-    /// Thresholds of the tins in parts of the bandwidth, by number, and the numbers in the order of their priority, the highest
-    /// first.
+    /// Returns the thresholds of the tins as fractions of the bandwidth, by number, and the numbers in the order of
+    /// priority, the highest first.
     fn thresholds(&self) -> (Vec<(u64, u64)>, Vec<usize>) {
         let eighths = || (0..8).map(|tin| (7u64.pow(tin), 8u64.pow(tin))).collect();
         match self.tins {
@@ -229,7 +239,7 @@ impl Cake {
         }
     }
 
-    /// The tin of a code point.
+    /// Returns the tin of a DSCP.
     fn tin(&self, code: u8) -> usize {
         let class = code >> 3;
         let found = match self.tins {
@@ -261,7 +271,7 @@ impl Cake {
         usize::from(found)
     }
 
-    /// The queue of a tin of so many bit/s (`cake_set_rate`).
+    /// Returns the queue of a tin at a rate in bit/s (`cake_set_rate`).
     fn queue(&self, rate: Option<u64>) -> Queue {
         let bytes = rate.map(|rate| (rate / 8).max(64));
         let full = bytes.map_or(0, |bytes| FRAME * 1_000_000 / bytes);
@@ -275,8 +285,8 @@ impl Cake {
         Queue::FqCodel(FqCodel { flows: Some(QUEUES), quantum: Some(quantum), batch: None, law })
     }
 
-    /// Packets that may wait (`cake_reconfigure`): four times what the rate carries in the round-trip time, at least 4 MiB of
-    /// memory, at most 10240 packets.
+    /// Returns the limit in packets (`cake_reconfigure`): four times the data of the rate in the round-trip time, at
+    /// least 4 MiB of memory, at most 10240 packets.
     fn limit(&self) -> Limit {
         let by_rate = self.bandwidth.map(|rate| {
             let bytes = u128::from(rate / 8) * u128::from(self.interval) / 250_000;
@@ -286,7 +296,7 @@ impl Cake {
         Limit::Packets((memory / TRUE_SIZE).clamp(1, 10_240))
     }
 
-    /// The tins, in the order of their priority.
+    /// Returns the tins in the order of priority.
     pub fn policy(&self, name: String, handle: &dyn Fn(u16) -> String) -> Policy {
         let (thresholds, order) = self.thresholds();
         let best = handle(best_effort(self.tins));
@@ -295,7 +305,7 @@ impl Cake {
         let root = handle(0xff);
         if let Some(rate) = self.bandwidth {
             policy.scheduler = Scheduler::Htb;
-            // It lends to tins above their thresholds; the shaper in front limits all of them together.
+            // It lends to tins above their thresholds; the shaper before it limits all of them together.
             let whole =
                 HtbClass { rate: rate.saturating_mul(10), burst: Some(1), cburst: Some(1), ..HtbClass::default() };
             policy.classes.push(Class { name: root.clone(), htb: Some(whole), at: self.at, ..Class::default() });
@@ -320,7 +330,7 @@ impl Cake {
                 name: class_name(*tin),
                 parent: htb.map(|_| root.clone()),
                 htb,
-                // Without a rate tins take turns in proportion to their thresholds.
+                // Without a rate, round robin of tins in proportion to their thresholds.
                 quantum: self.bandwidth.is_none().then(|| 1024 * part / whole),
                 queue: self.queue(rate),
                 limit: Some(self.limit()),
@@ -330,7 +340,7 @@ impl Cake {
             if class_name(*tin) == best {
                 continue;
             }
-            // One rule for each code point, as a filter of tc would say it.
+            // One rule per DSCP, the equivalent of a filter of tc.
             for code in (0..64).filter(|code| self.tin(*code) == *tin) {
                 let when = Match::Dscp(vec![code]);
                 policy.rules.push(Rule { when, class: class_name(*tin), police: None, at: self.at });
@@ -340,7 +350,7 @@ impl Cake {
     }
 }
 
-/// The class of the tin of best effort, from 1.
+/// Returns the class of the best-effort tin, from 1.
 fn best_effort(tins: Tins) -> u16 {
     if tins == Tins::Eight { 3 } else { 1 }
 }

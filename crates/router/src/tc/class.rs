@@ -11,7 +11,7 @@ use crate::{Place, Report, Scope};
 #[derive(Clone, Debug)]
 pub(super) struct Class {
     pub id: Handle,
-    /// The class that it is a part of; none directly below the discipline.
+    /// Parent class; `None`: the discipline itself.
     pub parent: Option<u16>,
     pub htb: Option<HtbClass>,
     pub hfsc: Option<HfscClass>,
@@ -19,14 +19,14 @@ pub(super) struct Class {
     pub at: Place,
 }
 
-/// Whether a discipline may hang there: in a class, or in a band.
+/// `true` if a discipline can be attached there: to a class, or to a band.
 pub(super) fn exists(device: &Device, class: Handle) -> bool {
     match device.qdisc(class.major).map(|qdisc| &qdisc.kind) {
         Some(Kind::Htb { .. } | Kind::Hfsc { .. } | Kind::Drr) => device.classes.iter().any(|own| own.id == class),
         Some(Kind::Prio { bands, .. } | Kind::Ets { bands, .. }) => (1..=*bands).contains(&class.minor),
         // A token bucket has one class.
         Some(Kind::Leaf { shape: Some(_), .. } | Kind::Leaf { queue: Queue::Netem(_), .. }) => class.minor <= 1,
-        // The queues of a device are classes from 1 on; what an unknown discipline has is not known.
+        // The queues of a device are classes from 1 on; those of an unknown discipline are unknown.
         Some(Kind::Mq | Kind::Opaque) => class.minor > 0,
         Some(Kind::Leaf { .. } | Kind::Cake(_) | Kind::Ingress) | None => false,
     }
@@ -99,7 +99,7 @@ pub(super) fn command(
         }
     };
     match (kind.text.as_str(), own) {
-        // It has been reported with its discipline.
+        // Reported with its discipline.
         (_, Some(Kind::Opaque)) => return Ok(()),
         ("htb", Some(Kind::Htb { .. })) => class.htb = Some(htb(kind.at, args)?),
         ("hfsc", Some(Kind::Hfsc { .. })) => class.hfsc = Some(super::hfsc::class(kind.at, args)?),
@@ -142,7 +142,7 @@ pub(super) fn command(
         }
         Some(old) => {
             if let Some(own) = device.classes.get_mut(old) {
-                // A class keeps its place in the tree: the kernel does not move classes either.
+                // A class keeps its place in the tree: the kernel does not move classes.
                 *own = Class { parent: own.parent, ..class };
             }
         }
@@ -154,8 +154,8 @@ pub(super) fn command(
     Ok(())
 }
 
-/// Bytes that tc adds to a burst that is not stated (`q_htb.c`: `rate / get_hz() + mtu`, where the first term is below a byte
-/// with the kernel's clock in nanoseconds).
+/// Bytes that tc adds to a default burst (`q_htb.c`: `rate / get_hz() + mtu`, where the first term is below a byte with
+/// the kernel's clock in nanoseconds).
 const MTU: u64 = 1600;
 
 fn htb(at: Place, args: &mut Args<'_>) -> Result<HtbClass, Trouble> {

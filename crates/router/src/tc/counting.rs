@@ -1,22 +1,22 @@
-//! What token buckets count of a packet: `overhead`, `mpu`, `linklayer`, and size tables (`stab`).
+//! Accounting of token buckets: `overhead`, `mpu`, `linklayer`, and size tables (`stab`).
 
 use super::args::{Args, Trouble};
 use crate::ir::Counting;
 
-/// The parameters of a rate in HTB and TBF, or of a size table, as far as they are read.
+/// Accounting parameters of a rate in HTB and TBF, or of a size table.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counts {
     pub made: Counting,
-    /// Largest packet that a rate is made for, bytes: HTB adds it to bursts that are not stated.
+    /// Largest packet of a rate table, bytes: HTB adds it to default bursts.
     pub mtu: Option<u64>,
 }
 
-/// Most bytes that the kernel keeps (16 bits), and what the simulator takes.
+/// Upper bound on the overhead in bytes; the kernel stores 16 bits.
 const MOST: i64 = 1_000;
 const LEAST: i64 = -255;
 
 impl Counts {
-    /// Takes one of the parameters, if the next word is one. A table of rates has none that is negative; a size table may.
+    /// Takes one of the parameters, if present. A rate table has no negative overhead; a size table may.
     pub fn take(&mut self, args: &mut Args<'_>, negative: bool) -> Result<bool, Trouble> {
         let at = args.at();
         if args.is("overhead") {
@@ -34,7 +34,7 @@ impl Counts {
             self.mtu = Some(args.size()?);
         } else if args.is("linklayer") {
             let word = args.word("link layer")?;
-            // tc_util.c, get_linklayer: adsl is another name of atm.
+            // tc_util.c, get_linklayer: adsl is an alias of atm.
             self.made.cells = match word.text.as_str() {
                 "ethernet" => false,
                 "atm" | "adsl" => true,
@@ -50,13 +50,13 @@ impl Counts {
     }
 }
 
-/// What follows `stab` (tc-stab(8)): the kernel replaces the length of each packet for the discipline and all within it
-/// (`__qdisc_calculate_pkt_len`, `net/sched/sch_api.c`).
+/// Parses the arguments of `stab` (tc-stab(8)): the kernel replaces the length of each packet for the discipline and
+/// its whole subtree (`__qdisc_calculate_pkt_len`, `net/sched/sch_api.c`).
 pub(super) fn table(args: &mut Args<'_>) -> Result<Counting, Trouble> {
     let mut counts = Counts::default();
     loop {
         if args.is("tsize") {
-            // The granularity of the table; 4 B at the default mtu of 2047, which divides a cell's 48.
+            // Granularity of the table; 4 B at the default mtu of 2047, which divides a cell's 48.
             let _ = args.number()?;
         } else if !counts.take(args, true)? {
             return Ok(counts.made);
@@ -64,8 +64,8 @@ pub(super) fn table(args: &mut Args<'_>) -> Result<Counting, Trouble> {
     }
 }
 
-/// The two one after the other: a size table of the discipline around, then the overhead of a rate. None if that is more
-/// than one sum, one least length and one cutting into cells.
+/// Composes two accountings: the size table of the outer discipline, then the overhead of a rate. `None`: the result is
+/// not one sum, one minimum and one division into cells.
 pub(super) fn both(outer: Counting, inner: Counting) -> Option<Counting> {
     if outer.is_plain() {
         return Some(inner);
@@ -78,7 +78,7 @@ pub(super) fn both(outer: Counting, inner: Counting) -> Option<Counting> {
         .then_some(Counting { overhead, ..inner })
 }
 
-/// The words that state it, each with a space before it.
+/// Returns the options of an accounting, each with a leading space.
 pub(super) fn words(counts: Counting) -> String {
     let mut made = String::new();
     for (word, value) in [("overhead", counts.overhead), ("mpu", i32::from(counts.least))] {
@@ -97,13 +97,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_size_table_and_an_overhead_add_up_unless_something_lies_between_them() {
+    fn a_size_table_and_an_overhead_add_up_without_cells_or_minimum_between() {
         let plain = |overhead| Counting { overhead, ..Counting::default() };
         let cells = Counting { overhead: 10, cells: true, ..Counting::default() };
         assert_eq!(both(plain(4), plain(-2)), Some(plain(2)));
         assert_eq!(both(plain(34), cells), Some(Counting { overhead: 44, ..cells }));
         assert_eq!(both(cells, Counting::default()), Some(cells));
-        // Cells first, bytes on top of them: one formula does not say that.
+        // Cells first, then additional bytes: no single formula.
         assert_eq!(both(cells, plain(4)), None);
     }
 }

@@ -1,4 +1,4 @@
-//! Writes a configuration as commands of `tc`.
+//! Export of a configuration as commands of `tc`.
 
 use super::adapt::adapt;
 use super::filters;
@@ -6,8 +6,8 @@ use crate::ir::{Act, Class, Config, Limit, Match, Netem, Police, Policy, Queue, 
 use crate::{Exported, Place, Report};
 use core::fmt::Write as _;
 
-/// The configuration as commands, and a report of what was approximated or has no counterpart; the report also stands at the top
-/// of the commands. Reading the commands gives the same configuration, if it came from such commands.
+/// Returns the configuration as commands, and a report of approximations and unsupported features, which is also at the
+/// top of the commands. Importing the commands gives the same configuration, if it came from such commands.
 pub fn export(config: &Config) -> Exported {
     let (config, report) = adapt(config);
     let mut text = String::new();
@@ -21,8 +21,8 @@ pub fn export(config: &Config) -> Exported {
     Exported { text: writer.out, report: writer.report }
 }
 
-/// Calls the device of a configuration that came from a scenario, whose ports have no such name. A device's name has at most 15
-/// bytes, no slash, no colon and no space (`dev_valid_name` of Linux).
+/// Names the device of a configuration that came from a scenario. A device's name has at most 15 bytes, no slash, no
+/// colon and no space (`dev_valid_name` of Linux).
 pub fn name_device(config: &mut Config, name: Option<&str>) -> Report {
     let mut report = Report::default();
     let own = name.unwrap_or("eth0");
@@ -39,9 +39,9 @@ pub fn name_device(config: &mut Config, name: Option<&str>) -> Report {
     report
 }
 
-/// Deepest nesting that is followed.
+/// Upper bound on the nesting.
 const DEEPEST: usize = 8;
-/// Handles of disciplines without classes of their own start here.
+/// First handle of disciplines without classes.
 const QUEUES: u32 = 0x4000;
 
 struct Writer<'a> {
@@ -51,7 +51,7 @@ struct Writer<'a> {
     queues: u32,
 }
 
-/// Lines are written to memory, where writing cannot fail.
+/// Lines are written to memory, which does not fail.
 macro_rules! line {
     ($out:expr, $($text:tt)*) => {
         { let _ = writeln!($out, $($text)*); }
@@ -59,7 +59,7 @@ macro_rules! line {
 }
 
 impl Writer<'_> {
-    /// What hangs at `place` of a device: the queue of a class.
+    /// Writes the queue of a class at `place` of a device.
     fn queue(&mut self, class: &Class, device: &str, place: &str, depth: usize) {
         let is_policy = matches!(class.queue, Queue::Policy(_));
         let mut place = place.to_owned();
@@ -123,10 +123,10 @@ impl Writer<'_> {
     }
 
     fn policy(&mut self, policy: &Policy, device: &str, place: &str, depth: usize) {
-        // The handle that the name tells: a policy of another device, or one that was made elsewhere, gets one of its own.
-        let told =
+        // The handle in the name: a policy of another device, or one from another language, gets a new one.
+        let stated =
             policy.name.strip_prefix(&format!("{device}-")).and_then(|major| u32::from_str_radix(major, 16).ok());
-        let Some(major) = told.filter(|major| (1..0xffff).contains(major)) else {
+        let Some(major) = stated.filter(|major| (1..0xffff).contains(major)) else {
             self.report.unsupported(policy.at, format!("the policy `{}` has no handle on {device}", policy.name), None);
             return;
         };
@@ -144,7 +144,7 @@ impl Writer<'_> {
             }
             Scheduler::Drr => line!(self.out, "tc qdisc add dev {device} {place} handle {major:x}: drr"),
             Scheduler::Priority => {
-                // Filters say what a priomap would; all priorities go to the default band.
+                // Filters replace the priomap; all priorities are mapped to the default band.
                 let band =
                     policy.classes.iter().position(|class| Some(&class.name) == policy.default.as_ref()).unwrap_or(0);
                 let map = vec![band.to_string(); 16].join(" ");
@@ -207,14 +207,14 @@ impl Writer<'_> {
         };
         let police = rule.police.as_ref().map_or_else(String::new, police_text);
         if filters::never(conditions) {
-            let message = format!("the filter to {} asks for two values of one field, so it never holds", rule.class);
+            let message = format!("the filter to {} requires two values of one field, so it never holds", rule.class);
             self.report.warning(rule.at, message, "it was left out");
             return;
         }
         let head =
             |protocol: &str| format!("tc filter add dev {device} parent {major:x}: protocol {protocol} prio {prio}");
         match filters::text(conditions) {
-            // Of these only u32 and fw know `police`; the others need it as an action, which ends the line.
+            // Of these only u32 and fw accept `police`; the others need it as an action, which ends the line.
             Some((protocol, text)) if !police.is_empty() && !text.starts_with("u32") && !text.contains(" fw") => {
                 line!(self.out, "{} {text} flowid {} action{police}", head(protocol), rule.class)
             }
@@ -239,7 +239,7 @@ fn police_text(police: &Police) -> String {
     format!(" police rate {} burst {burst} conform-exceed {}/{}", bits(rate), act(&police.exceed), act(&police.conform))
 }
 
-/// A discipline without classes; none for those that need more than one command, or that are what there is anyhow.
+/// Returns a discipline without classes; `None`: it needs more than one command, or is the default.
 fn queue_text(class: &Class) -> Option<String> {
     let packets = || if let Some(Limit::Packets(n)) = class.limit { format!(" limit {n}") } else { String::new() };
     Some(match &class.queue {

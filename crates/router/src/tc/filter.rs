@@ -1,4 +1,4 @@
-//! `tc filter`: which packets go to which class, and what is written into them on the way.
+//! `tc filter`: classification, and fields set in packets.
 
 use super::action::Actions;
 use super::args::{Args, Trouble};
@@ -7,14 +7,14 @@ use super::{Device, Handle, Tables, Verb, units};
 use crate::ir::{Match, PortRange, protocol_named};
 use crate::{Place, Report, Scope};
 
-/// Where a filter stands.
+/// Place of a filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Hook {
     /// In a discipline.
     Qdisc(u16),
-    /// Before a packet is received (`ingress`, or `parent ffff:`).
+    /// Before reception (`ingress`, or `parent ffff:`).
     Ingress,
-    /// Before a packet comes to the root discipline (`clsact`).
+    /// Before the root discipline (`clsact`).
     Egress,
 }
 
@@ -29,9 +29,9 @@ pub(super) struct Filter {
     pub at: Place,
 }
 
-/// The priority of the first filter that was given none; each further one goes before those there are, as in the kernel.
+/// Priority of the first filter without one; each further one precedes the existing ones, as in the kernel.
 const UNNUMBERED: u32 = 0xc000;
-/// Minor numbers of the two places of clsact (`TC_H_MIN_INGRESS`, `TC_H_MIN_EGRESS`).
+/// Minor numbers of the two hooks of clsact (`TC_H_MIN_INGRESS`, `TC_H_MIN_EGRESS`).
 const INGRESS: u16 = 0xfff2;
 const EGRESS: u16 = 0xfff3;
 
@@ -165,13 +165,13 @@ pub(super) fn command(
     if verb == Verb::Replace {
         device.filters.retain(|own| own.hook != hook || own.prio != prio || own.when != filter.when);
     }
-    // Those of one priority stay in the order in which they came.
+    // Filters of equal priority keep their order.
     let place = device.filters.partition_point(|own| own.prio <= filter.prio);
     device.filters.insert(place, filter);
     Ok(())
 }
 
-/// All of the conditions as one.
+/// Returns the conjunction of the conditions.
 pub(super) fn one_of(mut conditions: Vec<Match>) -> Match {
     match (conditions.pop(), conditions.is_empty()) {
         (None, _) => Match::Any,

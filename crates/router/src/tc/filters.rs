@@ -1,13 +1,13 @@
-//! Conditions as filters of `tc`: u32 where it can say them, else flower.
+//! Conditions as filters of `tc`: u32 if possible, else flower.
 
 use crate::ir::Match;
 
-/// The protocol of a filter for these conditions, and what stands behind it; none if no filter can say them.
+/// Returns protocol and match of a filter for these conditions; `None`: no filter supports them.
 pub(super) fn text(conditions: &[Match]) -> Option<(&'static str, String)> {
     if conditions.contains(&Match::Version(6)) {
         return ipv6_text(conditions);
     }
-    // Filters are for IPv4 where they are not for IPv6.
+    // Filters are for IPv4 unless they are for IPv6.
     let conditions: Vec<Match> = conditions.iter().filter(|one| **one != Match::Version(4)).cloned().collect();
     let conditions = conditions.as_slice();
     if let [Match::FirewallMark { value, mask }] = conditions {
@@ -20,7 +20,7 @@ pub(super) fn text(conditions: &[Match]) -> Option<(&'static str, String)> {
     if let Some(all) = conditions.iter().map(u32_text).collect::<Option<Vec<String>>>() {
         return Some(("ip", format!("u32 {}", all.join(" "))));
     }
-    // Ports are those of the protocol that stands before them (`f_flower.c`, `flower_port_attr_type`).
+    // Ports belong to the protocol stated before them (`f_flower.c`, `flower_port_attr_type`).
     let mut sorted: Vec<&Match> = conditions.iter().collect();
     sorted.sort_by_key(|one| !matches!(one, Match::IpProtocol(_)));
     let ports = sorted.iter().any(|one| matches!(one, Match::SourcePort(_) | Match::DestinationPort(_)));
@@ -30,8 +30,8 @@ pub(super) fn text(conditions: &[Match]) -> Option<(&'static str, String)> {
     let all = sorted.into_iter().map(flower_text).collect::<Option<Vec<String>>>()?;
     let key = |text: &String| text.split(' ').next().unwrap_or_default().to_owned();
     let twice = all.iter().enumerate().any(|(index, text)| all.iter().take(index).any(|other| key(other) == key(text)));
-    // flower keeps the last of two values of one key, and knows keys of a protocol only under it (`f_flower.c`: "Can't set
-    // "mpls_tc" if ethertype isn't MPLS").
+    // flower keeps the last of two values of one key, and accepts keys of a protocol only under it (`f_flower.c`:
+    // "Can't set "mpls_tc" if ethertype isn't MPLS").
     let of = |wanted: fn(&Match) -> bool| conditions.iter().filter(|one| wanted(one)).count();
     let labels = of(|one| matches!(one, Match::Experimental(_)));
     let tags = of(|one| matches!(one, Match::Cos(_)));
@@ -44,7 +44,7 @@ pub(super) fn text(conditions: &[Match]) -> Option<(&'static str, String)> {
     (!twice).then(|| (protocol, format!("flower {}", all.join(" "))))
 }
 
-/// The same of a filter for IPv6.
+/// Returns the same for IPv6.
 fn ipv6_text(conditions: &[Match]) -> Option<(&'static str, String)> {
     let rest: Vec<&Match> = conditions.iter().filter(|one| **one != Match::Version(6)).collect();
     if let [Match::FirewallMark { value, mask }] = rest.as_slice() {
@@ -67,7 +67,7 @@ fn ipv6_text(conditions: &[Match]) -> Option<(&'static str, String)> {
     Some(("ipv6", format!("u32 {}", rest.iter().map(one).collect::<Option<Vec<String>>>()?.join(" "))))
 }
 
-/// Whether two of the conditions, all of which must hold, exclude each other.
+/// `true` if two of the conditions exclude each other.
 pub(super) fn never(conditions: &[Match]) -> bool {
     conditions.iter().enumerate().any(|(index, one)| conditions.iter().take(index).any(|other| exclude(one, other)))
 }
@@ -91,7 +91,7 @@ fn exclude(a: &Match, b: &Match) -> bool {
     }
 }
 
-/// Value and mask of the DS field.
+/// Returns value and mask of the DS field.
 fn ds_field(condition: &Match) -> Option<(u8, u8)> {
     match condition {
         Match::Dscp(values) => values.first().filter(|_| values.len() == 1).map(|code| (code << 2, 0xfc)),
@@ -125,7 +125,7 @@ fn u32_text(condition: &Match) -> Option<String> {
     })
 }
 
-/// The mask whose ports are those from the lowest to the highest, if there is one.
+/// Returns the mask of a range of ports; `None`: the range is not aligned.
 fn port_mask(low: u16, high: u16) -> Option<u16> {
     let free = low ^ high;
     (free & free.wrapping_add(1) == 0 && low & free == 0).then_some(!free)

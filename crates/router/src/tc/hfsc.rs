@@ -4,7 +4,7 @@ use super::args::{Args, Trouble};
 use crate::Place;
 use crate::ir::{Curve, HfscClass};
 
-/// What follows `hfsc` in a class (tc-hfsc(7), `q_hfsc.c`).
+/// Parses the arguments of `hfsc` in a class (tc-hfsc(7), `q_hfsc.c`).
 pub(super) fn class(at: Place, args: &mut Args<'_>) -> Result<HfscClass, Trouble> {
     let mut made = HfscClass::default();
     loop {
@@ -30,7 +30,7 @@ pub(super) fn class(at: Place, args: &mut Args<'_>) -> Result<HfscClass, Trouble
     Ok(made)
 }
 
-/// `[m1 BPS] [d SEC] m2 BPS`, or `[umax BYTE] [dmax SEC] rate BPS`.
+/// Parses `[m1 BPS] [d SEC] m2 BPS`, or `[umax BYTE] [dmax SEC] rate BPS`.
 fn curve(args: &mut Args<'_>) -> Result<Curve, Trouble> {
     let at = args.at();
     let (mut m1, mut d, mut m2, mut umax, mut dmax, mut rate) = (None, None, None, None, None, None);
@@ -69,7 +69,7 @@ fn curve(args: &mut Args<'_>) -> Result<Curve, Trouble> {
     Ok(made)
 }
 
-/// A slope, which may be nothing: `m1 0bit` begins a convex curve.
+/// Parses a slope, which may be 0: `m1 0bit` begins a convex curve.
 fn slope(args: &mut Args<'_>) -> Result<u64, Trouble> {
     let nothing =
         |text: &str| text.trim_start_matches('0').trim_start_matches(|c: char| c.is_ascii_alphabetic()).is_empty();
@@ -80,8 +80,8 @@ fn slope(args: &mut Args<'_>) -> Result<u64, Trouble> {
     args.rate()
 }
 
-/// The curve that serves `umax` bytes within `dmax` microseconds and `rate` bit/s in the long run (`hfsc_get_sc2`): concave where
-/// that needs more than the rate, else convex.
+/// Returns the curve that serves `umax` bytes within `dmax` microseconds and `rate` bit/s in the long run
+/// (`hfsc_get_sc2`): concave if that needs more than the rate, else convex.
 fn by_delay(umax: u64, dmax: u64, rate: u64) -> Option<Curve> {
     if dmax == 0 {
         return (umax == 0).then_some(Curve { m1: 0, d: 0, m2: rate });
@@ -96,7 +96,7 @@ fn by_delay(umax: u64, dmax: u64, rate: u64) -> Option<Curve> {
     Some(Curve { m1: 0, d: dmax.saturating_sub(u64::try_from(served).unwrap_or(u64::MAX)), m2: rate })
 }
 
-/// The curves as `tc` writes them.
+/// Formats the curves for `tc`.
 pub(super) fn words(class: &HfscClass) -> String {
     let curve = |word: &str, own: Option<Curve>| {
         own.map_or_else(String::new, |Curve { m1, d, m2 }| {
@@ -112,10 +112,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_delay_for_so_many_bytes_makes_a_concave_curve_or_a_convex_one() {
+    fn a_delay_for_a_number_of_bytes_makes_a_concave_or_a_convex_curve() {
         // 1500 B in 10 ms are 150000 B/s, 1.2 Mbit/s: more than 400 kbit/s.
         assert_eq!(by_delay(1500, 10_000, 400_000), Some(Curve { m1: 1_200_000, d: 10_000, m2: 400_000 }));
-        // 1500 B at 2 Mbit/s take 6 ms of the 10: nothing for 4 ms.
+        // 1500 B at 2 Mbit/s take 6 ms of the 10: no service for 4 ms.
         assert_eq!(by_delay(1500, 10_000, 2_000_000), Some(Curve { m1: 0, d: 4_000, m2: 2_000_000 }));
         assert_eq!(by_delay(0, 0, 1_000), Some(Curve { m1: 0, d: 0, m2: 1_000 }));
         assert_eq!(by_delay(1, 0, 1_000), None);

@@ -1,55 +1,55 @@
-//! What is written into packets before a discipline looks at them, put into its conditions: a filter by a firewall mark becomes
-//! a condition on what the mark was set by.
+//! Substitution of marks: a filter on a firewall mark becomes a condition under which the mark is set.
 
 use super::Handle;
 use super::action::Edit;
 use crate::ir::Match;
 use std::rc::Rc;
 
-/// Something is written into the packets that meet a condition. The condition is about the packet as the steps before have
-/// left it.
+/// A field is set in the packets that meet a condition, on the packet as modified by the steps before.
 #[derive(Clone, Debug)]
 pub(crate) struct Step {
     pub when: Match,
     pub edit: Edit,
-    /// What was asked on the way here, when fewer steps had been made.
+    /// Conditions on the way here, evaluated after fewer steps.
     pub asked: Vec<Rc<Asked>>,
 }
 
-/// A condition that was asked earlier: a packet that has been sent to a chain stays in it, whatever the chain writes into it.
+/// A condition that was evaluated earlier: a packet that was sent to a chain remains in it, even if the chain modifies
+/// it.
 #[derive(Debug)]
 pub(crate) enum Asked {
-    /// On the packet after so many steps.
+    /// A condition on the packet after this number of steps.
     At(Match, usize),
     Not(Rc<Asked>),
     All(Vec<Rc<Asked>>),
 }
 
 impl Step {
-    /// A step that depends on the packet as it is alone.
+    /// Returns a step that depends only on the packet as modified so far.
     pub fn new(when: Match, edit: Edit) -> Step {
         Step { when, edit, asked: Vec::new() }
     }
 }
 
-/// Steps in their order.
+/// Steps in order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Marking {
     pub steps: Vec<Step>,
-    /// Whether packets come without a mark, so that those have one that the steps give one; else the traffic table tells it.
+    /// `true` if packets arrive without a mark, so that only the steps set marks; else the traffic table states it.
     unmarked: bool,
-    /// Parts of conditions that may still be made.
+    /// Remaining budget of parts of conditions.
     left: usize,
 }
 
-/// Most parts of conditions that are made of one discipline's filters: each step may stand in the condition of each filter.
+/// Upper bound on the parts of conditions of one discipline's filters: each step may be part of the condition of each
+/// filter.
 const MOST: usize = 20_000;
 
 fn never() -> Match {
     Match::AnyOf(Vec::new())
 }
 
-/// Packets that meet `when` meet it now; others if they did.
+/// Returns the packets that meet `when` or `before`.
 fn or(when: Match, before: Match) -> Match {
     match before {
         Match::AnyOf(mut any) => {
@@ -64,7 +64,7 @@ fn or(when: Match, before: Match) -> Match {
     }
 }
 
-/// Packets that meet `when` do not meet it any longer.
+/// Returns the packets that meet `before` but not `when`.
 fn and_not(when: Match, before: Match) -> Match {
     match (when, before) {
         (Match::Any, _) => never(),
@@ -74,7 +74,7 @@ fn and_not(when: Match, before: Match) -> Match {
     }
 }
 
-/// Packets that meet both.
+/// Returns the packets that meet both.
 fn both(one: Match, other: Match) -> Match {
     match (one, other) {
         (Match::Any, other) | (other, Match::Any) => other,
@@ -87,27 +87,28 @@ fn both(one: Match, other: Match) -> Match {
 }
 
 impl Marking {
-    /// These steps. Marks are given by them alone if any of them, or another rule of the script (`elsewhere`), gives one.
+    /// Returns these steps. Only steps set marks if any of them, or another rule of the script (`elsewhere`), sets one.
     pub fn new(steps: Vec<Step>, elsewhere: bool) -> Marking {
         let unmarked = elsewhere || steps.iter().any(|step| matches!(step.edit, Edit::Mark { .. }));
         Marking { steps, unmarked, left: MOST }
     }
-    /// The same steps, with parts of conditions of its own.
+    /// Returns the same steps with a new budget.
     pub fn again(&self) -> Marking {
         Marking { left: MOST, ..self.clone() }
     }
-    /// One more step.
+    /// Appends a step.
     pub fn push(&mut self, step: Step) {
         self.unmarked |= matches!(step.edit, Edit::Mark { .. });
         self.steps.push(step);
     }
 
-    /// A condition on a packet after all steps, as one on the packet before them; none if that cannot be said, or is too long.
+    /// Converts a condition on a packet after all steps into one on the packet before them; `None`: not expressible, or
+    /// too long.
     pub fn resolve(&mut self, when: &Match) -> Option<Match> {
         self.at(when, self.steps.len())
     }
 
-    /// Which packets have that priority after all steps.
+    /// Returns the packets with that priority after all steps.
     pub fn priority(&mut self, class: Handle) -> Option<Match> {
         self.after(never(), self.steps.len(), |edit| match edit {
             Edit::Priority(own) => Some(own == class),
@@ -138,7 +139,7 @@ impl Marking {
         })
     }
 
-    /// Which packets have these bits of a mark after so many steps, where `first` have them before all.
+    /// Returns the packets with these bits of a mark after `steps` steps; `first` have them before all.
     fn mark(&mut self, first: Match, value: u32, mask: u32, steps: usize) -> Option<Match> {
         let mut made = first;
         for index in 0..steps {
@@ -148,7 +149,7 @@ impl Marking {
                 continue;
             }
             let when = self.met(&step, index)?;
-            // Bits that it does not write are as they were.
+            // Bits outside the mask are unchanged.
             let rest = mask & !under;
             made = if (own ^ value) & under & mask != 0 {
                 and_not(when, made)
@@ -162,7 +163,7 @@ impl Marking {
         Some(made)
     }
 
-    /// Which packets a step is about.
+    /// Returns the packets that meet the condition of a step.
     fn met(&mut self, step: &Step, index: usize) -> Option<Match> {
         let mut made = self.at(&step.when, index)?;
         for asked in &step.asked {
@@ -190,8 +191,8 @@ impl Marking {
         })
     }
 
-    /// What `first` is about after so many steps; `says` tells of a step whether it writes the thing at all, and then whether
-    /// what it writes meets the condition.
+    /// Returns the packets that meet a condition after `steps` steps, `first` before all. `says` returns `None` if a
+    /// step does not set the field, else whether the new value meets the condition.
     fn after(&mut self, first: Match, steps: usize, says: impl Fn(Edit) -> Option<bool>) -> Option<Match> {
         let mut made = first;
         for index in 0..steps {
@@ -220,8 +221,8 @@ mod tests {
     }
 
     #[test]
-    fn the_last_line_that_sets_a_mark_decides_and_a_line_may_ask_for_the_mark_so_far() {
-        // Ports 1 and 2 get mark 1, then port 2 mark 2, then what has no mark gets 3.
+    fn the_last_step_that_sets_a_mark_decides_and_a_step_may_depend_on_the_mark() {
+        // Ports 1 and 2 get mark 1, then port 2 mark 2, then packets without a mark get 3.
         let steps = vec![sets(Match::AnyOf(vec![port(1), port(2)]), 1), sets(port(2), 2), sets(mark(0), 3)];
         let mut marking = Marking::new(steps, false);
         for (number, expected) in [(1, 1), (2, 2), (9, 3)] {
@@ -238,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn a_code_point_that_is_written_is_what_filters_see() {
+    fn filters_see_a_dscp_that_was_set() {
         let mut marking = Marking::new(vec![Step::new(port(5060), Edit::Dscp(46))], false);
         let ef = marking.resolve(&Match::Dscp(vec![46])).expect("it can be said");
         let of = |port, dscp| Header { destination_port: Some(port), dscp, ..Header::default() };
@@ -247,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn bits_of_a_mark_that_a_line_does_not_write_are_as_they_were() {
+    fn bits_of_a_mark_outside_the_mask_are_unchanged() {
         let high = Step::new(port(1), Edit::Mark { value: 0x10, mask: 0xf0 });
         let low = Step::new(port(2), Edit::Mark { value: 0x01, mask: 0x0f });
         let both = Step::new(port(3), Edit::Mark { value: 0x10, mask: 0xf0 });
@@ -266,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn many_lines_that_ask_for_the_mark_so_far_end_without_an_answer() {
+    fn many_steps_that_depend_on_the_mark_exhaust_the_budget() {
         let steps = (1..200).map(|value| sets(mark(value - 1), value)).collect();
         let mut marking = Marking::new(steps, false);
         let _ = marking.resolve(&mark(199));

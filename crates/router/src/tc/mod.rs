@@ -1,7 +1,7 @@
 //! Linux traffic control: scripts of `tc qdisc`, `tc class` and `tc filter`.
 //!
-//! A script is read command by command (`shell`), each changes the tables of a device (`qdisc`, `class`, `filter`) as the
-//! kernel would, and at the end the tables become policies (`build`).
+//! A script is executed command by command (`shell`), each command changes the tables of a device (`qdisc`, `class`,
+//! `filter`) as in the kernel, and at the end the tables are compiled into policies (`build`).
 
 pub(crate) mod action;
 mod adapt;
@@ -34,7 +34,7 @@ use std::collections::BTreeMap;
 
 pub use export::{export, name_device};
 
-/// Reads a script. It never fails: what was not understood is in the report, line by line.
+/// Reads a script. It never fails: unsupported commands are in the report with their lines.
 pub fn import(text: &str) -> Imported {
     let mut tables = Tables::default();
     let mut report = Report::default();
@@ -62,24 +62,24 @@ impl core::fmt::Display for Handle {
     }
 }
 
-/// Where a queueing discipline hangs.
+/// Attachment point of a queueing discipline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Parent {
     Root,
     Class(Handle),
 }
 
-/// The tables of all devices, by name.
+/// Tables of all devices, by name.
 #[derive(Debug, Default)]
 struct Tables {
     devices: BTreeMap<String, Device>,
-    /// In the order in which they first occur.
+    /// Names in the order of first occurrence.
     order: Vec<String>,
-    /// What the firewall writes into packets.
+    /// Rules of the firewall that modify packets.
     firewall: netfilter::Rules,
 }
 
-/// The tables of a device.
+/// Tables of a device.
 #[derive(Debug, Default)]
 struct Device {
     qdiscs: Vec<qdisc::Qdisc>,
@@ -94,7 +94,7 @@ impl Device {
     fn root(&self) -> Option<&qdisc::Qdisc> {
         self.qdiscs.iter().find(|qdisc| qdisc.parent == Parent::Root)
     }
-    /// Takes a discipline away, with its classes, its filters, and what hangs in them.
+    /// Removes a discipline with its classes, its filters, and its subtree.
     fn remove(&mut self, major: u16) {
         let mut left = vec![major];
         while let Some(major) = left.pop() {
@@ -119,7 +119,7 @@ impl Tables {
     }
 }
 
-/// Commands without an effect on queues.
+/// Commands without effect on queues.
 const HARMLESS: [&str; 21] = [
     "ip", "ifconfig", "ethtool", "echo", "modprobe", "set", "exit", "sleep", "true", ":", "printf", "return", "shift",
     "cd", "test", "[", "[[", "lsmod", "depmod", "trap", "unset",
@@ -161,7 +161,7 @@ fn command(words: &[Word], tables: &mut Tables, script: &mut Script<'_>, report:
     }
 }
 
-/// The device that `ip link set [dev] DEVICE …` or `ifconfig DEVICE …` is about.
+/// Returns the device of `ip link set [dev] DEVICE …` or `ifconfig DEVICE …`.
 fn whose<'w>(name: &str, rest: &'w [Word]) -> Option<&'w str> {
     let behind = |key: &str| rest.iter().skip_while(|word| word.text != key).nth(1);
     let found = behind("dev").or_else(|| if name == "ifconfig" { rest.first() } else { behind("set") })?;
@@ -205,7 +205,7 @@ fn object(args: &mut Args<'_>, tables: &mut Tables, report: &mut Report) -> Resu
     }
 }
 
-/// What is done with an object.
+/// Command of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verb {
     Add,

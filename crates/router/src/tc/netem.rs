@@ -6,12 +6,12 @@ use super::units;
 use crate::Report;
 use crate::ir::{Limit, Netem, Queue};
 
-/// Packets that it holds by default (`q_netem.c`).
+/// Default limit in packets (`q_netem.c`).
 const LIMIT: u64 = 1000;
-/// Certainty, in millionths.
+/// Probability 1, in millionths.
 const ALL: u32 = 1_000_000;
 
-/// What follows `netem` (tc-netem(8)). What is not simulated is reported, each with its place.
+/// Parses the arguments of `netem` (tc-netem(8)). Unsupported ones are reported with their places.
 pub(super) fn read(args: &mut Args<'_>, report: &mut Report) -> Result<Kind, Trouble> {
     let (mut made, mut limit) = (Netem::default(), LIMIT);
     let left = "it is left out";
@@ -39,7 +39,7 @@ pub(super) fn read(args: &mut Args<'_>, report: &mut Report) -> Result<Kind, Tro
         } else if args.is("loss") || args.is("drop") {
             if args.is("gemodel") {
                 let enter = probability(args)?;
-                // `netem_parse_opt`: r is 1 - p, 1 - h is 1 and 1 - k is 0 where they are not stated.
+                // `netem_parse_opt`: defaults are r = 1 - p, 1 - h = 1 and 1 - k = 0.
                 let mut found = [enter, ALL - enter, ALL, 0];
                 for value in found.iter_mut().skip(1) {
                     if !is_number(args) {
@@ -102,14 +102,14 @@ fn is_number(args: &Args<'_>) -> bool {
     args.peek().is_some_and(|word| word.text.starts_with(|c: char| c.is_ascii_digit() || c == '.' || c == '-'))
 }
 
-/// A percentage, with or without its sign.
+/// Parses a percentage, with or without its sign.
 fn probability(args: &mut Args<'_>) -> Result<u32, Trouble> {
     let word = args.word("percentage")?;
     let found = units::percent(word.text.trim_end_matches('%')).filter(|part| *part <= ALL);
     found.ok_or_else(|| Trouble::wrong(word.at, format!("`{}` is no percentage", word.text), "write it such as 1.5%"))
 }
 
-/// The correlation of a draw with the last one.
+/// Parses the correlation of a draw with the last one.
 fn correlation(args: &mut Args<'_>, of: &str, report: &mut Report) -> Result<(), Trouble> {
     if !is_number(args) {
         return Ok(());

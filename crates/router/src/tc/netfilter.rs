@@ -1,4 +1,4 @@
-//! Lines of `iptables` and `nft` that write marks, code points or priorities, which filters of `tc` then look at.
+//! Rules of `iptables` and `nft` that set marks, DSCPs or priorities, for later filters of `tc`.
 
 use super::Handle;
 use super::action::Edit;
@@ -13,7 +13,7 @@ use crate::{Place, Report};
 use std::rc::Rc;
 use tailback_diffserv::Dscp;
 
-/// The rules so far.
+/// Rules so far.
 #[derive(Debug, Default)]
 pub(super) struct Rules {
     rules: Vec<Rule>,
@@ -23,7 +23,7 @@ pub(super) struct Rules {
 struct Rule {
     chain: String,
     conditions: Vec<Match>,
-    /// The device that the packet is sent to, as a name or the beginning of one, and whether it must not be that.
+    /// Output device, as a name or prefix; `true` if it is excluded.
     out: Option<(String, bool)>,
     target: Target,
     at: Place,
@@ -32,34 +32,35 @@ struct Rule {
 #[derive(Clone, Debug)]
 enum Target {
     Edit(Edit),
-    /// Nothing more is asked.
+    /// Ends all evaluation.
     Accept,
-    /// The rest of the chain is not asked.
+    /// Ends the evaluation of the chain.
     Return,
-    /// The chain of that name, then the rest of this one.
+    /// Evaluates the chain of that name, then the rest of this one.
     Jump(String),
-    /// The chain of that name, and not the rest of this one.
+    /// Evaluates the chain of that name, without the rest of this one.
     Goto(String),
 }
 
-/// The places where the kernel asks chains, in the order in which a forwarded packet comes by.
+/// Hooks of a forwarded packet, in order.
 const HOOKS: [&str; 4] = ["prerouting", "forward", "output", "postrouting"];
-/// Deepest chains within chains.
+/// Upper bound on the nesting of chains.
 const DEEPEST: usize = 8;
-/// Most rules that are followed.
+/// Upper bound on the rules.
 const MOST: usize = 500;
-/// Most visits to rules: a chain is read anew wherever another leads to it.
+/// Upper bound on the visits of rules: a chain is visited once per jump to it.
 const VISITS: usize = 5000;
 
 impl Rules {
-    /// What is written into the packets that are sent to that device; the place of the first rule where the chains lead to each
-    /// other too often for an answer.
+    /// Returns the fields set in packets that leave by that device; the error is the place of the first rule if the
+    /// chains exceed the bound on visits.
     pub fn steps(&self, device: &str) -> Result<Vec<Step>, Place> {
         let (mut found, mut left) = (Vec::new(), VISITS);
         for hook in HOOKS {
             let mut names: Vec<&str> = self.rules.iter().map(|rule| rule.chain.as_str()).collect();
             names.dedup();
-            // nft's chains have any name; those of the hooks are usually called so. A chain that another leads to is none.
+            // Chains of nft have any name; base chains are usually named after their hook. A chain that is a jump
+            // target is no base chain.
             let called = |name: &str| {
                 self.rules.iter().any(|rule| matches!(&rule.target, Target::Jump(to) | Target::Goto(to) if to == name))
             };
@@ -73,17 +74,17 @@ impl Rules {
         if left == 0 { Err(self.rules.first().map_or_else(Place::default, |rule| rule.at)) } else { Ok(found) }
     }
 
-    /// Whether a rule sets a mark, for whichever device.
+    /// `true` if a rule sets a mark, for any device.
     pub fn marks(&self) -> bool {
         self.rules.iter().any(|rule| matches!(rule.target, Target::Edit(Edit::Mark { .. })))
     }
 
-    /// Where packets of this host itself are written into, if anywhere.
+    /// Returns the place of a rule that modifies packets of this host itself.
     pub fn output(&self) -> Option<Place> {
         self.rules.iter().find(|rule| rule.chain.eq_ignore_ascii_case("output")).map(|rule| rule.at)
     }
 
-    /// The steps of a chain for packets that met `outer` on their way to it; the conditions under which nothing more is asked.
+    /// Returns the steps of a chain for packets that met `outer`, and the conditions under which evaluation ends.
     fn chain(
         &self,
         name: &str,
@@ -94,7 +95,7 @@ impl Rules {
         depth: usize,
     ) -> Vec<Rc<Asked>> {
         let mut accepted = Vec::new();
-        // What led here, and not out of here by a line before.
+        // Packets that were sent here, and not returned by an earlier rule.
         let mut here = outer.to_vec();
         let own_from = here.len();
         if depth >= DEEPEST {
@@ -116,7 +117,7 @@ impl Rules {
             }
             let when = one_of(rule.conditions.clone());
             let met = Rc::new(Asked::At(when.clone(), found.len()));
-            // Seen from the chain that led here, which adds what it asked itself.
+            // From the view of the calling chain, which adds its own conditions.
             let inside = |last: Rc<Asked>, here: &[Rc<Asked>]| {
                 let mut all = here.get(own_from..).unwrap_or_default().to_vec();
                 all.push(last);
@@ -155,7 +156,7 @@ impl Rules {
         self.rules.insert(place.unwrap_or(self.rules.len()), rule);
     }
 
-    /// `iptables …`, of packets of IPv4, or `ip6tables …`, of those of IPv6.
+    /// Reads `iptables …` for IPv4, or `ip6tables …` for IPv6.
     pub fn iptables(&mut self, version: u8, words: &[Word], at: Place, report: &mut Report) {
         let mut args = Args::new(words, at);
         if let Err(trouble) = self.iptables_rule(version, &mut args, report) {
@@ -171,7 +172,7 @@ impl Rules {
         let start = args.start();
         let (mut table, mut chain, mut first) = ("filter".to_owned(), None, false);
         let (mut conditions, mut out, mut target) = (vec![Match::Version(version)], None, None);
-        // What cannot be judged matters only if the rule writes something.
+        // An unsupported condition is reported only if the rule modifies packets.
         let mut unknown: Option<Trouble> = None;
         let (mut not, mut goes) = (false, false);
         while let Some(word) = args.take() {
@@ -284,7 +285,7 @@ impl Rules {
             return Ok(());
         };
         let Some((target_at, target)) = target else {
-            // What is not understood may be where the packet goes.
+            // The unsupported part may be the target.
             if let Some(trouble) = unknown {
                 return Err(trouble);
             }
@@ -326,7 +327,7 @@ impl Rules {
         Ok(())
     }
 
-    /// `nft add rule [FAMILY] TABLE CHAIN …`
+    /// Reads `nft add rule [FAMILY] TABLE CHAIN …`.
     pub fn nft(&mut self, words: &[Word], at: Place, report: &mut Report) {
         let mut args = Args::new(words, at);
         if let Err(trouble) = self.nft_rule(&mut args, report) {
@@ -353,7 +354,7 @@ impl Rules {
             report.ignored(start, "it writes nothing into packets");
             return Ok(());
         }
-        // Without a family it is that of IPv4 (nft(8), "ADDRESS FAMILIES").
+        // The default family is IPv4 (nft(8), "ADDRESS FAMILIES").
         let version = if args.is("ip6") {
             Some(6)
         } else if args.is("inet") {
@@ -385,7 +386,7 @@ impl Rules {
                     conditions.push(if not { Match::Not(Box::new(when)) } else { when });
                 }
                 "meta" | "ip" | "ip6" | "tcp" | "udp" | "th" => {
-                    // A field of one version is asked of packets of that version only (nft(8)).
+                    // A field of one version matches only packets of that version (nft(8)).
                     let own = [("ip", 4), ("ip6", 6)].iter().find(|(name, _)| *name == word.text);
                     let own = own.map(|(_, own)| Match::Version(*own)).filter(|own| !conditions.contains(own));
                     conditions.extend(own);
@@ -404,7 +405,7 @@ impl Rules {
                             .collect::<Option<_>>()
                             .ok_or_else(unknown)?,
                     );
-                    // Ports are asked for behind the protocol that they are of.
+                    // Ports follow the protocol to which they belong.
                     if matches!(word.text.as_str(), "tcp" | "udp") {
                         conditions.push(Match::IpProtocol(if word.text == "tcp" { 6 } else { 17 }));
                     }
@@ -428,7 +429,7 @@ fn any_of(mut any: Vec<Match>) -> Match {
     if any.len() == 1 { any.remove(0) } else { Match::AnyOf(any) }
 }
 
-/// An address of that version, of the sender or the receiver.
+/// Parses an address of that version, of the source or the destination.
 fn address(version: u8, source: bool, text: &str) -> Option<Match> {
     Some(match (version, source) {
         (6, true) => Match::Source6(network6(text)?),
@@ -446,7 +447,7 @@ fn no_mark(word: &Word) -> Trouble {
     Trouble::unsupported(word.at, format!("the mark `{}`", word.text))
 }
 
-/// A code point by its number, or by its name in any case.
+/// Parses a DSCP, by number or by name in any case.
 fn code(text: &str) -> Option<u8> {
     let number = units::based(text).and_then(|n| u8::try_from(n).ok()).filter(|n| *n < 64);
     number.or_else(|| match text.to_ascii_lowercase().as_str() {
@@ -455,7 +456,7 @@ fn code(text: &str) -> Option<u8> {
     })
 }
 
-/// A value with a mask behind a slash.
+/// Parses a value with a mask after a slash.
 fn pair(text: &str, all: u32) -> Option<(u32, u32)> {
     let number = |text: &str| units::based(text).and_then(|n| u32::try_from(n).ok()).filter(|n| *n <= all);
     match text.split_once('/') {
@@ -480,7 +481,7 @@ fn ports(args: &mut Args<'_>, between: char, made: fn(PortRange) -> Match) -> Re
         .ok_or_else(|| Trouble::unsupported(word.at, format!("the ports `{}`", word.text)))
 }
 
-/// What a target of iptables writes.
+/// Returns the field that a target of iptables sets.
 fn edit(at: Place, args: &mut Args<'_>) -> Result<Edit, Trouble> {
     let option = args.word("option of the target")?;
     let word = args.word("value")?;
@@ -488,7 +489,7 @@ fn edit(at: Place, args: &mut Args<'_>) -> Result<Edit, Trouble> {
     let mark = || pair(text, u32::MAX);
     let found = match option.text.as_str() {
         "--set-mark" => mark().map(|(value, mask)| Edit::Mark { value, mask: mask | value }),
-        // Bits under the mask are cleared, then those of the value turned over: only bits of the mask are known then.
+        // Bits under the mask are cleared, then those of the value inverted: only bits of the mask are known then.
         "--set-xmark" => {
             mark().filter(|(value, mask)| value & !mask == 0).map(|(value, mask)| Edit::Mark { value, mask })
         }
@@ -510,7 +511,7 @@ fn handle(text: &str) -> Option<Handle> {
     Some(Handle { major: part(major)?, minor: part(minor)? })
 }
 
-/// A value of nft, or a set of them in braces.
+/// Parses a value of nft, or a set in braces.
 fn values(args: &mut Args<'_>) -> Result<Vec<String>, Trouble> {
     let first = args.word("value")?;
     if !first.text.starts_with('{') {

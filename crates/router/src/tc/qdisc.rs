@@ -12,17 +12,17 @@ pub(super) struct Qdisc {
     pub major: u16,
     pub parent: Parent,
     pub kind: Kind,
-    /// Its size table, for itself and all within it.
+    /// Size table, for itself and its subtree.
     pub stab: Counting,
     pub at: Place,
 }
 
-/// What a discipline is.
+/// Kind of a discipline, with its parameters.
 #[derive(Clone, Debug)]
 pub(super) enum Kind {
     Htb {
         default: u16,
-        /// Rates in B/s over this are quanta that are not stated.
+        /// Divisor of rates in B/s for default quanta.
         r2q: u64,
     },
     Prio {
@@ -40,19 +40,19 @@ pub(super) enum Kind {
         bands: u16,
         map: [u16; 16],
     },
-    /// A queue without classes; with a shape it is TBF, in whose single class another discipline may hang.
+    /// A queue without classes; with a shaper it is TBF, to whose single class another discipline may be attached.
     Leaf {
         queue: Queue,
         limit: Option<Limit>,
         shape: Option<Shaping>,
     },
-    /// CAKE, which has no classes that anything else hangs in.
+    /// CAKE, to whose classes no discipline can be attached.
     Cake(Cake),
-    /// A queue for each queue of the device's; the first stands for all.
+    /// A queue per queue of the device; the first one represents all.
     Mq,
-    /// A discipline without a counterpart: what hangs in it and what leads to it is read and left out.
+    /// An unsupported discipline: its subtree and its filters are read and omitted.
     Opaque,
-    /// What arrives; nothing is simulated there.
+    /// Arriving packets; not simulated.
     Ingress,
 }
 
@@ -64,13 +64,13 @@ pub(super) struct Shaping {
     pub counts: Counting,
 }
 
-/// The kernel's priomap of `prio`: skb priorities 0 to 15 to bands.
+/// The default priomap of `prio`: skb priorities 0 to 15 to bands.
 pub(super) const PRIOMAP: [u16; 16] = [1, 2, 2, 2, 1, 2, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1];
-/// Divisor of rates by default.
+/// Default divisor of rates.
 pub(super) const R2Q: u64 = 10;
-/// Packets that may wait around the classes of HTB: the device's `txqueuelen`, 1000 by default for Ethernet.
+/// Limit in packets of the direct queue of HTB: the device's `txqueuelen`, 1000 by default for Ethernet.
 const DIRECT: u64 = 1000;
-/// Handles of disciplines that were given none start here.
+/// First handle of disciplines without one.
 const UNNAMED: u16 = 0x8001;
 
 pub(super) fn command(
@@ -112,7 +112,7 @@ pub(super) fn command(
                 stab = counting::table(args)?;
             }
             "estimator" | "est" => {
-                // It measures a rate and changes nothing.
+                // A rate estimator changes nothing.
                 let _ = args.take();
                 let (_, _) = (args.word("interval")?, args.word("time constant")?);
                 report.ignored(word.at, "rate estimators");
@@ -135,7 +135,7 @@ pub(super) fn command(
     if verb == Verb::Delete {
         match (old, parent) {
             (Some(old), _) => device.remove(old.major),
-            // Scripts begin by clearing what may be there.
+            // Scripts begin by removing existing disciplines.
             (None, _) => report.ignored(at, "there is nothing to delete"),
         }
         return Ok(());
@@ -209,7 +209,7 @@ fn kind(
         "ets" => ets(args)?,
         "pfifo_fast" => Kind::Prio { bands: 3, map: PRIOMAP },
         "cake" => Kind::Cake(cake::read(word.at, args, report)?),
-        // Its queues are compared where the device is built.
+        // Its queues are compared when the device is built.
         "mq" => Kind::Mq,
         "ingress" | "clsact" => Kind::Ingress,
         "noqueue" => Kind::Leaf { queue: Queue::Fifo, limit: None, shape: None },
@@ -227,7 +227,7 @@ fn htb(args: &mut Args<'_>, report: &mut Report) -> Result<Kind, Trouble> {
             r2q = args.within("divisor of rates", 1, u64::from(u32::MAX))?;
         } else if args.is("direct_qlen") {
             let packets = args.number()?;
-            // What the engine's direct queue holds, and a device's by default.
+            // Limit of the engine's direct queue, and default of a device.
             if packets != DIRECT {
                 report.unsupported(
                     at,
@@ -279,7 +279,7 @@ fn prio(args: &mut Args<'_>) -> Result<Kind, Trouble> {
 
 fn ets(args: &mut Args<'_>) -> Result<Kind, Trouble> {
     let (mut strict, mut quanta, mut bands) = (0, Vec::new(), None);
-    // What the map does not name goes to the last band, whichever that is (`ets_qdisc_change`).
+    // Priorities outside the map go to the last band (`ets_qdisc_change`).
     let mut map = [u16::MAX; 16];
     loop {
         if args.is("bands") {

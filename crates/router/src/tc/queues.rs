@@ -1,4 +1,4 @@
-//! Disciplines without classes of their own, and their parameters.
+//! Classless disciplines and their parameters.
 
 use super::args::{Args, Rate, Trouble};
 use super::counting::Counts;
@@ -7,7 +7,7 @@ use super::shell::Word;
 use crate::ir::{Fq, FqCodel, Gred, GredProfile, Limit, Peak, Queue, Red, Sfq, Shape, Share, Timed};
 use crate::{Place, Report};
 
-/// A discipline by its kind.
+/// Parses a discipline by its kind.
 pub(super) fn kind(
     word: &Word,
     args: &mut Args<'_>,
@@ -56,8 +56,8 @@ pub(super) fn kind(
     })
 }
 
-/// `fq` (tc-fq(8), `fq_init` in `net/sched/sch_fq.c`), for packets that are forwarded: these have no socket, so that a hash of the
-/// flow finds its queue, and none is paced.
+/// Parses `fq` (tc-fq(8), `fq_init` in `net/sched/sch_fq.c`) for forwarded packets: these have no socket, so that a
+/// hash of the flow selects the queue, and they are not paced.
 fn fq(at: Place, args: &mut Args<'_>, report: &mut Report) -> Result<Kind, Trouble> {
     let (mut fq, mut limit) = (Fq::default(), 10_000);
     loop {
@@ -75,7 +75,7 @@ fn fq(at: Place, args: &mut Args<'_>, report: &mut Report) -> Result<Kind, Troub
         } else if args.is("orphan_mask") {
             fq.queues = Some(args.within("mask of flows", 0, u64::from(u32::MAX))?.saturating_add(1));
         } else if args.is("buckets") {
-            // Trees in which flows are looked up: flows that meet in one stay apart.
+            // Number of lookup trees: flows in the same tree remain separate.
             let _ = args.number()?;
         } else if args.is("pacing") || args.is("nopacing") || args.is("horizon_cap") || args.is("horizon_drop") {
         } else if args.is("horizon") || args.is("timer_slack") || args.is("offload_horizon") {
@@ -182,7 +182,8 @@ fn tbf(at: Place, args: &mut Args<'_>) -> Result<Kind, Trouble> {
         Rate::Part(part) if part % 10_000 == 0 => Share::Percent(part / 10_000),
         Rate::Part(_) => return Err(Trouble::unsupported(own, "a fraction of a percent")),
     };
-    // tc computes the limit: what a rate carries in the latency, and its burst; with two rates the smaller (`q_tbf.c`).
+    // tc computes the limit: the bytes of a rate in the latency, plus its burst; with two rates the smaller one
+    // (`q_tbf.c`).
     let carried = |rate: u64, us: u64| u64::try_from(u128::from(rate) * u128::from(us) / 8_000_000).unwrap_or(u64::MAX);
     let peak = match (peak, counts.mtu) {
         (Some(rate), Some(burst)) => Some(Peak { rate, burst }),
@@ -204,8 +205,8 @@ fn tbf(at: Place, args: &mut Args<'_>) -> Result<Kind, Trouble> {
     Ok(Kind::Leaf { queue: Queue::Fifo, limit: Some(Limit::Bytes(limit)), shape })
 }
 
-/// Bytes of memory of a packet of 1514 B, as the kernel counts them against limits in memory (`skb->truesize`): 2048 B of
-/// data, 256 B of record. Drivers differ.
+/// Memory of a packet of 1514 B, as the kernel counts it against memory limits (`skb->truesize`): 2048 B of data, 256 B
+/// of metadata. Drivers differ.
 const TRUE_SIZE: u64 = 2304;
 
 fn timed(name: &str, args: &mut Args<'_>, report: &mut Report) -> Result<Kind, Trouble> {
@@ -277,7 +278,7 @@ fn timed(name: &str, args: &mut Args<'_>, report: &mut Report) -> Result<Kind, T
     Ok(Kind::Leaf { queue, limit, shape: None })
 }
 
-/// Parameters of RED; what else stands among them goes to `others`, each with its value.
+/// Parses the parameters of RED; other options are passed to `others`, each with its value.
 fn red<'a>(
     args: &mut Args<'a>,
     others: &mut Vec<(&'a str, u64)>,

@@ -1,4 +1,4 @@
-//! From the filters of a device, and what is written into packets before them, to the rules of policies.
+//! Rules of policies from the filters of a device and the earlier modifications of packets.
 
 use super::action::{Edit, drops};
 use super::filter::{Filter, Hook};
@@ -8,8 +8,8 @@ use super::{Device, Handle, Parent, Tables};
 use crate::Report;
 use crate::ir::{Match, Policy, Rule};
 
-/// What is written into the packets that a device sends before its disciplines see them: by the firewall, then by filters of
-/// `clsact`. What arrives at a device by redirection has met neither, but the filters of where it came in.
+/// Returns the modifications of packets that a device sends before its disciplines: by the firewall, then by filters of
+/// `clsact`. Packets that are redirected to a device have met only the filters of their input device.
 pub(super) fn marking(name: &str, tables: &Tables, report: &mut Report) -> Marking {
     let mut found = Vec::new();
     let mut arrives = false;
@@ -40,7 +40,7 @@ pub(super) fn marking(name: &str, tables: &Tables, report: &mut Report) -> Marki
         Ok(steps) => found.extend(steps),
         Err(at) => report.unsupported(
             at,
-            "the chains of the firewall lead to each other too often: none is followed",
+            "the chains of the firewall jump to each other too often: they are ignored",
             Some("give the traffic table a column `mark`, and leave the rules out"),
         ),
     }
@@ -69,7 +69,7 @@ pub(super) fn marking(name: &str, tables: &Tables, report: &mut Report) -> Marki
             }
             found.push(step);
         }
-        // The first filter that is met ends it, unless it says `continue`.
+        // The first match ends the evaluation, unless it says `continue`.
         if !filter.actions.next {
             asked.push(filter.when.clone());
         }
@@ -81,7 +81,7 @@ fn edits(filter: &Filter) -> impl Iterator<Item = Step> + '_ {
     filter.actions.edits.iter().map(|edit| Step::new(filter.when.clone(), *edit))
 }
 
-/// Reports what is done with packets that arrive at a device, beyond sending them to another.
+/// Reports actions on packets that arrive at a device, other than redirection.
 pub(super) fn arriving(device: &Device, report: &mut Report) {
     for filter in device.filters.iter().filter(|filter| filter.hook == Hook::Ingress) {
         if filter.actions.redirect.is_none() {
@@ -94,12 +94,12 @@ pub(super) fn arriving(device: &Device, report: &mut Report) {
     }
 }
 
-/// The rules of a discipline: first those for packets whose priority names one of its classes, then its filters.
+/// Sets the rules of a discipline: first those of packets whose priority names one of its classes, then its filters.
 pub(super) fn rules(policy: &mut Policy, device: &Device, qdisc: &Qdisc, before: &Marking, report: &mut Report) {
     let mut marking = before.again();
     let classes: Vec<String> = policy.classes.iter().map(|class| class.name.clone()).collect();
     if marking.steps.iter().any(|step| matches!(step.edit, Edit::Priority(_))) {
-        // `htb_classify`, `prio_classify` and others look at `skb->priority` before they ask a filter.
+        // `htb_classify`, `prio_classify` and others check `skb->priority` before their filters.
         for name in &classes {
             let Some(class) = handle(name) else { continue };
             match marking.priority(class) {
@@ -150,7 +150,7 @@ pub(super) fn rules(policy: &mut Policy, device: &Device, qdisc: &Qdisc, before:
     policy.rules = joined(core::mem::take(&mut policy.rules));
 }
 
-/// Filters that differ in the version of IP alone, one behind the other, are one about both.
+/// Joins consecutive filters that differ only in the IP version into one.
 fn joined(rules: Vec<Rule>) -> Vec<Rule> {
     let mut made: Vec<Rule> = Vec::new();
     for rule in rules {
@@ -169,7 +169,7 @@ fn joined(rules: Vec<Rule>) -> Vec<Rule> {
     made
 }
 
-/// The version of IP that a filter is about, and what else it asks for.
+/// Returns the IP version of a filter, and its other conditions.
 fn of_version(when: &Match) -> Option<(u8, Match)> {
     match when {
         Match::Version(version) => Some((*version, Match::Any)),
@@ -181,7 +181,7 @@ fn of_version(when: &Match) -> Option<(u8, Match)> {
     }
 }
 
-/// Conditions that must hold together in one list, each once: what sets a mark brings its own.
+/// Returns a conjunction as a flat list without duplicates: substituted marks bring their own conditions.
 fn flat(when: Match) -> Match {
     let Match::All(all) = when else { return when };
     let mut made: Vec<Match> = Vec::new();
@@ -219,7 +219,7 @@ fn report_actions(device: &Device, filter: &Filter, report: &mut Report) {
             "write `flowid`",
         );
     }
-    // What is written now is seen by filters of disciplines within.
+    // Modified fields are seen by filters of inner disciplines.
     let writes = actions.edits.iter().any(|edit| !matches!(edit, Edit::Priority(_)));
     let within = filter.target.and_then(|target| {
         device

@@ -1,5 +1,5 @@
-//! The flow of a script: loops over lists are followed; of conditions, functions and other loops the commands within are read
-//! once, and a remark says so where it matters.
+//! Control flow of a script: loops over lists are unrolled; commands within conditions, functions and other loops are
+//! executed once, with a remark if it matters.
 
 use super::arithmetic::count;
 use super::shell::{Mark, Shell, Word};
@@ -7,28 +7,28 @@ use crate::{Place, Report};
 
 /// Words before a command.
 const BEFORE: [&str; 10] = ["sudo", "then", "do", "else", "{", "!", "exec", "command", "time", "builtin"];
-/// Most characters that are read, loops included: what is read again and again comes to an end.
+/// Upper bound on the characters read, including loops, so that every script terminates.
 const MOST: u64 = 2_000_000;
-/// Deepest blocks within blocks.
+/// Upper bound on the nesting of blocks.
 const DEEPEST: usize = 64;
 
-/// A script that is read command by command.
+/// A script that is executed command by command.
 pub(super) struct Script<'a> {
     shell: Shell<'a>,
     blocks: Vec<Block<'a>>,
-    /// Whether a loop was left because too much had been read.
+    /// `true` if a loop was left because the bound was reached.
     exhausted: bool,
-    /// How many characters loops may read.
+    /// Upper bound on the characters that loops may read.
     most: u64,
 }
 
-/// Something with an end of its own.
+/// A compound command.
 struct Block<'a> {
     kind: Kind,
     at: Place,
-    /// Whether a command within says something about queues or marks.
+    /// `true` if an inner command affects queues or marks.
     matters: bool,
-    /// Of a loop over a list: its variable, the values that are left, and where its body begins.
+    /// For a loop over a list: its variable, the remaining values, and the position of its body.
     turns: Option<(String, Vec<String>, Mark<'a>)>,
 }
 
@@ -47,7 +47,7 @@ impl<'a> Script<'a> {
         Script { shell: Shell::new(text), blocks: Vec::new(), exhausted: false, most: length.saturating_add(MOST) }
     }
 
-    /// The words of the next command, without what stands before it; empty for what only directs the flow.
+    /// Returns the words of the next command, without keywords before it; empty for pure control flow.
     pub fn command(&mut self, report: &mut Report) -> Option<Vec<Word>> {
         let words = self.shell.command(report)?;
         let before = words.iter().take_while(|word| BEFORE.contains(&word.text.as_str())).count();
@@ -61,7 +61,7 @@ impl<'a> Script<'a> {
                 if first.text != "elif" {
                     self.open(if first.text == "if" { Kind::Condition } else { Kind::Loop }, at);
                 }
-                // A condition may be a command that does something: `if ! tc qdisc add …`.
+                // A condition may be a command with an effect: `if ! tc qdisc add …`.
                 let not = usize::from(rest.first().is_some_and(|word| word.text == "!"));
                 let command = rest.get(not..).unwrap_or_default();
                 if command.first().is_some_and(|word| word.text.rsplit('/').next() == Some("tc")) {
@@ -76,7 +76,7 @@ impl<'a> Script<'a> {
             "fi" => self.close(&[Kind::Condition], report),
             "esac" => self.close(&[Kind::Case], report),
             "}" => self.close(&[Kind::Function], report),
-            // A pattern of `case`, with a command behind it or not.
+            // A pattern of `case`, possibly followed by a command.
             text if text.ends_with(')') && self.blocks.last().is_some_and(|block| block.kind == Kind::Case) => {
                 return Some(rest.to_vec());
             }
@@ -85,15 +85,15 @@ impl<'a> Script<'a> {
         Some(Vec::new())
     }
 
-    /// The command at hand says something about queues or marks.
+    /// Records that the current command affects queues or marks.
     pub fn matters(&mut self) {
         self.blocks.iter_mut().for_each(|block| block.matters = true);
     }
 
-    /// The end of the script.
+    /// Handles the end of the script.
     pub fn end(&mut self, report: &mut Report) {
         while let Some(block) = self.blocks.pop() {
-            tell(&block, report);
+            report_block(&block, report);
         }
         if self.exhausted {
             report.unsupported(
@@ -155,12 +155,12 @@ impl<'a> Script<'a> {
         if self.blocks.last().is_some_and(|block| kinds.contains(&block.kind))
             && let Some(block) = self.blocks.pop()
         {
-            tell(&block, report);
+            report_block(&block, report);
         }
     }
 }
 
-fn tell(block: &Block<'_>, report: &mut Report) {
+fn report_block(block: &Block<'_>, report: &mut Report) {
     let (message, advice) = match block.kind {
         Kind::For if block.turns.is_some() => return,
         Kind::For | Kind::Loop => {
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loop_over_a_list_is_unrolled_with_its_variable_and_others_that_change_in_it() {
+    fn a_loop_over_a_list_is_unrolled_with_all_variables_that_change_in_it() {
         let (found, report) =
             read("i=1\nfor r in 20 30; do\n for d in a b\n do tc $d $r $i; done\n i=$((i+1))\ndone\nend $i");
         assert_eq!(found, ["tc a 20 1", "tc b 20 1", "tc a 30 2", "tc b 30 2", "end 3"]);
@@ -210,14 +210,14 @@ mod tests {
     }
 
     #[test]
-    fn a_list_that_is_not_known_is_reported_and_does_not_end_the_loop_around() {
+    fn an_unknown_list_is_reported_and_does_not_end_the_outer_loop() {
         let (found, report) = read("for a in 1 2; do for b in $(ls); do x $a; done; y $a; done");
         assert_eq!(found, ["x 1", "y 1", "x 2", "y 2"]);
         assert!(report.notices().iter().any(|notice| notice.message.contains("a loop is read once")), "{report:?}");
     }
 
     #[test]
-    fn loops_within_loops_come_to_an_end() {
+    fn nested_loops_terminate() {
         let text = format!("{}echo x;{}", "for i in {1..90}; do ".repeat(12), "done;".repeat(12));
         let (found, report) = read(&text);
         assert!(found.len() < 1_000_000);
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn a_branch_that_says_nothing_about_queues_is_ignored_and_another_is_reported() {
+    fn a_branch_without_effect_on_queues_is_ignored_and_another_is_reported() {
         let (mut script, mut report) =
             (Script::new("if x; then exit 1; fi\nif y; then\ntc a\nelse\ntc b\nfi"), Report::default());
         while let Some(words) = script.command(&mut report) {

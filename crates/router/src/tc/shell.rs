@@ -1,46 +1,47 @@
-//! As much of a shell as scripts of `tc` use: words, quotes, comments, continued lines, variables and whole-number arithmetic.
+//! The subset of a shell that scripts of `tc` use: words, quotes, comments, continued lines, variables and integer
+//! arithmetic.
 
 use super::arithmetic::{evaluate, output};
 use crate::{Place, Report};
 use std::collections::BTreeMap;
 
-/// A word after quotes and variables have been dealt with.
+/// A word after quote removal and expansion.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Word {
     pub text: String,
     pub at: Place,
 }
 
-/// Highest length of a variable's value, in bytes: values that contain each other grow fast.
+/// Upper bound on the length of a variable's value, in bytes: values that contain each other grow exponentially.
 const LONGEST_VALUE: usize = 1024;
 
-/// Reads a script command by command; what it does not understand is in the report.
+/// Parser of a script, command by command; unsupported syntax is reported.
 pub(super) struct Shell<'a> {
     text: core::iter::Peekable<core::str::Chars<'a>>,
     place: Place,
     variables: BTreeMap<String, String>,
-    /// Characters that have been read, those of loops as often as they were.
+    /// Number of characters read, including repetitions by loops.
     read: u64,
 }
 
-/// A place in a script to come back to.
+/// A position in a script.
 #[derive(Clone)]
 pub(super) struct Mark<'a> {
     text: core::iter::Peekable<core::str::Chars<'a>>,
     place: Place,
 }
 
-/// Words that begin what has an end of its own: they are told even where the rest of the command could not be read.
+/// Words that begin a compound command: they are returned even if the rest of the command cannot be read.
 const OPENS: [&str; 6] = ["for", "while", "until", "if", "case", "select"];
 
-/// A word in the making.
+/// A word under construction.
 #[derive(Default)]
 struct Making {
     text: String,
     at: Place,
-    /// Something was there, if only an empty quotation.
+    /// `true` if the word has begun, possibly with an empty quotation.
     begun: bool,
-    /// What could not be expanded, if anything.
+    /// Expansion that failed.
     trouble: Option<String>,
 }
 
@@ -48,20 +49,20 @@ impl<'a> Shell<'a> {
     pub fn new(text: &'a str) -> Shell<'a> {
         Shell { text: text.chars().peekable(), place: Place::new(1, 1), variables: BTreeMap::new(), read: 0 }
     }
-    /// Here.
+    /// Returns the current position.
     pub fn mark(&self) -> Mark<'a> {
         Mark { text: self.text.clone(), place: self.place }
     }
-    /// Reads on from there.
+    /// Continues at a position.
     pub fn jump(&mut self, to: &Mark<'a>) {
         self.text.clone_from(&to.text);
         self.place = to.place;
     }
-    /// Gives a variable a value.
+    /// Sets a variable.
     pub fn set(&mut self, name: &str, value: &str) {
         let _ = self.variables.insert(name.to_owned(), value.to_owned());
     }
-    /// Characters that have been read, those of loops as often as they were.
+    /// Returns the number of characters read, including repetitions by loops.
     pub fn read(&self) -> u64 {
         self.read
     }
@@ -77,8 +78,8 @@ impl<'a> Shell<'a> {
         Some(character)
     }
 
-    /// The words of the next command; none at the end. Assignments have been made, and commands that could not be read
-    /// have been reported and are empty.
+    /// Returns the words of the next command; `None`: the end. Assignments are applied, and commands that could not be
+    /// read are reported and returned empty.
     pub fn command(&mut self, report: &mut Report) -> Option<Vec<Word>> {
         let _ = self.text.peek()?;
         let mut words: Vec<Word> = Vec::new();
@@ -135,7 +136,7 @@ impl<'a> Shell<'a> {
                     self.splice(&value, &mut making, &mut words, &mut trouble);
                 }
                 Some('>' | '<') => {
-                    // A redirection, with its file: `2>/dev/null`, `> file`, `2>&1`.
+                    // A redirection with its file: `2>/dev/null`, `> file`, `2>&1`.
                     if making.text.chars().all(|c| c.is_ascii_digit()) {
                         making = Making { at, ..Making::default() };
                     }
@@ -151,7 +152,7 @@ impl<'a> Shell<'a> {
         }
         if let Some((at, message)) = trouble {
             report.unsupported(at, message, Some("write the value in its place"));
-            // Behind `do` or `then` at most.
+            // At most after `do` or `then`.
             let opens = words.iter().take(3).position(|word| OPENS.contains(&word.text.as_str()));
             words.truncate(opens.map_or(0, |index| index + 1));
         }
@@ -196,7 +197,7 @@ impl<'a> Shell<'a> {
         }
     }
 
-    /// Puts a value into the word, which ends at each space of the value.
+    /// Appends a value to the word, which is split at each space of the value.
     fn splice(
         &mut self,
         value: &str,
@@ -214,11 +215,11 @@ impl<'a> Shell<'a> {
                 making.text.push(character);
             }
         }
-        // A variable that is not set leaves a trouble, and no word to carry it.
+        // An unset variable leaves an error without a word.
         making.begun |= making.trouble.is_some();
     }
 
-    /// What follows a dollar sign.
+    /// Expands the text after a dollar sign.
     fn expansion(&mut self, making: &mut Making) -> String {
         match self.text.peek() {
             Some('(') => {
@@ -289,7 +290,7 @@ impl<'a> Shell<'a> {
         }
     }
 
-    /// What a command prints, where that is known.
+    /// Returns the output of a supported command.
     fn output(&self, command: &str, making: &mut Making) -> String {
         output(command, &self.variables).unwrap_or_else(|| {
             making.trouble = Some("the output of a command is not known here".to_owned());
@@ -297,7 +298,7 @@ impl<'a> Shell<'a> {
         })
     }
 
-    /// `((…))` or `[…]`, whose beginning has been read.
+    /// Evaluates `((…))` or `[…]`, after its opening.
     fn arithmetic(&mut self, making: &mut Making, open: char, close: char) -> String {
         let (mut inner, mut depth) = (String::new(), 0usize);
         while let Some(character) = self.next() {
@@ -323,7 +324,7 @@ impl<'a> Shell<'a> {
         }
     }
 
-    /// Makes the assignments that the command begins with, and takes them away.
+    /// Applies and removes the assignments at the beginning of the command.
     fn assign(&mut self, words: &mut Vec<Word>) {
         let declares =
             words.first().is_some_and(|word| matches!(word.text.as_str(), "export" | "local" | "readonly" | "declare"));
@@ -383,14 +384,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_is_reported_and_its_command_left_out() {
+    fn unsupported_syntax_is_reported_and_its_command_omitted() {
         let (found, report) = read("tc $X\ntc `id`\ntc $(id)\nok");
         assert_eq!(found, [["ok"]]);
         assert_eq!(report.notices().iter().map(|notice| notice.line).collect::<Vec<_>>(), [1, 2, 3]);
     }
 
     #[test]
-    fn parentheses_too_deep_are_reported_instead_of_filling_the_stack() {
+    fn deeply_nested_parentheses_are_reported_without_stack_overflow() {
         let text = format!("echo $(({}1{}))", "(".repeat(100_000), ")".repeat(100_000));
         assert_eq!(read(&text).1.notices().len(), 1);
     }

@@ -1,7 +1,7 @@
 //! Filters by u32 and by ematch (`basic`): values and masks at offsets of the packet.
 //!
-//! As iproute2 reads them (`f_u32.c`): a value is decimal, hexadecimal after `0x` or octal after `0`; a mask is hexadecimal with
-//! a prefix or without. Fields of ports are four bytes at an offset of 20: no protocol is asked for.
+//! As in iproute2 (`f_u32.c`): a value is decimal, hexadecimal after `0x` or octal after `0`; a mask is hexadecimal
+//! with or without a prefix. Fields of ports are four bytes at an offset of 20: the protocol is not checked.
 
 use super::args::{Args, Trouble};
 use super::units;
@@ -9,16 +9,16 @@ use crate::Place;
 use crate::ir::{Match, Net, Net6, PortRange};
 use core::net::{Ipv4Addr, Ipv6Addr};
 
-/// Where a filter looks: which header the offsets count from.
+/// Header to which offsets refer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum From {
-    /// That of IPv4.
+    /// IPv4 header.
     Network,
-    /// What follows it.
+    /// Transport header.
     Transport,
 }
 
-/// The conditions of a filter that looks at bytes.
+/// Conditions of a filter on bytes.
 #[derive(Debug, Default)]
 pub(super) struct Conditions {
     found: Vec<Match>,
@@ -26,11 +26,12 @@ pub(super) struct Conditions {
 }
 
 impl Conditions {
-    /// Those of a filter whose protocol is that version of the Internet protocol, or none of the two.
+    /// Returns the conditions of a filter whose protocol is that IP version; `None`: another protocol.
     pub fn of(version: Option<u8>) -> Conditions {
         Conditions { found: version.map(Match::Version).into_iter().collect(), v6: version == Some(6) }
     }
-    /// Fields of IPv4 mean nothing in other packets, which a filter for all protocols is asked about as well.
+    /// Restricts the conditions to IPv4: its fields have no meaning in other packets, which a filter for all protocols
+    /// also sees.
     fn of_ipv4(&mut self) {
         if !self.v6 && !self.found.contains(&Match::Version(4)) {
             self.found.insert(0, Match::Version(4));
@@ -40,7 +41,7 @@ impl Conditions {
         self.found
     }
 
-    /// `match …`, any number of times.
+    /// Parses `match …`, any number of times.
     pub fn u32(&mut self, args: &mut Args<'_>) -> Result<(), Trouble> {
         loop {
             if !args.is("match") {
@@ -97,13 +98,13 @@ impl Conditions {
     fn ip6(&mut self, args: &mut Args<'_>) -> Result<(), Trouble> {
         let field = args.word("field")?;
         match field.text.as_str() {
-            // The traffic class is where the DS field is in IPv4 (`parse_ip6_class` in `f_u32.c`).
+            // The traffic class is at the position of the DS field of IPv4 (`parse_ip6_class` in `f_u32.c`).
             "priority" => {
                 let (value, mask) = (args.key(0xff)?, args.mask(0xff)?);
                 self.found.extend(ds_field(value, mask));
             }
             "protocol" => self.protocol(args)?,
-            // Behind a header of 40 bytes; packets with extension headers are not told apart.
+            // After a header of 40 bytes; packets with extension headers are not distinguished.
             "sport" => self.port(args, Match::SourcePort)?,
             "dport" => self.port(args, Match::DestinationPort)?,
             "flowlabel" => {
@@ -135,7 +136,7 @@ impl Conditions {
         Ok(())
     }
 
-    /// `u8|u16|u32 VALUE MASK [at [nexthdr+]OFFSET]`
+    /// Parses `u8|u16|u32 VALUE MASK [at [nexthdr+]OFFSET]`.
     fn raw(&mut self, at: Place, width: &str, args: &mut Args<'_>) -> Result<(), Trouble> {
         let (bytes, most) = match width {
             "u8" => (1, 0xff),
@@ -165,7 +166,7 @@ impl Conditions {
         })
     }
 
-    /// What bytes at an offset say of the packet; none if that is more than the simulator knows of it.
+    /// Adds the condition of bytes at an offset; `None`: the simulator does not have that field.
     fn bytes(&mut self, from: From, offset: u64, width: u64, value: u64, mask: u64) -> Option<()> {
         let value = value & mask;
         let part = |byte: u64| {
@@ -192,7 +193,7 @@ impl Conditions {
                 9 if mask == 0xff => self.found.push(Match::IpProtocol(value as u8)),
                 12..=15 => address(&mut source, 12),
                 16..=19 => address(&mut destination, 16),
-                // Ports stand there where the header has no options.
+                // Ports, if the header has no options.
                 20 | 22 => {
                     let port = if offset == 20 { &mut from_port } else { &mut to_port };
                     *port = (port.0 | value << 8, port.1 | mask << 8);
@@ -219,7 +220,7 @@ impl Conditions {
         Some(())
     }
 
-    /// `cmp(u8 at 1 layer network mask 0xfc eq 0xb8) [and …]` (tc-ematch(8)).
+    /// Parses `cmp(u8 at 1 layer network mask 0xfc eq 0xb8) [and …]` (tc-ematch(8)).
     pub fn ematch(&mut self, args: &mut Args<'_>) -> Result<(), Trouble> {
         let at = args.at();
         let mut text = String::new();
@@ -269,7 +270,7 @@ impl Conditions {
                 }
                 "mask" => mask &= units::based(value)?,
                 "eq" if after.is_empty() => {
-                    // Without a layer the offset counts from the link's header, whose length is not known here.
+                    // Without a layer the offset is relative to the link header, whose length is not known here.
                     let value = units::based(value)?;
                     if self.v6 {
                         return None;
@@ -285,12 +286,12 @@ impl Conditions {
     }
 }
 
-/// A condition on a firewall mark under a mask.
+/// Returns a condition on a firewall mark under a mask.
 pub(super) fn mark(value: u32, mask: u32) -> Match {
     Match::FirewallMark { value: value & mask, mask }
 }
 
-/// The ports that are equal to `value` under the mask; none that all are. A mask of leading ones is a range.
+/// Returns the ports that are equal to `value` under the mask; `None`: all ports. A prefix mask is a range.
 fn ports(value: u16, mask: u16, at: Place) -> Result<Option<PortRange>, Trouble> {
     if mask == 0 {
         return Ok(None);
@@ -301,19 +302,19 @@ fn ports(value: u16, mask: u16, at: Place) -> Result<Option<PortRange>, Trouble>
     Ok(Some(PortRange { low: value & mask, high: (value & mask) | !mask }))
 }
 
-/// A condition on the DS field: the code point, the precedence, or bits; none if all packets meet it.
+/// Returns a condition on the DS field: DSCP, precedence, or bits; `None`: all packets meet it.
 pub(super) fn ds_field(value: u64, mask: u64) -> Option<Match> {
     let (value, mask) = ((value & 0xff) as u8, (mask & 0xff) as u8);
     Some(match mask {
         0 => return None,
-        // The whole field, or all of the code point: the ECN bits are zero where they are not used.
+        // The whole field, or the complete DSCP: the ECN bits are zero if unused.
         0xfc | 0xff if mask == 0xfc || value & 3 == 0 => Match::Dscp(vec![value >> 2]),
         0xe0 => Match::Precedence(vec![value >> 5]),
         _ => Match::DsField { value: value & mask, mask },
     })
 }
 
-/// An IPv4 network, such as `10.0.0.0/8`.
+/// Parses an IPv4 network, such as `10.0.0.0/8`.
 pub(super) fn net(args: &mut Args<'_>) -> Result<Net, Trouble> {
     let word = args.word("network")?;
     network(&word.text).ok_or_else(|| {
@@ -321,7 +322,7 @@ pub(super) fn net(args: &mut Args<'_>) -> Result<Net, Trouble> {
     })
 }
 
-/// An IPv6 network, such as `2001:db8::/32`.
+/// Parses an IPv6 network, such as `2001:db8::/32`.
 pub(super) fn net6(args: &mut Args<'_>) -> Result<Net6, Trouble> {
     let word = args.word("network")?;
     network6(&word.text).ok_or_else(|| {
@@ -352,7 +353,7 @@ pub(crate) fn network(text: &str) -> Option<Net> {
 }
 
 impl Args<'_> {
-    /// A value of u32, at most `most`.
+    /// Takes a value of u32, at most `most`.
     fn key(&mut self, most: u64) -> Result<u64, Trouble> {
         let word = self.word("value")?;
         let found = units::based(&word.text).filter(|value| *value <= most);
@@ -361,7 +362,7 @@ impl Args<'_> {
             Trouble::wrong(word.at, message, "write it decimal, or hexadecimal after 0x")
         })
     }
-    /// A mask of u32, at most `most`.
+    /// Takes a mask of u32, at most `most`.
     fn mask(&mut self, most: u64) -> Result<u64, Trouble> {
         let word = self.word("mask")?;
         let digits = word.text.trim_start_matches("0x");

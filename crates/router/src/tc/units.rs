@@ -1,6 +1,6 @@
-//! Quantities as `tc` writes them (tc(8), "UNITS"): `bps` is bytes per second, and sizes count in powers of 1024.
+//! Quantities of `tc` (tc(8), "UNITS"): `bps` is bytes per second, and sizes are in powers of 1024.
 
-/// A rate in bit/s.
+/// Parses a rate; returns bit/s.
 pub(super) fn rate(text: &str) -> Option<u64> {
     const UNITS: [(&str, u64); 17] = [
         ("", 1),
@@ -24,7 +24,7 @@ pub(super) fn rate(text: &str) -> Option<u64> {
     scaled(text, &UNITS).filter(|rate| (1..=crate::mqc::HIGHEST_RATE).contains(rate))
 }
 
-/// A size in bytes; a cell size behind a slash is left out.
+/// Parses a size; returns bytes. A cell size after a slash is ignored.
 pub(super) fn size(text: &str) -> Option<u64> {
     const UNITS: [(&str, u64); 8] = [
         ("", 1),
@@ -41,7 +41,7 @@ pub(super) fn size(text: &str) -> Option<u64> {
     scaled(text, &UNITS).or_else(|| scaled(text, &BITS).map(|bits| bits / 8)).filter(|size| *size <= 1 << 40)
 }
 
-/// A time in microseconds.
+/// Parses a time; returns microseconds.
 pub(super) fn time(text: &str) -> Option<u64> {
     const UNITS: [(&str, u64); 10] = [
         ("", 1),
@@ -58,7 +58,7 @@ pub(super) fn time(text: &str) -> Option<u64> {
     scaled(text, &UNITS).filter(|time| *time <= 1 << 40)
 }
 
-/// A whole number, decimal or, after `0x`, hexadecimal.
+/// Parses an integer, decimal or, after `0x`, hexadecimal.
 pub(super) fn number(text: &str) -> Option<u64> {
     match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
         Some(hex) => u64::from_str_radix(hex, 16).ok(),
@@ -66,7 +66,7 @@ pub(super) fn number(text: &str) -> Option<u64> {
     }
 }
 
-/// A whole number as C reads it: hexadecimal after `0x`, octal after `0`, else decimal.
+/// Parses an integer as in C: hexadecimal after `0x`, octal after `0`, else decimal.
 pub(super) fn based(text: &str) -> Option<u64> {
     let hexadecimal = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
     match (hexadecimal, text.strip_prefix('0')) {
@@ -76,20 +76,20 @@ pub(super) fn based(text: &str) -> Option<u64> {
     }
 }
 
-/// A probability in millionths.
+/// Parses a probability; returns millionths.
 pub(super) fn millionths(text: &str) -> Option<u32> {
     const UNITS: [(&str, u64); 1] = [("", 1_000_000)];
     scaled(text, &UNITS).filter(|p| *p <= 1_000_000).and_then(|p| u32::try_from(p).ok())
 }
 
-/// A percentage, without its sign, in millionths; above 0 and at most 100 (`parse_percent` of iproute2's `lib/utils.c` refuses
-/// more).
+/// Parses a percentage without its sign; returns millionths, above 0 and at most 100 % (`parse_percent` of iproute2's
+/// `lib/utils.c` refuses more).
 pub(super) fn percent(text: &str) -> Option<u32> {
     const UNITS: [(&str, u64); 1] = [("", 10_000)];
     scaled(text, &UNITS).filter(|p| (1..=1_000_000).contains(p)).and_then(|p| u32::try_from(p).ok())
 }
 
-/// A decimal number with a unit, in whole units of 1, rounded down.
+/// Parses a decimal number with a unit; returns whole units of 1, rounded down.
 fn scaled(text: &str, units: &[(&str, u64)]) -> Option<u64> {
     let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
     let (digits, unit) = text.split_at_checked(end)?;

@@ -1,5 +1,5 @@
-//! Applications: the flows of their groups become sessions with flows for the responses, or the
-//! connections that transfers take in turn.
+//! Applications: their flows become sessions with additional flows for responses, or connections that transfers take in
+//! turn.
 
 use super::Builder;
 use super::flows::MOST_FLOWS;
@@ -10,15 +10,18 @@ use tailback_sim::plan::{ApplicationPlan, FlowKind, FlowName, FlowPlan};
 use tailback_transport::Tcp;
 
 impl Builder<'_> {
-    /// What an application needs besides its own parameters.
+    /// Checks the requirements of an application beyond its own parameters.
     pub(super) fn application_settings(&mut self, path: &Path, group: &FlowGroup) {
         let Some(application) = &group.application else { return };
         let answers = response_group(&group.name);
         if application.pages().is_some() && self.document.flows.iter().any(|other| other.name == answers) {
             self.complaints.value(
                 path.join("name"),
-                format!("the responses of `{}` are reported as `{answers}`, and so is another group", group.name),
-                "give one of the two another name",
+                format!(
+                    "the responses of `{}` are reported as `{answers}`, which is the name of another group",
+                    group.name
+                ),
+                "rename one of the two",
             );
         }
         let path = path.join("application");
@@ -29,33 +32,33 @@ impl Builder<'_> {
         match application.pages() {
             None => self.complaints.value(
                 path,
-                "each transfer has a connection of its own, and these flows have no transport",
+                "each transfer needs a connection, and these flows have no transport",
                 "add `transport = { kind = \"tcp\" }`, or use the source \"poisson\" for datagrams",
             ),
             Some(pages) if pages.timeout.is_none() => self.complaints.value(
                 path,
-                "without a transport what is lost is not repeated, and its client would wait for ever",
+                "without a transport losses are not retransmitted, and the client would wait for ever",
                 "add a `timeout`, such as `timeout = \"1s\"`, or `transport = { kind = \"tcp\" }`",
             ),
             Some(_) => {}
         }
     }
 
-    /// The applications of all groups. Adds the flows that carry responses, and those of a client's
-    /// further connections, behind all others, so that the numbers of the others stay.
+    /// Returns the plans of all applications. Appends the flows that carry responses, and those of a client's further
+    /// connections, behind all others, so that the numbers of the others are kept.
     pub(super) fn applications(&mut self, flows: &mut Vec<FlowPlan>) -> Vec<ApplicationPlan> {
         let mut applications = Vec::new();
         let named = flows.len();
         for group in &self.document.flows {
             let Some(application) = group.application.as_ref().filter(|application| application.check().is_ok()) else {
-                // There is none, or it has been refused.
+                // No application, or a refused one.
                 continue;
             };
             let law = Arc::new(application.clone());
             let of_group: Vec<u32> =
                 (0..named as u32).filter(|flow| flows[*flow as usize].group == group.name).collect();
             if of_group.is_empty() {
-                // Refused already.
+                // Refused before.
                 continue;
             }
             let Some(pages) = application.pages() else {
@@ -66,12 +69,12 @@ impl Builder<'_> {
             if flows.len() + more > MOST_FLOWS {
                 self.complaints.value(
                     Path::root().join("flows"),
-                    format!("`{}` makes {more} flows for responses and further connections", group.name),
-                    format!("at most {MOST_FLOWS} flows are carried; have fewer users or fewer connections each"),
+                    format!("`{}` needs {more} flows for responses and further connections", group.name),
+                    format!("the limit is {MOST_FLOWS} flows; lower the number of users or of their connections"),
                 );
                 continue;
             }
-            // Responses have in common what their requests have.
+            // Responses of equal requests share one description.
             let mut answers: Option<[Arc<FlowKind>; 2]> = None;
             for user in of_group {
                 let mut channels = Vec::new();
@@ -105,9 +108,9 @@ impl Builder<'_> {
     }
 }
 
-/// What the flows with the responses to such requests have in common.
+/// Returns the common parameters of the responses to these requests.
 fn answering(requests: &FlowKind) -> FlowKind {
-    // The client's handshake has opened both directions.
+    // The client's handshake opens both directions.
     let opened = |tcp: &Arc<Tcp>| Arc::new(Tcp { handshake: false, ..(**tcp).clone() });
     FlowKind {
         group: response_group(&requests.group),
@@ -117,7 +120,7 @@ fn answering(requests: &FlowKind) -> FlowKind {
     }
 }
 
-/// The group that responses are reported in.
+/// Returns the name of the group of the responses.
 fn response_group(group: &str) -> String {
     format!("{group} response")
 }

@@ -1,4 +1,4 @@
-//! Class maps: names become conditions, and groups of flows numbers, wherever a match stands.
+//! Class maps: in all matches names are replaced by conditions, and groups of flows by flow numbers.
 
 use super::Builder;
 use super::conditioners::of_groups;
@@ -10,7 +10,7 @@ use tailback_qdisc::Spec;
 use tailback_qdisc::classify::{Match, Resolve};
 use tailback_sim::plan::{FlowPlan, NodeKind, NodePlan, QueuePlan};
 
-/// What a match may refer to.
+/// Names that a match may refer to.
 pub(super) struct Names<'a> {
     document: &'a Document,
     flows: &'a [FlowPlan],
@@ -51,7 +51,7 @@ impl Resolve for Names<'_> {
 }
 
 impl<'a> Builder<'a> {
-    /// Resolves the matches of all queues, those of rate limiters included; complains of those that cannot be, once each.
+    /// Resolves the matches of all queues, including those of rate limiters; reports each invalid one once.
     pub(super) fn class_maps(&mut self, flows: &[FlowPlan], queues: &mut [[QueuePlan; 2]], nodes: &mut [NodePlan]) {
         let document = self.document;
         let names = Names { document, flows };
@@ -61,7 +61,7 @@ impl<'a> Builder<'a> {
             let before = self.complaints.count();
             self.complaints.invalid(&path, map.check());
             if self.complaints.count() == before {
-                // By its name, so that a circle is found where it is closed.
+                // By name, so that a cycle of references is detected.
                 self.complaints.invalid(&path, Match::Named(name.clone()).resolved(&names).map(|_| ()));
             }
         }
@@ -84,7 +84,7 @@ impl<'a> Builder<'a> {
                 }
             });
         };
-        // Ports of one discipline share its resolved form.
+        // Ports with the same discipline share its resolved form.
         let mut known: BTreeMap<usize, Spec> = BTreeMap::new();
         let written: Vec<&Spec> = disciplines(document).map(|(_, spec)| spec).collect();
         for queue in queues.iter_mut().flatten() {
@@ -107,7 +107,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// The match of something at `path`, resolved.
+    /// Returns the match at `path` in resolved form; `None`: it is invalid.
     pub(super) fn resolved(&mut self, path: &Path, found: &Match, flows: &[FlowPlan]) -> Option<Match> {
         let names = Names { document: self.document, flows };
         match found.check().and_then(|()| found.resolved(&names)) {
@@ -120,7 +120,7 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// Every discipline that the document writes, with its place.
+/// Returns every discipline of the document with its path.
 pub(super) fn disciplines<'a>(document: &'a Document) -> impl Iterator<Item = (Path, &'a Spec)> {
     let network = (Path::root().join("network").join("discipline"), &document.network.discipline);
     let switches = document.switches.iter().flat_map(|(name, switch)| {

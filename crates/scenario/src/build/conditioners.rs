@@ -10,7 +10,7 @@ use tailback_document::{Checked, Path, listed};
 use tailback_sim::plan::{self, ConditionerPlan, FlowPlan, Place};
 
 impl<'a> Builder<'a> {
-    /// All conditioners: first those of the groups of flows, then those of the ports.
+    /// Returns all conditioners: first those of the groups of flows, then those of the ports.
     pub(super) fn conditioners(
         &mut self,
         nodes: &Nodes<'a>,
@@ -44,7 +44,7 @@ impl<'a> Builder<'a> {
                 }
             }
         }
-        // Parallel links and several rules of a port are told apart by a number.
+        // Conditioners of parallel links, and several of one port, are numbered.
         for index in 0..plans.len() {
             let count = plans[..index].iter().filter(|plan| plan.name == plans[index].name).count();
             if count > 0 {
@@ -78,7 +78,7 @@ impl<'a> Builder<'a> {
         let actions = actions.map(|(name, action)| self.action(&path.join(name), action));
         let (name, place) = match conditioner.direction {
             Direction::Egress => (format!("{node}->{neighbour} egress"), Place::Egress { port }),
-            // What comes from the neighbour comes over the other side of the link.
+            // Packets from the neighbour arrive over the other direction of the link.
             Direction::Ingress => (format!("{neighbour}->{node} ingress"), Place::Ingress { port: port ^ 1 }),
         };
         Some(ConditionerPlan {
@@ -97,8 +97,7 @@ impl<'a> Builder<'a> {
     fn action(&mut self, path: &Path, action: Action) -> plan::Action {
         let classes = self.document.network.classes;
         if let Some(class) = action.class.filter(|class| *class >= classes) {
-            let help =
-                format!("the classes are below {classes}, as `network.classes` says; raise that, or choose another");
+            let help = format!("`network.classes` is {classes}; raise it, or choose a lower class");
             self.complaints.value(path.join("class"), format!("there is no class {class}"), help);
         }
         if let Some(precedence) = action.precedence.filter(|precedence| *precedence > 7) {
@@ -106,14 +105,14 @@ impl<'a> Builder<'a> {
             self.complaints.value(path.join("precedence"), message, "write 0 to 7");
         }
         if action.precedence.is_some() && action.dscp.is_some() {
-            let help = "remove one: the precedence is the upper three bits of the code point";
-            self.complaints.key(path.join("precedence"), "it gets a code point and a precedence", help);
+            let help = "remove one: the precedence is the upper three bits of the DSCP";
+            self.complaints.key(path.join("precedence"), "the action sets a DSCP and a precedence", help);
         }
         let Action { drop, dscp, precedence, class } = action;
         plan::Action { drop, dscp: dscp.map(Dscp::codepoint), precedence, class }
     }
 
-    /// The flows of the groups that a name or pattern stands for.
+    /// Returns the flows of the groups that a name or pattern matches.
     fn members(&mut self, path: &Path, pattern: &str, flows: &[FlowPlan]) -> Option<Vec<u32>> {
         let path = path.join("flows");
         let found = if is_pattern(pattern) {
@@ -147,7 +146,7 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// The conditioners that a switch has towards a neighbour, by name or else by pattern or group.
+/// Returns the conditioners of a switch's port towards a neighbour, by name, or else by pattern or group.
 fn port_conditioners<'a>(nodes: &Nodes<'a>, node: &Node<'a>, to: &Node<'a>) -> Vec<(Path, &'a Conditioner)> {
     let What::Switch(switch) = node.what else { return Vec::new() };
     let several = || switch.ports.iter().find(|(key, _)| nodes.fits(key, to));
@@ -157,7 +156,7 @@ fn port_conditioners<'a>(nodes: &Nodes<'a>, node: &Node<'a>, to: &Node<'a>) -> V
     port.conditioners.iter().enumerate().map(|(i, conditioner)| (path.join(i), conditioner)).collect()
 }
 
-/// The flows of the groups whose name fits, ascending.
+/// Returns the flows of the groups whose name satisfies `fits`, ascending.
 pub(super) fn of_groups(flows: &[FlowPlan], fits: impl Fn(&str) -> bool) -> Vec<u32> {
     (0..flows.len() as u32).filter(|flow| fits(&flows[*flow as usize].group)).collect()
 }

@@ -1,4 +1,4 @@
-//! A fabric becomes the hosts, switches and links that it stands for, behind those that are written.
+//! Fabrics: expansion into hosts, switches and links, which follow those that are written.
 
 use crate::complaint::Complaints;
 use crate::document::{Delays, Directions, Document, Ends, Fabric, Host, Link, Switch};
@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use tailback_document::{Checked, Path};
 use tailback_units::{Dur, Fraction, Rate};
 
-/// The document with its fabric spelled out; the same if it has none.
+/// Returns the document with its fabric expanded; the document itself if it has none.
 pub(super) fn expand<'a>(document: &'a Document, complaints: &mut Complaints) -> Cow<'a, Document> {
     let Some(fabric) = &document.fabric else { return Cow::Borrowed(document) };
     let before = complaints.count();
@@ -71,10 +71,10 @@ impl Made<'_> {
     }
     fn counted(&mut self, section: &str, name: &str) {
         let path = Path::root().join(section).join(name).join("count");
-        let message = format!("the fabric says how many `{name}` there are");
-        self.complaints.key(path, message, "remove `count`, or choose another name for nodes of your own");
+        let message = format!("the number of `{name}` is set by the fabric");
+        self.complaints.key(path, message, "remove `count`, or choose another name for additional nodes");
     }
-    /// A link between two nodes, each by its name and its number from 0.
+    /// Adds a link between two nodes, each given by its name and its number from 0.
     fn link(&mut self, a: (&str, u32), b: (&str, u32), rate: Rate, delay: Dur) {
         self.document.links.push(Link {
             between: Ends([a, b].map(|(name, number)| format!("{name}{}", number + 1))),

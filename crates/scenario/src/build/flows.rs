@@ -1,4 +1,4 @@
-//! Flows: who sends to whom.
+//! Flows: pairs of sender and receiver.
 
 use super::lines::Transports;
 use super::links::LinkOf;
@@ -14,14 +14,14 @@ use tailback_traffic::{Bulk, Model};
 use tailback_transport::Line;
 use tailback_units::{Dur, Size, Time};
 
-/// More flows than this are a mistake about a pattern.
+/// Upper bound on the number of flows; more indicate a wrong pattern.
 pub(super) const MOST_FLOWS: usize = 200_000;
-/// What a source without a transport may put into its host's queue at once: some 700,000 packets.
+/// Upper bound on the bytes that a source without a transport may enqueue at its host at once: some 700,000 packets.
 const MOST_AT_ONCE: Size = Size(1_000_000_000);
 const LONGEST_NAME: usize = 64;
 
 impl<'a> Builder<'a> {
-    /// All flows; `routes` are none when there are complaints about the links already.
+    /// Returns all flows. `routes` is `None` if the links are already refused.
     pub(super) fn flows(&mut self, nodes: &Nodes<'a>, links: &[LinkOf<'a>], routes: Option<&Routes>) -> Vec<FlowPlan> {
         if self.document.flows.is_empty() {
             self.complaints.value(
@@ -41,11 +41,11 @@ impl<'a> Builder<'a> {
                 pairs = pairs.iter().flat_map(|pair| iter::repeat_n(*pair, count as usize)).collect();
             }
             if plans.len() + pairs.len() > MOST_FLOWS {
-                let message = format!("`{}` makes {} flows", group.name, pairs.len());
+                let message = format!("`{}` has {} flows", group.name, pairs.len());
                 self.complaints.value(
                     path.join("from"),
                     message,
-                    format!("at most {MOST_FLOWS} flows are carried; narrow the patterns or use `pair = \"zip\"`"),
+                    format!("the limit is {MOST_FLOWS} flows; narrow the patterns or use `pair = \"zip\"`"),
                 );
                 continue;
             }
@@ -60,7 +60,7 @@ impl<'a> Builder<'a> {
             transports.look(pairs.iter().map(|[from, to]| (*from, *to)));
             let source = group.source.clone().unwrap_or(Model::Bulk(Bulk { size: None }));
             let single = pairs.len() == 1;
-            // Flows with the same line have all but their names and ends in common.
+            // Flows with equal transport parameters share all but their names and ends.
             let mut kinds: BTreeMap<Option<Line>, Arc<FlowKind>> = BTreeMap::new();
             plans.reserve_exact(pairs.len());
             plans.extend((1..).zip(&pairs).map(|(n, [from, to])| {
@@ -72,7 +72,7 @@ impl<'a> Builder<'a> {
                     code: group.dscp.codepoint(),
                     start_spread: group.start_spread,
                     stop: group.stop.map_or(Time::NEVER, |Dur(ps)| Time(ps)),
-                    // An application in its place is seen to when all flows are known.
+                    // Applications are built when all flows are known.
                     model: source.clone(),
                     among: among.clone(),
                     transport,
@@ -107,7 +107,7 @@ impl<'a> Builder<'a> {
             self.complaints.value(
                 path,
                 format!("`{}` cannot be a flow's name", name.escape_debug()),
-                format!("a name has 1 to {LONGEST_NAME} letters, none of them []*?"),
+                format!("a name has 1 to {LONGEST_NAME} letters, without []*?"),
             );
         }
     }
@@ -148,7 +148,7 @@ impl<'a> Builder<'a> {
             (None, Some(_)) => self.application_settings(path, group),
             (None, None) => self.complaints.value(
                 path.clone(),
-                "nothing is said about what is sent",
+                "the flow has neither a source nor an application",
                 "add `source = { kind = \"cbr\", packet = \"1000B\", rate = \"1Mbit/s\" }`, or an `application`",
             ),
             (Some(_), Some(_)) => self.complaints.key(
@@ -160,28 +160,28 @@ impl<'a> Builder<'a> {
         if group.count.is_some_and(|n| !(1..=MOST_FLOWS as u32).contains(&n)) {
             self.complaints.value(
                 path.join("count"),
-                format!("{} flows of a pair", group.count.unwrap_or(0)),
+                format!("a count of {} flows per pair", group.count.unwrap_or(0)),
                 format!("write a number from 1 to {MOST_FLOWS}"),
             );
         }
         if group.pair == Some(Pair::Random) && group.count.is_none() {
             self.complaints.value(
                 path.join("pair"),
-                "how many flows draw their ends is not said",
+                "the number of flows with random ends is missing",
                 "write `count`, such as `count = 100`",
             );
         }
         self.flow_transport(path, group);
     }
 
-    /// What a transport and its source need.
+    /// Checks the requirements of a transport and its source.
     fn flow_transport(&mut self, path: &Path, group: &FlowGroup) {
         let Some(transport) = &group.transport else {
             if let Some(Model::Bulk(Bulk { size: None })) = &group.source {
                 self.complaints.value(
                     path.join("source"),
-                    "a transfer without an end would fill the host's queue at once",
-                    "give it a `size`, or a `transport`, which sends as the network allows",
+                    "an unlimited transfer would fill the host's queue at once",
+                    "give it a `size`, or a `transport` with congestion control",
                 );
             }
             if let Some(Model::Bulk(Bulk { size: Some(size) })) = &group.source
@@ -191,7 +191,7 @@ impl<'a> Builder<'a> {
                     path.join("source").join("size"),
                     format!("without a transport all {size} would be in the host's queue at once"),
                     format!(
-                        "give the flow a `transport`, which sends as the network allows, a source with a rate, or at most \"{}\"",
+                        "give the flow a `transport` with congestion control, a source with a rate, or at most \"{}\"",
                         MOST_AT_ONCE
                     ),
                 );
@@ -216,8 +216,8 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// The pairs of sender and receiver of a group; where they are drawn, a pair to begin with and
-    /// the hosts to draw from.
+    /// Returns the pairs of sender and receiver of a group. If they are drawn at random: placeholder pairs, and the
+    /// hosts to draw from.
     fn flow_pairs(
         &mut self,
         path: &Path,
@@ -230,7 +230,7 @@ impl<'a> Builder<'a> {
                 Some(_) => {
                     self.complaints.value(
                         path.join(key),
-                        format!("`{text}` is a switch, which neither sends nor receives"),
+                        format!("`{text}` is a switch; only hosts send and receive"),
                         "name a host",
                     );
                     None
@@ -248,7 +248,7 @@ impl<'a> Builder<'a> {
             let pair = from.iter().flat_map(|a| to.iter().map(|b| [*a, *b])).find(|[a, b]| a != b);
             let Some(pair) = pair else {
                 let message = format!("`{}` would be sender and receiver", nodes.name(from[0]));
-                self.complaints.value(path.join("to"), message, "there must be two hosts to draw from");
+                self.complaints.value(path.join("to"), message, "random ends need two or more hosts");
                 return (Vec::new(), None);
             };
             return (vec![pair], Some(Arc::new(Among { from, to, draw: Draw::Independent })));
@@ -257,13 +257,13 @@ impl<'a> Builder<'a> {
             let apart = !from.iter().any(|id| to.contains(id));
             if from.len() != to.len() || from.len() < 2 || !(apart || from == to) {
                 let message = format!(
-                    "`{}` matches {} hosts and `{}` {}, and each needs one of its own to send to",
+                    "`{}` matches {} hosts and `{}` {}, and each sender needs a receiver of its own",
                     group.from,
                     from.len(),
                     group.to,
                     to.len()
                 );
-                let help = "let both match the same hosts, two or more, or equally many different ones";
+                let help = "let both match the same two or more hosts, or disjoint sets of equal size";
                 self.complaints.value(path.join("to"), message, help);
                 return (Vec::new(), None);
             }
@@ -292,7 +292,7 @@ impl<'a> Builder<'a> {
                         group.to,
                         to.len()
                     ),
-                    "write `pair = \"all\"` for every combination, or patterns that match equally many",
+                    "write `pair = \"all\"` for every combination, or patterns with the same number of matches",
                 );
                 return (Vec::new(), None);
             }
@@ -313,7 +313,7 @@ impl<'a> Builder<'a> {
         (pairs, None)
     }
 
-    /// Complains about the first pair of a group without a way between them.
+    /// Reports the first pair of a group without a path between them.
     fn reachable(
         &mut self,
         path: &Path,
@@ -328,10 +328,10 @@ impl<'a> Builder<'a> {
             return;
         };
         let (a, b) = (nodes.name(*from), nodes.name(*to));
-        let message = format!("there is no way from `{a}` to `{b}`");
+        let message = format!("there is no path from `{a}` to `{b}`");
         let help = match host_between(nodes, links, *from, *to) {
             Some(host) => format!(
-                "the links lead through the host `{host}`, and a host never forwards: make `{host}` a switch, or link around it"
+                "the only paths lead through the host `{host}`, and hosts do not forward: make `{host}` a switch, or add a link around it"
             ),
             None => {
                 format!("no links connect them; add one between the part of the network with `{a}` and that with `{b}`")
@@ -341,7 +341,7 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// The host nearest to `to` on a way along the links, where it would have to forward.
+/// Returns the host nearest to `to` that would have to forward on a path along the links; `None`: there is none.
 fn host_between(nodes: &Nodes<'_>, links: &[LinkOf<'_>], from: NodeId, to: NodeId) -> Option<String> {
     let mut before: BTreeMap<NodeId, NodeId> = BTreeMap::from([(from, from)]);
     let mut queue = VecDeque::from([from]);

@@ -8,11 +8,11 @@ use tailback_document::Path;
 use tailback_qdisc::Packet;
 use tailback_sim::plan::{self, LabelPlan};
 
-/// Deeper stacks than this are a mistake about the number.
+/// Upper bound on the depth of a label stack; more indicates a wrong number.
 const MOST_LABELS: u8 = 8;
 
 impl<'a> Builder<'a> {
-    /// The labelled ports.
+    /// Returns the labelled ports.
     pub(super) fn labels(&mut self, nodes: &Nodes<'a>, links: &[LinkOf<'a>], framing: &FramingTable) -> Vec<LabelPlan> {
         let mut plans = Vec::new();
         for (number, link) in links.iter().enumerate() {
@@ -50,7 +50,7 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// The labels that a switch puts on what it sends to a neighbour, by name or else by pattern or group.
+/// Returns the labels that a switch pushes towards a neighbour, by name, or else by pattern or group.
 fn port_labels<'a>(nodes: &Nodes<'a>, node: &Node<'a>, to: &Node<'a>) -> Option<(Path, &'a Mpls)> {
     let What::Switch(switch) = node.what else { return None };
     let several = || switch.ports.iter().find(|(key, _)| nodes.fits(key, to));

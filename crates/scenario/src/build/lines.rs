@@ -1,4 +1,4 @@
-//! What a sending host knows of its line and of the way to its peer, for the transports that need it.
+//! Path parameters of connections: rate and round-trip time, for the transports that need them.
 
 use super::links::LinkOf;
 use super::nodes::Nodes;
@@ -9,18 +9,18 @@ use tailback_sim::plan::{Among, NO_ROUTE, NodeId, Routes};
 use tailback_transport::{Line, Tcp};
 use tailback_units::Dur;
 
-/// The connections of a group of flows: one description for all, or one for each kind of line.
+/// The connections of a group of flows: one description for all, or one for each distinct path.
 pub(super) struct Transports<'a> {
     tcp: Option<Tcp>,
-    /// What all have in common, if they need to know nothing of the network.
+    /// Common description of all connections, if they need no path parameters.
     common: Option<Arc<Tcp>>,
-    /// Made so far.
+    /// Descriptions so far, by path parameters.
     made: BTreeMap<Line, Arc<Tcp>>,
-    /// The line of all, where it is not known yet which hosts will be joined.
+    /// Path parameters of all connections, if the ends are random and not known yet.
     longest: Option<Line>,
-    /// Whether connections take the round trip of the longest way of their group for that of their own.
+    /// `true` if connections use the round-trip time of the longest path of their group.
     shares: bool,
-    /// That, once it is known.
+    /// Longest round-trip time of the group, once it is known.
     base_rtt: Option<Dur>,
     network: Network<'a>,
 }
@@ -33,7 +33,7 @@ struct Network<'a> {
 }
 
 impl<'a> Transports<'a> {
-    /// For a group with this transport, whose ends are drawn among hosts or not.
+    /// Returns the connections of a group with this transport; `among`: the ends are drawn at random.
     pub fn new(
         tcp: Option<Tcp>,
         among: Option<&Among>,
@@ -54,7 +54,7 @@ impl<'a> Transports<'a> {
         Transports { tcp, common, made: BTreeMap::new(), longest, shares, base_rtt: None, network }
     }
 
-    /// Looks at all ways of the group, where connections need to know the longest of them.
+    /// Examines all paths of the group, if connections need the longest one.
     pub fn look(&mut self, ends: impl Iterator<Item = (NodeId, NodeId)>) {
         let Some(tcp) = self.tcp.as_ref().filter(|_| self.shares && self.longest.is_none()) else { return };
         let pairs: BTreeSet<(NodeId, NodeId)> = ends.collect();
@@ -62,7 +62,7 @@ impl<'a> Transports<'a> {
             pairs.into_iter().filter_map(|(from, to)| Some(self.network.line(tcp, from, to)?.base_rtt)).max();
     }
 
-    /// That of a flow between two hosts.
+    /// Returns the connection of a flow between two hosts.
     pub fn of(&mut self, from: NodeId, to: NodeId) -> Option<Arc<Tcp>> {
         if self.common.is_some() {
             return self.common.clone();
@@ -76,24 +76,24 @@ impl<'a> Transports<'a> {
 }
 
 impl Network<'_> {
-    /// The line at `from` and the way to `to` and back; none where there is no way.
+    /// Returns the link rate at `from` and the round trip to `to`; `None`: there is no path.
     fn line(&self, tcp: &Tcp, from: NodeId, to: NodeId) -> Option<Line> {
         let framing = self.document.network.framing.table();
         let wire = |payload: u64| {
-            // Saturating: what is out of range is complained of elsewhere.
+            // Saturating: values out of range are reported elsewhere.
             let frame = payload.saturating_add(tcp.header.0).saturating_add(framing.header.0).max(framing.min_frame.0);
             u32::try_from(frame.saturating_add(framing.overhead.0)).unwrap_or(u32::MAX)
         };
         let segment = wire(tcp.segment.0);
-        let (there, hops) = self.way(from, to, segment)?;
-        let (back, _) = self.way(to, from, wire(0))?;
+        let (there, hops) = self.path_delay(from, to, segment)?;
+        let (back, _) = self.path_delay(to, from, wire(0))?;
         let first = &self.links[self.routes?.link(from, to) as usize];
         let rate = first.link.rate.0[usize::from(first.ends[0] != from)];
         Some(Line { rate, wire: segment, hops, base_rtt: there + back })
     }
 
-    /// How long a packet takes on an idle way, and over how many links.
-    fn way(&self, from: NodeId, to: NodeId, wire: u32) -> Option<(Dur, u32)> {
+    /// Returns the delay of a packet on an idle path, and the number of its links.
+    fn path_delay(&self, from: NodeId, to: NodeId, wire: u32) -> Option<(Dur, u32)> {
         let (mut at, mut time, mut hops) = (from, Dur::ZERO, 0);
         while at != to {
             let link = self.routes?.link(at, to);

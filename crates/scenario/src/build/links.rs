@@ -8,10 +8,10 @@ use tailback_document::Path;
 use tailback_sim::plan::{LinkPlan, NodeId, QueuePlan};
 use tailback_units::Dur;
 
-/// Delay of a link about which the document says nothing: that of 200 m.
+/// Default delay of a link: that of 200 m.
 const DEFAULT_DELAY: Dur = Dur::from_us(1);
 
-/// One link, and the entry of `[[links]]` that it comes from.
+/// A link, and the index of its entry in `[[links]]`.
 pub(super) struct LinkOf<'a> {
     pub ends: [NodeId; 2],
     pub entry: usize,
@@ -19,7 +19,7 @@ pub(super) struct LinkOf<'a> {
     pub delay: Dur,
 }
 
-/// The delays of an entry's links.
+/// Returns the delays of an entry's links.
 fn delays(link: &Link) -> Delays {
     let length = || link.length.map_or(DEFAULT_DELAY, |length| length.delay());
     link.delay.unwrap_or_else(|| Delays([length(); 2]))
@@ -31,7 +31,7 @@ impl LinkOf<'_> {
         let accounting = *accounting;
         LinkPlan { ends: self.ends, rate: rate.0, delay: self.delay, loss: loss.0, jitter: jitter.0, accounting, queue }
     }
-    /// The node at the other end of the link.
+    /// Returns the node at the other end of the link.
     pub fn other(&self, node: NodeId) -> NodeId {
         if self.ends[0] == node { self.ends[1] } else { self.ends[0] }
     }
@@ -60,7 +60,7 @@ impl<'a> Builder<'a> {
             self.complaints.key(
                 path.join("length"),
                 "a link has a delay or a length, not both",
-                "remove one of the two; a length counts 5 ns per metre",
+                "remove one of the two; a length means 5 ns per metre",
             );
         }
         let end = self.document.run.duration;
@@ -82,17 +82,17 @@ impl<'a> Builder<'a> {
         self.complaints.invalid(path, accounting.check(""));
         if accounting.takes_away() {
             let help = "write 0B or more, and a smaller `network.framing.overhead`";
-            self.complaints.value(path.clone(), "a line carries at least the bytes of the wire", help);
+            self.complaints.value(path.clone(), "a link carries at least the bytes of the wire", help);
         }
         let cuts =
             |node: NodeId| nodes.get(node).switch().is_some_and(|own| matches!(own.model, SwitchModel::CutThrough(_)));
         if pairs.iter().flatten().any(|node| cuts(*node)) {
             let help = "remove it, or give the switch another `model`";
-            self.complaints.value(path.clone(), "a cut-through switch acts on the bytes of the wire", help);
+            self.complaints.value(path.clone(), "a cut-through switch supports only the bytes of the wire", help);
         }
     }
 
-    /// The pairs of nodes that two names or patterns stand for.
+    /// Returns the pairs of nodes that two names or patterns match.
     fn pairs(&mut self, path: &Path, between: &Ends, nodes: &Nodes<'a>) -> Vec<[NodeId; 2]> {
         let mut found = Vec::new();
         for (side, text) in between.0.iter().enumerate() {
@@ -108,7 +108,7 @@ impl<'a> Builder<'a> {
                 self.complaints.value(
                     path.clone(),
                     format!("`{a}` matches {} nodes and `{b}` {}", first.len(), second.len()),
-                    "two patterns are linked one to one and must match equally many; name the node on one side to link it to all",
+                    "two patterns are linked one to one and must have the same number of matches; name a single node on one side to link it to all",
                 );
                 return Vec::new();
             }
@@ -120,7 +120,7 @@ impl<'a> Builder<'a> {
             let (message, help) = if nodes.is_several(a) || nodes.is_several(b) {
                 (
                     format!("`{a}` and `{b}` would link `{name}` to itself"),
-                    format!("narrow the pattern so that it leaves out `{name}`"),
+                    format!("narrow the pattern to exclude `{name}`"),
                 )
             } else {
                 (format!("a link from `{name}` to itself"), "name two different nodes".to_owned())

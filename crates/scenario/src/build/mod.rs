@@ -1,9 +1,9 @@
-//! From a document to a plan: names become indices, patterns lists, and what makes no sense is
-//! refused with advice.
+//! Compilation of a document into a plan: names become indices, patterns lists, and invalid combinations are refused
+//! with advice.
 //!
-//! The stages follow the document: settings, nodes, links, queues, routes, flows, timeline. Each
-//! goes on past its complaints as long as what follows can still be judged, so that a user sees
-//! several at once and never a complaint that only follows from another.
+//! The stages follow the document: settings, nodes, links, queues, routes, flows, timeline. Each continues after an
+//! error as long as later checks are still meaningful, so that a user sees several errors at once and no consequential
+//! ones.
 
 mod applications;
 mod class_maps;
@@ -15,13 +15,13 @@ mod lines;
 mod links;
 mod nodes;
 mod notification;
+mod paths;
 mod places;
 mod queues;
 mod routes;
 mod settings;
 mod switches;
 mod timeline;
-mod ways;
 
 pub(crate) use places::{Places, Spelled};
 pub(crate) use settings::CONFIDENCES;
@@ -32,13 +32,13 @@ use tailback_document::Path;
 use tailback_sim::plan::{self, Plan};
 use tailback_units::{Dur, Size, Time};
 
-/// Everything that is checked stands on this: the document, and where complaints go.
+/// Context of the stages: the document, and the collected errors.
 struct Builder<'a> {
     document: &'a Document,
     complaints: Complaints,
 }
 
-/// The plan of a document, with the document's own seed and engine.
+/// Returns the plan of a document, with the document's own seed and engine; otherwise all errors.
 pub(crate) fn plan(document: &Document) -> Result<Plan, Vec<Complaint>> {
     let mut complaints = Complaints::default();
     let document = &*fabric::expand(document, &mut complaints);
@@ -52,7 +52,7 @@ pub(crate) fn plan(document: &Document) -> Result<Plan, Vec<Complaint>> {
     let nodes_sound = builder.complaints.count() == before;
     let switches = builder.switches(&nodes, &framing);
     if !nodes_sound {
-        // Whatever names a node would draw a complaint of no use.
+        // Later stages would only report consequences of these errors.
         return Err(builder.complaints.into_vec());
     }
     let before = builder.complaints.count();
@@ -106,7 +106,7 @@ pub(crate) fn plan(document: &Document) -> Result<Plan, Vec<Complaint>> {
     if complaints.is_empty() { Ok(plan) } else { Err(complaints.into_vec()) }
 }
 
-/// Memory that is accounted by input must hold what is set aside for all inputs, which depends on their links.
+/// Checks that memory accounted by ingress holds the reserves and headroom of all inputs, which depend on their links.
 fn set_aside(plan: &Plan, places: &[Path]) -> Complaints {
     let mut complaints = Complaints::default();
     for (node, place) in (0..).zip(places) {
@@ -115,7 +115,7 @@ fn set_aside(plan: &Plan, places: &[Path]) -> Complaints {
         {
             complaints.value(
                 place.join("model").join("memory"),
-                format!("{} are set aside for the inputs (`reserve` and headroom of each, by class)", Size(aside)),
+                format!("reserves and headroom of all inputs and classes take {}", Size(aside)),
                 format!("write \"{}\" or more, or a smaller `reserve` or `headroom`", Size(aside)),
             );
         }
@@ -123,7 +123,7 @@ fn set_aside(plan: &Plan, places: &[Path]) -> Complaints {
     complaints
 }
 
-/// The path of an entry in a list at the document's root.
+/// Returns the path of an entry in a list at the document's root.
 fn entry(list: &str, index: usize) -> Path {
     Path::root().join(list).join(index)
 }

@@ -1,4 +1,4 @@
-//! Congestion points and rate limiters: whether they can do their work, and together.
+//! Congestion points and rate limiters: consistency checks.
 
 use super::class_maps::disciplines;
 use super::links::LinkOf;
@@ -11,7 +11,7 @@ use tailback_qdisc::congestion_notification::{LimitersSpec, Tag};
 use tailback_sim::plan::NodeId;
 
 impl RateLimiters {
-    /// For the engine.
+    /// Returns the engine's specification.
     pub(super) fn plan(&self) -> LimitersSpec {
         LimitersSpec {
             filter: self.filter,
@@ -34,7 +34,7 @@ fn limiters<'a>(node: &Node<'a>) -> Option<&'a RateLimiters> {
 }
 
 impl<'a> Builder<'a> {
-    /// Checks what there is of congestion notification.
+    /// Checks congestion notification throughout the document.
     pub(super) fn notification(&mut self, nodes: &Nodes<'a>, links: &[LinkOf<'a>], framing: &FramingTable) {
         let (mut first_point, mut first_limiter, mut points, mut tagged) = (None, None, 0, false);
         for id in nodes.ids() {
@@ -52,7 +52,7 @@ impl<'a> Builder<'a> {
                 if matches!(switch.model, SwitchModel::InputFifo(_) | SwitchModel::VirtualOutputQueues(_)) {
                     self.complaints.value(
                         node.path().join("model"),
-                        "congestion points watch output queues, and in a crossbar switch frames wait at the inputs",
+                        "congestion points sample output queues, and in a crossbar switch frames wait at the inputs",
                         "take another model, or remove `congestion-notification`",
                     );
                 }
@@ -65,9 +65,9 @@ impl<'a> Builder<'a> {
                 if points > most {
                     self.complaints.key(
                         path.clone(),
-                        format!("with `{}` there are {points} congestion points", node.name),
+                        format!("`{}` brings the number of congestion points to {points}", node.name),
                         format!(
-                            "{most} can be told apart, one for each class of each output port; have them at fewer switches"
+                            "the limit is {most}, one for each class of each output port; have them at fewer switches"
                         ),
                     );
                     return;
@@ -78,13 +78,13 @@ impl<'a> Builder<'a> {
         match (&first_point, &first_limiter) {
             (Some(path), None) => self.complaints.key(
                 path.clone(),
-                "no rate limiters would hear the congestion points",
+                "no rate limiter reacts to the congestion points",
                 "add `rate-limiters = { law = { kind = \"bcn\" }, buffer = \"150kB\" }` to the switches at the edge, or to the hosts",
             ),
             (None, Some(path)) => self.complaints.key(
                 path.clone(),
-                "no congestion point would tell the rate limiters anything",
-                "add `congestion-notification = { kind = \"bcn\" }` to the switches whose queues are to be watched",
+                "no congestion point notifies the rate limiters",
+                "add `congestion-notification = { kind = \"bcn\" }` to the switches whose queues they control",
             ),
             (Some(_), Some(_)) => {
                 self.untagged_colours(nodes);
@@ -131,25 +131,25 @@ impl<'a> Builder<'a> {
         if let Some(name) = asks {
             self.complaints.key(
                 path.clone(),
-                format!("rate limiters cannot stop single destinations, as the back-pressure of `{name}` asks them to"),
+                format!("rate limiters cannot stop single destinations, as the back-pressure of `{name}` requires"),
                 "use back-pressure with scope \"plain\" or \"class\" there",
             );
         }
     }
 
-    /// The tag takes the room of the code point in a packet: nobody gives one, and nobody goes by it.
+    /// The tag shares its bits in a packet with the DSCP: no DSCP may be set or read.
     fn untagged_code_points(&mut self, nodes: &Nodes<'a>) {
         let document = self.document;
-        let given = "frames cannot have a code point in a network whose rate limiters tag them";
-        let read = "there are no code points to go by in a network whose rate limiters tag frames";
+        let given = "frames cannot have a DSCP in a network whose rate limiters tag them";
+        let read = "frames have no DSCP to match in a network whose rate limiters tag them";
         let root = Path::root();
         for (i, group) in document.flows.iter().enumerate() {
             if group.dscp != Dscp::default() {
-                let help = "leave out one of the two: a tag takes the place of the code point";
+                let help = "remove one of the two: a tag replaces the DSCP";
                 self.complaints.value(entry("flows", i).join("dscp"), given, help);
             }
         }
-        let instead = "match `class` or `flows` instead: a tag takes the place of the code point";
+        let instead = "match `class` or `flows` instead: a tag replaces the DSCP";
         for (name, map) in &document.class_maps {
             if map.reads_code_point() {
                 self.complaints.value(root.join("class-maps").join(name.as_str()), read, instead);
@@ -157,7 +157,7 @@ impl<'a> Builder<'a> {
         }
         for (path, spec) in disciplines(document) {
             if spec.reads_code_point() {
-                let help = "take a discipline that goes by `class` or `flows`: a tag takes the place of the code point";
+                let help = "use a discipline that classifies by `class` or `flows`: a tag replaces the DSCP";
                 self.complaints.value(path, read, help);
             }
         }
@@ -166,21 +166,21 @@ impl<'a> Builder<'a> {
             for (neighbour, port) in &switch.ports {
                 if port.mpls.is_some() {
                     let path = node.path().join("ports").join(neighbour.as_str()).join("mpls");
-                    self.complaints.key(path, read, "leave out one of the two: labels are made from code points");
+                    self.complaints.key(path, read, "remove one of the two: labels are derived from the DSCP");
                 }
             }
         }
     }
 
-    /// The tag takes the room of the colour in a packet.
+    /// The tag shares its bits in a packet with the colour.
     fn untagged_colours(&mut self, nodes: &Nodes<'a>) {
-        let help = "leave out one of the two: a tag takes the place of the colour";
+        let help = "remove one of the two: a tag replaces the colour";
         let message = "frames cannot have a colour in a network whose rate limiters tag them";
         for (i, group) in self.document.flows.iter().enumerate() {
             if group.marking.is_some() {
                 self.complaints.key(entry("flows", i).join("marking"), message, help);
             }
-            // Those of a reservation, and of a congestion control that marks packets.
+            // Colours of a reservation, and of a congestion control that colours packets.
             if group.transport.as_ref().is_some_and(|transport| transport.connection().marks()) {
                 self.complaints.key(entry("flows", i).join("transport"), message, help);
             }

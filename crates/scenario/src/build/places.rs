@@ -1,4 +1,4 @@
-//! Where the document says what the parts of a plan are like, for whoever has something to say of them afterwards.
+//! Paths into the document for the parts of a plan, for later messages about them.
 
 use super::links::LinkOf;
 use super::nodes::{Node, Nodes};
@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use tailback_document::Path;
 use tailback_sim::plan::NodeId;
 
-/// A checked document with its fabric spelled out.
+/// A checked document with its fabric expanded.
 pub(crate) struct Spelled<'a> {
     written: &'a Document,
     whole: Cow<'a, Document>,
@@ -20,7 +20,7 @@ impl<'a> Spelled<'a> {
     pub fn new(document: &'a Document) -> Spelled<'a> {
         Spelled { written: document, whole: fabric::expand(document, &mut Complaints::default()) }
     }
-    /// The places of everything in its plan.
+    /// Returns the paths of all parts of its plan.
     pub fn places(&self) -> Places<'_> {
         let mut builder = Builder { document: &self.whole, complaints: Complaints::default() };
         let nodes = builder.nodes();
@@ -29,7 +29,7 @@ impl<'a> Spelled<'a> {
     }
 }
 
-/// Paths into a document. Ports are numbered by twice their link and the side that sends.
+/// Paths into a document. A port's number is twice that of its link, plus the side that sends.
 pub(crate) struct Places<'a> {
     written: &'a Document,
     whole: &'a Document,
@@ -38,7 +38,7 @@ pub(crate) struct Places<'a> {
 }
 
 impl<'a> Places<'a> {
-    /// The document as it was written.
+    /// Returns the document as it was written.
     pub fn document(&self) -> &'a Document {
         self.written
     }
@@ -49,18 +49,18 @@ impl<'a> Places<'a> {
     fn node(&self, id: NodeId) -> &Node<'a> {
         self.nodes.get(id)
     }
-    /// The port by its ends, such as `sw->d`.
+    /// Returns the name of a port by its ends, such as `sw->d`.
     pub fn port(&self, port: u32) -> String {
         let [from, to] = self.ends(port).map(|id| self.nodes.name(id));
         format!("{from}->{to}")
     }
-    /// What ports have in common that the document describes by the same words: the entries of the link and of its ends.
+    /// Returns a key that is equal for ports described by the same entries: of the link and of its ends.
     pub fn kind(&self, port: u32) -> (usize, &'a str, &'a str) {
         let [from, to] = self.ends(port).map(|id| self.node(id).entry);
-        // A fabric makes its links one by one, by one table.
+        // All links of a fabric come from one table.
         (self.links[port as usize / 2].entry.min(self.written.links.len()), from, to)
     }
-    /// The rate of a port's line.
+    /// Returns the path of the rate of a port's link.
     pub fn rate(&self, port: u32) -> Path {
         let number = self.links[port as usize / 2].entry;
         if number < self.written.links.len() {
@@ -71,23 +71,23 @@ impl<'a> Places<'a> {
             && matches!(&self.written.fabric, Some(Fabric::LeafSpine(fabric)) if fabric.uplink_rate.is_some());
         Path::root().join("fabric").join(if uplink { "uplink-rate" } else { "rate" })
     }
-    /// The shaper of a switch's port, or the table where it would stand.
+    /// Returns the path of the shaper of a switch's port, or of the table to which it belongs.
     pub fn shaper(&self, port: u32) -> Path {
         let [from, to] = self.ends(port);
         self.node(from).path().join("ports").join(self.nodes.name(to)).join("shaper")
     }
-    /// The discipline and the buffer of a switch's port; none of a host's.
+    /// Returns the paths of the discipline and the buffer of a switch's port; `None`: a host's port.
     pub fn queue(&self, port: u32) -> Option<[Path; 2]> {
         let [from, to] = self.ends(port);
         let node = self.node(from);
         let found = Settings::find(self.whole, &self.nodes, node, node.switch()?, self.nodes.get(to));
         Some([found.discipline.path, found.buffer.path])
     }
-    /// A node's own table.
+    /// Returns the path of a node's table.
     pub fn table(&self, node: NodeId) -> Path {
         self.node(node).path()
     }
-    /// The table of a group of flows, by name; that of its requests for responses.
+    /// Returns the path of a group of flows, by name; for responses that of their requests.
     pub fn flow(&self, group: &str) -> Path {
         let named = |name: &str| self.written.flows.iter().position(|flow| flow.name == name);
         let found = named(group).or_else(|| named(group.strip_suffix(" response")?));

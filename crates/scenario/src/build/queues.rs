@@ -1,4 +1,4 @@
-//! Queues: which buffer and discipline each output port has, and whether they can do their work.
+//! Queues: buffer and discipline of each output port, and their checks.
 
 use super::Builder;
 use super::links::LinkOf;
@@ -15,16 +15,16 @@ use tailback_qdisc::discipline::shaper;
 use tailback_sim::plan::{NodeId, QueuePlan, ShaperPlan};
 use tailback_units::Size;
 
-/// Packets in a transmit ring; more is a mistake about what it is.
+/// Upper bound on the packets of a transmit ring; more indicates a wrong unit.
 const LONGEST_RING: u32 = 10_000;
 
-/// A setting and the place in the document that made it.
+/// A setting with its path in the document.
 pub(super) struct Set<'a, T> {
     value: &'a T,
     pub path: Path,
 }
 
-/// What a port of a switch goes by: its own settings, or else the switch's, or else the network's.
+/// The settings of a switch's port: its own, or else the switch's, or else the network's.
 pub(super) struct Settings<'a> {
     pub buffer: Set<'a, Limits>,
     pub discipline: Set<'a, Spec>,
@@ -43,7 +43,7 @@ impl<'a> Settings<'a> {
             .unwrap_or_else(|| Set { value: &document.network.discipline, path: network.join("discipline") });
         Settings { buffer, discipline }
     }
-    /// Those of the port of `node` towards `neighbour`, in a document that has been checked.
+    /// Returns the settings of the port of `node` towards `neighbour`, in a checked document.
     pub fn find(
         document: &'a Document,
         nodes: &Nodes<'a>,
@@ -57,7 +57,7 @@ impl<'a> Settings<'a> {
     }
 }
 
-/// A switch's overrides for the port towards `to`: the one by name, then those by pattern or group.
+/// Returns a switch's settings for the port towards `to`: by name, then by pattern or group.
 fn fitting<'a>(nodes: &Nodes<'a>, switch: &'a Switch, to: &Node<'a>) -> impl Iterator<Item = (&'a str, &'a Port)> {
     let others = switch.ports.iter().filter(|(key, _)| **key != to.name && nodes.fits(key, to));
     switch.ports.get_key_value(&to.name).into_iter().chain(others).map(|(key, port)| (key.as_str(), port))
@@ -68,7 +68,7 @@ fn port_path(node: &Node<'_>, key: &str) -> Path {
 }
 
 impl<'a> Builder<'a> {
-    /// The two queues of each link.
+    /// Returns the two queues of each link.
     pub(super) fn queues(
         &mut self,
         nodes: &Nodes<'a>,
@@ -91,7 +91,7 @@ impl<'a> Builder<'a> {
         queues
     }
 
-    /// What can be said of a switch's overrides without knowing its neighbours.
+    /// Checks a switch's port settings as far as they do not depend on its neighbours.
     fn overrides(&mut self, node: &Node<'a>, switch: &'a Switch) {
         let path = node.path();
         if let Some(discipline) = &switch.discipline {
@@ -111,13 +111,13 @@ impl<'a> Builder<'a> {
                 self.complaints.invalid(&path.join("shaper"), shaper::check(*rate, *burst, *accounting));
             }
             if let Some(ring) = port.ring.filter(|ring| !(1..=LONGEST_RING).contains(ring)) {
-                let help = format!("write 1 to {LONGEST_RING}, or leave it out for none");
-                self.complaints.value(path.join("ring"), format!("a ring of {ring} packets"), help);
+                let help = format!("write 1 to {LONGEST_RING}, or remove it");
+                self.complaints.value(path.join("ring"), format!("a transmit ring of {ring} packets"), help);
             }
         }
     }
 
-    /// The queue at `node` towards `neighbour`.
+    /// Returns the queue at `node` towards `neighbour`.
     fn queue(
         &mut self,
         nodes: &Nodes<'a>,
@@ -148,7 +148,8 @@ impl<'a> Builder<'a> {
         QueuePlan { ring, shaper, ..queue_plan(discipline.value.clone(), &self.limits(&buffer, framing)) }
     }
 
-    /// The override for the port towards `neighbour`: the one by name, or the one by pattern or group.
+    /// Returns the settings of the port towards `neighbour`: by name, or else by the only pattern or group that
+    /// matches.
     fn port(
         &mut self,
         nodes: &Nodes<'a>,
@@ -166,8 +167,8 @@ impl<'a> Builder<'a> {
         {
             self.complaints.key(
                 port_path(node, second),
-                format!("the port towards `{neighbour}` fits `{first}` and `{second}`"),
-                format!("narrow one of the patterns, or name `{neighbour}` by itself"),
+                format!("the port towards `{neighbour}` matches both `{first}` and `{second}`"),
+                format!("narrow one of the patterns, or add an entry `{neighbour}`"),
             );
         }
         Some(Set { value: port, path: port_path(node, first) })
@@ -190,7 +191,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Limits, one for each class.
+    /// Returns one limit per class.
     fn limits(&mut self, set: &Set<'_, Limits>, framing: &FramingTable) -> Vec<Limit> {
         let classes = usize::from(self.document.network.classes);
         let limits = match set.value {
@@ -215,9 +216,9 @@ impl<'a> Builder<'a> {
         limits
     }
 
-    /// A buffer that cannot hold one full frame drops all of them.
+    /// Refuses a buffer that cannot hold one full frame, and so would drop all of them.
     pub(super) fn holds_a_frame(&mut self, path: Path, size: Size, framing: &FramingTable) {
-        // Without framing, packets are as large as their source makes them: only nothing is too small.
+        // Without framing, packet sizes are those of the sources: only a buffer of 0 B is too small.
         let framed = framing.mtu.0 < 65_535;
         let frame = if framed { framing.in_buffer(framing.mtu.0) } else { 1 };
         if size.0 < frame {
@@ -231,24 +232,24 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Destinations can be stopped one by one only where the queue keeps them apart: in a switch that names them, and in one
-    /// that a neighbour asks to.
+    /// Checks that a queue separates destinations where single destinations are stopped: in a switch whose
+    /// back-pressure names them, and in a neighbour that is to stop them.
     fn selectable(&mut self, discipline: &Set<'_, Spec>, node: &Node<'a>, to: &Node<'a>) {
         let names =
             |switch: &Switch| matches!(self.document.scope_of(switch), Scope::Destination | Scope::ClassDestination);
         let asked = to.switch().is_some_and(names);
         let crossbar =
             |switch: &&Switch| matches!(switch.model, SwitchModel::InputFifo(_) | SwitchModel::VirtualOutputQueues(_));
-        // There frames wait at the inputs, and these are what is watched.
+        // In a crossbar frames wait at the inputs, which are watched instead.
         let own = node.switch().filter(|switch| !crossbar(switch)).is_some_and(names);
         if asked && node.switch().is_some_and(|switch| matches!(switch.model, SwitchModel::SharedBuffer(_))) {
             self.complaints.value(
                 node.path().join("model"),
                 format!(
-                    "memory that is accounted by input needs queues in order of arrival, and neighbours ask `{}` to stop single destinations",
+                    "memory accounted by ingress needs FIFO queues, and neighbours require `{}` to stop single destinations",
                     node.name
                 ),
-                "take another model, or back-pressure of scope \"plain\" or \"class\" for the neighbours",
+                "use another model, or back-pressure of scope \"plain\" or \"class\" for the neighbours",
             );
         } else if (asked || own) && !discipline.value.selects_destinations() {
             let able = Spec::NAMES.iter().copied().filter(|kind| {
@@ -257,16 +258,16 @@ impl<'a> Builder<'a> {
             });
             let kind = discipline.value.kind();
             let message = if asked {
-                format!("`{kind}` cannot stop single destinations, as `{}` will ask `{}` to", to.name, node.name)
+                format!("`{kind}` cannot stop single destinations, as `{}` requires of `{}`", to.name, node.name)
             } else {
-                format!("`{kind}` does not keep destinations apart, as the back-pressure of `{}` needs it", node.name)
+                format!("`{kind}` does not separate destinations, as the back-pressure of `{}` requires", node.name)
             };
             let help = format!("use {} here, or back-pressure with scope \"plain\" or \"class\"", listed(able));
             self.complaints.value(discipline.path.clone(), message, help);
         }
     }
 
-    /// Back-pressure measures fractions of a limit in bytes.
+    /// Checks that watched limits are in bytes: back-pressure uses fractions of them.
     fn measurable(&mut self, buffer: &Set<'_, Limits>, node: &Node<'a>, switch: &Switch) {
         let without = match buffer.value {
             Limits::Each(limit) => Some(*limit).filter(|limit| limit.bytes().is_none()),
@@ -281,7 +282,7 @@ impl<'a> Builder<'a> {
                     Limit::Packets(_) => format!("back-pressure of `{}` watches bytes, and this is a limit in packets", node.name),
                     _ => format!("back-pressure of `{}` watches fractions of its buffers, and a fraction of \"unlimited\" is never reached", node.name),
                 },
-                "write a size such as \"50kB\", or switch back-pressure off with `backpressure = { scope = \"none\" }`",
+                "write a size such as \"50kB\", or disable back-pressure with `backpressure = { scope = \"none\" }`",
             );
         }
     }

@@ -1,19 +1,19 @@
-//! Routes: the next link from every node to every host.
+//! Routes: next links from every node to every host.
 
 use super::links::LinkOf;
 use super::nodes::Nodes;
-use super::ways::{UpDown, neighbours, shortest};
+use super::paths::{UpDown, neighbours, shortest};
 use super::{Builder, entry};
 use crate::document::Routing;
 use std::collections::{BTreeMap, VecDeque};
 use tailback_document::Path;
 use tailback_sim::plan::{GROUP, NO_ROUTE, NodeId, Routes, Row, Spread};
 
-/// Entries in all routing tables together: 64 MB.
+/// Upper bound on the entries of all routing tables: 64 MB.
 const MOST_ROUTES: usize = 1 << 24;
 
 impl<'a> Builder<'a> {
-    /// None when the links contradict the way of routing.
+    /// Returns the routes; `None`: the links contradict `network.routing`.
     pub(super) fn routes(&mut self, nodes: &Nodes<'a>, links: &[LinkOf<'a>]) -> Option<Routes> {
         let routing = self.document.network.routing;
         if routing == Routing::Tree && self.document.fabric.is_none() && !self.is_forest(nodes, links) {
@@ -23,8 +23,8 @@ impl<'a> Builder<'a> {
         let spreads = self.document.fabric.is_some() && routing == Routing::Tree
             || matches!(routing, Routing::Ecmp | Routing::Spray);
         let neighbours = neighbours(nodes.list.len(), links);
-        // A host with one link to a switch needs no table, and the way to it is that to its switch
-        // and one link more: thousands of hosts cost as much as the few switches they hang on.
+        // A host with one link to a switch needs no table: the route to it is that to its switch and one link more, so
+        // that thousands of hosts cost no more than the few switches they are attached to.
         let leaf = |id: NodeId| match neighbours[usize::from(id)][..] {
             [(switch, link)] if nodes.get(id).is_host() && !nodes.get(switch).is_host() => Some((switch, link)),
             _ => None,
@@ -34,8 +34,8 @@ impl<'a> Builder<'a> {
         if forwarding * count > MOST_ROUTES {
             self.complaints.value(
                 Path::root().join("switches"),
-                format!("{forwarding} switches, each with a way to {count} nodes, make {} routes", forwarding * count),
-                format!("at most {MOST_ROUTES} are kept; a host at a single switch takes none: make fewer switches"),
+                format!("{forwarding} switches with routes to {count} nodes each make {} routes", forwarding * count),
+                format!("the limit is {MOST_ROUTES}; hosts with a single link need none: use fewer switches"),
             );
             return None;
         }
@@ -43,18 +43,18 @@ impl<'a> Builder<'a> {
             nodes.ids().map(|id| leaf(id).is_none().then(|| vec![NO_ROUTE; count])).collect();
         let up_down = (routing == Routing::UpDown).then(|| UpDown::new(&neighbours, nodes));
         let mut groups = Groups::default();
-        let mut ways: BTreeMap<NodeId, Vec<(NodeId, u32)>> = BTreeMap::new();
+        let mut paths: BTreeMap<NodeId, Vec<(NodeId, u32)>> = BTreeMap::new();
         for destination in nodes.ids().filter(|id| nodes.get(*id).is_host()) {
             let (target, last) = leaf(destination).map_or((destination, None), |(at, link)| (at, Some((at, link))));
-            let ways = ways.entry(target).or_insert_with(|| {
-                let ways = match &up_down {
+            let paths = paths.entry(target).or_insert_with(|| {
+                let paths = match &up_down {
                     Some(up_down) => up_down.towards(target),
                     None => shortest(target, &neighbours, nodes, spreads),
                 };
-                let forwards = ways.into_iter().filter(|(node, _)| leaf(*node).is_none());
+                let forwards = paths.into_iter().filter(|(node, _)| leaf(*node).is_none());
                 forwards.map(|(node, links)| (node, groups.entry(node, links))).collect()
             });
-            for (node, link) in ways.iter().copied().chain(last) {
+            for (node, link) in paths.iter().copied().chain(last) {
                 if let Some(table) = &mut tables[usize::from(node)] {
                     table[usize::from(destination)] = link;
                 }
@@ -77,10 +77,10 @@ impl<'a> Builder<'a> {
             if parts.join(a, b) {
                 tree[usize::from(a)].push(b);
                 tree[usize::from(b)].push(a);
-            } else if let Some(way) = way(&tree, a, b) {
+            } else if let Some(cycle) = tree_path(&tree, a, b) {
                 forest = false;
-                let names: Vec<&str> = way.iter().chain([&a]).map(|id| nodes.name(*id)).collect();
-                let message = if way.len() == 2 {
+                let names: Vec<&str> = cycle.iter().chain([&a]).map(|id| nodes.name(*id)).collect();
+                let message = if cycle.len() == 2 {
                     format!("`{}` and `{}` are linked twice", names[0], names[1])
                 } else {
                     format!("this link closes a cycle: {}", names.join(" – "))
@@ -93,7 +93,7 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// Groups of links of equal cost, each once.
+/// Sets of equal-cost links, without duplicates.
 #[derive(Default)]
 struct Groups {
     list: Vec<Vec<u32>>,
@@ -101,7 +101,7 @@ struct Groups {
 }
 
 impl Groups {
-    /// The entry of a table for these links at `node`, at least one.
+    /// Returns the routing table entry for these links at `node`, at least one.
     fn entry(&mut self, node: NodeId, links: Vec<u32>) -> u32 {
         if let [link] = links[..] {
             return link;
@@ -115,7 +115,7 @@ impl Groups {
     }
 }
 
-/// Which nodes hang together (union-find with path halving).
+/// Connected components (union-find with path halving).
 struct Parts(Vec<NodeId>);
 
 impl Parts {
@@ -130,7 +130,7 @@ impl Parts {
         }
         id
     }
-    /// Joins the parts of `a` and `b`; false if they were one already.
+    /// Joins the components of `a` and `b`; returns `false` if they were already one.
     fn join(&mut self, a: NodeId, b: NodeId) -> bool {
         let (a, b) = (self.root(a), self.root(b));
         self.0[usize::from(a)] = b;
@@ -138,19 +138,19 @@ impl Parts {
     }
 }
 
-/// The nodes on the way from `a` to `b`, both included.
-fn way(tree: &[Vec<NodeId>], a: NodeId, b: NodeId) -> Option<Vec<NodeId>> {
+/// Returns the nodes on the path from `a` to `b`, both included.
+fn tree_path(tree: &[Vec<NodeId>], a: NodeId, b: NodeId) -> Option<Vec<NodeId>> {
     let mut before: Vec<Option<NodeId>> = vec![None; tree.len()];
     before[usize::from(a)] = Some(a);
     let mut queue = VecDeque::from([a]);
     while let Some(node) = queue.pop_front() {
         if node == b {
-            let mut way = vec![b];
-            while *way.last()? != a {
-                way.push(before[usize::from(*way.last()?)]?);
+            let mut nodes = vec![b];
+            while *nodes.last()? != a {
+                nodes.push(before[usize::from(*nodes.last()?)]?);
             }
-            way.reverse();
-            return Some(way);
+            nodes.reverse();
+            return Some(nodes);
         }
         for next in &tree[usize::from(node)] {
             if before[usize::from(*next)].is_none() {

@@ -1,4 +1,4 @@
-//! `[run]` and `[network]`: single numbers and how they go together.
+//! `[run]` and `[network]`: ranges of values and their combinations.
 
 use super::Builder;
 use crate::document::{FrameLength, FramingTable, VERSION, Warmup};
@@ -6,15 +6,15 @@ use tailback_document::{Checked, Path};
 use tailback_qdisc::Packet;
 use tailback_units::{Dur, Size};
 
-/// A time series longer than this is a mistake about its interval.
+/// Upper bound on the points of a time series; more indicates a wrong interval.
 const MOST_SAMPLES: u64 = 1_000_000;
-/// Over all ports; a few hundred megabytes.
+/// Upper bound on the points over all ports; a few hundred megabytes.
 const MOST_VALUES: u64 = 10_000_000;
-/// More replications than this are a mistake about the number.
+/// Upper bound on the number of replications; more indicates a wrong number.
 const MOST_REPLICATIONS: u32 = 100_000;
-/// Confidences of an interval that mean something: below a half no one is confident, and the quantile of 1 is infinite.
+/// Confidence levels that are meaningful: below 0.5 an interval says nothing, and the quantile of 1 is infinite.
 pub(crate) const CONFIDENCES: std::ops::RangeInclusive<f64> = 0.5..=0.999_999;
-/// Longest frame on the wire in bytes, preamble and gap included: the engine counts in 16 bits.
+/// Longest frame on the wire in bytes, including preamble and gap: the engine counts in 16 bits.
 const LONGEST: u64 = 65_535;
 
 impl Builder<'_> {
@@ -35,7 +35,7 @@ impl Builder<'_> {
             self.complaints.value(
                 network.join("classes"),
                 format!("{classes} classes are not possible"),
-                "802.1Q has room for 1 to 8 classes; write a number from 1 to 8",
+                "802.1Q has 1 to 8 classes; write a number from 1 to 8",
             );
         }
         self.complaints.invalid(&network.join("discipline"), Checked::check(&self.document.network.discipline));
@@ -46,7 +46,11 @@ impl Builder<'_> {
         let run = &self.document.run;
         let at = |key: &str| Path::root().join("run").join(key);
         if run.duration == Dur::ZERO {
-            self.complaints.value(at("duration"), "a run of no time", "write how long to simulate, such as \"60s\"");
+            self.complaints.value(
+                at("duration"),
+                "the duration is zero",
+                "write how long to simulate, such as \"60s\"",
+            );
         }
         if let Warmup::At(warmup) = run.warmup
             && warmup >= run.duration
@@ -54,7 +58,7 @@ impl Builder<'_> {
         {
             self.complaints.value(
                 at("warmup"),
-                format!("a warm-up of {warmup} leaves nothing to measure of a run of {}", run.duration),
+                format!("a warm-up of {warmup} leaves no time to measure in a run of {}", run.duration),
                 format!("shorten the warm-up to below {0}, or lengthen `duration`, which includes it", run.duration),
             );
         }
@@ -75,7 +79,7 @@ impl Builder<'_> {
         if !CONFIDENCES.contains(&run.confidence.0) {
             self.complaints.value(
                 at("confidence"),
-                format!("no interval has a confidence of {}", run.confidence),
+                format!("a confidence level of {} is not possible", run.confidence),
                 "write 0.5 to 0.999999, such as 0.95 or \"99%\"",
             );
         }
@@ -92,13 +96,13 @@ impl Builder<'_> {
                 self.complaints.value(
                     at("sample"),
                     format!("a sample every {sample} makes {points} points of a run of {}", run.duration),
-                    format!("at most {MOST_SAMPLES} are kept: sample no more often than every {least}"),
+                    format!("the limit is {MOST_SAMPLES}; use an interval of {least} or more"),
                 );
             }
         }
     }
 
-    /// A long series of many ports would not fit in memory.
+    /// Checks that the series of all ports fit into memory.
     pub(super) fn samples(&mut self, links: usize) {
         let (Some(sample), end) = (self.document.run.sample, self.document.run.duration) else { return };
         let ports = 2 * links.max(1) as u64;
@@ -113,7 +117,7 @@ impl Builder<'_> {
                     "a sample every {sample} of each of {ports} ports makes {} points",
                     (end.0 / sample.0).saturating_mul(ports)
                 ),
-                format!("at most {MOST_VALUES} are kept: sample no more often than every {least}"),
+                format!("the limit is {MOST_VALUES}; use an interval of {least} or more"),
             );
         }
     }
@@ -125,14 +129,14 @@ impl Builder<'_> {
         if precision.relative.0 <= 0.0 {
             self.complaints.value(
                 at("relative"),
-                "no interval is ever narrower than 0 of its mean",
+                "a half-width of 0 is never reached",
                 "write a fraction above 0, such as 0.1 for a tenth of the mean",
             );
         }
         if precision.absolute < 0.0 || !precision.absolute.is_finite() {
             self.complaints.value(
                 at("absolute"),
-                format!("no interval has a half-width of {}", precision.absolute),
+                format!("a half-width of {} is not possible", precision.absolute),
                 "write 0 or more in the metric's unit, such as 0.001",
             );
         }
@@ -163,7 +167,7 @@ impl Builder<'_> {
                 sound = false;
                 self.complaints.value(
                     at(key),
-                    format!("a frame with `{key}` = \"{size}\" cannot be built"),
+                    format!("a frame with `{key}` = \"{size}\" is not possible"),
                     format!("write a size from \"{least}B\" to \"{LONGEST}B\"; Ethernet has mtu 1500B, header 18B, min-frame 64B and overhead 20B"),
                 );
             }
@@ -172,11 +176,11 @@ impl Builder<'_> {
         if sound && wire > LONGEST {
             self.complaints.value(
                 at("mtu"),
-                format!("a full frame takes {wire} bytes on the wire, `header` and `overhead` included"),
-                format!("frames of up to {LONGEST} bytes are carried; lower `mtu` by {} or more", Size(wire - LONGEST)),
+                format!("a full frame takes {wire} bytes on the wire, including `header` and `overhead`"),
+                format!("the limit is {LONGEST} bytes; lower `mtu` by {} or more", Size(wire - LONGEST)),
             );
         }
-        // With the shortest payload padding adds most.
+        // The shortest payload has the most padding.
         let beyond = match table.buffer {
             FrameLength::Payload => table.header.0.max(table.min_frame.0.saturating_sub(1)) + table.overhead.0,
             FrameLength::Frame => table.overhead.0,
@@ -185,9 +189,9 @@ impl Builder<'_> {
         if sound && wire <= LONGEST && beyond > u64::from(Packet::MAX_BEYOND) {
             self.complaints.value(
                 at("overhead"),
-                format!("the wire may count {beyond} bytes more for a packet than its buffers"),
+                format!("a packet may be {beyond} bytes longer on the wire than in buffers"),
                 format!(
-                    "at most {} are carried; write `buffer = \"wire\"`, or a smaller header and overhead",
+                    "the limit is {}; write `buffer = \"wire\"`, or a smaller header and overhead",
                     Packet::MAX_BEYOND
                 ),
             );
@@ -196,7 +200,7 @@ impl Builder<'_> {
     }
 }
 
-/// To two digits, as one would write it.
+/// Rounds up to two significant digits.
 fn rounded_up(ps: u64) -> Dur {
     let mut unit = 1;
     while ps / unit >= 100 {

@@ -12,7 +12,7 @@ use tailback_sim::plan::{self, Fabric, SwitchPlan};
 use tailback_units::Dur;
 
 impl Document {
-    /// The back-pressure that holds for a switch, if any.
+    /// Returns the back-pressure of a switch, its own or the network's.
     pub(super) fn backpressure_of<'a>(&'a self, switch: &'a Switch) -> Option<&'a BackPressure> {
         switch.backpressure.as_ref().or(self.backpressure.as_ref()).filter(|found| found.scope != Scope::None)
     }
@@ -21,7 +21,7 @@ impl Document {
     }
 }
 
-/// Whether a discipline sends in order of arrival and drops only what arrives.
+/// `true` if a discipline is a FIFO and drops only at arrival.
 fn keeps_order(discipline: &Spec) -> bool {
     match discipline {
         Spec::DropTail(params) => params.victim == Victim::Tail,
@@ -31,7 +31,7 @@ fn keeps_order(discipline: &Spec) -> bool {
 }
 
 impl<'a> Builder<'a> {
-    /// One plan for each switch, in order.
+    /// Returns one plan per switch, in order.
     pub(super) fn switches(&mut self, nodes: &Nodes<'a>, framing: &FramingTable) -> Vec<SwitchPlan> {
         if let Some(backpressure) = &self.document.backpressure {
             self.backpressure(&Path::root().join("backpressure"), backpressure);
@@ -59,7 +59,7 @@ impl<'a> Builder<'a> {
                     if time == Dur::ZERO {
                         self.complaints.value(
                             node.path().join("watchdog").join(key),
-                            "no time at all would be a storm",
+                            "a storm of zero length is not possible",
                             "write a time such as \"1ms\"",
                         );
                     }
@@ -77,21 +77,21 @@ impl<'a> Builder<'a> {
         plans
     }
 
-    /// What a crossbar can be asked to tell its neighbours.
+    /// Checks the back-pressure of a crossbar.
     fn crossbar(&mut self, path: Path, switch: &Switch) {
         let Some(law) = self.document.backpressure_of(switch) else { return };
         let by_class = matches!(law.scope, Scope::Class | Scope::ClassDestination);
         match &switch.model {
             SwitchModel::InputFifo(_) if law.scope != Scope::Plain => self.complaints.value(
                 path,
-                "frames of all classes and destinations wait in one FIFO per input: none of them can be stopped for the others",
-                "take scope \"plain\", or the model \"virtual-output-queues\", or `backpressure = { scope = \"none\" }` for this switch",
+                "frames of all classes and destinations wait in one FIFO per input: they cannot be stopped separately",
+                "use scope \"plain\", or the model \"virtual-output-queues\", or `backpressure = { scope = \"none\" }` for this switch",
             ),
             SwitchModel::VirtualOutputQueues(model) if model.output_buffer.is_none() && by_class => {
                 self.complaints.value(
                     path,
-                    "all classes share an input's memory, so that it is full for all of them at a time",
-                    "give each queue a limit, such as `output-buffer = \"50kB\"`, or take scope \"plain\" or \"destination\"",
+                    "all classes share an input's memory, which is full for all of them at once",
+                    "give each queue a limit, such as `output-buffer = \"50kB\"`, or use scope \"plain\" or \"destination\"",
                 );
             }
             SwitchModel::VirtualOutputQueues(model)
@@ -101,28 +101,28 @@ impl<'a> Builder<'a> {
             {
                 self.complaints.value(
                     path,
-                    "all outputs share an input's memory, so that the addresses reached through one of them say nothing",
-                    "give each queue a limit, such as `output-buffer = \"50kB\"`, or take `addresses = \"buffer\"`",
+                    "all outputs share an input's memory, so that congestion cannot be attributed to one output",
+                    "give each queue a limit, such as `output-buffer = \"50kB\"`, or use `addresses = \"buffer\"`",
                 );
             }
             _ => {}
         }
     }
 
-    /// What memory that is accounted by input goes together with.
+    /// Checks the combinations with memory accounted by ingress.
     fn shared_buffer(&mut self, path: Path, switch: &Switch) {
         if matches!(self.document.scope_of(switch), Scope::Destination | Scope::ClassDestination) {
             self.complaints.value(
                 path.join("model"),
-                "memory that is accounted by input knows no destinations",
-                "take back-pressure of scope \"class\" or \"plain\", or another model",
+                "memory accounted by ingress does not separate destinations",
+                "use back-pressure of scope \"class\" or \"plain\", or another model",
             );
         }
         if switch.rate_limiters.is_some() {
             self.complaints.key(
                 path.join("rate-limiters"),
-                "memory that is accounted by input needs queues in order of arrival, and those of rate limiters take turns",
-                "give them to the hosts instead, or take another model",
+                "memory accounted by ingress needs FIFO queues, and those of rate limiters are served round robin",
+                "give them to the hosts instead, or use another model",
             );
         }
         let discipline = switch.discipline.as_ref().unwrap_or(&self.document.network.discipline);
@@ -130,11 +130,8 @@ impl<'a> Builder<'a> {
         if let Some(other) = own.chain([discipline]).find(|d| !keeps_order(d)) {
             self.complaints.value(
                 path.join("model"),
-                format!(
-                    "memory that is accounted by input needs queues in order of arrival, and `{}` is not one",
-                    other.kind()
-                ),
-                "use \"drop-tail\" or \"red\" that drop at the tail, or another model",
+                format!("memory accounted by ingress needs FIFO queues, and `{}` is not one", other.kind()),
+                "use \"drop-tail\" or \"red\" with drops at the tail, or another model",
             );
         }
     }
@@ -185,7 +182,7 @@ impl<'a> Builder<'a> {
         if matches!((&backpressure.response, &backpressure.signal), (Response::Rate(_), Signal::Mac(_))) {
             self.complaints.value(
                 path.join("response"),
-                "PAUSE frames stop traffic; they have no way to ask for a lower rate",
+                "PAUSE frames stop traffic; they cannot request a lower rate",
                 "use `response = { kind = \"block\" }`, or `signal = { kind = \"on-off\" }`",
             );
         }
@@ -200,7 +197,7 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// For the engine; none when it is switched off.
+/// Returns the engine's back-pressure; `None`: it is disabled.
 fn planned(backpressure: &BackPressure) -> Option<plan::BackPressure> {
     Some(plan::BackPressure {
         scope: match backpressure.scope {

@@ -1,4 +1,4 @@
-//! The timeline: names become indices, times are in the run.
+//! The timeline: names become indices, and times are checked against the run.
 
 use super::links::LinkOf;
 use super::nodes::{Node, Nodes};
@@ -10,8 +10,8 @@ use tailback_sim::plan::{self, ChangeKind, FlowPlan, NodeId};
 use tailback_units::{Dur, Time};
 
 impl<'a> Builder<'a> {
-    /// All changes in order of time; at equal times in the order of the document. That a flow is
-    /// missing is worth a complaint only where the flows themselves were `sound`.
+    /// Returns all changes in order of time, at equal times in the order of the document. A missing flow is reported
+    /// only if the flows themselves are `sound`.
     pub(super) fn timeline(
         &mut self,
         nodes: &Nodes<'a>,
@@ -36,7 +36,7 @@ impl<'a> Builder<'a> {
                 (None, None, Some(switch), None) => self.switch_changes(&path, change, switch, nodes),
                 (None, None, None, Some(host)) => self.host_changes(&path, change, host, nodes, links),
                 _ => {
-                    let message = "a change is of one thing: a link, a flow, a switch or a host";
+                    let message = "a change needs exactly one of `link`, `flow`, `switch` and `host`";
                     self.complaints.value(
                         path,
                         message,
@@ -51,7 +51,7 @@ impl<'a> Builder<'a> {
         changes
     }
 
-    /// Refuses the keys that say nothing about this kind of thing.
+    /// Refuses the keys that do not apply to this kind of target.
     fn only(&mut self, path: &Path, change: &Change, what: &str, allowed: &[&str]) -> bool {
         let given = [
             ("state", change.state.is_some()),
@@ -66,14 +66,14 @@ impl<'a> Builder<'a> {
             self.complaints.key(
                 path.join(*key),
                 format!("a {what} has no `{key}` to change"),
-                format!("of a {what} one changes {}", listed(allowed.iter().copied())),
+                format!("the keys of a {what} are {}", listed(allowed.iter().copied())),
             );
         }
         if fine && !given.iter().any(|(_, given)| *given) {
             fine = false;
             self.complaints.value(
                 path.clone(),
-                format!("nothing of the {what} changes"),
+                format!("the change of the {what} is missing"),
                 format!("add {}", listed(allowed.iter().copied())),
             );
         }
@@ -122,7 +122,7 @@ impl<'a> Builder<'a> {
                 Some(State::Start | State::Stop | State::Storm | State::Calm) => {
                     self.complaints.value(
                         path.join("state"),
-                        "a link neither starts nor stops",
+                        "a link cannot be started or stopped",
                         "write \"up\" or \"down\"",
                     );
                 }
@@ -146,7 +146,7 @@ impl<'a> Builder<'a> {
             return Vec::new();
         }
         let exact = |flow: &FlowPlan| flow.group == name || flow.name().to_string() == name;
-        // `data[2]` names a flow, though it reads as a pattern too: names go first.
+        // `data[2]` names a flow but is also a pattern: names take precedence.
         let pattern = if flows.iter().any(exact) || !is_pattern(name) { None } else { Glob::new(name).ok() };
         let fits = |flow: &FlowPlan| {
             pattern
@@ -169,7 +169,7 @@ impl<'a> Builder<'a> {
         if found.iter().any(driven) {
             self.complaints.value(
                 path.join("flow"),
-                format!("`{name}` is driven by an application, which the timeline neither starts nor stops"),
+                format!("`{name}` has an application, which the timeline cannot start or stop"),
                 "write `start` and `stop` with the flows",
             );
         }
@@ -177,18 +177,14 @@ impl<'a> Builder<'a> {
             Some(State::Start) => ChangeKind::FlowStart,
             Some(State::Stop) => ChangeKind::FlowStop,
             Some(State::Up | State::Down | State::Storm | State::Calm) | None => {
-                self.complaints.value(
-                    path.join("state"),
-                    "a flow goes neither up nor down",
-                    "write \"start\" or \"stop\"",
-                );
+                self.complaints.value(path.join("state"), "a flow cannot be up or down", "write \"start\" or \"stop\"");
                 return Vec::new();
             }
         };
         found.into_iter().map(state).collect()
     }
 
-    /// Storms of PAUSE frames need a neighbour that knows such frames.
+    /// Checks changes of hosts: a storm of PAUSE frames needs a neighbour that obeys them.
     fn host_changes(
         &mut self,
         path: &Path,
@@ -204,7 +200,7 @@ impl<'a> Builder<'a> {
             Some(State::Storm) => true,
             Some(State::Calm) => false,
             _ => {
-                let message = "a host neither starts nor goes down";
+                let message = "a host cannot be started or down";
                 self.complaints.value(path.join("state"), message, "write \"storm\" or \"calm\"");
                 return Vec::new();
             }

@@ -8,35 +8,36 @@ use serde::{Deserialize, Serialize};
 use tailback_document::{Invalid, kinds};
 use tailback_units::{Dur, Fraction};
 
-/// What a switch does about congestion besides dropping: it tells its neighbours to stop sending.
+/// Back-pressure of a switch: in addition to dropping, it notifies its neighbours to stop or slow down.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct BackPressure {
-    /// What a notification names, and so what stops.
+    /// Granularity of a notification, and so of the stop: the port, a class or destinations.
     pub scope: Scope,
-    /// When an output queue counts as congested, or at a crossbar switch an input.
+    /// Criterion for the congestion of an output queue, or of an input of a crossbar switch.
     #[serde(default)]
     pub detection: Detection,
-    /// Whom a congested queue notifies. An input of a crossbar switch always notifies the one neighbour that fills it.
+    /// Neighbours that a congested queue notifies. An input of a crossbar switch always notifies the one neighbour
+    /// behind it.
     #[serde(default)]
     pub notify: Notify,
-    /// Where a destination list comes from.
+    /// Source of the destination addresses in a notification.
     #[serde(default)]
     pub addresses: Addresses,
-    /// Whether each destination's virtual queue has the class's whole limit to itself, so that a stopped destination
-    /// takes no room from the others. Matters with the scopes that name destinations.
+    /// `true` if each destination's virtual queue has the class's whole limit to itself, so that a stopped destination
+    /// takes no buffer from the others. Has an effect only with the scopes that name destinations.
     #[serde(default = "yes")]
     pub partition: bool,
-    /// What a notified neighbour does with the traffic that was named.
+    /// Response of a notified neighbour: it stops the traffic that the notification names, or slows it down.
     #[serde(default)]
     pub response: Response,
-    /// How notifications travel.
+    /// Transport of notifications: ideal on/off control frames, or PAUSE frames that expire.
     #[serde(default)]
     pub signal: Signal,
-    /// From the full reception of a notification to its effect.
+    /// Time from the full reception of a notification to its effect.
     #[serde(default)]
     pub response_time: Dur,
-    /// Whether hosts are notified too.
+    /// `true` if hosts are notified too.
     #[serde(default)]
     pub end_stations: bool,
 }
@@ -45,13 +46,13 @@ fn yes() -> bool {
     true
 }
 
-/// What a notification names.
+/// Granularity of a notification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scope {
     /// No notifications: the switch only drops.
     None,
-    /// Nothing in particular: the whole port stops (802.3x).
+    /// The whole port (802.3x PAUSE).
     Plain,
     /// The class of the congested queue (802.1Qbb).
     Class,
@@ -61,30 +62,30 @@ pub enum Scope {
     ClassDestination,
 }
 
-/// Whom a congested queue notifies.
+/// Neighbours that a congested queue notifies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Notify {
-    /// Every neighbour but the one behind the congested port.
+    /// Every neighbour except the one behind the congested port.
     #[default]
     All,
-    /// Only those that have sent into the congested queue since it last was empty.
+    /// The neighbours that have sent into the congested queue since it was last empty.
     Feeding,
 }
 
-/// Where a destination list comes from.
+/// Source of the destination addresses in a notification.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Addresses {
-    /// The frames in the congested buffer, and later arrivals while it is congested.
+    /// Destinations of the frames in the congested buffer, and of later arrivals while it is congested.
     #[default]
     Buffer,
-    /// All addresses that are reached through the congested port.
+    /// All destinations that are reached through the congested port (filtering database).
     FilteringDatabase,
 }
 
 kinds! {
-    /// When an output queue counts as congested.
+    /// Criterion for the congestion of an output queue.
     pub enum Detection {
         "watermark" => Watermark(Watermark),
         "fill-rate" => FillRate(FillRate),
@@ -97,14 +98,14 @@ impl Default for Detection {
     }
 }
 
-/// Congested when the queue exceeds a high watermark, until it falls below a low one.
+/// Two watermarks: congested when the queue exceeds the high one, until it falls below the low one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Watermark {
-    /// Fraction of the buffer above which the queue is congested; above `low`, at most 1.
+    /// High watermark, a fraction of the buffer; above `low`, at most 1.
     #[serde(default = "high")]
     pub high: Fraction,
-    /// Fraction of the buffer below which it no longer is; 0 to below `high`.
+    /// Low watermark, a fraction of the buffer; 0 to below `high`.
     #[serde(default = "low")]
     pub low: Fraction,
 }
@@ -117,7 +118,7 @@ fn low() -> Fraction {
 }
 
 impl Watermark {
-    /// The high watermark lies above the low one.
+    /// Checks that the low watermark is below the high one.
     pub fn check(&self) -> Result<(), Invalid> {
         ordered(self.low, self.high)
     }
@@ -127,30 +128,29 @@ fn ordered(low: Fraction, high: Fraction) -> Result<(), Invalid> {
     if low.0 < high.0 {
         return Ok(());
     }
-    let message = format!(
-        "`low` = {low} is not below `high` = {high}: congestion that ends where it begins would flap; lower `low` or raise `high`"
-    );
+    let message =
+        format!("`low` = {low} is not below `high` = {high}: the state would oscillate; lower `low` or raise `high`");
     Err(Invalid::new("low", message))
 }
 
-/// Congested when the queue, extrapolated from its recent growth, will exceed a high watermark.
+/// Forecast of the queue from its recent growth: congested when the forecast exceeds the high watermark.
 ///
-/// Law: forecast = q + horizon * max(0, growth per time over the last full window); congested when it exceeds `high`,
-/// until it falls below `low`. It is never below q, so it acts no later than a watermark.
+/// forecast = q + horizon * max(0, growth rate over the last full window); congested when it exceeds `high`, until it
+/// falls below `low`. The forecast is never below q, so that it acts no later than plain watermarks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct FillRate {
-    /// Fraction of the buffer that the forecast must exceed; above `low`, at most 1.
+    /// High watermark of the forecast, a fraction of the buffer; above `low`, at most 1.
     #[serde(default = "high")]
     pub high: Fraction,
-    /// Fraction of the buffer below which the forecast ends the congestion; 0 to below `high`.
+    /// Low watermark of the forecast, a fraction of the buffer; 0 to below `high`.
     #[serde(default = "low")]
     pub low: Fraction,
     /// Time over which growth is measured; above 0.
     #[serde(default = "window")]
     pub window: Dur,
-    /// Time over which growth is extrapolated; above 0. The default is what it takes to fill the last 50 kB of a buffer
-    /// at 80 Mbit/s of excess.
+    /// Time over which growth is extrapolated; above 0. Default 5ms, in which 80 Mbit/s of excess load fill the last 50
+    /// kB of a buffer.
     #[serde(default = "horizon")]
     pub horizon: Dur,
 }
@@ -163,7 +163,7 @@ fn horizon() -> Dur {
 }
 
 impl FillRate {
-    /// The watermarks are in order, and both times above zero.
+    /// Checks the order of the watermarks, and that both times are above zero.
     pub fn check(&self) -> Result<(), Invalid> {
         ordered(self.low, self.high)?;
         if self.window == Dur::ZERO {
@@ -183,7 +183,7 @@ impl FillRate {
 }
 
 kinds! {
-    /// What a notified neighbour does with the traffic that was named.
+    /// Response of a notified neighbour to the traffic that the notification names.
     pub enum Response {
         "block" => Block(Block),
         "rate" => Rate(RateControl),
@@ -196,30 +196,31 @@ impl Default for Response {
     }
 }
 
-/// Stops it until told otherwise.
+/// Stops the traffic until the congestion is over.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Block {}
 
 impl Block {
-    /// Nothing can be wrong.
+    /// Always `Ok`: there are no parameters.
     pub fn check(&self) -> Result<(), Invalid> {
         Ok(())
     }
 }
 
-/// Slows it down: multiplicative decrease while congestion lasts, additive increase after it.
+/// Slows the traffic down: multiplicative decrease while congestion lasts, additive increase after it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct RateControl {
-    /// The rate is multiplied by this at the notification, and again after each `interval` while congestion lasts;
-    /// above 0 and below 1.
+    /// Factor applied to the rate at the notification, and again after each `interval` while congestion lasts; above 0
+    /// and below 1.
     #[serde(default = "decrease")]
     pub decrease: Fraction,
-    /// The rate falls no lower; a fraction of the link's rate, above 0.
+    /// Lower bound of the rate, a fraction of the link's rate, above 0.
     #[serde(default = "floor")]
     pub floor: Fraction,
-    /// Added after each `interval` once congestion is over, up to the link's rate; a fraction of it, above 0.
+    /// Increase of the rate after each `interval` without congestion, up to the link's rate; a fraction of the link's
+    /// rate, above 0.
     #[serde(default = "increase")]
     pub increase: Fraction,
     /// Time between steps; above 0.
@@ -241,7 +242,7 @@ fn interval() -> Dur {
 }
 
 impl RateControl {
-    /// The law goes down when it should and up when it should.
+    /// Checks that the factor decreases, that both fractions are above 0, and that the interval is.
     pub fn check(&self) -> Result<(), Invalid> {
         if self.decrease.0 <= 0.0 || self.decrease.0 >= 1.0 {
             return Err(Invalid::new(
@@ -270,7 +271,7 @@ impl RateControl {
 }
 
 kinds! {
-    /// How notifications travel.
+    /// Transport of notifications.
     pub enum Signal {
         "on-off" => OnOff(OnOff),
         "mac" => Mac(Mac),
@@ -283,13 +284,13 @@ impl Default for Signal {
     }
 }
 
-/// One control frame says stop and one says go, remembered by the receiver in between: the idealised mechanism.
+/// An ideal signal: one control frame stops, one resumes, and the receiver keeps the state in between.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct OnOff {}
 
 impl OnOff {
-    /// Nothing can be wrong.
+    /// Always `Ok`: there are no parameters.
     pub fn check(&self) -> Result<(), Invalid> {
         Ok(())
     }
@@ -311,12 +312,12 @@ fn most_quanta() -> u16 {
 }
 
 impl Mac {
-    /// A pause lasts.
+    /// Checks that the pause time is above 0.
     pub fn check(&self) -> Result<(), Invalid> {
         if self.quanta == 0 {
             return Err(Invalid::new(
                 "quanta",
-                "a pause of 0 quanta means \"go on\"; use 1 to 65535 quanta of 512 bit times",
+                "a pause of 0 quanta means \"resume\"; use 1 to 65535 quanta of 512 bit times",
             ));
         }
         Ok(())

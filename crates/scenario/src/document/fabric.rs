@@ -1,4 +1,4 @@
-//! `[fabric]`: the networks of data centres by a few numbers.
+//! `[fabric]`: generated topologies of data-centre networks.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,50 +6,51 @@ use tailback_document::{Invalid, kinds};
 use tailback_units::{Dur, Rate};
 
 kinds! {
-    /// Hosts, switches and links of a data-centre network. Their names are keys of `hosts` and `switches`, where each may be
-    /// given options, but no `count`.
+    /// Hosts, switches and links of a generated data-centre network. Their names may be keys of `hosts` and `switches`
+    /// to set options, but not `count`.
     pub enum Fabric {
         "leaf-spine" => LeafSpine(LeafSpine),
         "fat-tree" => FatTree(FatTree),
     }
 }
 
-/// Two tiers: hosts h1, h2, … at switches leaf1, leaf2, …, each of which is linked to all of spine1, spine2, ….
+/// Two tiers (leaf-spine): hosts h1, h2, … at switches leaf1, leaf2, …, each of which is linked to all of spine1,
+/// spine2, ….
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct LeafSpine {
-    /// Leaf switches, 1 to 1000.
+    /// Number of leaf switches, 1 to 1000.
     #[schemars(range(min = 1, max = 1000))]
     pub leaves: u32,
-    /// Spine switches, 1 to 1000.
+    /// Number of spine switches, 1 to 1000.
     #[schemars(range(min = 1, max = 1000))]
     pub spines: u32,
-    /// Hosts at each leaf, 1 to 1000.
+    /// Number of hosts at each leaf, 1 to 1000.
     #[schemars(range(min = 1, max = 1000))]
     pub hosts_per_leaf: u32,
     /// Rate of the hosts' links.
     pub rate: Rate,
-    /// Rate of the links between leaves and spines; absent, `rate`.
+    /// Rate of the links between leaves and spines. Default: `rate`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uplink_rate: Option<Rate>,
-    /// Propagation delay of every link. Default 1us, that of 200 m.
+    /// Propagation delay of every link. Default 1us (200 m of cable).
     #[serde(default = "microsecond")]
     pub delay: Dur,
 }
 
-/// The k-ary fat-tree of M. Al-Fares, A. Loukissas and A. Vahdat (SIGCOMM 2008), three tiers of equal switches: k/2 hosts
-/// h1, h2, … at each of k²/2 switches edge1, …, k²/2 switches agg1, …, and k²/4 switches core1, …. Pod p has the edge and
-/// aggregation switches (p − 1)·k/2 + 1 to p·k/2, and the i-th aggregation switch of each pod is linked to the cores
-/// (i − 1)·k/2 + 1 to i·k/2.
+/// The k-ary fat-tree of M. Al-Fares, A. Loukissas and A. Vahdat (SIGCOMM 2008), three tiers of equal switches: k/2
+/// hosts h1, h2, … at each of k²/2 switches edge1, …, k²/2 switches agg1, …, and k²/4 switches core1, …. Pod p has the
+/// edge and aggregation switches (p − 1)·k/2 + 1 to p·k/2; the i-th aggregation switch of each pod is linked to the
+/// core switches (i − 1)·k/2 + 1 to i·k/2.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct FatTree {
-    /// Ports of each switch, even, 2 to 48.
+    /// Number of ports of each switch, even, 2 to 48.
     #[schemars(range(min = 2, max = 48))]
     pub k: u32,
     /// Rate of every link.
     pub rate: Rate,
-    /// Propagation delay of every link. Default 1us, that of 200 m.
+    /// Propagation delay of every link. Default 1us (200 m of cable).
     #[serde(default = "microsecond")]
     pub delay: Dur,
 }
@@ -58,7 +59,7 @@ fn microsecond() -> Dur {
     Dur::from_us(1)
 }
 
-/// Most nodes, which the engine numbers in 16 bits.
+/// Upper bound on the number of nodes, which the engine numbers in 16 bits.
 const MOST_NODES: u32 = 60_000;
 
 fn number(field: &str, value: u32, low: u32, high: u32) -> Result<(), Invalid> {
@@ -69,14 +70,16 @@ fn number(field: &str, value: u32, low: u32, high: u32) -> Result<(), Invalid> {
 }
 
 impl LeafSpine {
-    /// The numbers are within the engine's.
+    /// Checks the ranges, and that the number of nodes is within the engine's limit.
     pub fn check(&self) -> Result<(), Invalid> {
         number("leaves", self.leaves, 1, 1000)?;
         number("spines", self.spines, 1, 1000)?;
         number("hosts-per-leaf", self.hosts_per_leaf, 1, 1000)?;
         let nodes = self.leaves * (1 + self.hosts_per_leaf) + self.spines;
         if nodes > MOST_NODES {
-            let message = format!("that makes {nodes} hosts and switches, and there may be {MOST_NODES}; write less");
+            let message = format!(
+                "the fabric has {nodes} hosts and switches, above the limit of {MOST_NODES}; lower one of the numbers"
+            );
             return Err(Invalid::new("leaves", message));
         }
         Ok(())
@@ -84,11 +87,11 @@ impl LeafSpine {
 }
 
 impl FatTree {
-    /// k is even and within the engine's numbers.
+    /// Checks that k is even and in range.
     pub fn check(&self) -> Result<(), Invalid> {
         number("k", self.k, 2, 48)?;
         if self.k % 2 == 1 {
-            let message = format!("{} is odd; half of a switch's ports lead up, so write {}", self.k, self.k + 1);
+            let message = format!("{} is odd; half of a switch's ports are uplinks, so write {}", self.k, self.k + 1);
             return Err(Invalid::new("k", message));
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! `[[flows]]`: who sends what to whom.
+//! `[[flows]]`: senders, receivers and their traffic.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,11 +8,11 @@ use tailback_traffic::{Application, Model};
 use tailback_transport::{Rdma, Tcp};
 use tailback_units::Dur;
 
-/// Flows that are alike, reported together under one name.
+/// A group of flows with the same parameters, reported together under one name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct FlowGroup {
-    /// Name of the group, unique. A single flow has this name; several are `name[1]`, `name[2]`, …
+    /// Name of the group, unique. A single flow has this name; several flows are `name[1]`, `name[2]`, …
     #[schemars(example = &"data")]
     pub name: String,
     /// Sending host, by name or pattern (`*`, `?`, `[12]`, `[1-3]`).
@@ -21,52 +21,53 @@ pub struct FlowGroup {
     /// Receiving host, by name or pattern.
     #[schemars(example = &"h2")]
     pub to: String,
-    /// Which senders go with which receivers. Absent: every sender with a single receiver (or every receiver with a single
-    /// sender), and "zip" when there are equally many.
+    /// Pairing of senders with receivers. Absent: every sender with the single receiver (or every receiver with the
+    /// single sender); "zip" when both have the same number of hosts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pair: Option<Pair>,
-    /// Makes so many flows of each pair (with `pair = "random"`, in all), 1 to 200000. Absent, one.
+    /// Number of flows per pair (with `pair = "random"`, in total), 1 to 200000. Default 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 200_000))]
     pub count: Option<u32>,
-    /// Traffic class, 0 (highest) to below `network.classes`.
+    /// Traffic class, 0 (highest priority) to below `network.classes`.
     #[serde(default)]
     #[schemars(range(min = 0, max = 7))]
     pub class: u8,
-    /// Code point of all packets and their acknowledgements: "default", "cs1" to "cs7", "af11" to "af43", "ef", "va", or 0 to
+    /// DSCP of all packets and their acknowledgements: "default", "cs1" to "cs7", "af11" to "af43", "ef", "va", or 0 to
     /// 63 (RFC 2474).
     #[serde(default, skip_serializing_if = "is_best_effort")]
     pub dscp: Dscp,
-    /// When the source starts; before the end of the run.
+    /// Start time of the source; before the end of the run.
     #[serde(default)]
     pub start: Dur,
-    /// Each flow starts at an instant of its own, drawn uniformly from `start` to so much later.
+    /// Width of the interval after `start` from which each flow draws its start time, uniformly.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub start_spread: Dur,
-    /// When the source stops, after `start`; absent, never.
+    /// Stop time of the source, after `start`. Default: the end of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<Dur>,
-    /// What each flow sends, whatever the network does. Every group has a `source` or an `application`.
+    /// Open-loop traffic of each flow, independent of the network's state. Every group has a `source` or an
+    /// `application`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<Model>,
-    /// What both ends of each flow do, in place of a source: what is sent next depends on what has arrived. Responses travel
-    /// from `to` to `from` as flows of their own, in the group `NAME response`.
+    /// Closed-loop traffic of each flow, in place of a source: the next message depends on what has arrived. Responses
+    /// travel from `to` to `from` as flows of their own, in the group `NAME response`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub application: Option<Application>,
-    /// What carries it. Absent, packets go out as the source makes them, as with UDP.
+    /// Transport protocol. Absent: packets leave when the source generates them, as with UDP.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transport: Option<Transport>,
-    /// By what the packets get a colour, their drop precedence, where they enter the network. Absent, they are green, unless
-    /// their transport marks them.
+    /// Meter that colours the packets (drop precedence) where they enter the network. Absent: all are green, unless
+    /// their transport colours them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub marking: Option<Marking>,
-    /// Whether time series (`run.sample`) also show each flow's window and round-trip time.
+    /// `true` if the time series (`run.sample`) include each flow's window and round-trip time.
     #[serde(default, skip_serializing_if = "is_false")]
     pub probe: bool,
 }
 
 kinds! {
-    /// What carries a flow from end to end.
+    /// Transport protocol of a flow.
     pub enum Transport {
         "tcp" => Tcp(Tcp),
         "rdma" => Rdma(Rdma),
@@ -74,7 +75,7 @@ kinds! {
 }
 
 impl Transport {
-    /// The connection that it is.
+    /// Returns the parameters of the connection.
     pub fn connection(&self) -> Tcp {
         match self {
             Transport::Tcp(tcp) => tcp.clone(),
@@ -83,28 +84,28 @@ impl Transport {
     }
 }
 
-/// A meter where flows enter the network, before the sending host's queue.
+/// A meter, and optionally a policer, where flows enter the network, before the sending host's queue.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Marking {
-    /// By what the stream is judged; sizes are those that buffers count.
+    /// Meter that colours the packets; it counts the bytes that buffers count.
     pub meter: Meter,
-    /// Whether each "flow" has a meter of its own, or the "group" has one for all its flows. Default "flow".
+    /// "flow": each flow has a meter of its own; "group": one meter for all flows of the group. Default "flow".
     #[serde(default)]
     pub per: Per,
-    /// Drops packets of this colour and of worse ones: "yellow" or "red". Absent, all pass.
+    /// Drops packets of this colour and of worse ones: "yellow" or "red". Absent: no packet is dropped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub police: Option<Colour>,
 }
 
-/// Whose packets make one stream.
+/// Set of packets that share one meter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Per {
-    /// Those of each flow.
+    /// The packets of one flow.
     #[default]
     Flow,
-    /// Those of all flows that the meter is for.
+    /// The packets of all flows of the group.
     Group,
 }
 
@@ -118,18 +119,18 @@ fn is_false(b: &bool) -> bool {
     !b
 }
 
-/// Which senders go with which receivers.
+/// Pairing of senders with receivers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pair {
     /// The first with the first, the second with the second, …
     Zip,
-    /// Every sender with every receiver, but never with itself.
+    /// Every sender with every receiver other than itself.
     All,
-    /// Each flow draws its sender and its receiver, two different hosts, anew in each replication.
+    /// Each flow draws a sender and a different receiver, anew in each replication.
     Random,
-    /// Each sender has one receiver, and each receiver one sender, drawn anew in each replication.
+    /// A random one-to-one mapping of senders to receivers, drawn anew in each replication.
     Permutation,
-    /// The first sender with the second receiver and so on, the last with the first.
+    /// The first sender with the second receiver and so on; the last sender with the first receiver.
     Ring,
 }

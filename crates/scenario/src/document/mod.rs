@@ -1,8 +1,7 @@
-//! The scenario document: one file per section, in the order in which a document is read.
+//! The scenario document: one file per section, in the order of a document.
 //!
-//! The types are the truth: the JSON Schema, the explanations and the canonical form all come
-//! from them. What serde can check stands in the types; what needs a second look at the whole
-//! stands in `build`.
+//! JSON Schema, explanations and canonical form are all derived from these types. Checks of single values are in the
+//! types; checks that need the whole document are in `build`.
 
 mod backpressure;
 mod fabric;
@@ -37,41 +36,41 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use tailback_qdisc::classify::Match;
 
-/// The version of the document that this program reads and writes.
+/// Version of the document format that this program reads and writes.
 pub const VERSION: u32 = 1;
 
-/// A scenario: a network, what is sent through it, and for how long.
+/// A scenario: a network, its traffic, and the parameters of the run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Document {
     /// Version of the document's format: 1.
     #[schemars(range(min = 1, max = 1), example = 1)]
     pub tailback: u32,
-    /// One line that says what this scenario shows.
+    /// Title, one line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// As much more as is worth saying.
+    /// Description, any length.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// How long, how often and with which seed.
+    /// Duration, replications, seed and recording of the run.
     pub run: Run,
-    /// Classes, framing, routing, and what holds for every switch unless it says otherwise.
+    /// Traffic classes, framing, routing, and the defaults of every switch.
     #[serde(default)]
     pub network: Network,
-    /// Back-pressure of every switch that has none of its own; absent, switches only drop.
+    /// Back-pressure of every switch that has no `backpressure` of its own. Absent: switches only drop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backpressure: Option<BackPressure>,
-    /// Hosts, switches and links of a data-centre network, by a few numbers; absent, only those that are written.
+    /// A generated data-centre topology. Absent: the network has only the nodes and links that are written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fabric: Option<Fabric>,
-    /// End stations by name. `h = { count = 3 }` makes h1, h2 and h3; without `count` the name is one host's.
+    /// End stations by name. `h = { count = 3 }` makes h1, h2 and h3; without `count` it is one host of that name.
     #[serde(default)]
     pub hosts: BTreeMap<String, Host>,
-    /// Switches by name. `sw = { count = 3 }` makes sw1, sw2 and sw3; without `count` the name is one switch's.
+    /// Switches by name. `sw = { count = 3 }` makes sw1, sw2 and sw3; without `count` it is one switch of that name.
     #[serde(default)]
     pub switches: BTreeMap<String, Switch>,
-    /// Class maps by name: what a class of a discipline, or a conditioner, is for. `voice = { dscp = "ef" }` is one; others
-    /// name it as `match = "voice"`.
+    /// Class maps by name: conditions on packets that disciplines and conditioners share. `voice = { dscp = "ef" }`
+    /// defines one, `match = "voice"` uses it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub class_maps: BTreeMap<String, Match>,
     /// Full-duplex links between hosts and switches.
@@ -80,7 +79,7 @@ pub struct Document {
     /// Groups of flows from host to host.
     #[serde(default)]
     pub flows: Vec<FlowGroup>,
-    /// Changes at given instants: links that fail, sources that stop, thresholds that move.
+    /// Changes at given times: link failures, sources that stop, thresholds that change.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub timeline: Vec<Change>,
 }

@@ -1,4 +1,4 @@
-//! Labels at a port: `mpls = { labels = 2, mode = "short-pipe" }`.
+//! MPLS labels at a port: `mpls = { labels = 2, mode = "short-pipe" }`.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -8,21 +8,23 @@ use std::collections::BTreeMap;
 use tailback_diffserv::Dscp;
 use tailback_document::{DecodeError, Path};
 
-/// A stack of MPLS labels (RFC 3032) on the packets that leave by a port. Where the next node sends them on by a port
-/// without labels, the stack is taken off; by one with labels, it is swapped and the traffic class field kept.
+/// MPLS label stack (RFC 3032) pushed onto the packets that leave by a port. At the next node the stack is popped if
+/// they leave by a port without labels; by a port with labels it is swapped and the traffic class field is kept.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Mpls {
-    /// Entries of the stack, 4 bytes each, in buffers and on the wire; 1 to 8. Default 2: those of the way and of the VPN.
+    /// Number of entries of the stack, 4 bytes each in buffers and on the wire; 1 to 8. Default 2: transport label and
+    /// VPN label.
     #[serde(default = "two")]
     #[schemars(range(min = 1, max = 8))]
     pub labels: u8,
-    /// What the labels have to do with the code point under them (RFC 3270 section 2.6). Default "short-pipe".
+    /// Tunnelling model: the relation between the labels' traffic class and the packet's DSCP (RFC 3270 section 2.6).
+    /// Default "short-pipe".
     #[serde(default)]
     pub mode: Tunnel,
-    /// The traffic class field (EXP) of packets that get their labels here: "precedence" copies the upper three bits of the
-    /// code point, a number from 0 to 7 is for all, and a table gives one for some code points, such as `{ ef = 5, af41 = 3 }`,
-    /// and the precedence for the rest. Default "precedence".
+    /// Traffic class field (EXP) of new labels: "precedence" copies the upper three bits of the DSCP, a number from 0
+    /// to 7 is used for all packets, and a table gives one for some DSCPs, such as `{ ef = 5, af41 = 3 }`, and the
+    /// precedence for the others. Default "precedence".
     #[serde(default)]
     pub exp: Imposition,
 }
@@ -31,33 +33,33 @@ fn two() -> u8 {
     2
 }
 
-/// Tunnelling models of differentiated services over MPLS.
+/// Tunnelling models of differentiated services over MPLS (RFC 3270).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Tunnel {
-    /// Where labels are taken off, a traffic class that has changed on the way becomes the packet's precedence.
+    /// At the pop, a traffic class that was changed inside the tunnel becomes the packet's precedence.
     Uniform,
-    /// The packet keeps its code point, and the port at the tunnel's end still reads the traffic class of its labels.
+    /// The packet keeps its DSCP; the egress port of the tunnel classifies by the labels' traffic class.
     Pipe,
-    /// The packet keeps its code point, and the port at the tunnel's end reads that.
+    /// The packet keeps its DSCP; the egress port of the tunnel classifies by the DSCP.
     #[default]
     ShortPipe,
 }
 
-/// The traffic class field of a new label, by code point.
+/// Traffic class field of a new label, by DSCP.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Imposition {
-    /// A copy of the precedence.
+    /// The precedence: the upper three bits of the DSCP.
     #[default]
     Precedence,
-    /// One for all, 0 to 7.
+    /// One value for all packets, 0 to 7.
     Fixed(u8),
-    /// For some, the others' precedence.
+    /// Values for some DSCPs; the precedence for the others.
     Table(BTreeMap<Dscp, u8>),
 }
 
 impl Imposition {
-    /// The traffic class of each code point.
+    /// Returns the traffic class for each of the 64 DSCPs.
     pub fn table(&self) -> [u8; 64] {
         std::array::from_fn(|code| match self {
             Imposition::Precedence => code as u8 >> 3,
@@ -69,14 +71,14 @@ impl Imposition {
     }
 }
 
-/// What may stand for a traffic class.
+/// Advice on the values of a traffic class.
 const HELP: &str = "write \"precedence\", a number from 0 to 7, or a table such as { ef = 5, af41 = 3 }";
 
 fn traffic_class(value: &Value, path: Path) -> Result<u8, DecodeError> {
     let found = value.as_u64().filter(|exp| *exp < 8);
     found.map(|exp| exp as u8).ok_or_else(|| {
         let help = Some("a traffic class has three bits: write a number from 0 to 7".to_owned());
-        DecodeError::value(path, format!("{value} is no traffic class"), help)
+        DecodeError::value(path, format!("{value} is not a traffic class"), help)
     })
 }
 
@@ -95,7 +97,7 @@ impl<'de> Deserialize<'de> for Imposition {
                 table.into_iter().map(entry).collect::<Result<_, DecodeError>>().map(Imposition::Table)
             }
             other => {
-                Err(DecodeError::value(Path::root(), format!("{other} says no traffic class"), Some(HELP.to_owned())))
+                Err(DecodeError::value(Path::root(), format!("{other} is not a traffic class"), Some(HELP.to_owned())))
             }
         };
         read(Value::deserialize(d)?).map_err(DecodeError::carry)
@@ -121,7 +123,7 @@ impl JsonSchema for Imposition {
         let exp = || json_schema!({ "type": "integer", "minimum": 0, "maximum": 7 });
         json_schema!({
             "anyOf": [{ "const": "precedence" }, exp(), { "type": "object", "additionalProperties": exp() }],
-            "format": "\"precedence\", a number from 0 to 7, or a table by code point",
+            "format": "\"precedence\", a number from 0 to 7, or a table by DSCP",
             "examples": ["precedence", 3],
         })
     }

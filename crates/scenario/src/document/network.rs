@@ -1,4 +1,4 @@
-//! `[network]`: what holds everywhere.
+//! `[network]`: settings of the whole network, and defaults of switches.
 
 use super::{Limit, Limits};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -10,24 +10,24 @@ use tailback_qdisc::Spec;
 use tailback_sim::plan;
 use tailback_units::Size;
 
-/// Classes, routing and framing, and the buffers and discipline of every switch that says nothing else.
+/// Traffic classes, routing and framing of the network; buffers and discipline of switches that do not set their own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Network {
-    /// Number of traffic classes, 1 to 8. Class 0 is the highest; priority is strict and does not interrupt a frame.
+    /// Number of traffic classes, 1 to 8. Class 0 has the highest priority; priority is strict and non-preemptive.
     #[serde(default = "one_class")]
     #[schemars(range(min = 1, max = 8))]
     pub classes: u8,
-    /// "tree" refuses links that form a cycle (with a `fabric` it stands for "ecmp"); "shortest-path" takes the fewest
-    /// hops, and of equal ways the one that stands first under `links`; "ecmp" spreads flows, and "spray" packets, over all
-    /// ways of fewest hops; "up-down" goes towards the first switch and then away from it, so that no buffers wait for each
-    /// other in a circle.
+    /// Routing: "tree" refuses links that form a cycle (with a `fabric` it means "ecmp"); "shortest-path" has the
+    /// fewest hops, ties broken by the order of `links`; "ecmp" hashes flows, and "spray" packets, over all shortest
+    /// paths; "up-down" goes towards the first switch and then away from it, which rules out cyclic buffer
+    /// dependencies.
     #[serde(default)]
     pub routing: Routing,
-    /// Which lengths a packet has: "ethernet", "none", or a table.
+    /// Packet lengths in buffers and on the wire: "ethernet", "none", or a table.
     #[serde(default)]
     pub framing: Framing,
-    /// Limit of each class at each output port of a switch; a frame that does not fit is dropped whole.
+    /// Buffer limit of each class at each output port of a switch; a frame that does not fit is dropped whole.
     #[serde(default = "fifty_kilobytes")]
     pub buffer: Limits,
     /// Queue discipline of each class at each output port of a switch.
@@ -53,60 +53,60 @@ fn one_class() -> u8 {
 fn fifty_kilobytes() -> Limits {
     Limits::Each(Limit::Bytes(Size(50_000)))
 }
-/// The discipline of a queue about which a document says nothing.
+/// Returns the discipline of a queue for which a document sets none: drop-tail.
 pub fn default_discipline() -> Spec {
     decode(json!({ "kind": "drop-tail" })).expect("drop-tail is registered and has a default for every parameter")
 }
 
-/// How ways through the network are found.
+/// Computation of paths.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Routing {
-    /// There is one way between any two nodes; a cycle is refused and named.
+    /// The only path between two nodes; a cycle is refused and named.
     #[default]
     Tree,
-    /// The fewest hops; of equal ways the one over the link that stands first.
+    /// Fewest hops; ties are broken by the order of `links`.
     ShortestPath,
-    /// The fewest hops; of equal ways each flow takes one by a hash (RFC 2992).
+    /// Fewest hops; of several such paths each flow takes one by a hash (RFC 2992).
     Ecmp,
-    /// The fewest hops; of equal ways each packet takes one by a hash.
+    /// Fewest hops; of several such paths each packet takes one by a hash.
     Spray,
-    /// Towards the first switch and then away from it (Autonet's up*/down*; Schroeder and others, IEEE JSAC 1991): of equal
-    /// ways the one over the link that stands first.
+    /// Towards the first switch and then away from it (Autonet's up*/down*; Schroeder and others, IEEE JSAC 1991); ties
+    /// are broken by the order of `links`.
     UpDown,
 }
 
-/// Which lengths a packet has.
+/// Packet lengths in buffers and on the wire.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Framing {
-    /// IEEE 802.3: payloads up to 1500 B, 18 B of header and check sequence, frames of at least 64 B, 20 B of preamble
-    /// and gap on the wire; buffers count frames.
+    /// IEEE 802.3: payloads up to 1500 B, 18 B of header and frame check sequence, frames of at least 64 B, 20 B of
+    /// preamble and inter-frame gap on the wire; buffers count frames.
     #[default]
     Ethernet,
-    /// A packet is its payload, of up to 65535 B, in buffers and on the wire.
+    /// No framing: a packet is its payload, up to 65535 B, in buffers and on the wire.
     None,
-    /// As the table says.
+    /// Lengths by a table.
     Table(FramingTable),
 }
 
-/// Framing in numbers; what is left out is as in Ethernet.
+/// Framing parameters; absent ones are those of Ethernet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct FramingTable {
-    /// Largest payload of a packet, 1 B to 65535 B; a burst is cut into payloads of this size and a rest.
+    /// Largest payload of a packet, 1 B to 65535 B; a burst is cut into packets of this payload and a shorter last one.
     #[serde(default = "mtu")]
     pub mtu: Size,
-    /// Added to the payload to make a frame, 0 B to 65535 B.
+    /// Header and trailer added to the payload, 0 B to 65535 B.
     #[serde(default = "header")]
     pub header: Size,
-    /// A shorter frame is padded to this, 0 B to 65535 B.
+    /// Minimum frame length, 0 B to 65535 B; shorter frames are padded.
     #[serde(default = "min_frame")]
     pub min_frame: Size,
-    /// Added to the frame on the wire, 0 B to 65535 B; a full frame takes at most 65535 B there, and no packet more than 255 B
-    /// above what buffers count.
+    /// Overhead of a frame on the wire (preamble, gap), 0 B to 65535 B; the longest frame takes at most 65535 B on the
+    /// wire, and no packet more than 255 B above its length in buffers.
     #[serde(default = "overhead")]
     pub overhead: Size,
-    /// What a buffer's limit counts.
+    /// Length that buffer limits count.
     #[serde(default)]
     pub buffer: FrameLength,
 }
@@ -124,14 +124,14 @@ fn overhead() -> Size {
     Size(20)
 }
 
-/// One of the three lengths of a packet.
+/// Length of a packet at one of three layers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FrameLength {
-    /// Payload and header, padded to the least frame.
+    /// Frame: payload and header, padded to the minimum.
     #[default]
     Frame,
-    /// What the source handed over.
+    /// Payload of the source or transport.
     Payload,
     /// Frame, preamble and gap.
     Wire,
@@ -140,7 +140,7 @@ pub enum FrameLength {
 impl Framing {
     const PRESETS: [(&'static str, Framing); 2] = [("ethernet", Framing::Ethernet), ("none", Framing::None)];
 
-    /// The preset in numbers.
+    /// Returns the parameters of the preset.
     pub fn table(self) -> FramingTable {
         match self {
             Framing::Ethernet => FramingTable {
@@ -163,7 +163,7 @@ impl Framing {
 }
 
 impl FramingTable {
-    /// The same for the engine; lengths above 4 GB, which the checks refuse, saturate.
+    /// Returns the framing of the engine's plan; lengths above 4 GB, which the checks refuse, saturate.
     pub fn plan(&self) -> plan::Framing {
         let bytes = |size: Size| u32::try_from(size.0).unwrap_or(u32::MAX);
         plan::Framing {
@@ -178,7 +178,7 @@ impl FramingTable {
             },
         }
     }
-    /// What a packet with `payload` bytes takes in a buffer, in bytes.
+    /// Returns the bytes that a packet with `payload` bytes takes in a buffer.
     pub fn in_buffer(&self, payload: u64) -> u64 {
         let frame = payload.saturating_add(self.header.0).max(self.min_frame.0);
         match self.buffer {

@@ -10,38 +10,38 @@ use tailback_qdisc::Spec;
 use tailback_qdisc::congestion_notification::{Aqm, Filter, Memory, rp};
 use tailback_units::Size;
 
-/// Rate limiters at an output port: frames of the sources that a congestion point has slowed wait there, each kind in a
-/// queue of its own with a rate of its own, and leave with a tag. All others take the default path, which has the port's
-/// discipline and buffer. The queues take turns, frame by frame. Back-pressure of the switch watches `buffer`, and notifies of
-/// those that are fed from it.
+/// Rate limiters at an output port. Frames of sources that a congestion point has slowed down wait in per-limiter
+/// queues, each with a rate of its own, and leave with a tag; all other frames take the default path with the port's
+/// discipline and buffer. The queues are served round robin, frame by frame. Back-pressure of the switch watches
+/// `buffer`, and notifies the neighbours that feed it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct RateLimiters {
-    /// How messages change a limiter's rate.
+    /// Law by which congestion notification messages change a limiter's rate.
     pub law: rp::Spec,
-    /// What frames of a class have in common that share a limiter: the "destination" address, the "pair" of source and
-    /// destination address, or the "flow". Default "destination".
+    /// Key that assigns frames of a class to a limiter: the "destination" address, the "pair" of source and destination
+    /// address, or the "flow". Default "destination".
     #[serde(default)]
     pub filter: Filter,
-    /// Makes so many limiters, to which frames are hashed by what `filter` says; 1 to 65536. Absent, there are as many as
-    /// needed.
+    /// Number of rate limiters, 1 to 65536; frames are hashed to them by `filter`. Absent: one limiter per key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 65_536))]
     pub queues: Option<u32>,
-    /// Memory that the queues of all limiters at a port share, class by class.
+    /// Memory shared by the queues of all limiters at a port, per class.
     pub buffer: Size,
-    /// Whose memory `buffer` is: the limiters' "own", or "shared" with the default path of the port, whose frames then
-    /// find no room when limited ones have taken it all. Default "own".
+    /// Memory that `buffer` limits: the limiters' "own", or "shared" with the default path of the port, whose frames
+    /// are then dropped when limited ones fill it. Default "own".
     #[serde(default)]
     pub memory: Memory,
-    /// Bytes that a tag adds to each frame from its limiter on, 0 to 64: 8 are BCN's tag, 4 the one of 802.1Qau. Default 0.
+    /// Bytes that a tag adds to each frame from its limiter on, 0 to 64: 8 for BCN's tag, 4 for that of 802.1Qau.
+    /// Default 0.
     #[serde(default, skip_serializing_if = "is_none")]
     #[schemars(range(max = 64))]
     pub tag_bytes: u16,
-    /// Queue management before each limiter's queue. Absent, there is none but that of `discipline`.
+    /// Active queue management before each limiter's queue. Absent: only that of `discipline`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aqm: Option<Aqm>,
-    /// The discipline of each limiter's queue; limits in it count besides those of the pool. Default drop-tail.
+    /// Queue discipline of each limiter; its limits apply in addition to `buffer`. Default drop-tail.
     #[serde(default)]
     pub discipline: Spec,
 }
@@ -51,7 +51,7 @@ fn is_none(bytes: &u16) -> bool {
 }
 
 impl RateLimiters {
-    /// What has no check of its own.
+    /// Checks the ranges of `queues` and `tag-bytes`.
     pub fn check(&self) -> Result<(), Invalid> {
         if self.queues.is_some_and(|n| !(1..=65_536).contains(&n)) {
             return Err(Invalid::new(

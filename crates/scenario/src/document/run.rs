@@ -1,4 +1,4 @@
-//! `[run]`: how long, how often, what is recorded.
+//! `[run]`: duration, replications, and recording.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -8,73 +8,75 @@ use std::collections::BTreeSet;
 use tailback_document::{DecodeError, decode};
 use tailback_units::{Dur, Fraction};
 
-/// How long to run, how often, and what to record.
+/// Duration of the run, its replications, and what is recorded.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Run {
     /// Simulated time at which the run ends, warm-up included; above 0.
     pub duration: Dur,
-    /// Packets born before this instant are carried but not measured; below `duration`. "auto" finds it by MSER-5 on
-    /// a pilot run.
+    /// Warm-up: packets generated before this time are forwarded but not measured; below `duration`. "auto" finds it by
+    /// MSER-5 on a pilot run.
     #[serde(default)]
     pub warmup: Warmup,
-    /// Seed of all random streams, 0 to 2^63 - 1. Replication k, from 0, uses this seed plus k.
+    /// Seed of all random streams, 0 to 2^63 - 1. Replication k, counted from 0, uses this seed plus k.
     #[serde(default = "one")]
     #[schemars(range(min = 0, max = 9_223_372_036_854_775_807_u64))]
     pub seed: u64,
-    /// Number of independent runs, 1 to 100000.
+    /// Number of independent replications, 1 to 100000.
     #[serde(default = "five")]
     #[schemars(range(min = 1, max = 100_000))]
     pub replications: u32,
-    /// Confidence of the intervals over replications, 0.5 to 0.999999.
+    /// Confidence level of the intervals over replications, 0.5 to 0.999999.
     #[serde(default = "ninety_five")]
     pub confidence: Fraction,
-    /// Interval of the time series of queues, pauses and throughput; absent, no series is recorded.
+    /// Sampling interval of the time series of queues, pauses and throughput. Absent: no series is recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sample: Option<Dur>,
-    /// Whether each flow keeps a delay histogram of its own, for quantiles per flow; each class always has one.
+    /// `true` if each flow has a delay histogram of its own, for quantiles per flow; each class always has one.
     #[serde(default)]
     pub per_flow_delay: bool,
-    /// Whether the variation of delays is measured for each group of flows: jitter (RFC 3550), packet delay variation
-    /// (RFC 5481) and the burstiness of losses; with `per-flow-delay` for each flow too, and with `sample` as time series.
+    /// `true` if the variation of delay is measured for each group of flows: jitter (RFC 3550), packet delay variation
+    /// (RFC 5481) and the burstiness of losses; with `per-flow-delay` also for each flow, and with `sample` also as
+    /// time series.
     #[serde(default, skip_serializing_if = "off")]
     pub delay_variation: bool,
-    /// "merged" handles a plain FIFO port with one event per packet, "plain" every port with two; the results are the
-    /// same bit for bit.
+    /// "merged" handles a plain FIFO port with one event per packet, "plain" every port with two; the results are
+    /// identical bit for bit.
     #[serde(default)]
     pub engine: Engine,
-    /// Adds replications until an interval is narrow enough.
+    /// Sequential stopping: replications are added until a confidence interval is narrow enough. Absent: exactly
+    /// `replications`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub precision: Option<Precision>,
-    /// Warnings by name that this scenario gives on purpose, such as ["overload"]; they are not shown.
+    /// Names of warnings that are intended in this scenario and not shown, such as ["overload"].
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub accept: BTreeSet<WarningName>,
 }
 
-/// What a warning is about.
+/// Name of a warning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum WarningName {
-    /// Sources whose rates are known offer a line or a shaper more than it carries, over the time that is measured.
+    /// The offered load of sources with known rates exceeds the capacity of a link or shaper over the measured time.
     Overload,
-    /// A threshold or target of a discipline or a congestion point that its queue can never reach.
+    /// A threshold or target of a discipline or congestion point is above what its queue can reach.
     Unreachable,
-    /// A transport that goes by marks, or asks for L4S, and no queue on its way that marks.
+    /// A transport responds to ECN marks, or uses L4S, but no queue on its path marks.
     NoMarks,
-    /// Go-back-N, which throws away what comes out of order, over ways among which packets are sprayed.
+    /// A go-back-N transport, which discards packets that arrive out of order, runs over sprayed paths.
     Reordering,
-    /// Time series whose samples are further apart than the changes of the timeline, or the time that is measured.
+    /// The sampling interval is longer than the time between changes of the timeline, or than the measured time.
     CoarseSample,
-    /// A measured time in which nothing that is born in it can arrive.
+    /// The measured time is too short for a packet generated in it to arrive.
     ShortMeasurement,
-    /// A setting, or an axis of a sweep, that leaves everything as it is.
+    /// A setting, or an axis of a sweep, has no effect on the result.
     NoEffect,
-    /// An interval over replications that is wider than the number it is about.
+    /// A confidence interval is wider than the value that it belongs to.
     WideInterval,
 }
 
 impl WarningName {
-    /// All, in the order in which they are explained.
+    /// All warnings, in the order of their documentation.
     pub const ALL: [WarningName; 8] = [
         WarningName::Overload,
         WarningName::Unreachable,
@@ -85,7 +87,7 @@ impl WarningName {
         WarningName::NoEffect,
         WarningName::WideInterval,
     ];
-    /// As documents write it.
+    /// Returns the name as it is written in documents.
     pub const fn text(self) -> &'static str {
         match self {
             WarningName::Overload => "overload",
@@ -100,7 +102,7 @@ impl WarningName {
     }
 }
 
-/// What is off is not written, so that documents keep the hash that they had before there was the choice.
+/// Skips the default value in the canonical form, so that the hashes of earlier documents are kept.
 fn off(choice: &bool) -> bool {
     !choice
 }
@@ -114,12 +116,12 @@ fn ninety_five() -> Fraction {
     Fraction(0.95)
 }
 
-/// When measuring begins.
+/// End of the warm-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Warmup {
-    /// Where MSER-5 truncates the series of a pilot run.
+    /// The truncation point of MSER-5 on a pilot run.
     Auto,
-    /// At a given instant.
+    /// A given time.
     At(Dur),
 }
 
@@ -160,32 +162,32 @@ impl JsonSchema for Warmup {
     }
 }
 
-/// How packets are carried over FIFO ports.
+/// Event scheme of FIFO ports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Engine {
-    /// One event per packet where a port is a plain FIFO that nothing can stop.
+    /// One event per packet at plain FIFO ports that cannot be stopped.
     #[default]
     Merged,
-    /// Two events per packet everywhere: slower and simpler, the reference.
+    /// Two events per packet at every port: slower and simpler, the reference.
     Plain,
 }
 
-/// Replications are added until the interval of a metric is narrow enough.
+/// Stopping rule of sequential replications.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Precision {
-    /// The metric that decides.
+    /// Metric whose confidence interval decides.
     pub metric: Metric,
-    /// Half-width of the interval relative to the mean that is narrow enough, above 0 and at most 1.
+    /// Target for the half-width of the interval relative to the mean, above 0 and at most 1.
     #[serde(default = "tenth")]
     pub relative: Fraction,
-    /// Half-width that is narrow enough whatever the mean, 0 or more; in the metric's unit: a fraction for loss, seconds
-    /// for delay, bit/s for throughput.
+    /// Target for the half-width itself, 0 or more, in the metric's unit (loss: a fraction, delay: seconds, throughput:
+    /// bit/s); reaching either target is enough.
     #[serde(default = "thousandth")]
     #[schemars(range(min = 0))]
     pub absolute: f64,
-    /// Stop here even if the interval is still wide; at least `replications`, at most 100000.
+    /// Upper bound on the number of replications; at least `replications`, at most 100000.
     #[serde(default = "hundred")]
     #[schemars(range(min = 1, max = 100_000))]
     pub max_replications: u32,
@@ -207,8 +209,8 @@ fn hundred() -> u32 {
 pub enum Metric {
     /// Packets lost as a fraction of packets offered.
     Loss,
-    /// Mean one-way delay of delivered packets in seconds.
+    /// Mean one-way delay of delivered packets, seconds.
     Delay,
-    /// Payload delivered in bit/s.
+    /// Payload delivered, bit/s.
     Throughput,
 }

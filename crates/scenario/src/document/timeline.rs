@@ -1,17 +1,18 @@
-//! `[[timeline]]`: what changes while the run goes on.
+//! `[[timeline]]`: changes during the run.
 
 use super::Ends;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_units::{Dur, Fraction, Rate};
 
-/// A change at a given instant to a link, a flow or a switch.
+/// A change of a link, a flow, a switch or a host at a given time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Change {
-    /// When; not after the end of the run.
+    /// Time of the change; at most `run.duration`.
     pub at: Dur,
-    /// The link between two nodes, by name or pattern in either order. One of `link`, `flow` and `switch` is given.
+    /// Link between two nodes, by name or pattern in either order. Exactly one of `link`, `flow`, `switch` and `host`
+    /// is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link: Option<Ends>,
     /// A group of flows or a single flow, such as `data[2]`, by name or pattern.
@@ -20,11 +21,11 @@ pub struct Change {
     /// A switch with back-pressure, by name or pattern.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub switch: Option<String>,
-    /// A host, by name or pattern; with `state` "storm" or "calm".
+    /// A host, by name or pattern; requires `state` "storm" or "calm".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
-    /// Of a link "down" (frames on it are lost, queues wait) or "up"; of a flow "stop" or "start"; of a host "storm"
-    /// (it sends PAUSE frames without end, as a broken adapter does) or "calm".
+    /// New state. Of a link: "down" (frames on it are lost, queues wait) or "up"; of a flow: "stop" or "start"; of a
+    /// host: "storm" (it sends PAUSE frames continuously, as a faulty adapter does) or "calm".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<State>,
     /// A link's new rate in both directions, from the next frame on.
@@ -33,28 +34,28 @@ pub struct Change {
     /// A link's new propagation delay, from the next frame on; frames keep their order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay: Option<Dur>,
-    /// A switch's new high threshold; goes with `low`.
+    /// A switch's new high watermark; requires `low`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub high: Option<Fraction>,
-    /// A switch's new low threshold, below `high`.
+    /// A switch's new low watermark, below `high`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub low: Option<Fraction>,
 }
 
-/// A state that a link or a flow changes to.
+/// New state of a link, a flow or a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum State {
-    /// A link stops carrying.
+    /// The link is down.
     Down,
-    /// A link carries again.
+    /// The link is up.
     Up,
     /// A flow starts or resumes sending.
     Start,
-    /// A flow stops sending; packets already sent go on.
+    /// A flow stops sending; packets already sent are forwarded.
     Stop,
-    /// A host sends PAUSE frames without end.
+    /// A host sends PAUSE frames continuously.
     Storm,
-    /// A host stops doing so.
+    /// A host stops sending PAUSE frames.
     Calm,
 }

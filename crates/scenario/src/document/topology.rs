@@ -13,21 +13,21 @@ use tailback_qdisc::congestion_notification::cp;
 use tailback_qdisc::{Accounting, Burst, Spec};
 use tailback_units::{Dur, Fraction, Rate, Size};
 
-/// An end station, or several alike.
+/// An end station, or several with the same parameters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Host {
-    /// Makes so many hosts, the name followed by 1, 2, …; 1 to 60000. Absent, the name is one host's.
+    /// Number of hosts, 1 to 60000; they are named NAME1, NAME2, …. Absent: one host, NAME.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 60_000))]
     pub count: Option<u32>,
-    /// Limit of the transmit queue of each class.
+    /// Buffer limit of the transmit queue of each class.
     #[serde(default = "unlimited")]
     pub buffer: Limit,
-    /// Whether it obeys back-pressure notifications, where hosts get any (`end-stations`).
+    /// `true` if the host obeys back-pressure notifications, where hosts are notified (`end-stations`).
     #[serde(default = "yes")]
     pub obeys: bool,
-    /// Rate limiters in its ports, that obey the congestion points of switches.
+    /// Rate limiters at its ports, which react to the congestion points of switches. Absent: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_limiters: Option<RateLimiters>,
 }
@@ -39,137 +39,138 @@ fn yes() -> bool {
     true
 }
 
-/// A switch, or several alike. What is left out is as `[network]` and `[backpressure]` say.
+/// A switch, or several with the same parameters. Absent parameters are those of `[network]` and `[backpressure]`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Switch {
-    /// Makes so many switches, the name followed by 1, 2, …; 1 to 60000. Absent, the name is one switch's.
+    /// Number of switches, 1 to 60000; they are named NAME1, NAME2, …. Absent: one switch, NAME.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 60_000))]
     pub count: Option<u32>,
-    /// Limit of each class at each output port, in place of that of `[network]`.
+    /// Buffer limit of each class at each output port, in place of `network.buffer`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub buffer: Option<Limits>,
-    /// Queue discipline, in place of that of `[network]`.
+    /// Queue discipline, in place of `network.discipline`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub discipline: Option<Spec>,
-    /// Time from the end of a frame's reception to its place in the output queue.
+    /// Forwarding latency: time from the end of a frame's reception to its enqueueing at the output.
     #[serde(default)]
     pub latency: Dur,
-    /// Where frames wait and how they get across.
+    /// Architecture of the switch: where frames wait, and how they cross the fabric.
     #[serde(default)]
     pub model: SwitchModel,
-    /// In place of `[backpressure]` as a whole; `{ scope = "none" }` switches it off.
+    /// Back-pressure, in place of `[backpressure]` as a whole; `{ scope = "none" }` disables it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backpressure: Option<BackPressure>,
-    /// Makes each class of each output port a congestion point: it tells the sources of some frames to send slower or faster,
-    /// or to stop. Ports with rate limiters are none. At most 255 in all.
+    /// Makes each class of each output port a congestion point, which notifies the sources of sampled frames to slow
+    /// down, speed up or stop. Ports with rate limiters are excluded. At most 255 congestion points in all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub congestion_notification: Option<cp::Spec>,
-    /// Rate limiters in its ports towards other switches, that obey the congestion points of those.
+    /// Rate limiters at its ports towards other switches, which react to the congestion points of those. Absent: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_limiters: Option<RateLimiters>,
-    /// What it does about neighbours that send PAUSE frames without end; absent, it obeys them.
+    /// Protection against pause storms from neighbours. Absent: every PAUSE frame is obeyed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub watchdog: Option<Watchdog>,
-    /// Overrides for the output ports towards given neighbours, by name or pattern; a name goes before a pattern.
+    /// Settings of the output ports towards given neighbours, by name or pattern; a name takes precedence over a
+    /// pattern.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub ports: BTreeMap<String, Port>,
 }
 
-/// An output port that differs from the others of its switch.
+/// Settings of one output port of a switch.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Port {
-    /// Limit of each class, in place of the switch's.
+    /// Buffer limit of each class, in place of the switch's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub buffer: Option<Limits>,
     /// Queue discipline, in place of the switch's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub discipline: Option<Spec>,
-    /// Meters and policers of what leaves towards the neighbour or comes from it; the first that is for a packet's flow in a
-    /// direction takes it.
+    /// Meters, markers and policers of the packets to or from the neighbour; in each direction the first that matches a
+    /// packet applies.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conditioners: Vec<Conditioner>,
-    /// Labels of the packets that leave towards the neighbour; absent, none.
+    /// MPLS labels of the packets that leave towards the neighbour. Absent: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mpls: Option<Mpls>,
-    /// Delays what leaves until it conforms to a token bucket: scheduler, ring, shaper, line. Absent, none.
+    /// Token bucket between queue and link, in the order scheduler, ring, shaper, link. Absent: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shaper: Option<Shaper>,
-    /// Packets in the transmit ring, a FIFO behind the scheduler that nothing can overtake in, 1 to 10000. Absent, the
-    /// scheduler is asked when the line, or the shaper, is free.
+    /// Length of the transmit ring in packets, 1 to 10000: a FIFO behind the scheduler, in which no packet overtakes
+    /// another. Absent: no ring; the scheduler selects a packet when the link, or the shaper, is free.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 10_000))]
     pub ring: Option<u32>,
 }
 
-/// A token bucket in front of a line: what leaves in any interval of length t is at most burst + rate · t.
+/// A token bucket before a link: in any interval of length t at most burst + rate · t leave.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Shaper {
-    /// Rate after shaping, of which percentages in the discipline are parts.
+    /// Token rate; percentages in the discipline refer to it.
     pub rate: Rate,
-    /// Most that leaves at once; a larger packet leaves when the bucket is full. Default: what the rate gives in 4 ms, at
+    /// Bucket size; a packet larger than it leaves when the bucket is full. Default: the bytes of 4 ms at `rate`, at
     /// least 1600 B.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub burst: Option<Burst>,
-    /// Bytes counted of a packet beyond what buffers count (`network.framing`).
+    /// Bytes that the shaper counts per packet beyond those of buffers (`network.framing`).
     #[serde(default)]
     pub accounting: Accounting,
 }
 
-/// A meter, a marker and perhaps a policer, at a port of a switch (RFC 2475).
+/// A meter, marker and optional policer at a port of a switch (RFC 2475).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Conditioner {
-    /// "egress", before the queue towards the neighbour, or "ingress", behind the line from it. Default "egress".
+    /// "egress": before the queue towards the neighbour; "ingress": after the link from it. Default "egress".
     #[serde(default)]
     pub direction: Direction,
-    /// Groups of flows that it is for, by name or pattern; absent, all, their acknowledgements included.
+    /// Groups of flows to which it applies, by name or pattern. Absent: all, including acknowledgements.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flows: Option<String>,
-    /// Of these, the packets that it is for, by class map or conditions; absent, all.
+    /// Class map or conditions on the packets to which it applies. Absent: all packets of `flows`.
     #[serde(default, rename = "match", skip_serializing_if = "Option::is_none")]
     pub matches: Option<Match>,
-    /// By what the stream is judged; sizes are those that buffers count. Absent, every packet conforms.
+    /// Meter that colours the packets; it counts the bytes that buffers count. Absent: every packet conforms.
     #[serde(default = "all_conform")]
     pub meter: Meter,
-    /// Bytes that the meter counts of a packet beyond what buffers count. Default "0B".
+    /// Bytes that the meter counts per packet beyond those of buffers. Default "0B".
     #[serde(default, skip_serializing_if = "is_plain")]
     pub accounting: Accounting,
-    /// Whether the "group" of all these flows has one meter, or each "flow" has its own. Default "group".
+    /// "group": one meter for all these flows; "flow": each flow has a meter of its own. Default "group".
     #[serde(default = "aggregate")]
     pub per: Per,
-    /// Drops packets of this colour and of worse ones: "yellow" or "red". Absent, all pass.
+    /// Drops packets of this colour and of worse ones: "yellow" or "red". Absent: no packet is dropped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub police: Option<Colour>,
-    /// What is done with packets that conform (green).
+    /// Action on packets that conform (green).
     #[serde(default, skip_serializing_if = "Action::is_none")]
     pub conform: Action,
-    /// What is done with packets that exceed (yellow).
+    /// Action on packets that exceed (yellow).
     #[serde(default, skip_serializing_if = "Action::is_none")]
     pub exceed: Action,
-    /// What is done with packets that violate (red).
+    /// Action on packets that violate (red).
     #[serde(default, skip_serializing_if = "Action::is_none")]
     pub violate: Action,
 }
 
-/// What a conditioner does with a packet besides giving it a colour.
+/// Action of a conditioner on a packet, in addition to colouring it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Action {
-    /// Drops it.
+    /// `true` if the packet is dropped.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub drop: bool,
-    /// Writes this code point.
+    /// Sets the DSCP.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dscp: Option<Dscp>,
-    /// Writes this precedence, 0 to 7, into the upper three bits of the code point.
+    /// Sets the precedence, 0 to 7: the upper three bits of the DSCP.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 7))]
     pub precedence: Option<u8>,
-    /// Moves it into this traffic class, 0 (highest) to below `network.classes`, here and from here on.
+    /// Sets the traffic class from this port on, 0 (highest priority) to below `network.classes`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 7))]
     pub class: Option<u8>,
@@ -181,7 +182,7 @@ impl Action {
     }
 }
 
-/// Which way packets go that a conditioner at a port is for.
+/// Direction of the packets to which a conditioner applies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Direction {
@@ -197,7 +198,7 @@ fn is_plain(accounting: &Accounting) -> bool {
 }
 
 fn all_conform() -> Meter {
-    decode(serde_json::json!({ "kind": "fixed", "colour": "green" })).expect("a meter without parameters in doubt")
+    decode(serde_json::json!({ "kind": "fixed", "colour": "green" })).expect("the fixed meter has no other parameters")
 }
 
 fn aggregate() -> Per {
@@ -205,7 +206,7 @@ fn aggregate() -> Per {
 }
 
 kinds! {
-    /// Where frames wait in a switch and how they get across.
+    /// Architecture of a switch: where frames wait, and how they cross the fabric.
     pub enum SwitchModel {
         "output-queued" => OutputQueued(OutputQueued),
         "shared-memory" => SharedMemory(SharedMemory),
@@ -222,26 +223,26 @@ impl Default for SwitchModel {
     }
 }
 
-/// A non-blocking fabric; frames wait at their output port only.
+/// A non-blocking fabric; frames wait only at their output port.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct OutputQueued {}
 
 impl OutputQueued {
-    /// Nothing can be wrong.
+    /// Always `Ok`: there are no parameters.
     pub fn check(&self) -> Result<(), Invalid> {
         Ok(())
     }
 }
 
-/// Output queues in one memory under dynamic thresholds (Choudhury and Hahne 1998): a queue may hold at most `alpha` times
-/// the memory that is free.
+/// Output queues in one memory with dynamic thresholds (Choudhury and Hahne 1998): a queue holds at most `alpha` times
+/// the free memory.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct SharedMemory {
-    /// The whole memory.
+    /// Size of the memory.
     pub memory: Size,
-    /// Share of the free memory that one queue may take, above 0 and at most 1024.
+    /// Factor alpha: the threshold of a queue divided by the free memory, above 0 and at most 1024.
     #[serde(default = "one")]
     #[schemars(range(min = 0, max = 1024))]
     pub alpha: f64,
@@ -252,7 +253,7 @@ fn one() -> f64 {
 }
 
 impl SharedMemory {
-    /// Queues can grow.
+    /// Checks the range of `alpha`.
     pub fn check(&self) -> Result<(), Invalid> {
         if self.alpha > 0.0 && self.alpha <= 1024.0 {
             return Ok(());
@@ -264,27 +265,28 @@ impl SharedMemory {
     }
 }
 
-/// Output queues in one memory that is accounted by the input that frames came by, as switches with priority-based flow
-/// control have it (802.1Qbb). An input's class may take its reserve and then 1/2^`shift` of what is free of the shared part;
-/// there its neighbour is stopped, and what still comes goes into headroom. Takes back-pressure of scope "class" or "plain",
-/// whose detection is not asked, and the disciplines "drop-tail" and "red". Without back-pressure it only drops.
+/// Output queues in one memory accounted by ingress port and class, as in switches with priority-based flow control
+/// (802.1Qbb). An ingress class may take its reserve and then 1/2^`shift` of the free shared memory; above that its
+/// neighbour is stopped, and frames still in flight go into headroom. Takes back-pressure of scope "class" or "plain",
+/// whose `detection` is not used, and the disciplines "drop-tail" and "red". Without back-pressure it only drops.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct SharedBuffer {
-    /// The whole memory, reserves and headroom included.
+    /// Size of the memory, including reserves and headroom.
     pub memory: Size,
-    /// 0 to 16: alpha of the dynamic threshold is 1/2^`shift`. Default 3.
+    /// Shift of the dynamic threshold, 0 to 16: alpha is 1/2^`shift`. Default 3.
     #[serde(default = "three")]
     #[schemars(range(min = 0, max = 16))]
     pub shift: u8,
-    /// What each input and class has to itself. Default 4kB.
+    /// Memory reserved for each ingress port and class. Default 4kB.
     #[serde(default = "four_kilobytes")]
     pub reserve: Size,
-    /// How far an input's class must fall below its threshold before its neighbour goes on. Default 3kB.
+    /// Hysteresis: bytes below its threshold at which a stopped ingress class is resumed. Default 3kB.
     #[serde(default = "three_kilobytes")]
     pub resume: Size,
-    /// What each input and class has for frames that come after its neighbour was told to stop. Absent, what its link needs:
-    /// a frame and the PAUSE, the way there and back, the response time, the switch's latency and two frames.
+    /// Memory of each ingress port and class for frames that arrive after its neighbour was stopped. Absent: the worst
+    /// case of its link: a frame and the PAUSE, the round-trip propagation delay, the response time, the switch's
+    /// latency and two frames.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub headroom: Option<Size>,
 }
@@ -300,7 +302,7 @@ fn three_kilobytes() -> Size {
 }
 
 impl SharedBuffer {
-    /// The shift is one of a sensible alpha.
+    /// Checks the range of `shift`.
     pub fn check(&self) -> Result<(), Invalid> {
         if self.shift <= 16 {
             return Ok(());
@@ -312,53 +314,55 @@ impl SharedBuffer {
     }
 }
 
-/// A watchdog against pause storms: a PAUSE that lasts too long is ignored, so that what waits for a broken adapter leaves.
+/// Watchdog against pause storms: a PAUSE that lasts too long is ignored, so that the frames queued for a faulty
+/// adapter leave.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Watchdog {
-    /// A pause without a break that lasts so long is a storm; above 0s.
+    /// Uninterrupted pause time from which it is a storm; above 0s.
     pub after: Dur,
-    /// PAUSE frames are obeyed again when none has come for so long; above 0s.
+    /// Time without PAUSE frames after which they are obeyed again; above 0s.
     pub restore: Dur,
 }
 
-/// A crossbar with one FIFO per input port, whose head blocks what is behind it (Karol, Hluchyj and Morgan 1987). Takes
-/// back-pressure of scope "plain", which watches each input's FIFO and tells the neighbour behind it: what waits in one FIFO
-/// cannot be stopped by class or destination.
+/// A crossbar with one FIFO per input port, subject to head-of-line blocking (Karol, Hluchyj and Morgan 1987). Takes
+/// back-pressure of scope "plain", which watches each input's FIFO and notifies the neighbour behind it; a FIFO cannot
+/// be stopped by class or destination.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct InputFifo {
-    /// Limit of each input's FIFO.
+    /// Buffer limit of each input's FIFO.
     pub buffer: Size,
 }
 
 impl InputFifo {
-    /// Whether it holds a frame is checked where framing is known.
+    /// Always `Ok`: the limit is checked against the framing in `build`.
     pub fn check(&self) -> Result<(), Invalid> {
         Ok(())
     }
 }
 
-/// A crossbar with one queue per input, output and class, so that no head blocks another output's frames. Back-pressure
-/// watches each input's memory, or with `output-buffer` each of its queues, and tells the neighbour behind the input.
+/// A crossbar with virtual output queues: one queue per input, output and class, without head-of-line blocking.
+/// Back-pressure watches each input's memory, or with `output-buffer` each queue, and notifies the neighbour behind the
+/// input.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct VirtualOutputQueues {
-    /// Limit of each input's memory, which all its queues share: without `output-buffer` the backlog of one output may take
-    /// all of it, and frames to idle outputs are lost.
+    /// Memory limit of each input, shared by all its queues: without `output-buffer` the backlog of one output can fill
+    /// it, and frames to idle outputs are dropped.
     pub buffer: Size,
-    /// Limit of each queue, of an output and class, within that memory. Absent: none but the memory. The scopes of
-    /// back-pressure that name classes need it.
+    /// Limit of each queue (output and class) within that memory. Absent: only `buffer` limits it. Required by the
+    /// scopes of back-pressure that name classes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_buffer: Option<Size>,
-    /// Crossing speed relative to the output's rate, 1 to 1000.
+    /// Speed-up: crossing rate relative to the output's rate, 1 to 1000.
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 1000))]
     pub speedup: f64,
 }
 
 impl VirtualOutputQueues {
-    /// The crossbar is at least as fast as the output.
+    /// Checks the range of `speedup`.
     pub fn check(&self) -> Result<(), Invalid> {
         if (1.0..=1000.0).contains(&self.speedup) {
             return Ok(());
@@ -373,11 +377,11 @@ impl VirtualOutputQueues {
     }
 }
 
-/// Output queues, where a frame may leave while its tail still arrives.
+/// Output queues; a frame may leave while its tail is still arriving.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct CutThrough {
-    /// Bytes of the frame that must have arrived before the decision; 1 B to 64 kB.
+    /// Bytes of the frame that must have arrived before the forwarding decision; 1 B to 64 kB.
     #[serde(default = "first_bytes")]
     pub header: Size,
 }
@@ -387,7 +391,7 @@ fn first_bytes() -> Size {
 }
 
 impl CutThrough {
-    /// There is something to decide by.
+    /// Checks the range of `header`.
     pub fn check(&self) -> Result<(), Invalid> {
         if (1..=64_000).contains(&self.header.0) {
             return Ok(());
@@ -406,27 +410,27 @@ impl CutThrough {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Link {
-    /// The two ends, by name or pattern (`*`, `?`, `[12]`, `[1-3]`). One pattern: a link for each match. Two patterns with
-    /// equally many matches: a link for each pair, in order.
+    /// The two ends, by name or pattern (`*`, `?`, `[12]`, `[1-3]`). One pattern: a link for each match. Two patterns
+    /// with the same number of matches: a link for each pair, in order.
     pub between: Ends,
-    /// Rate of both directions, or [forward, backward], where forward is from the first end; up to 10Tbit/s.
+    /// Rate of both directions, or [forward, backward], forward being from the first end; at most 10Tbit/s.
     pub rate: Directions<Rate>,
-    /// Propagation delay, or [first, last] spread evenly over the links that patterns make; "1us" when neither `delay` nor
-    /// `length` is given.
+    /// Propagation delay, or [first, last], spread evenly over the links of a pattern. Default "1us", if `length` is
+    /// absent too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay: Option<Delays>,
-    /// In place of `delay`: length of the cable, at 5 ns per metre.
+    /// Cable length, 5 ns of delay per metre; in place of `delay`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub length: Option<Length>,
-    /// Probability that a frame is lost on the link, whatever else happens.
+    /// Probability of random loss of a frame on the link, 0 to 1.
     #[serde(default)]
     pub loss: Fraction,
-    /// Largest extra delay of a frame, drawn uniformly; frames keep their order. For both directions, or [forward,
+    /// Upper bound of a frame's extra delay, drawn uniformly; frames stay in order. For both directions, or [forward,
     /// backward].
     #[serde(default)]
     pub jitter: Directions<Dur>,
-    /// What the line carries of a frame beyond the bytes of the wire (`network.framing`): bytes more, and whole ATM cells,
-    /// such as { bytes = "4B", cells = true }. Not at a cut-through switch. Absent, the bytes of the wire.
+    /// Bytes on the link beyond the wire length (`network.framing`): additional bytes and whole ATM cells, such as {
+    /// bytes = "4B", cells = true }. Not at a cut-through switch. Absent: the wire length.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accounting: Option<Accounting>,
 }

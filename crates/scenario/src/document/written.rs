@@ -1,4 +1,4 @@
-//! Values that a document writes in more than one way: a limit or "unlimited", one rate of a link or two.
+//! Values with several notations: a limit or "unlimited", one rate of a link or two.
 
 use core::fmt;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -9,26 +9,26 @@ use std::borrow::Cow;
 use tailback_document::{DecodeError, Path, decode};
 use tailback_units::{Amount, Dur, Rate, Size, parse_duration};
 
-/// A limit in bytes or packets, or none: `"50kB"`, `"100packets"` or `"unlimited"`.
+/// A limit in bytes or packets, or "unlimited": `"50kB"`, `"100packets"` or `"unlimited"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
-    /// At most so many bytes.
+    /// At most this size.
     Bytes(Size),
-    /// At most so many packets.
+    /// At most this number of packets.
     Packets(u64),
-    /// As many as come.
+    /// No limit.
     Unlimited,
 }
 
 impl Limit {
-    /// The limit in bytes, none when unlimited.
+    /// Returns the limit in bytes; `None`: no limit in bytes.
     pub fn bytes(self) -> Option<u64> {
         match self {
             Limit::Bytes(size) => Some(size.0),
             Limit::Packets(_) | Limit::Unlimited => None,
         }
     }
-    /// The limit in packets, none when there is no such limit.
+    /// Returns the limit in packets; `None`: no limit in packets.
     pub fn packets(self) -> Option<u64> {
         match self {
             Limit::Packets(packets) => Some(packets),
@@ -57,7 +57,7 @@ impl<'de> Deserialize<'de> for Limit {
             value => match decode(value).map_err(DecodeError::carry)? {
                 Amount::Bytes(bytes) => Ok(Limit::Bytes(Size(bytes))),
                 Amount::Millipackets(0) => {
-                    Err(D::Error::custom("a queue without a place drops everything; write \"1packet\" or more"))
+                    Err(D::Error::custom("a queue of 0 packets drops everything; write \"1packet\" or more"))
                 }
                 Amount::Millipackets(n) if n % 1_000 == 0 => Ok(Limit::Packets(n / 1_000)),
                 amount => Err(D::Error::custom(format!("`{amount}`: a queue holds whole packets"))),
@@ -78,12 +78,12 @@ impl JsonSchema for Limit {
     }
 }
 
-/// One limit for every class, or a list with one for each: `"50kB"`, `"100packets"` or `["50kB", "20kB"]`.
+/// One limit for every class, or a list with one per class: `"50kB"`, `"100packets"` or `["50kB", "20kB"]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Limits {
-    /// Every class has this limit.
+    /// The limit of every class.
     Each(Limit),
-    /// Class 0 first.
+    /// The limits by class, class 0 first.
     PerClass(Vec<Limit>),
 }
 
@@ -115,25 +115,25 @@ impl JsonSchema for Limits {
         let limit = generator.subschema_for::<Limit>();
         json_schema!({
             "anyOf": [limit.clone(), { "type": "array", "items": limit, "minItems": 1, "maxItems": 8 }],
-            "format": "size, packets, \"unlimited\", or a list with one for each class",
+            "format": "size, packets, \"unlimited\", or a list with one per class",
             "examples": ["50kB", ["50kB", "20kB"]],
         })
     }
 }
 
-/// One delay for all links of an entry, or the first and the last: `["9ms", "29ms"]` spreads the links evenly between the
-/// two, in the order of their nodes.
+/// One delay for all links of an entry, or [first, last]: `["9ms", "29ms"]` spreads the delays evenly over the links,
+/// in the order of their nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Delays(pub [Dur; 2]);
 
 impl Delays {
-    /// The delay of link `index` of `count`.
+    /// Returns the delay of link `index` of `count`.
     pub fn at(self, index: usize, count: usize) -> Dur {
         let Delays([first, last]) = self;
         let share = |a: Dur, b: Dur| Dur((u128::from(b.0 - a.0) * index as u128 / (count.max(2) as u128 - 1)) as u64);
         if first <= last { first + share(first, last) } else { first - share(last, first) }
     }
-    /// The longer of the two.
+    /// Returns the longer of the two.
     pub fn longest(self) -> Dur {
         self.0[0].max(self.0[1])
     }
@@ -147,7 +147,7 @@ impl<'de> Deserialize<'de> for Delays {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
         match Value::deserialize(d)? {
             Value::Array(list) if list.len() != 2 => {
-                let message = format!("links have one delay or two, [first, last]; here are {}", list.len());
+                let message = format!("links have one delay or two, [first, last]; found {}", list.len());
                 Err(DecodeError::value(Path::root(), message, None))
             }
             list @ Value::Array(_) => decode(list).map(Delays),
@@ -177,13 +177,13 @@ impl JsonSchema for Delays {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Directions<T>(pub [T; 2]);
 
-/// What a direction of a link has of its own.
+/// A value that a link may have per direction.
 pub trait Directed {
-    /// What it is called: "a link has one … or two".
+    /// Name in messages: "a link has one … or two".
     const NAME: &str;
-    /// What is written: a rate, a duration.
+    /// Format in the schema, such as "rate" or "duration".
     const FORMAT: &str;
-    /// One for both directions, and one for each.
+    /// Examples: the value of both directions, and that of the backward direction.
     const EXAMPLES: [&str; 2];
 }
 
@@ -207,8 +207,7 @@ impl<'de, T: Directed + DeserializeOwned + Copy> Deserialize<'de> for Directions
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
         match Value::deserialize(d)? {
             Value::Array(list) if list.len() != 2 => {
-                let message =
-                    format!("a link has one {} or two, [forward, backward]; here are {}", T::NAME, list.len());
+                let message = format!("a link has one {} or two, [forward, backward]; found {}", T::NAME, list.len());
                 Err(DecodeError::value(Path::root(), message, None))
             }
             list @ Value::Array(_) => decode(list).map(Directions),
@@ -242,15 +241,16 @@ pub struct Length {
 }
 
 impl Length {
-    /// The propagation delay over this length at 5 ns/m, two thirds of the speed of light as in copper and fibre.
+    /// Returns the propagation delay over this length at 5 ns/m, two thirds of the speed of light, as in copper and
+    /// fibre.
     pub fn delay(self) -> Dur {
         Dur(self.millimetres.saturating_mul(5))
     }
-    /// Reads a number and a unit, mm, m or km; exact to the millimetre.
+    /// Parses a number and a unit (mm, m or km), exact to the millimetre; otherwise returns a message.
     pub fn parse(text: &str) -> Result<Length, String> {
         let refuse = || format!("`{text}` is not a length; write a number and mm, m or km, such as \"200m\"");
-        // A metre is a thousand millimetres as a nanosecond is a thousand picoseconds: the exact
-        // decimal parser of durations serves for lengths too.
+        // A metre has a thousand millimetres as a nanosecond has a thousand picoseconds: the exact decimal parser of
+        // durations also reads lengths.
         let (number, like) = [("mm", "ps"), ("km", "us"), ("m", "ns")]
             .iter()
             .find_map(|(unit, like)| Some((text.trim().strip_suffix(unit)?.trim_end(), *like)))
@@ -320,14 +320,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_length_is_refused() {
+    fn invalid_lengths_are_refused() {
         for text in ["200", "m", "-5m", "5 miles", "1..5m", "99999999999999999999km", "1e3m", "0.0001mm", ""] {
             assert!(Length::parse(text).unwrap_err().contains("200m"), "{text}");
         }
     }
 
     #[test]
-    fn one_or_several_read_and_write_alike() {
+    fn single_values_and_lists_round_trip() {
         for value in [json!("50kB"), json!("unlimited"), json!(["50kB", "unlimited"])] {
             assert_eq!(serde_json::to_value(decode::<Limits>(value.clone()).unwrap()).unwrap(), value);
         }

@@ -1,4 +1,4 @@
-//! What a study's types cannot say: numbers in range, keys that go together, names that differ.
+//! Checks of a study beyond its types: ranges, keys that exclude each other, unique names.
 
 use super::document::{Axis, Design, DesignKind, Of, Paths, Range, Scale, StudyDocument, Until};
 use crate::build::CONFIDENCES;
@@ -10,12 +10,12 @@ use tailback_units::{parse_bytes, parse_duration, parse_rate};
 
 /// Version of the document that this program reads.
 const VERSION: u32 = 1;
-/// As many replications, samples and steps as anyone can mean.
+/// Upper bounds on the numbers of replications, samples and steps.
 const MOST_REPLICATIONS: u32 = 100_000;
 const MOST_SAMPLES: u32 = 1_000_000;
 const MOST_STEPS: u32 = 10_000;
 
-/// Collects what makes no sense in a document that could be decoded.
+/// Collects the errors of a decoded document.
 pub(super) fn check(document: &StudyDocument, complaints: &mut Complaints) {
     let root = Path::root();
     if document.study != VERSION {
@@ -55,10 +55,10 @@ fn design(design: &Design, complaints: &mut Complaints) {
         (false, samples) => {
             let help = "remove it, or choose kind \"random\" or \"latin-hypercube\"";
             if samples.is_some() {
-                complaints.key(at.join("samples"), "this design takes all values of the axes", help);
+                complaints.key(at.join("samples"), "this design uses all values of the axes", help);
             }
             if design.seed.is_some() {
-                complaints.key(at.join("seed"), "this design draws nothing", help);
+                complaints.key(at.join("seed"), "this design has no random draws", help);
             }
         }
         _ => {}
@@ -98,18 +98,18 @@ fn axes(document: &StudyDocument, complaints: &mut Complaints) {
             None => length = Some((i, count)),
             Some((first, n)) if n != count => {
                 let message = format!("{count} values, and axes[{first}] has {n}");
-                complaints.value(at, message, "a list takes the same number of values from every axis");
+                complaints.value(at, message, "a list needs the same number of values on every axis");
             }
             Some(_) => {}
         }
     }
 }
 
-/// Columns of the results that no axis may be named as.
+/// Columns of the results, which are not allowed as names of axes.
 const RESERVED: [&str; 10] =
     ["mechanism", "point", "replication", "seed", "digest", "scope", "name", "metric", "unit", "value"];
 
-/// How many values an axis has; 0 when any number may be drawn.
+/// Returns the number of values of an axis; 0: any number may be drawn.
 fn values(axis: &Axis, kind: DesignKind, at: &Path, complaints: &mut Complaints) -> Option<usize> {
     match (&axis.values, &axis.range) {
         (Some(values), None) if values.is_empty() => {
@@ -184,7 +184,7 @@ fn range(range: &Range, at: &Path, complaints: &mut Complaints) {
     }
 }
 
-/// What a unit is a multiple of, and how much of it.
+/// Returns the base unit of a unit, and the factor.
 fn multiple(unit: &str) -> Option<(&'static str, f64)> {
     let one = format!("1{unit}");
     let duration = || Some(("ps", parse_duration(&one).ok()?.0 as f64));
@@ -193,7 +193,7 @@ fn multiple(unit: &str) -> Option<(&'static str, f64)> {
     duration().or_else(rate).or_else(size)
 }
 
-/// Number and unit of an end; no unit for plain numbers.
+/// Returns number and unit of an end; the unit of plain numbers is empty.
 fn amount(end: &Value) -> Option<(f64, &str)> {
     match end {
         Value::Number(number) => Some((number.as_f64()?, "")),
@@ -212,7 +212,7 @@ fn mechanisms(document: &StudyDocument, complaints: &mut Complaints) {
     for (i, mechanism) in document.mechanisms.iter().enumerate() {
         let at = Path::root().join("mechanisms").join(i).join("name");
         if mechanism.name.trim().is_empty() {
-            complaints.value(at, "an empty name", "name what this variant does");
+            complaints.value(at, "an empty name", "name the variant");
         } else if !names.insert(mechanism.name.as_str()) {
             let message = format!("a second mechanism `{}`", mechanism.name);
             complaints.value(at, message, "give each mechanism a name of its own");
@@ -223,7 +223,11 @@ fn mechanisms(document: &StudyDocument, complaints: &mut Complaints) {
 fn until(until: &Until, document: &StudyDocument, complaints: &mut Complaints) {
     let at = Path::root().join("until");
     if until.relative.0 <= 0.0 && until.absolute <= 0.0 {
-        complaints.value(at.join("relative"), "no interval is that narrow", "write a fraction above 0, such as 0.1");
+        complaints.value(
+            at.join("relative"),
+            "a half-width of 0 is never reached",
+            "write a fraction above 0, such as 0.1",
+        );
     }
     if !(until.absolute.is_finite() && until.absolute >= 0.0) {
         complaints.value(at.join("absolute"), "out of range", "a half-width is 0 or more");
@@ -235,9 +239,9 @@ fn until(until: &Until, document: &StudyDocument, complaints: &mut Complaints) {
     }
     if document.replications == Some(1) {
         let help = "write replications = 3, or more";
-        complaints.value(Path::root().join("replications"), "one replication has no interval to judge by", help);
+        complaints.value(Path::root().join("replications"), "one replication has no confidence interval", help);
     }
     if until.of == Of::Difference && document.mechanisms.len() < 2 {
-        complaints.value(at.join("of"), "there is nothing to differ from", "add two or more [[mechanisms]]");
+        complaints.value(at.join("of"), "there is no mechanism to compare with", "add two or more [[mechanisms]]");
     }
 }

@@ -1,5 +1,5 @@
-//! The study document: one scenario at many points. It is read and checked here, with the same care
-//! as a scenario; choosing the points and running them is Python's.
+//! The study document: one scenario at many points. It is parsed and checked here like a scenario; points are generated
+//! and run in Python.
 
 mod check;
 mod document;
@@ -14,7 +14,7 @@ use serde_json::Value;
 use std::sync::OnceLock;
 use tailback_document::Path;
 
-/// A study document that has been read and checked.
+/// A parsed and checked study document.
 #[derive(Clone, Debug)]
 pub struct Study {
     document: StudyDocument,
@@ -22,7 +22,7 @@ pub struct Study {
 }
 
 impl Study {
-    /// Reads a document in TOML; `filename` is for errors.
+    /// Parses a document in TOML; `filename` is used in messages.
     pub fn from_toml(text: &str, filename: &str) -> Result<Study, ScenarioError> {
         match origin::read_toml(text, filename) {
             Ok((tree, origin)) => Study::new(&tree, origin),
@@ -30,7 +30,7 @@ impl Study {
         }
     }
 
-    /// Reads the same document from JSON.
+    /// Parses the same document in JSON.
     pub fn from_json(text: &str) -> Result<Study, ScenarioError> {
         match origin::read_json(text, "<study>") {
             Ok((tree, origin)) => Study::new(&tree, origin),
@@ -50,15 +50,16 @@ impl Study {
         }
     }
 
-    /// What was read, defaults filled in.
+    /// Returns the document with defaults filled in.
     pub fn document(&self) -> &StudyDocument {
         &self.document
     }
-    /// The canonical form: JSON with defaults filled in and keys sorted.
+    /// Returns the canonical form: JSON with defaults filled in and keys sorted.
     pub fn to_json(&self) -> String {
         serde_json::to_value(&self.document).expect("studies have text keys and finite numbers only").to_string()
     }
-    /// An error about the value at `path`, such as `axes[0].values[2]`, for what only shows when points are made.
+    /// Returns an error about the value at `path`, such as `axes[0].values[2]`, that is found only when points are
+    /// generated.
     pub fn refuse(&self, path: &str, message: &str, help: Option<&str>) -> ScenarioError {
         let path = Path::parse(path).unwrap_or_default();
         let complaint = Complaint { path, on: On::Value, message: message.to_owned(), help: help.map(str::to_owned) };
@@ -66,7 +67,7 @@ impl Study {
     }
 }
 
-/// The schema of a study document (JSON Schema 2020-12).
+/// Returns the schema of a study document (JSON Schema 2020-12).
 pub fn study_schema() -> &'static Value {
     static SCHEMA: OnceLock<Value> = OnceLock::new();
     SCHEMA.get_or_init(|| {

@@ -1,4 +1,4 @@
-//! Load above capacity: what sources offer in the long run is more than a line or a shaper carries.
+//! Overload: the long-run offered load exceeds the capacity of a link or a shaper.
 
 use super::numbers::{percent, rate};
 use super::offered::{Load, loads};
@@ -9,13 +9,13 @@ use tailback_qdisc::Spec;
 use tailback_sim::plan::{ChangeKind, NodeKind, Plan, QueuePlan};
 use tailback_units::Time;
 
-/// So much above capacity is a rounding error.
+/// Relative excess that is attributed to rounding.
 const TOLERANCE: f64 = 1e-9;
 
-/// What carries less than it is offered.
+/// An overloaded link or shaper.
 #[derive(Clone, Copy)]
 struct Over {
-    /// What is offered and what is carried, bit/s.
+    /// Offered load and capacity, bit/s.
     offered: f64,
     carried: f64,
     by_shaper: bool,
@@ -31,11 +31,11 @@ pub(super) fn check(pass: &Pass<'_>, found: &mut Warnings) {
     if all.is_empty() {
         return;
     }
-    // What is behind an overloaded port gets less than is offered there: only what passes none counts.
+    // Behind an overloaded port the load is lower than offered: only flows that pass no other overloaded port count.
     let mut cut = none;
     all.keys().for_each(|port| cut[*port as usize] = true);
     let loads = loads(plan, &cut);
-    // Ports that the document describes by the same words are one warning, about the worst.
+    // Ports described by the same entries share one warning, about the worst.
     let mut kinds: BTreeMap<_, Vec<(u32, Over)>> = BTreeMap::new();
     for (port, over) in overloaded(plan, &loads) {
         kinds.entry(pass.places.kind(port)).or_default().push((port, over));
@@ -47,7 +47,7 @@ pub(super) fn check(pass: &Pass<'_>, found: &mut Warnings) {
     }
 }
 
-/// The ports that are offered more than they carry.
+/// Returns the overloaded ports.
 fn overloaded(plan: &Plan, loads: &[Load]) -> BTreeMap<u32, Over> {
     let over = |port: u32| {
         let (load, line) = (&loads[port as usize], line(plan, port));
@@ -63,7 +63,7 @@ fn queue(plan: &Plan, port: u32) -> &QueuePlan {
     &plan.links[port as usize / 2].queue[port as usize % 2]
 }
 
-/// The mean rate of a port's line over the measured time, bit/s, as if it never failed.
+/// Returns the mean rate of a port's link over the measured time, bit/s, without failures.
 fn line(plan: &Plan, port: u32) -> f64 {
     let link = port / 2;
     let (mut since, mut rate) = (Time::ZERO, plan.links[link as usize].rate[port as usize % 2].0 as f64);
@@ -90,8 +90,8 @@ fn warn(pass: &Pass<'_>, found: &mut Warnings, port: u32, over: Over, load: &Loa
     let is_host = matches!(plan.nodes[usize::from(from)].kind, NodeKind::Host(_));
     let (offered, carried) = (rate(over.offered), rate(over.carried));
     let least = if load.at_least { "at least " } else { "" };
-    let mean = if load.divided { " (in the mean over the equal ways)" } else { "" };
-    let what = if over.by_shaper { "its shaper lets pass" } else { "its line carries" };
+    let mean = if load.divided { " (mean over the equal-cost paths)" } else { "" };
+    let what = if over.by_shaper { "its shaper lets pass" } else { "its link carries" };
     let others = match more {
         0 => String::new(),
         1 => ", and so is one port like it".to_owned(),
@@ -103,7 +103,7 @@ fn warn(pass: &Pass<'_>, found: &mut Warnings, port: u32, over: Over, load: &Loa
         && queue.limits.iter().all(|limit| *limit == u64::MAX)
         && queue.places.iter().all(|places| *places == u64::MAX);
     let excess = if unlimited {
-        // A second brings work for offered/carried seconds.
+        // Each second adds work for offered/carried seconds.
         let grows = super::numbers::seconds(over.offered / over.carried - 1.0);
         format!("its queue has no limit, so nothing is lost and the delay grows by {grows} every second")
     } else {

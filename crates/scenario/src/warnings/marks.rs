@@ -1,6 +1,6 @@
-//! Transports that go by marks over queues that do not mark.
+//! Transports that need ECN marks over queues that do not mark.
 
-use super::ways::ways;
+use super::paths::paths;
 use super::{Pass, Warnings};
 use crate::document::WarningName;
 use std::collections::BTreeMap;
@@ -10,15 +10,15 @@ use tailback_transport::{EcnMode, Ect, Tcp};
 
 pub(super) fn check(pass: &Pass<'_>, found: &mut Warnings) {
     let plan = pass.plan;
-    // By group: flows without a mark on their way, all flows, the first way.
+    // By group: number of flows without a marking queue on their path, number of flows, transport, first such path.
     let mut groups: BTreeMap<&str, (usize, usize, &Tcp, Vec<u32>)> = BTreeMap::new();
     for flow in &plan.flows {
         let Some(tcp) = flow.transport.as_deref().filter(|tcp| wants_marks(tcp)) else { continue };
-        // Ends that are drawn in each run may have any way.
+        // Ends drawn at random may have any path.
         if flow.among.is_some() && tcp.ecn != EcnMode::Off {
             continue;
         }
-        let ports: Vec<u32> = ways(plan, flow.from, flow.to).iter().map(|hop| hop.port).collect();
+        let ports: Vec<u32> = paths(plan, flow.from, flow.to).iter().map(|hop| hop.port).collect();
         let without = tcp.ecn == EcnMode::Off || !ports.iter().any(|port| marks(plan, *port));
         let entry = groups.entry(&flow.group).or_insert((0, 0, tcp, Vec::new()));
         entry.1 += 1;
@@ -37,24 +37,24 @@ pub(super) fn check(pass: &Pass<'_>, found: &mut Warnings) {
                 WarningName::NoMarks,
                 path.join("congestion-control"),
                 format!(
-                    "\"{control}\" goes by marks, and the segments of `{group}` cannot be marked: `ecn` is \"off\""
+                    "\"{control}\" needs ECN marks, and the segments of `{group}` cannot be marked: `ecn` is \"off\""
                 ),
                 format!("write `{}.ecn = \"classic\"`", path),
             );
             continue;
         }
         let wants = if tcp.congestion_control.needs().marks {
-            format!("\"{control}\" goes by marks")
+            format!("\"{control}\" needs ECN marks")
         } else {
-            "`ect = \"ect1\"` asks for L4S".to_owned()
+            "`ect = \"ect1\"` requests L4S".to_owned()
         };
         let some = if without < all { format!(" for {without} of its {all} flows") } else { String::new() };
-        let way: Vec<String> = ports.iter().take(6).map(|port| pass.places.port(*port)).collect();
-        let more = if ports.len() > way.len() { ", …" } else { "" };
+        let names: Vec<String> = ports.iter().take(6).map(|port| pass.places.port(*port)).collect();
+        let more = if ports.len() > names.len() { ", …" } else { "" };
         let key = if tcp.congestion_control.needs().marks { "congestion-control" } else { "ect" };
         let kind = ports.iter().find_map(|port| Some((pass.places.queue(*port)?, port)));
         let place = kind.map_or_else(
-            || "the discipline of a switch on the way".to_owned(),
+            || "the discipline of a switch on the path".to_owned(),
             |([discipline, _], port)| {
                 let spec = &plan.links[*port as usize / 2].queue[*port as usize % 2].discipline;
                 format!("`{discipline}`, which is \"{}\"", spec.kind())
@@ -63,18 +63,18 @@ pub(super) fn check(pass: &Pass<'_>, found: &mut Warnings) {
         found.add(
             WarningName::NoMarks,
             path.join(key),
-            format!("{wants}, and no queue on the way of `{group}` marks{some}: {}{more}", way.join(", ")),
+            format!("{wants}, and no queue on the path of `{group}` marks{some}: {}{more}", names.join(", ")),
             format!("let {place}, mark: `ecn = true` where it has that, or a discipline such as \"red\" with `ecn = true` or \"dualpi2\""),
         );
     }
 }
 
-/// Whether a connection can do its work only where packets are marked.
+/// `true` if a connection needs queues that mark.
 fn wants_marks(tcp: &Tcp) -> bool {
     tcp.congestion_control.needs().marks || tcp.ecn != EcnMode::Off && tcp.ect == Ect::Ect1
 }
 
-/// Whether packets may be marked at a port.
+/// `true` if packets may be marked at a port.
 fn marks(plan: &Plan, port: u32) -> bool {
     let link = &plan.links[port as usize / 2];
     let limiters = match &plan.nodes[usize::from(link.ends[port as usize % 2])].kind {

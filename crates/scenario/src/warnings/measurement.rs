@@ -1,4 +1,4 @@
-//! A measured time in which nothing arrives that is counted.
+//! Measured times in which no measured packet arrives.
 
 use super::numbers::seconds;
 use super::{Pass, Warnings};
@@ -14,7 +14,8 @@ pub(super) fn check(pass: &Pass<'_>, found: &mut Warnings) {
     if plan.timeline.iter().any(|change| matches!(change.what, ChangeKind::LinkDelay(..))) {
         return;
     }
-    // By group, the shortest way of its flows. Flows of one group mostly have the same: each pair of nodes once.
+    // By group, the shortest path of its flows. Flows of a group mostly share their ends: each pair of nodes is
+    // computed once.
     let mut groups: BTreeMap<&str, Dur> = BTreeMap::new();
     let mut known: BTreeMap<(u16, u16), Dur> = BTreeMap::new();
     for flow in plan.flows.iter().filter(|flow| flow.among.is_none()) {
@@ -26,7 +27,7 @@ pub(super) fn check(pass: &Pass<'_>, found: &mut Warnings) {
             WarningName::ShortMeasurement,
             Path::root().join("run").join("duration"),
             format!(
-                "{} are measured, and packets of `{group}` take at least {} to arrive: none that is counted does",
+                "{} are measured, and packets of `{group}` take at least {} to arrive: no measured packet does",
                 seconds(measured.as_secs()),
                 seconds(delay.as_secs())
             ),
@@ -35,9 +36,9 @@ pub(super) fn check(pass: &Pass<'_>, found: &mut Warnings) {
     }
 }
 
-/// Propagation over the shortest of the equal ways, at least.
+/// Returns a lower bound on the propagation delay over the shortest paths.
 fn shortest(plan: &Plan, from: u16, to: u16) -> Dur {
-    // Ways of equal cost have equally many links, so the least of each step adds up to no more than any of them.
+    // Equal-cost paths have the same number of links: the sum of each step's minimum is a lower bound.
     let mut at = vec![from];
     let mut sum = Dur::ZERO;
     for _ in 0..plan.nodes.len() {

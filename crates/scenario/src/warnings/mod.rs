@@ -1,9 +1,8 @@
-//! What looks wrong in a scenario that is valid: a pass over the plan before a run.
+//! Warnings about valid scenarios: checks of the plan before a run.
 //!
-//! Each family is a file with a function that looks at the compiled plan and says what it finds, with numbers and a
-//! cure; `CHECKS` lists them. A warning is about something that is certain of the plan, such as a load above
-//! a line's rate: what may or may not come about is left to the run. Where only a bound is known, it is the one that
-//! warns less.
+//! Each family is a file with a function that examines the compiled plan and reports findings with numbers and a
+//! remedy; `CHECKS` lists them. A warning is about something that is certain from the plan, such as a load above a
+//! link's rate; what depends on the run is not reported. Bounds are used in the direction that warns less.
 
 mod load;
 mod marks;
@@ -12,9 +11,9 @@ mod no_effect;
 mod numbers;
 mod offered;
 mod order;
+mod paths;
 mod samples;
 mod thresholds;
-mod ways;
 
 use crate::build::{Places, Spelled};
 use crate::complaint::{Complaint, On};
@@ -28,28 +27,28 @@ pub(crate) use no_effect::of as without_effect;
 pub use offered::Offered;
 pub(crate) use offered::groups as offered;
 
-/// Something that is allowed and makes little sense.
+/// A warning: a valid setting that is probably a mistake.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Warning {
-    /// What it is about; `run.accept` with this name silences it.
+    /// Name, by which `run.accept` silences it.
     pub name: WarningName,
-    /// Where, what and what to change, in the form of an error.
+    /// Place, message and advice, in the form of an error.
     pub problem: Problem,
 }
 
-/// What looks at a plan.
+/// A check of a plan.
 type Check = fn(&Pass<'_>, &mut Warnings);
 
-/// Every family of warnings about a plan.
+/// All checks of a plan.
 const CHECKS: [Check; 6] =
     [load::check, thresholds::check, marks::check, order::check, samples::check, measurement::check];
 
-/// What the checks look at.
+/// Input of the checks.
 pub(crate) struct Pass<'a> {
     pub plan: &'a Plan,
     pub places: Places<'a>,
-    /// Which ports flows use.
-    pub used: ways::Used,
+    /// Ports that flows use.
+    pub used: paths::Used,
 }
 
 /// Collects warnings.
@@ -57,11 +56,11 @@ pub(crate) struct Pass<'a> {
 pub(crate) struct Warnings(Vec<(WarningName, Complaint)>);
 
 impl Warnings {
-    /// About the value at `path`; the advice is what to change.
+    /// Adds a warning about the value at `path`, with advice.
     pub fn add(&mut self, name: WarningName, path: Path, message: impl Into<String>, advice: impl Into<String>) {
         self.0.push((name, Complaint { path, on: On::Value, message: message.into(), help: Some(advice.into()) }));
     }
-    /// Those that the document does not accept, each with its place, in the order of the file.
+    /// Returns the warnings that the document does not accept, with their places, in the order of the file.
     pub fn locate(self, document: &Document, origin: &Origin) -> Vec<Warning> {
         let mut located: Vec<(Option<(usize, usize)>, Warning)> = Vec::new();
         for (name, complaint) in self.0.into_iter().filter(|(name, _)| !document.run.accept.contains(name)) {
@@ -77,10 +76,10 @@ impl Warnings {
     }
 }
 
-/// All that looks wrong in a document and its plan.
+/// Returns all warnings about a document and its plan.
 pub(crate) fn of(document: &Document, plan: &Plan, origin: &Origin) -> Vec<Warning> {
     let spelled = Spelled::new(document);
-    let pass = Pass { plan, places: spelled.places(), used: ways::Used::new(plan) };
+    let pass = Pass { plan, places: spelled.places(), used: paths::Used::new(plan) };
     let mut found = Warnings::default();
     CHECKS.iter().for_each(|check| check(&pass, &mut found));
     found.locate(document, origin)

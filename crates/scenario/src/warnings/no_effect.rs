@@ -1,4 +1,4 @@
-//! Settings that change nothing.
+//! Settings without effect.
 
 use super::{Warning, Warnings};
 use crate::document::WarningName;
@@ -6,15 +6,14 @@ use crate::error::ScenarioError;
 use crate::scenario::Scenario;
 use tailback_document::Path;
 
-/// What stands between a setting of all the network and its ports.
+/// Settings of the network, and the settings of a switch or port that override them.
 const NEARER: [(&str, &str); 3] = [
     ("network.buffer", "switches.*.buffer"),
     ("network.discipline", "switches.*.discipline"),
     ("backpressure", "switches.*.backpressure"),
 ];
 
-/// Of settings that are made one after the other, those that change the document and without which everything would be
-/// the same.
+/// Returns those of a sequence of settings that change the document, but without which its effect would be the same.
 pub(crate) fn of<P: AsRef<str>, V: AsRef<str>>(
     base: &Scenario,
     pairs: &[(P, V)],
@@ -25,22 +24,21 @@ pub(crate) fn of<P: AsRef<str>, V: AsRef<str>>(
     for (number, (path, value)) in pairs.iter().enumerate() {
         let others = pairs[..number].iter().chain(&pairs[number + 1..]);
         let others: Vec<_> = others.map(|(path, value)| (path.as_ref(), value.as_ref())).collect();
-        // Without it another one may be wrong: then it has an effect.
+        // Without it another setting may be invalid: then it has an effect.
         let Ok(without) = base.with_set(&others) else { continue };
         if without.effect() != effect {
             continue;
         }
-        // What is written as it was is no mistake: a loop over values comes by the one that stands there.
+        // A setting equal to the present value is no mistake: a loop over values includes it.
         if without.hash() == hash {
             continue;
         }
         let (path, value) = (path.as_ref().trim(), value.as_ref().trim());
         let place = Path::parse(path).unwrap_or_default();
-        let message =
-            format!("`{path}={value}` changes nothing: with it and without it, network, flows and run are the same");
+        let message = format!("`{path}={value}` changes nothing: network, flows and run are the same without it");
         let advice = NEARER.iter().find(|(far, _)| path.starts_with(far)).map_or_else(
-            || "see what overrides it, or makes it of no use".to_owned(),
-            |(far, near)| format!("set `{near}{}`, which counts before it", &path[far.len()..]),
+            || "see which setting overrides or disables it".to_owned(),
+            |(far, near)| format!("set `{near}{}`, which overrides it", &path[far.len()..]),
         );
         found.add(WarningName::NoEffect, place, message, advice);
     }

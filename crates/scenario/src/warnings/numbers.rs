@@ -1,37 +1,37 @@
-//! Numbers in sentences: four digits at most, and a unit.
+//! Numbers in messages: at most four significant digits, and a unit.
 
-/// A number in the largest unit of which there is at least one when it has been rounded to four significant digits.
+/// Formats a number in the largest unit in which it is at least one after rounding to four significant digits.
 fn in_units(value: f64, units: &[(&str, f64)]) -> String {
     let (unit, size) =
         units.iter().find(|(_, size)| value >= *size * 0.99995).or(units.last()).copied().unwrap_or(("", 1.0));
     format!("{}{unit}", digits(value / size))
 }
 
-/// Four significant digits, without zeros at the end.
+/// Formats four significant digits, without trailing zeros.
 pub(super) fn digits(value: f64) -> String {
-    // Where the first digit stands when it has been rounded to four: 9.9999 is 10.
+    // The exponent after rounding to four digits: 9.9999 is 10.
     let scientific = format!("{value:.3e}");
     let exponent: i32 = scientific.rsplit('e').next().and_then(|text| text.parse().ok()).unwrap_or(0);
     let text = format!("{value:.*}", (3 - exponent).max(0) as usize);
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
-/// A rate in bit/s, such as `27.35Mbit/s`.
+/// Formats a rate in bit/s, such as `27.35Mbit/s`.
 pub(super) fn rate(bits: f64) -> String {
     in_units(bits, &[("Tbit/s", 1e12), ("Gbit/s", 1e9), ("Mbit/s", 1e6), ("kbit/s", 1e3), ("bit/s", 1.0)])
 }
 
-/// Bytes, such as `52.5kB`.
+/// Formats bytes, such as `52.5kB`.
 pub(super) fn bytes(bytes: f64) -> String {
     in_units(bytes, &[("GB", 1e9), ("MB", 1e6), ("kB", 1e3), ("B", 1.0)])
 }
 
-/// Seconds, such as `0.4ms`.
+/// Formats seconds, such as `0.4ms`.
 pub(super) fn seconds(seconds: f64) -> String {
     in_units(seconds, &[("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9)])
 }
 
-/// A part of a whole in percent.
+/// Formats a fraction in percent.
 pub(super) fn percent(part: f64) -> String {
     format!("{}%", digits(100.0 * part))
 }

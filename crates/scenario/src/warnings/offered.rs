@@ -1,36 +1,37 @@
-//! What sources whose rates are known offer to each port, on average over the time that is measured.
+//! Mean offered load of sources with known rates at each port, over the measured time.
 
-use super::ways::{ways, ways_through};
+use super::paths::{paths, paths_through};
 use std::collections::BTreeMap;
 use tailback_sim::plan::{Among, ApplicationPlan, ChangeKind, Draw, FlowPlan, Place, Plan};
 use tailback_traffic::{Application, Model};
 use tailback_units::{Dur, Time};
 
-/// What is offered to a port.
+/// Offered load of a port.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Load {
-    /// On the wire, bit/s.
+    /// Wire bytes, bit/s.
     pub wire: f64,
-    /// What buffers and shapers count, bit/s.
+    /// Bytes counted by buffers and shapers, bit/s.
     pub buffer: f64,
-    /// Whether it may be more, since the sizes of packets are not known.
+    /// `true` if it is a lower bound, since packet sizes are not known.
     pub at_least: bool,
-    /// Whether flows divide among equal ways, so that it is a mean.
+    /// `true` if flows are divided among equal-cost paths, so that it is a mean.
     pub divided: bool,
-    /// The flow that offers most, and how much of `wire` that is.
+    /// The flow with the largest share, and its part of `wire`.
     pub largest: Option<(u32, f64)>,
 }
 
-/// What a group of flows offers on average over the time that is measured, before anything polices it.
+/// Mean offered load of a group of flows over the measured time, before policing.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Offered {
-    /// As buffers, shapers and policers count it, bit/s.
+    /// Bytes counted by buffers, shapers and policers, bit/s.
     pub buffer_bps: f64,
-    /// On the wire, bit/s.
+    /// Wire bytes, bit/s.
     pub wire_bps: f64,
 }
 
-/// What each group of flows offers; none where that depends on the network, as with a bulk transfer, or is not known.
+/// Returns the offered load of each group of flows; `None`: it depends on the network, as for a bulk transfer, or is
+/// not known.
 pub(crate) fn groups(plan: &Plan) -> BTreeMap<String, Option<Offered>> {
     let rates = Rates::new(plan);
     let mut found = BTreeMap::new();
@@ -43,15 +44,15 @@ pub(crate) fn groups(plan: &Plan) -> BTreeMap<String, Option<Offered>> {
     found
 }
 
-/// A flow's rates.
+/// Rates of a flow.
 struct Stream {
     wire: f64,
     buffer: f64,
     at_least: bool,
 }
 
-/// The load of each port. Of a flow only what it offers before and at the first port of `cut` on its way counts: what
-/// passes that one depends on what else is there.
+/// Returns the load of each port. A flow counts at the ports of its path up to and including the first one in `cut`:
+/// behind it, the load depends on other traffic.
 pub(super) fn loads(plan: &Plan, cut: &[bool]) -> Vec<Load> {
     let mut loads = vec![Load::default(); 2 * plan.links.len()];
     let rates = Rates::new(plan);
@@ -61,10 +62,10 @@ pub(super) fn loads(plan: &Plan, cut: &[bool]) -> Vec<Load> {
             if cut[port as usize] { 0.0 } else { 1.0 - plan.links[port as usize / 2].loss }
         };
         let hops = match flow.among.as_deref() {
-            None => ways_through(plan, flow.from, flow.to, through),
-            // The sender is sure, and so is its line if it has only one.
+            None => paths_through(plan, flow.from, flow.to, through),
+            // The sender is certain, and so is its link if it has only one.
             Some(Among { draw: Draw::Permutation, .. }) => {
-                ways(plan, flow.from, flow.to).into_iter().take(1).filter(|hop| !hop.divided).collect()
+                paths(plan, flow.from, flow.to).into_iter().take(1).filter(|hop| !hop.divided).collect()
             }
             Some(_) => continue,
         };
@@ -83,14 +84,14 @@ pub(super) fn loads(plan: &Plan, cut: &[bool]) -> Vec<Load> {
     loads
 }
 
-/// What is needed to tell the rate of a flow.
+/// Context of the computation of flow rates.
 struct Rates<'a> {
     plan: &'a Plan,
     /// Payload rate of flows that carry transfers, bit/s.
     transfers: BTreeMap<u32, f64>,
-    /// When the timeline starts and stops flows.
+    /// Times at which the timeline starts and stops flows.
     switched: BTreeMap<u32, Vec<(Time, bool)>>,
-    /// Flows that a policer may thin out; all, if it names none.
+    /// Flows that a policer may thin out; `None`: all flows.
     policed: Vec<Option<&'a [u32]>>,
 }
 
@@ -119,7 +120,7 @@ impl<'a> Rates<'a> {
         Rates { plan, transfers, switched, policed }
     }
 
-    /// What a flow offers; none where that depends on the network, or is not known.
+    /// Returns the offered load of a flow; `None`: it depends on the network, or is not known.
     fn of(&self, number: u32, flow: &FlowPlan) -> Option<Stream> {
         let policed = |flows: &Option<&[u32]>| flows.is_none_or(|flows| flows.contains(&number));
         if self.policed.iter().any(policed) {
@@ -128,7 +129,7 @@ impl<'a> Rates<'a> {
         self.sent(number, flow).filter(|stream| stream.wire > 0.0)
     }
 
-    /// The same, whatever polices it on its way.
+    /// Returns the same before policing on its path.
     fn sent(&self, number: u32, flow: &FlowPlan) -> Option<Stream> {
         let (payload, burst) = match (&flow.transport, self.transfers.get(&number)) {
             (Some(tcp), Some(rate)) => (*rate, Bursts::Segments(tcp.segment.0 as u32, tcp.header.0 as u32)),
@@ -142,7 +143,7 @@ impl<'a> Rates<'a> {
         Some(Stream { wire: payload * wire, buffer: payload * buffer, at_least })
     }
 
-    /// The part of the measured time in which a flow's source is sure to be at work.
+    /// Returns the fraction of the measured time in which a flow's source is certainly active.
     fn active(&self, number: u32, flow: &FlowPlan) -> f64 {
         let (begin, end) = (self.plan.warmup, self.plan.end);
         let started = Time(flow.start.0.saturating_add(flow.start_spread.0));
@@ -166,16 +167,17 @@ impl<'a> Rates<'a> {
     }
 }
 
-/// How a flow's bytes come.
+/// Packetisation of a flow.
 enum Bursts {
-    /// In bursts of so many bytes each, or of sizes that are not known.
+    /// Bursts of this size in bytes; `None`: not known.
     Of(Option<u64>),
-    /// In segments of so many bytes at most, with so many bytes of headers.
+    /// Segments of at most this payload, with this size of headers, in bytes.
     Segments(u32, u32),
 }
 
 impl Bursts {
-    /// Bytes on the wire and in buffers for a byte of payload, and whether it may be more: full packets have least.
+    /// Returns wire and buffer bytes per byte of payload, and `true` if they are lower bounds: full packets have the
+    /// least overhead.
     fn per_byte(&self, plan: &Plan) -> (f64, f64, bool) {
         let framing = plan.framing;
         let mtu = u64::from(framing.mtu);

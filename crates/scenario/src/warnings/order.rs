@@ -1,6 +1,6 @@
-//! Go-back-N over ways among which packets are sprayed: what overtakes counts as a loss.
+//! Go-back-N over sprayed paths: packets that are overtaken count as lost.
 
-use super::ways::ways;
+use super::paths::paths;
 use super::{Pass, Warnings};
 use crate::document::WarningName;
 use std::collections::BTreeMap;
@@ -13,28 +13,28 @@ pub(super) fn check(pass: &Pass<'_>, found: &mut Warnings) {
     if plan.routes.spread != Spread::Packet {
         return;
     }
-    // By group, the most ways that a packet of it has at one node.
+    // By group, the largest number of next hops of its packets at one node.
     let mut groups: BTreeMap<&str, f64> = BTreeMap::new();
     for flow in &plan.flows {
         let goes_back = flow.transport.as_ref().is_some_and(|tcp| matches!(tcp.recovery, Recovery::GoBackN(_)));
         if !goes_back || flow.among.is_some() {
             continue;
         }
-        let least = ways(plan, flow.from, flow.to).iter().map(|hop| hop.share).fold(1.0, f64::min);
+        let least = paths(plan, flow.from, flow.to).iter().map(|hop| hop.share).fold(1.0, f64::min);
         if least < 1.0 {
             let most = groups.entry(&flow.group).or_insert(0.0);
             *most = f64::max(*most, (1.0 / least).round());
         }
     }
-    for (group, ways) in groups {
+    for (group, paths) in groups {
         let transport = pass.places.flow(group).join("transport");
         let recovery = Path::root().join("network").join("routing");
         found.add(
             WarningName::Reordering,
             recovery,
             format!(
-                "packets of `{group}` are sprayed over {ways} ways and overtake each other, and its receiver keeps nothing that is \
-                 out of order (go-back-N): each that is overtaken is sent again with all behind it"
+                "packets of `{group}` are sprayed over {paths} paths and overtake each other, and its receiver discards packets that are \
+                 out of order (go-back-N): each overtaken packet is retransmitted with all that follow"
             ),
             format!("write `routing = \"ecmp\"`, or give `{transport}` another recovery, such as TCP with \"sack\""),
         );

@@ -1,4 +1,4 @@
-//! Time series that are too coarse for what happens.
+//! Sampling intervals that are too coarse for the timeline or the measured time.
 
 use super::{Pass, Warnings};
 use crate::document::WarningName;
@@ -20,7 +20,7 @@ pub(super) fn check(pass: &Pass<'_>, found: &mut Warnings) {
         );
         return;
     }
-    // Times of changes within the run, with its beginning and its end; those of one instant are one.
+    // Times of changes within the run, with its start and end, without duplicates.
     let changes = plan.timeline.iter().map(|change| change.at).filter(|at| *at > Time::ZERO && *at < plan.end);
     let mut times: Vec<Time> = [Time::ZERO].into_iter().chain(changes).chain([plan.end]).collect();
     times.dedup();
@@ -44,12 +44,12 @@ pub(super) fn check(pass: &Pass<'_>, found: &mut Warnings) {
     }
 }
 
-/// Samples after `from` and not after `to`; they are at whole multiples of the interval.
+/// Returns the number of samples after `from` and not after `to`; they are at multiples of the interval.
 fn within(sample: Dur, from: Time, to: Time) -> u64 {
     to.0 / sample.0 - from.0 / sample.0
 }
 
-/// A tenth of a time.
+/// Returns a tenth of a time.
 fn fraction(time: Dur) -> Dur {
     Dur((time.0 / 10).max(1))
 }

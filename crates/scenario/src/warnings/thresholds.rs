@@ -1,4 +1,4 @@
-//! Thresholds that a queue can never reach, so that the discipline does less than its parameters say.
+//! Thresholds that a queue can never reach, so that the discipline does less than its parameters suggest.
 
 use super::numbers::{bytes, digits, seconds};
 use super::{Pass, Warnings};
@@ -9,14 +9,14 @@ use tailback_qdisc::Site;
 use tailback_qdisc::signals::{Length, Signals};
 use tailback_sim::plan::{ChangeKind, Fabric, NodeKind, Plan, SwitchPlan};
 
-/// What the longest queue comes to, in the unit of a threshold that is above it.
+/// A threshold above the longest possible queue, in the threshold's unit.
 struct Short {
     threshold: String,
     most: String,
 }
 
 pub(super) fn check(pass: &Pass<'_>, found: &mut Warnings) {
-    // One warning for what one line of the document says, about the first port.
+    // One warning for each entry of the document, about the first port.
     let mut said: BTreeMap<Path, (u32, String, String, Path, u32)> = BTreeMap::new();
     for port in (0..2 * pass.plan.links.len() as u32).filter(|port| pass.used.is_used(*port)) {
         for (path, buffer, what, most) in unreachable(pass, port) {
@@ -37,8 +37,8 @@ pub(super) fn check(pass: &Pass<'_>, found: &mut Warnings) {
     }
 }
 
-/// The thresholds at a port that no queue there reaches, the lowest of each discipline: where it stands and where the
-/// limit does, what it is, and what the queue holds at most.
+/// Returns the unreachable thresholds at a port, the lowest of each discipline: path of the threshold, path of the
+/// limit, name, and the longest queue.
 fn unreachable(pass: &Pass<'_>, port: u32) -> Vec<(Path, Path, String, String)> {
     let plan = pass.plan;
     let link = &plan.links[port as usize / 2];
@@ -48,7 +48,7 @@ fn unreachable(pass: &Pass<'_>, port: u32) -> Vec<(Path, Path, String, String)> 
     let queue = &link.queue[side];
     let bounds = Bounds::new(plan, steady(plan, port));
     let mut found: BTreeMap<Path, (Path, String, String)> = BTreeMap::new();
-    // A class with the largest limit: what it cannot reach none can.
+    // The class with the largest limit: a threshold that it cannot reach is unreachable for all.
     let limits = queue.limits.iter().zip(&queue.places).max_by_key(|(bytes, packets)| (**bytes, **packets));
     let Some((limit, places)) = limits else { return Vec::new() };
     let rate = queue.shaper.as_ref().map_or(link.rate[side], |shaper| shaper.rate.min(link.rate[side]));
@@ -58,7 +58,7 @@ fn unreachable(pass: &Pass<'_>, port: u32) -> Vec<(Path, Path, String, String)> 
         let Some(short) = bounds.short(threshold.length, &threshold.site) else { return };
         let inner = Path::parse(&threshold.path).unwrap_or_default();
         let table = discipline.join_path(&inner.parent().unwrap_or_default());
-        // Where the lower threshold is out of reach, the higher one is, too.
+        // If the lower threshold is unreachable, so is the higher one.
         if spoken.contains(&table) {
             return;
         }
@@ -78,23 +78,23 @@ fn unreachable(pass: &Pass<'_>, port: u32) -> Vec<(Path, Path, String, String)> 
     found.into_iter().map(|(path, (buffer, what, most))| (path, buffer, what, most)).collect()
 }
 
-/// Most buffer bytes that one output queue of a switch may take, whatever its own limit; none of a crossbar, where
+/// Returns the upper bound of an output queue of a switch by its memory, in buffer bytes; `None`: a crossbar, where
 /// frames wait at the inputs.
 fn memory(switch: &SwitchPlan) -> Option<u64> {
     match switch.fabric {
         Fabric::OutputQueued | Fabric::CutThrough { .. } => Some(u64::MAX),
-        // A queue alone in the memory stops at alpha times what it leaves free (Choudhury and Hahne 1998).
+        // A single queue in the memory is limited to alpha times the rest (Choudhury and Hahne 1998).
         Fabric::SharedMemory { memory, alpha } => Some((memory as f64 * alpha / (1.0 + alpha)).ceil() as u64),
         Fabric::SharedBuffer(buffer) => Some(buffer.memory),
         Fabric::InputFifo { .. } | Fabric::VirtualOutputQueues { .. } => None,
     }
 }
 
-/// Whether a port always sends at its line's rate while something waits, in the order in which it came.
+/// `true` if a port always sends at its link's rate while packets wait, in order of arrival.
 fn steady(plan: &Plan, port: u32) -> bool {
     let (number, side) = (port / 2, port as usize % 2);
     let link = &plan.links[number as usize];
-    let tells = |node: u16| match &plan.nodes[usize::from(node)].kind {
+    let notifies = |node: u16| match &plan.nodes[usize::from(node)].kind {
         NodeKind::Switch(switch) => switch.backpressure.is_some() || switch.limiters.is_some(),
         NodeKind::Host(_) => false,
     };
@@ -106,20 +106,20 @@ fn steady(plan: &Plan, port: u32) -> bool {
     plan.classes == 1
         && link.queue[side].ring.is_none()
         && link.queue[side].shaper.is_none()
-        && !link.ends.iter().any(|node| tells(*node))
+        && !link.ends.iter().any(|node| notifies(*node))
         && !plan.timeline.iter().any(|change| changes(&change.what))
 }
 
-/// How long packets are, at least and at most.
+/// Bounds of packet lengths.
 struct Bounds {
     /// Buffer bytes of the smallest and of the largest packet.
     smallest: f64,
     largest: f64,
-    /// Wire bytes of the largest.
+    /// Wire bytes of the largest packet.
     largest_wire: f64,
-    /// Wire bytes for a buffer byte, at most.
+    /// Upper bound of wire bytes per buffer byte.
     wire_per_byte: f64,
-    /// Whether waits have a bound.
+    /// `true` if waiting times are bounded.
     steady: bool,
 }
 
@@ -130,7 +130,7 @@ impl Bounds {
         let [smallest, wire, largest, largest_wire] = [smallest, wire, largest, largest_wire].map(f64::from);
         Bounds { smallest, largest, largest_wire, wire_per_byte: wire / smallest, steady }
     }
-    /// The threshold and what the queue has at most, if that is less.
+    /// Returns the threshold and the upper bound of the queue, if that is lower.
     fn short(&self, length: Length, site: &Site) -> Option<Short> {
         let finite = |limit: u64| if limit == u64::MAX { f64::INFINITY } else { limit as f64 };
         let (limit, places) = (finite(site.bytes), finite(site.packets));
@@ -145,7 +145,7 @@ impl Bounds {
                 Short { threshold: packets(bound), most: packets(in_packets.floor()) }
             }),
             Length::Wait(bound) if self.steady => {
-                // All that is before it, and the packet in transmission.
+                // All packets before it, and the packet in transmission.
                 let most = (in_bytes * self.wire_per_byte + self.largest_wire) * 8.0 / site.rate.0 as f64;
                 (bound.as_secs() > most)
                     .then(|| Short { threshold: bound.to_string(), most: format!("{} of waiting", seconds(most)) })

@@ -1,15 +1,15 @@
-//! Right documents of every kind, for properties that hold for all of them.
+//! Generated valid documents of every kind, for properties that hold for all of them.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-/// How large a run of the document may be.
+/// Size of a run of the document.
 #[derive(Clone, Copy, Debug)]
 #[allow(dead_code, reason = "each test uses one")]
 pub enum Size {
-    /// As large as it comes; never run.
+    /// Any size; never run.
     Any,
-    /// A second of a few Mbit/s.
+    /// One second at a few Mbit/s.
     Small,
 }
 
@@ -62,7 +62,7 @@ fn backpressure() -> impl Strategy<Value = Value> {
 }
 
 prop_compose! {
-    /// Switches in a row, hosts behind the first and the last, traffic in all classes both ways.
+    /// Switches in a row, hosts behind the first and the last, traffic in all classes in both directions.
     pub fn document(size: Size)(
         switches in 1u32..6,
         hosts in 1u32..5,
@@ -81,7 +81,7 @@ prop_compose! {
         let [per_class, framed, sampled, lossy] = bits;
         let fifo = model["kind"] == "input-fifo";
         let shared = model["kind"] == "virtual-output-queues" && model.get("output-buffer").is_none();
-        // What waits in one queue, or in one memory, cannot be told apart.
+        // A shared queue or memory does not separate destinations.
         let own = match own {
             _ if fifo => Some(json!({ "scope": "plain" })),
             _ if shared => Some(json!({ "scope": "destination" })),

@@ -1,4 +1,4 @@
-//! A scenario that is right, for the tests to make wrong.
+//! A valid scenario, into which tests insert mistakes.
 
 /// Two floors and a server: every section occurs.
 pub const RIGHT: &str = r#"tailback = 1

@@ -1,4 +1,4 @@
-//! Mistakes of meaning: congestion notification and back-pressure.
+//! Semantic errors: congestion notification and back-pressure.
 
 use super::Mistake;
 
@@ -8,13 +8,13 @@ pub const MISTAKES: &[Mistake] = &[
         "count = 2",
         "count = 2\n‸rate-limiters = { law = { kind = \"bcn\" }, buffer = \"99kB\" }",
         "switches.floor.rate-limiters",
-        "no congestion point would tell",
+        "no congestion point notifies",
     ),
     (
         "count = 2",
         "count = 2\n‸congestion-notification = { kind = \"bcn\" }",
         "switches.floor.congestion-notification",
-        "no rate limiters would hear",
+        "no rate limiter reacts",
     ),
     (
         "count = 2",
@@ -44,7 +44,7 @@ pub const MISTAKES: &[Mistake] = &[
         "count = 2",
         "count = 2\nrate-limiters = { law = { kind = \"bcn\" }, buffer = \"99kB\" }\ncongestion-notification = { kind = \"bcn\" }\nbackpressure = { scope = \"none\" }\nmodel = ‸{ kind = \"input-fifo\", buffer = \"50kB\" }",
         "switches.floor.model",
-        "congestion points watch output queues",
+        "congestion points sample output queues",
     ),
     (
         "count = 2",
@@ -80,13 +80,13 @@ pub const MISTAKES: &[Mistake] = &[
         "count = 2",
         "count = 2\ncongestion-notification = { kind = \"bcn\" }\nrate-limiters = { law = { kind = \"bcn\" }, buffer = \"99kB\" }\ndiscipline = ‸{ kind = \"wred\" }",
         "switches.floor.discipline",
-        "a tag takes the place of the code point",
+        "a tag replaces the DSCP",
     ),
     (
         "count = 2",
         "count = 2\ncongestion-notification = { kind = \"bcn\" }\nrate-limiters = { law = { kind = \"bcn\" }, buffer = \"99kB\" }\ndiscipline = ‸{ kind = \"priority\", levels = [{ match = { any = [{ class = 1 }, { precedence = 5 }] } }] }",
         "switches.floor.discipline",
-        "goes by `class` or `flows`",
+        "classifies by `class` or `flows`",
     ),
     (
         "count = 2",
@@ -98,13 +98,13 @@ pub const MISTAKES: &[Mistake] = &[
         "count = 2",
         "count = 2\ncongestion-notification = { kind = \"bcn\" }\nrate-limiters = { law = { kind = \"bcn\" }, buffer = \"99kB\" }\n\n[[flows]]\nname = \"ef\"\nfrom = \"h1\"\nto = \"h2\"\ndscp = ‸\"ef\"\nsource = { kind = \"bulk\", size = \"1kB\" }\n",
         "flows[0].dscp",
-        "leave out one of the two",
+        "remove one of the two",
     ),
     (
         "count = 2",
         "count = 2\ncongestion-notification = { kind = \"bcn\" }\nrate-limiters = { law = { kind = \"bcn\" }, buffer = \"99kB\" }\nports = { core = { ‸mpls = { labels = 1 } } }",
         "switches.floor.ports.core.mpls",
-        "labels are made from code points",
+        "labels are derived from the DSCP",
     ),
     ("tailback = 1", "tailback = ‸2", "tailback", "this program reads format 1"),
     // back-pressure
@@ -155,14 +155,14 @@ pub const MISTAKES: &[Mistake] = &[
         "count = 2\n\n[switches.core]\n",
         "count = 2\nbackpressure = { scope = \"destination\" }\n\n[switches.core]\nmodel = ‸{ kind = \"shared-buffer\", memory = \"9MB\" }\n",
         "switches.core.model",
-        "needs queues in order of arrival, and neighbours ask `core`",
+        "needs FIFO queues, and neighbours require `core`",
     ),
-    // The switch that names destinations keeps them apart in its own queues, too, towards whomever.
+    // A switch whose notifications name destinations also separates them in its own queues, at all ports.
     (
         "count = 2",
         "count = 2\nbackpressure = { scope = \"destination\" }\ndiscipline = ‸{ kind = \"red\" }",
         "switches.floor.discipline",
-        "does not keep destinations apart",
+        "does not separate destinations",
     ),
     (
         "scope = \"class\"",

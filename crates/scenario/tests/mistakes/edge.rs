@@ -1,4 +1,4 @@
-//! Mistakes of meaning: the customer edge and labels.
+//! Semantic errors: the customer edge and labels.
 
 use super::Mistake;
 
@@ -165,7 +165,7 @@ pub const MISTAKES: &[Mistake] = &[
         "buffer = \"100kB\"",
         "buffer = \"100kB\", conditioners = [{ conform = { class = ‸3 } }]",
         "switches.core.ports.server.conditioners[0].conform.class",
-        "raise that, or choose another",
+        "raise it, or choose a lower class",
     ),
     (
         "buffer = \"100kB\"",

@@ -1,4 +1,4 @@
-//! What a user is told for each kind of mistake: the place, and what to change.
+//! Messages for each kind of mistake: the place, and the advice.
 
 mod congestion;
 mod edge;
@@ -11,11 +11,11 @@ mod written;
 use right::RIGHT;
 use tailback_scenario::{Scenario, ScenarioError};
 
-/// A mistake: text of the right scenario and what stands there instead, with `‸` where the error must point; then the
-/// path and a phrase of the message or the advice.
+/// A mistake: text of the valid scenario and its replacement, with `‸` where the error must point; then the path and a
+/// phrase of the message or the advice.
 type Mistake = (&'static str, &'static str, &'static str, &'static str);
 
-/// The right scenario with the mistake made, and where the error must point.
+/// The valid scenario with the mistake, and the position of the error.
 fn made((old, new, ..): &Mistake) -> (String, Option<(usize, usize)>) {
     assert!(RIGHT.contains(old), "{old} is not in the scenario");
     let text = RIGHT.replacen(old, new, 1);
@@ -26,7 +26,7 @@ fn made((old, new, ..): &Mistake) -> (String, Option<(usize, usize)>) {
     (text.replace('‸', ""), at)
 }
 
-/// What is wrong with what the user is told, if anything.
+/// Returns the defect of the error message; `None`: it is as expected.
 fn fault(mistake: &Mistake) -> Option<String> {
     let (text, at) = made(mistake);
     let (_, new, path, phrase) = mistake;
@@ -62,12 +62,12 @@ fn the_right_scenario_is_accepted() {
 }
 
 #[test]
-fn each_mistake_in_writing_is_shown_with_advice() {
+fn each_syntactic_mistake_is_shown_with_advice() {
     check(written::MISTAKES);
 }
 
 #[test]
-fn each_mistake_in_meaning_is_shown_with_advice() {
+fn each_semantic_mistake_is_shown_with_advice() {
     for mistakes in [network::MISTAKES, congestion::MISTAKES, edge::MISTAKES, traffic::MISTAKES] {
         check(mistakes);
     }
@@ -121,18 +121,18 @@ fn a_host_that_would_have_to_forward_is_named() {
         .replace("h = { count = 4 }", "h = { count = 4 }\nfloor = { count = 2 }");
     let e = error(&text);
     assert_eq!(e.first().path, "flows[0].to", "{e}");
-    assert!(e.rendered().contains("a host never forwards: make `floor1` a switch"), "{e}");
+    assert!(e.rendered().contains("hosts do not forward: make `floor1` a switch"), "{e}");
 }
 
 #[test]
 fn parts_that_are_not_connected_are_named() {
     let text = RIGHT.replace("between = [\"floor*\", \"core\"]", "between = [\"floor1\", \"core\"]");
     let e = error(&text);
-    assert!(e.rendered().contains("there is no way from `h3` to `server`"), "{e}");
+    assert!(e.rendered().contains("there is no path from `h3` to `server`"), "{e}");
 }
 
 #[test]
-fn an_empty_document_is_told_what_it_needs() {
+fn an_empty_document_is_refused_with_its_required_keys() {
     let e = error("");
     let paths: Vec<String> = e.problems().iter().map(|p| format!("{}:{}", p.line.unwrap(), p.message)).collect();
     assert_eq!(paths, ["1:`tailback` is missing", "1:`run` is missing"], "{e}");
@@ -142,7 +142,7 @@ fn an_empty_document_is_told_what_it_needs() {
 }
 
 #[test]
-fn a_table_in_place_of_a_list_is_told_apart() {
+fn a_table_in_place_of_a_list_is_recognised() {
     let e = error("tailback = 1\n[[run]]\nduration = \"1s\"\n[links]\nrate = \"1Mbit/s\"\n");
     assert!(e.rendered().contains("there is one such table: write [run]"), "{e}");
     assert!(e.rendered().contains("write [[links]]"), "{e}");
@@ -158,7 +158,7 @@ fn json_errors_have_a_path_and_syntax_errors_a_line() {
 }
 
 #[test]
-fn a_value_set_inside_a_table_that_is_not_written_finds_its_default_kind() {
+fn a_value_set_inside_an_absent_table_finds_its_default_kind() {
     let bare = Scenario::from_toml(
         &RIGHT.replacen("detection = { kind = \"watermark\", high = 0.8, low = 0.7 }\n", "", 1),
         "lan.toml",
@@ -168,7 +168,7 @@ fn a_value_set_inside_a_table_that_is_not_written_finds_its_default_kind() {
 }
 
 #[test]
-fn an_error_in_a_set_value_points_into_what_was_set() {
+fn an_error_in_a_set_value_points_into_that_value() {
     let right = Scenario::from_toml(RIGHT, "lan.toml").unwrap();
     let e = right.with_set(&[("links[*].rate", "10Mbps")]).unwrap_err();
     assert!(e.first().rendered.contains("--> --set:1:15\n"), "{e}");
@@ -177,15 +177,14 @@ fn an_error_in_a_set_value_points_into_what_was_set() {
     assert_eq!((e.first().column, e.first().suggestion.as_deref()), (Some(1), Some("did you mean `duration`?")), "{e}");
     let e = right.with_set(&[("flows[vioce].class", "1")]).unwrap_err();
     assert!(e.rendered().contains("did you mean `voice`?"), "{e}");
-    // What was not set is still shown in its file.
+    // Other errors are still shown in the file.
     let e = right.with_set(&[("network.classes", "2")]).unwrap_err();
     assert!(e.rendered().contains("--> lan.toml:49:9"), "{e}");
 }
 
-/// The largest sizes that can be written, where lengths of segments are added up: nothing overflows, and what is wrong
-/// is said.
+/// The largest sizes that can be written, where segment lengths are added up: no overflow, and a message.
 #[test]
-fn sizes_at_the_end_of_their_range_are_refused_in_words() {
+fn sizes_at_the_end_of_their_range_are_refused_with_a_message() {
     let source = "source = { kind = \"uniform-uniform\", burst = \"24kB\", rate = \"3Mbit/s\" }";
     assert!(RIGHT.contains(source));
     for control in ["reno", "timely", "hpcc", "swift"] {
@@ -193,8 +192,8 @@ fn sizes_at_the_end_of_their_range_are_refused_in_words() {
             let control = format!("congestion-control = {{ kind = \"{control}\" }}");
             let with =
                 format!("{source}\ntransport = {{ kind = \"tcp\", {control}, {key} = \"18446744073709551615B\" }}");
-            let told = error(&RIGHT.replacen(source, &with, 1)).to_string();
-            assert!(told.contains("18446744073709551.615kB is out of range"), "{told}");
+            let reported = error(&RIGHT.replacen(source, &with, 1)).to_string();
+            assert!(reported.contains("18446744073709551.615kB is out of range"), "{reported}");
         }
     }
 }

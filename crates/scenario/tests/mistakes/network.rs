@@ -1,4 +1,4 @@
-//! Mistakes of meaning: the run, the network, its nodes and links.
+//! Semantic errors: the run, the network, its nodes and links.
 
 use super::Mistake;
 
@@ -9,7 +9,7 @@ pub const MISTAKES: &[Mistake] = &[
     ("warmup = \"10s\"", "replications = ‸0", "run.replications", "from 1 to 100000"),
     ("warmup = \"10s\"", "replications = ‸4000000000", "run.replications", "from 1 to 100000"),
     ("warmup = \"10s\"", "confidence = ‸1.0", "run.confidence", "0.5 to 0.999999"),
-    // So near to 1 that its quantile is that of 1, which is infinite.
+    // So close to 1 that its quantile is that of 1, which is infinite.
     ("warmup = \"10s\"", "confidence = ‸0.9999999999999999", "run.confidence", "0.5 to 0.999999"),
     ("warmup = \"10s\"", "confidence = ‸1e-300", "run.confidence", "0.5 to 0.999999"),
     ("sample = \"100ms\"", "sample = ‸\"0s\"", "run.sample", "above zero"),
@@ -105,7 +105,7 @@ pub const MISTAKES: &[Mistake] = &[
         "from = \"h*\"\nto = \"server\"",
         "from = \"h*\"\nto = ‸\"floor\"",
         "flows[0].to",
-        "`floor` stands for 2 switches, and none is a host",
+        "`floor` is 2 switches, and no host",
     ),
     (
         "ports = { server = { buffer = \"100kB\" } }",
@@ -121,12 +121,12 @@ pub const MISTAKES: &[Mistake] = &[
     ),
     ("between = [\"h[12]\", \"floor1\"]", "between = [‸\"h[12\", \"floor1\"]", "links[0].between[0]", "is not closed"),
     ("between = [\"core\", \"server\"]", "between = ‸[\"core\", \"core\"]", "links[3].between", "two different nodes"),
-    ("between = [\"floor*\", \"core\"]", "between = ‸[\"*o*r*\", \"core\"]", "links[2].between", "leaves out `core`"),
+    ("between = [\"floor*\", \"core\"]", "between = ‸[\"*o*r*\", \"core\"]", "links[2].between", "exclude `core`"),
     (
         "between = [\"h[12]\", \"floor1\"]",
         "between = ‸[\"h*\", \"floor?\"]",
         "links[0].between",
-        "must match equally many",
+        "must have the same number of matches",
     ),
     (
         "length = \"100m\"",

@@ -1,12 +1,12 @@
-//! Mistakes of meaning: flows, applications and the timeline.
+//! Semantic errors: flows, applications and the timeline.
 
 use super::Mistake;
 
 pub const MISTAKES: &[Mistake] = &[
     // flows
     ("to = \"server\"", "to = ‸\"sever\"", "flows[0].to", "did you mean `server`?"),
-    ("to = \"server\"", "to = ‸\"core\"", "flows[0].to", "neither sends nor receives"),
-    ("from = \"h*\"", "from = ‸\"floor\"", "flows[0].from", "`floor` stands for 2 switches, and none is a host"),
+    ("to = \"server\"", "to = ‸\"core\"", "flows[0].to", "only hosts send and receive"),
+    ("from = \"h*\"", "from = ‸\"floor\"", "flows[0].from", "`floor` is 2 switches, and no host"),
     ("from = \"h*\"", "from = ‸\"floor*\"", "flows[0].from", "matches no host"),
     ("to = \"h1\"", "to = ‸\"server\"", "flows[1].to", "would send to itself"),
     ("to = \"server\"", "to = ‸\"h*\"", "flows[0].to", "write `pair = \"all\"`"),
@@ -18,7 +18,7 @@ pub const MISTAKES: &[Mistake] = &[
     ("class = 2", "start = ‸\"60s\"", "flows[0].start", "lengthen `run.duration`"),
     ("class = 2", "start = \"20s\"\nstop = ‸\"10s\"", "flows[0].stop", "stop it later"),
     ("burst = \"24kB\"", "burst = ‸\"0B\"", "flows[0].source.burst", ""),
-    // Nothing is said of what stands beside a kind that there is not.
+    // The other keys of an unknown kind are not reported.
     (
         "{ kind = \"uniform-uniform\", burst = \"24kB\", rate = \"3Mbit/s\" }",
         "{ kind = ‸\"uniform-unifrom\", brust = \"24kB\" }",
@@ -108,7 +108,7 @@ pub const MISTAKES: &[Mistake] = &[
         "source = { kind = \"uniform-uniform\", burst = \"24kB\", rate = \"3Mbit/s\" }",
         "transport = { kind = \"tcp\" }\napplication = { kind = \"transfers\", size = { kind = \"empirical\", points = [{ size = \"1kB\", share = 0.5 }, { size = ‸\"1kB\", share = 1 }] }, rate = \"1Mbit/s\" }",
         "flows[0].application.size.points[1].size",
-        "sizes rise",
+        "ascending order",
     ),
     (
         "source = { kind = \"uniform-uniform\", burst = \"24kB\", rate = \"3Mbit/s\" }",
@@ -140,7 +140,7 @@ pub const MISTAKES: &[Mistake] = &[
     ),
     ("state = \"stop\"", "state = ‸\"down\"", "timeline[0].state", "\"start\" or \"stop\""),
     ("flow = \"voice\"", "link = [\"core\", \"server\"]", "timeline[0].state", "\"up\" or \"down\""),
-    ("state = \"stop\"", "‸rate = \"1Mbit/s\"", "timeline[0].rate", "of a flow one changes `state`"),
+    ("state = \"stop\"", "‸rate = \"1Mbit/s\"", "timeline[0].rate", "the keys of a flow are `state`"),
     ("state = \"stop\"\n", "", "timeline[0]", "add `state`"),
     ("flow = \"voice\"\n", "", "timeline[0]", "exactly one of"),
     ("switch = \"core\"", "switch = ‸\"server\"", "timeline[1].switch", "is a host"),

@@ -1,16 +1,16 @@
-//! Mistakes that are seen in the tree: syntax, keys, types, units.
+//! Errors found in the tree: syntax, keys, types, units.
 
 use super::Mistake;
 
 pub const MISTAKES: &[Mistake] = &[
     // TOML itself
     ("rate = \"10Mbit/s\"", "rate = ‸10Mbit/s", "", "write \"10Mbit/s\" in quotes"),
-    ("warmup = \"10s\"", "warmup = \"10s\"\n‸warmup = \"11s\"", "", "`warmup` stands here for the second time"),
+    ("warmup = \"10s\"", "warmup = \"10s\"\n‸warmup = \"11s\"", "", "`warmup` is defined twice"),
     ("[network]", "[network‸\n", "", "expected `]`"),
     ("between = [\"h[12]\", \"floor1\"]", "between = [\"h[12]\", \"floor1\"", "", "missing comma"),
     ("scope = \"class\"", "scope = ‸class", "", "write \"class\" in quotes"),
     ("classes = 3", "classes = ‸nan", "network.classes", "finite number"),
-    ("duration = \"60s\"", "duration = ‸2026-01-01", "run.duration", "no dates"),
+    ("duration = \"60s\"", "duration = ‸2026-01-01", "run.duration", "write a duration"),
     // keys
     ("duration = \"60s\"", "‸durration = \"60s\"", "run.durration", "did you mean `duration`?"),
     ("[network]", "[‸netwrok]", "netwrok", "did you mean `network`?"),

@@ -1,4 +1,4 @@
-//! Distributions of sizes, times and numbers.
+//! Probability distributions of sizes, times and numbers.
 
 use super::empirical::{self, DataMining, Empirical, Hadoop, WebSearch};
 use crate::renewal::{self, to_ps};
@@ -10,7 +10,7 @@ use tailback_random::{Rng, maths};
 use tailback_units::{Dur, Size};
 
 tailback_document::kinds! {
-    /// A distribution of sizes, to the nearest byte and at least 1 B.
+    /// A distribution of sizes, rounded to the nearest byte and at least 1 B.
     pub enum SizeLaw {
         "fixed" => Fixed(Fixed),
         "uniform" => Uniform(Uniform),
@@ -26,7 +26,7 @@ tailback_document::kinds! {
 }
 
 tailback_document::kinds! {
-    /// A distribution of times, to the nearest picosecond.
+    /// A distribution of times, rounded to the nearest picosecond.
     pub enum TimeLaw {
         "fixed" => Fixed(FixedTime),
         "exponential" => Exponential(ExponentialTime),
@@ -35,7 +35,7 @@ tailback_document::kinds! {
 }
 
 tailback_document::kinds! {
-    /// A distribution of numbers, 0 and more.
+    /// A distribution of non-negative integers.
     pub enum CountLaw {
         "fixed" => Fixed(FixedCount),
         "geometric" => Geometric(GeometricCount),
@@ -43,7 +43,7 @@ tailback_document::kinds! {
     }
 }
 
-/// Always the same size.
+/// A constant size.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Fixed {
@@ -51,13 +51,13 @@ pub struct Fixed {
     pub size: Size,
 }
 
-/// Uniform over whole bytes.
+/// Uniform over the integers from `least` to `most`, in bytes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Uniform {
-    /// The smallest, 1 B to 1 GB.
+    /// Smallest size, 1 B to 1 GB.
     pub least: Size,
-    /// The largest, `least` to 1 GB.
+    /// Largest size, `least` to 1 GB.
     pub most: Size,
 }
 
@@ -65,7 +65,7 @@ pub struct Uniform {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Exponential {
-    /// The mean, 1 B to 1 GB.
+    /// Mean, 1 B to 1 GB.
     pub mean: Size,
 }
 
@@ -73,12 +73,12 @@ pub struct Exponential {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Pareto {
-    /// The mean without truncation, 1 B to 1 GB.
+    /// Mean without truncation, 1 B to 1 GB.
     pub mean: Size,
-    /// The shape, above 1 and at most 100; below 2 the variance is infinite. Default 1.2.
+    /// Shape, above 1 and at most 100; below 2 the variance is infinite. Default 1.2.
     #[serde(default = "shape")]
     pub shape: f64,
-    /// Larger ones become equal to this, or "none". Default "none".
+    /// Upper bound to which larger samples are clamped, or "none". Default "none".
     #[serde(default = "untruncated")]
     pub truncate: Truncation,
 }
@@ -94,28 +94,29 @@ fn untruncated() -> Truncation {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Lognormal {
-    /// The median, 1 B to 1 GB.
+    /// Median, 1 B to 1 GB.
     pub median: Size,
     /// Standard deviation of the natural logarithm, above 0 and at most 5.
     pub sigma: f64,
 }
 
-/// Sizes of files on web servers: a lognormal body and a Pareto tail (P. Barford and M. Crovella,
-/// ACM SIGMETRICS 1998).
+/// Sizes of files on web servers: a lognormal body and a Pareto tail (SURGE; P. Barford and M. Crovella, ACM SIGMETRICS
+/// 1998).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Surge {
-    /// Share of the body, 0 to 1. Default 0.93.
+    /// Probability of the body, 0 to 1. Default 0.93.
     pub body: f64,
-    /// The body's median, 1 B to 1 GB. Default 11580 B, e^9.357.
+    /// Median of the body, 1 B to 1 GB. Default 11580 B, e^9.357.
     pub median: Size,
-    /// Standard deviation of the body's natural logarithm, above 0 and at most 5. Default 1.318.
+    /// Standard deviation of the natural logarithm of the body, above 0 and at most 5. Default 1.318.
     pub sigma: f64,
-    /// The tail's smallest value, 1 B to 1 GB. Default 133 kB.
+    /// Smallest value of the tail, 1 B to 1 GB. Default 133 kB.
     pub tail: Size,
-    /// The tail's shape, above 1 and at most 100. Default 1.1.
+    /// Shape of the tail, above 1 and at most 100. Default 1.1.
     pub shape: f64,
-    /// Larger ones become equal to this, or "none". Default 50 MB: a shape of 1.1 has no mean within any run.
+    /// Upper bound to which larger samples are clamped, or "none". Default 50 MB: with a shape of 1.1 the sample mean
+    /// does not converge within a run.
     pub truncate: Truncation,
 }
 
@@ -132,12 +133,12 @@ impl Default for Surge {
     }
 }
 
-/// A cut below the smallest value that the tail has would leave one size.
+/// Checks that the upper bound is not below the smallest value of the tail, where only one size would be left.
 fn cut(truncate: Truncation, least: Size) -> Result<(), Invalid> {
     if truncate.bytes() >= least.0 {
         return Ok(());
     }
-    let advice = format!("no size is as small; write \"none\" or {least} and more");
+    let advice = format!("the smallest size is {least}; write \"none\", or {least} or more");
     Err(Invalid::new("truncate", advice))
 }
 
@@ -194,7 +195,7 @@ fn lognormal(median: Size, sigma: f64, rng: &mut Rng) -> f64 {
 }
 
 impl SizeLaw {
-    /// A size in bytes, 1 to [`LARGEST_BURST`].
+    /// Returns a sample in bytes, 1 to [`LARGEST_BURST`].
     pub fn draw(&self, rng: &mut Rng) -> u64 {
         let (size, most) = match self {
             SizeLaw::Fixed(law) => return law.size.0,
@@ -215,7 +216,8 @@ impl SizeLaw {
         to_ps(size).clamp(1, most)
     }
 
-    /// The mean in bytes, but for rounding and the limit of 1 B; of "surge" the cut of the body is left out.
+    /// Returns the mean in bytes, apart from rounding and the lower bound of 1 B; for "surge" the clamping of the body
+    /// is neglected.
     pub fn mean(&self) -> f64 {
         let body = |median: Size, sigma: f64| median.0 as f64 * maths::exp(sigma * sigma / 2.0);
         match self {
@@ -236,7 +238,7 @@ impl SizeLaw {
     }
 }
 
-/// Always the same time.
+/// A constant time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct FixedTime {
@@ -248,7 +250,7 @@ pub struct FixedTime {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ExponentialTime {
-    /// The mean, above 0s and at most 13 days.
+    /// Mean, above 0s and at most 13 days.
     pub mean: Dur,
 }
 
@@ -256,9 +258,9 @@ pub struct ExponentialTime {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ParetoTime {
-    /// The mean, above 0s and at most 13 days.
+    /// Mean, above 0s and at most 13 days.
     pub mean: Dur,
-    /// The shape, above 1 and at most 100.
+    /// Shape, above 1 and at most 100.
     pub shape: f64,
 }
 
@@ -286,7 +288,7 @@ impl ParetoTime {
 }
 
 impl TimeLaw {
-    /// A time.
+    /// Returns a sample.
     pub fn draw(&self, rng: &mut Rng) -> Dur {
         Dur(match self {
             TimeLaw::Fixed(law) => law.time.0,
@@ -296,7 +298,7 @@ impl TimeLaw {
     }
 }
 
-/// Always the same number.
+/// A constant number.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct FixedCount {
@@ -305,23 +307,23 @@ pub struct FixedCount {
     pub number: u32,
 }
 
-/// Geometric from 0 on.
+/// Geometric, starting at 0.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct GeometricCount {
-    /// The mean, above 0 and at most 1000.
+    /// Mean, above 0 and at most 1000.
     pub mean: f64,
 }
 
-/// A Pareto variable of least value 1, rounded down, less 1; never above 1000.
+/// A Pareto variable with minimum 1, rounded down, minus 1; at most 1000.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ParetoCount {
-    /// The shape, above 1 and at most 100.
+    /// Shape, above 1 and at most 100.
     pub shape: f64,
 }
 
-/// The largest number that is drawn.
+/// Upper bound of a number.
 const MOST: f64 = 1000.0;
 
 impl FixedCount {
@@ -344,12 +346,12 @@ impl ParetoCount {
 }
 
 impl CountLaw {
-    /// A number, 0 to 1000.
+    /// Returns a sample, 0 to 1000.
     pub fn draw(&self, rng: &mut Rng) -> u32 {
         match self {
             CountLaw::Fixed(law) => law.number,
             CountLaw::Geometric(law) => {
-                // P(X ≥ k) = (m/(1 + m))^k, inverted.
+                // Inverse of P(X ≥ k) = (m/(1 + m))^k.
                 let ratio = maths::ln(law.mean / (1.0 + law.mean));
                 (maths::ln(rng.uniform_above_zero()) / ratio).min(MOST) as u32
             }
@@ -367,7 +369,7 @@ mod tests {
     const N: usize = 400_000;
 
     #[test]
-    fn drawn_sizes_have_the_mean_that_is_told() {
+    fn sampled_sizes_have_the_stated_mean() {
         for document in [
             json!({ "kind": "fixed", "size": "10kB" }),
             json!({ "kind": "uniform", "least": "1kB", "most": "3kB" }),
@@ -383,13 +385,13 @@ mod tests {
             tailback_document::Checked::check(&law).unwrap();
             let mut rng = Rng::named(1, "sizes");
             let drawn: Moments = (0..N).map(|_| law.draw(&mut rng) as f64).collect();
-            let told = drawn.mean().unwrap();
-            assert!((told / law.mean() - 1.0).abs() < 0.02, "{document}: {told} for {}", law.mean());
+            let observed = drawn.mean().unwrap();
+            assert!((observed / law.mean() - 1.0).abs() < 0.02, "{document}: {observed} for {}", law.mean());
         }
     }
 
     #[test]
-    fn drawn_times_and_numbers_have_their_means() {
+    fn sampled_times_and_numbers_have_their_means() {
         let mut rng = Rng::named(1, "times");
         for document in [
             json!({ "kind": "fixed", "time": "2s" }),

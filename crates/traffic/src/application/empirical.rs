@@ -1,4 +1,4 @@
-//! Sizes by a table: a distribution function in straight pieces, one's own or a published one.
+//! Piecewise linear distribution functions of sizes: user-defined or published tables.
 
 use crate::renewal::to_ps;
 use schemars::JsonSchema;
@@ -7,15 +7,15 @@ use tailback_document::Invalid;
 use tailback_random::Rng;
 use tailback_units::{Fraction, Size};
 
-/// Most points of a table.
+/// Upper bound on the number of points of a table.
 const MOST: usize = 1000;
 
-/// A distribution function in straight pieces: `points` are sizes and the share of those up to each. Between two
-/// points sizes are uniform; the share of the first point is of exactly its size.
+/// A piecewise linear distribution function: `points` are sizes and their cumulative probabilities. Between two points
+/// sizes are uniform; the probability of the first point is that of exactly its size.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Empirical {
-    /// Rising, 1 to 1000 of them; the last one's `share` is 1.
+    /// 1 to 1000 points in ascending order; the last `share` is 1.
     pub points: Vec<Point>,
 }
 
@@ -23,27 +23,28 @@ pub struct Empirical {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Point {
-    /// A size, 1 B to 1 GB.
+    /// Size, 1 B to 1 GB.
     pub size: Size,
-    /// Share of the sizes that are no larger, 0 to 1.
+    /// Cumulative probability: share of the sizes that are at most `size`, 0 to 1.
     pub share: Fraction,
 }
 
-/// Flows of web search: queries and their answers, and updates of the index (M. Alizadeh and others, *Data Center TCP*,
-/// ACM SIGCOMM 2010, as tabled with pFabric's and HPCC's simulations). Mean 1.7 MB; 30 % of the flows are above 1 MB and carry
-/// 95 % of the bytes.
+/// Flow sizes of web search: queries, their responses, and updates of the index (M. Alizadeh and others, *Data Center
+/// TCP*, ACM SIGCOMM 2010, as tabled with the simulations of pFabric and HPCC). Mean 1.7 MB; 30 % of the flows are
+/// above 1 MB and carry 95 % of the bytes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct WebSearch {}
 
-/// Flows of data mining (A. Greenberg and others, *VL2*, ACM SIGCOMM 2009, as tabled in packets of 1460 B with pFabric's and
-/// PIAS's simulations). Mean 7.5 MB: half are one packet, and the 5 % above 3 MB carry 98 % of the bytes.
+/// Flow sizes of data mining (A. Greenberg and others, *VL2*, ACM SIGCOMM 2009, as tabled in packets of 1460 B with the
+/// simulations of pFabric and PIAS). Mean 7.5 MB; half of the flows are one packet, and the 5 % above 3 MB carry 98 %
+/// of the bytes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct DataMining {}
 
-/// Flows of a Hadoop cluster (A. Roy and others, *Inside the Social Network's (Datacenter) Network*, ACM SIGCOMM 2015, as tabled with
-/// HPCC's simulations). Mean 120 kB; 70 % are below 7 kB.
+/// Flow sizes of a Hadoop cluster (A. Roy and others, *Inside the Social Network's (Datacenter) Network*, ACM SIGCOMM
+/// 2015, as tabled with the simulations of HPCC). Mean 120 kB; 70 % are below 7 kB.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Hadoop {}
@@ -106,14 +107,17 @@ impl Empirical {
     pub(crate) fn check(&self) -> Result<(), Invalid> {
         let points = &self.points;
         if points.is_empty() || points.len() > MOST {
-            return Err(Invalid::new("points", format!("{} points are no table; write 1 to {MOST}", points.len())));
+            return Err(Invalid::new("points", format!("the table has {} points; write 1 to {MOST}", points.len())));
         }
         for (index, point) in points.iter().enumerate() {
             let at = format!("points[{index}]");
             crate::check::size("size", point.size, 1).map_err(|e| e.within(&at))?;
             let Some(before) = index.checked_sub(1).map(|before| points[before]) else { continue };
             if point.size <= before.size {
-                let message = format!("{} is not above {}, the size before; sizes rise", point.size, before.size);
+                let message = format!(
+                    "{} is not above {}, the size before; write the sizes in ascending order",
+                    point.size, before.size
+                );
                 return Err(Invalid::new("size", message).within(&at));
             }
             if point.share.0 < before.share.0 {
@@ -158,7 +162,7 @@ impl Hadoop {
     }
 }
 
-/// A size by the inverse of the distribution function.
+/// Returns a sample by inversion of the distribution function.
 pub(super) fn draw(points: &[Point], rng: &mut Rng) -> u64 {
     let share = rng.uniform();
     let above = points.partition_point(|point| point.share.0 <= share).min(points.len() - 1);
@@ -168,7 +172,7 @@ pub(super) fn draw(points: &[Point], rng: &mut Rng) -> u64 {
     to_ps(low.size.0 as f64 + part * (high.size.0 - low.size.0) as f64)
 }
 
-/// The mean: of each piece its middle.
+/// Returns the mean: each piece contributes its midpoint.
 pub(super) fn mean(points: &[Point]) -> f64 {
     let pieces = points.windows(2).map(|ends| {
         let middle = (ends[0].size.0 as f64 + ends[1].size.0 as f64) / 2.0;
@@ -187,14 +191,14 @@ mod tests {
     }
 
     #[test]
-    fn each_point_of_a_published_table_is_met_by_what_is_drawn() {
+    fn samples_match_each_point_of_the_published_tables() {
         for points in [&WEB_SEARCH[..], &DATA_MINING, &HADOOP] {
             for point in points {
                 // Four standard deviations of a share of a half are 0.0045.
-                let told = share_up_to(points, point.size.0);
+                let observed = share_up_to(points, point.size.0);
                 assert!(
-                    (told - point.share.0).abs() < 0.005,
-                    "{told} up to {} instead of {}",
+                    (observed - point.share.0).abs() < 0.005,
+                    "{observed} up to {} instead of {}",
                     point.size,
                     point.share.0
                 );
@@ -203,11 +207,11 @@ mod tests {
     }
 
     #[test]
-    fn the_published_tables_have_their_means() {
-        // Data mining: 5117 packets, as pFabric's simulation counts; the others added up by hand.
+    fn the_published_tables_have_the_stated_means() {
+        // Data mining: 5117 packets, the mean of pFabric's simulation; the others were added up by hand.
         for (points, expected) in [(&WEB_SEARCH[..], 1.71125e6), (&DATA_MINING, 5117.0 * 1460.0), (&HADOOP, 1.2042e5)] {
-            let told = mean(points);
-            assert!((told / expected - 1.0).abs() < 1e-3, "{told} instead of {expected}");
+            let observed = mean(points);
+            assert!((observed / expected - 1.0).abs() < 1e-3, "{observed} instead of {expected}");
         }
     }
 

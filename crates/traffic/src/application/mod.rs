@@ -1,8 +1,8 @@
-//! Applications: what is sent next depends on what has arrived.
+//! Applications: closed-loop traffic, in which the next message depends on what has arrived.
 //!
-//! A [`crate::Model`] sends whatever the network does. An application has two ends: a client asks,
-//! a server answers, and the client goes on when the answer is there. Transfers on connections of
-//! their own belong here too, since each needs a connection that is free.
+//! A [`crate::Model`] sends independently of the network. An application has two ends: a client sends a request, a
+//! server responds, and the client continues when the response has arrived. Transfers on connections of their own
+//! belong here too, since each needs a free connection.
 
 mod distribution;
 mod empirical;
@@ -20,7 +20,7 @@ pub use transfers::Transfers;
 pub use web::Web;
 
 tailback_document::kinds! {
-    /// What both ends of a flow do.
+    /// Behaviour of both ends of a flow.
     pub enum Application {
         "request-response" => RequestResponse(RequestResponse),
         "web" => Web(Web),
@@ -28,42 +28,42 @@ tailback_document::kinds! {
     }
 }
 
-/// How long a connection lasts.
+/// Lifetime of a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Connections {
-    /// As long as the run: windows and timers stay (HTTP/1.1).
+    /// One connection for the whole run: window and timers are kept (HTTP/1.1).
     #[default]
     Persistent,
-    /// For one request and its response: each begins in slow start (HTTP/1.0).
+    /// A new connection for each request and its response, beginning in slow start (HTTP/1.0).
     Fresh,
 }
 
-/// What a client does, request by request: what request-response and web have in common.
+/// Behaviour of a client, request by request; common to request-response and web.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pages {
-    /// Bytes of a request.
+    /// Payload of a request, bytes.
     pub request: SizeLaw,
-    /// Bytes of the first response of a page.
+    /// Payload of the first response of a page, bytes.
     pub first: SizeLaw,
-    /// How many more responses a page has; none without.
+    /// Number of further responses of a page; `None`: 0.
     pub objects: Option<CountLaw>,
-    /// Bytes of these.
+    /// Payload of a further response, bytes.
     pub object: SizeLaw,
-    /// From a request's arrival to its response.
+    /// Service time: from a request's arrival to its response.
     pub service: TimeLaw,
-    /// From a page's last byte to the next page's request.
+    /// Think time: from a page's last byte to the next page's request.
     pub think: TimeLaw,
-    /// Whether each request has a connection of its own.
+    /// `true` if each request has a connection of its own.
     pub fresh: bool,
-    /// After which a request is given up; none never gives up.
+    /// Time after which a request is abandoned; `None`: never.
     pub timeout: Option<Dur>,
-    /// Requests under way at a time, at least 1.
+    /// Number of concurrent requests, at least 1.
     pub parallel: u32,
 }
 
 impl Application {
-    /// The client's behaviour; none of transfers, which have no client.
+    /// Returns the client's behaviour; `None`: transfers, which have no client.
     pub fn pages(&self) -> Option<Pages> {
         match self {
             Application::RequestResponse(exchange) => Some(exchange.pages()),
@@ -73,7 +73,7 @@ impl Application {
     }
 }
 
-/// A time-out above 0 s.
+/// Checks that the time-out is above 0 s.
 fn check_timeout(timeout: Option<Dur>) -> Result<(), Invalid> {
     timeout.map_or(Ok(()), |timeout| crate::check::duration("timeout", timeout))
 }

@@ -1,4 +1,4 @@
-//! A client that asks, waits for the answer, thinks, and asks again.
+//! Request-response clients with think times.
 
 use super::{Connections, Pages, SizeLaw, TimeLaw, check_timeout};
 use schemars::JsonSchema;
@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 use tailback_document::{Checked, Invalid};
 use tailback_units::Dur;
 
-/// A closed loop: the client sends a request, the server answers it after a service time, and the
-/// client sends the next one a think time after the response has arrived in full. Each flow of the group is one
-/// user. A user begins by thinking.
+/// Closed loop: the client sends a request, the server responds after a service time, and the client sends the next
+/// request a think time after the response has arrived in full. Each flow of the group is one user, who begins with a
+/// think time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct RequestResponse {
@@ -16,23 +16,23 @@ pub struct RequestResponse {
     pub request: SizeLaw,
     /// Payload of a response.
     pub response: SizeLaw,
-    /// Time from the arrival of a request to the response. Default none.
+    /// Service time: from the arrival of a request to the response. Default 0s.
     #[serde(default)]
     pub service: TimeLaw,
-    /// Time from the arrival of a response to the next request. Default none.
+    /// Think time: from the arrival of a response to the next request. Default 0s.
     #[serde(default)]
     pub think: TimeLaw,
-    /// Whether each request has a connection of its own. Default "persistent".
+    /// "persistent": one connection for all requests of a user; "fresh": one for each request. Default "persistent".
     #[serde(default)]
     pub connections: Connections,
-    /// A request whose response has not arrived after this time is given up, and the client thinks; above 0s and at
-    /// most 13 days. Without a transport it is needed, since what is lost is not repeated. Absent, a client waits.
+    /// Time after which a request without a complete response is abandoned and the client thinks; above 0s and at most
+    /// 13 days. Required without a transport, since losses are not retransmitted. Absent: the client waits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout: Option<Dur>,
 }
 
 impl RequestResponse {
-    /// Whether the parameters make sense together.
+    /// Checks the parameters.
     pub fn check(&self) -> Result<(), Invalid> {
         self.request.check().map_err(|e| e.within("request"))?;
         self.response.check().map_err(|e| e.within("response"))?;

@@ -1,4 +1,4 @@
-//! Transfers that begin whatever became of those before, each on a fresh connection.
+//! Poisson arrivals of finite transfers, each on a fresh connection.
 
 use super::SizeLaw;
 use crate::check;
@@ -8,26 +8,27 @@ use tailback_document::{Checked, Invalid};
 use tailback_random::Rng;
 use tailback_units::{Dur, Rate, Size};
 
-/// An open loop: finite transfers begin as a Poisson process, each on a connection of its own, which
-/// begins in slow start. Transfers are of the group, whose flows are the connections: each takes one at random of those
-/// that are free, and is refused when none is. It needs a transport. Give `rate` or `interval`, not both.
+/// Open loop: finite transfers begin as a Poisson process, each on a connection of its own in slow start. The flows of
+/// the group are the connections: a transfer takes a free one at random, and is refused if all are busy. Requires a
+/// transport. Give `rate` or `interval`, not both.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Transfers {
     /// Payload of a transfer.
     pub size: SizeLaw,
-    /// Mean payload rate of the group; needs a `size` with a finite mean.
+    /// Mean payload rate of the group; requires a `size` with a finite mean.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
     /// Mean time between transfers of the group, above 0s and at most 13 days.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<Dur>,
-    /// Sizes up to which the report tells slowdowns apart, rising, at most 64 of them. Default 10 kB, 100 kB, 1 MB and 10 MB.
+    /// Upper edges of the size bins of the slowdown statistics, ascending, at most 64. Default 10 kB, 100 kB, 1 MB and
+    /// 10 MB.
     #[serde(default = "decades", skip_serializing_if = "is_decades")]
     pub bins: Vec<Size>,
 }
 
-/// Most bins.
+/// Upper bound on the number of bins.
 const MOST: usize = 64;
 
 fn is_decades(bins: &[Size]) -> bool {
@@ -38,13 +39,13 @@ fn decades() -> Vec<Size> {
 }
 
 impl Transfers {
-    /// Whether the parameters make sense together.
+    /// Checks the parameters.
     pub fn check(&self) -> Result<(), Invalid> {
         self.size.check().map_err(|e| e.within("size"))?;
         if self.bins.len() > MOST || self.bins.windows(2).any(|two| two[1] <= two[0]) {
             return Err(Invalid::new(
                 "bins",
-                format!("the sizes do not rise, or are too many; write at most {MOST} in order"),
+                format!("the sizes are not ascending, or more than {MOST}; write at most {MOST} in ascending order"),
             ));
         }
         match (self.rate, self.interval) {
@@ -57,7 +58,7 @@ impl Transfers {
         }
     }
 
-    /// Mean time between transfers, picoseconds.
+    /// Returns the mean time between transfers, picoseconds.
     fn mean_ps(&self) -> f64 {
         match (self.rate, self.interval) {
             (_, Some(interval)) => interval.0 as f64,
@@ -66,12 +67,12 @@ impl Transfers {
         }
     }
 
-    /// Mean payload rate of the group in bit/s; without end where the sizes have no finite mean.
+    /// Returns the mean payload rate of the group in bit/s; infinite if the sizes have no finite mean.
     pub fn mean_rate_bps(&self) -> f64 {
         self.size.mean() * 8e12 / self.mean_ps()
     }
 
-    /// From one transfer to the next.
+    /// Draws the time from one transfer to the next.
     pub fn gap(&self, rng: &mut Rng) -> Dur {
         Dur(crate::renewal::to_ps(rng.exponential(self.mean_ps())))
     }

@@ -1,4 +1,4 @@
-//! A person who reads pages made of several objects.
+//! Users who read web pages of several objects.
 
 use super::distribution::{Fixed, ParetoCount, ParetoTime, Surge};
 use super::{Connections, CountLaw, Pages, SizeLaw, TimeLaw, check_timeout};
@@ -7,31 +7,32 @@ use serde::{Deserialize, Serialize};
 use tailback_document::{Checked, Invalid};
 use tailback_units::{Dur, Size};
 
-/// Pages: a main object, then those embedded in it, requested over several connections at once, then
-/// a time for reading. Each flow of the group is one user, who begins by reading. Sizes, numbers and times are by
-/// default those of SURGE (P. Barford and M. Crovella, ACM SIGMETRICS 1998), whose gaps inside a page are left out.
+/// Web pages: a main object, then its embedded objects, requested over several connections in parallel, then a think
+/// time. Each flow of the group is one user, who begins with a think time. Default sizes, numbers and times are those
+/// of SURGE (P. Barford and M. Crovella, ACM SIGMETRICS 1998), without its gaps inside a page.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Web {
     /// Payload of a request. Default 300 B.
     pub request: SizeLaw,
-    /// Payload of a page's main object. Default: "surge".
+    /// Payload of a page's main object. Default "surge".
     pub main: SizeLaw,
-    /// How many objects are embedded in a page. Default: Pareto of least value 1 and shape 2.43, less 1.
+    /// Number of objects embedded in a page. Default: Pareto with minimum 1 and shape 2.43, minus 1.
     pub objects: CountLaw,
-    /// Payload of an embedded object. Default: "surge".
+    /// Payload of an embedded object. Default "surge".
     pub object: SizeLaw,
-    /// Time from the arrival of a request to the response. Default none.
+    /// Service time: from the arrival of a request to the response. Default 0s.
     pub service: TimeLaw,
-    /// Time from the arrival of a page to the next page's request. Default: Pareto of mean 3 s and shape 1.5.
+    /// Think time: from the arrival of a page to the next page's request. Default: Pareto with mean 3 s and shape 1.5.
     pub think: TimeLaw,
-    /// Connections of a user, so many requests at a time, 1 to 32. Default 4.
+    /// Number of connections of a user, and so of concurrent requests, 1 to 32. Default 4.
     #[schemars(range(min = 1, max = 32))]
     pub parallel: u32,
-    /// Whether each request has a connection of its own. Default "persistent".
+    /// "persistent": the connections are kept for all requests; "fresh": each request has one of its own. Default
+    /// "persistent".
     pub connections: Connections,
-    /// A request whose response has not arrived after this time is given up; above 0s and at most 13 days. Without a
-    /// transport it is needed, since what is lost is not repeated. Absent, a client waits.
+    /// Time after which a request without a complete response is abandoned; above 0s and at most 13 days. Required
+    /// without a transport, since losses are not retransmitted. Absent: the client waits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout: Option<Dur>,
 }
@@ -53,7 +54,7 @@ impl Default for Web {
 }
 
 impl Web {
-    /// Whether the parameters make sense together.
+    /// Checks the parameters.
     pub fn check(&self) -> Result<(), Invalid> {
         self.request.check().map_err(|e| e.within("request"))?;
         self.main.check().map_err(|e| e.within("main"))?;

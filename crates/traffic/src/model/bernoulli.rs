@@ -1,4 +1,4 @@
-//! Slotted arrivals: the classical input of switch theory.
+//! Slotted Bernoulli arrivals: the classical input of switch theory.
 
 use crate::exponential::Exponential;
 use crate::{Burst, burst, check};
@@ -8,8 +8,8 @@ use tailback_document::Invalid;
 use tailback_random::{Rng, maths};
 use tailback_units::{Dur, Fraction, Size, Time};
 
-/// In every slot, counted from the start, one packet with probability `load`, independently (Karol,
-/// Hluchyj and Morgan 1987). With a slot of one packet's transmission time, `load` is that of the link.
+/// In every slot, counted from the start, one packet with probability `load`, independently (Karol, Hluchyj and Morgan
+/// 1987). With a slot of one packet's transmission time, `load` is the load of the link.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Bernoulli {
@@ -22,7 +22,7 @@ pub struct Bernoulli {
 }
 
 impl Bernoulli {
-    /// Whether the parameters make sense together.
+    /// Checks the parameters.
     pub fn check(&self) -> Result<(), Invalid> {
         check::size("packet", self.packet, 1)?;
         check::duration("slot", self.slot)?;
@@ -38,7 +38,7 @@ impl Bernoulli {
     }
 
     pub(crate) fn start(&self, at: Time, rng: &mut Rng) -> Source {
-        // Zero at a load of 1 (the logarithm is −∞): no slot is ever skipped.
+        // Zero for a load of 1 (the logarithm is −∞): no slot is empty.
         let per_log = -1.0 / maths::ln_1p(-self.load.0);
         let mut source = Source { next: at, slot: self.slot, per_log, unit: Exponential::new(), bytes: self.packet.0 };
         source.next += self.slot * source.empty_slots(rng);
@@ -58,7 +58,7 @@ pub struct Source {
 }
 
 impl Source {
-    /// Slots without a packet before one with: geometric, as the whole part of an exponential.
+    /// Draws the number of empty slots before the next packet: geometric, as the integer part of an exponential.
     #[inline]
     fn empty_slots(&self, rng: &mut Rng) -> u64 {
         (self.unit.draw(rng) * self.per_log) as u64

@@ -1,4 +1,4 @@
-//! One transfer, all at once.
+//! A single transfer.
 
 use crate::{Burst, LARGEST_BURST};
 use schemars::JsonSchema;
@@ -7,19 +7,17 @@ use tailback_document::Invalid;
 use tailback_random::Rng;
 use tailback_units::{Size, Time};
 
-/// Hands a single burst to the host at the start: a transfer, or without a size a host that always
-/// has something to send.
+/// A single burst at the start: a transfer of `size`, or without it a greedy source that always has data to send.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Bulk {
-    /// Payload of the whole transfer, 1 B to 2^40 B (1.0995 TB). Absent, it never ends; then the flow
-    /// needs a transport.
+    /// Payload of the transfer, 1 B to 2^40 B (1.0995 TB). Absent: unlimited, which requires a transport.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<Size>,
 }
 
 impl Bulk {
-    /// Whether the parameters make sense together.
+    /// Checks the parameters.
     pub fn check(&self) -> Result<(), Invalid> {
         match self.size {
             Some(size) if !(1..=LARGEST_BURST).contains(&size.0) => {
@@ -42,7 +40,7 @@ impl Bulk {
     }
 }
 
-/// A transfer that has or has not been handed over.
+/// A transfer that is still to be emitted, or has been.
 #[derive(Clone, Debug)]
 pub struct Source {
     transfer: Option<Burst>,

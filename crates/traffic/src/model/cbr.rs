@@ -20,16 +20,16 @@ pub struct Cbr {
     /// Time between packets, above 0s and at most 13 days.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<Dur>,
-    /// Each packet is late by a uniform time up to this fraction of the interval; the nominal times
-    /// stay even. Default 0.
+    /// Upper bound of a packet's random lateness, uniform, as a fraction of the interval; nominal times stay even.
+    /// Default 0.
     #[serde(default)]
     pub jitter: Fraction,
-    /// Each interval is drawn uniformly within this fraction of it to either side, so that sources of one rate drift
-    /// against each other. Default 0.
+    /// Variation of each interval, uniform within this fraction to either side, so that sources of equal rate drift
+    /// apart. Default 0.
     #[serde(default, skip_serializing_if = "none")]
     pub wander: Fraction,
-    /// First packet after the start: "random" (uniform over one interval), "zero", or a duration.
-    /// Default "random".
+    /// Time from the start to the first packet: "random" (uniform over one interval), "zero", or a duration. Default
+    /// "random".
     #[serde(default)]
     pub phase: Phase,
 }
@@ -39,7 +39,7 @@ fn none(wander: &Fraction) -> bool {
 }
 
 impl Cbr {
-    /// Whether the parameters make sense together.
+    /// Checks the parameters.
     pub fn check(&self) -> Result<(), Invalid> {
         check::size("packet", self.packet, 1)?;
         check::pace(self.packet, self.rate, self.interval)?;
@@ -59,7 +59,7 @@ impl Cbr {
     pub(crate) fn start(&self, at: Time, rng: &mut Rng) -> Source {
         let spacing = check::pace(self.packet, self.rate, self.interval).expect(check::UNCHECKED);
         let next = at + self.phase.draw(spacing.whole(), rng);
-        // At most one whole interval, so that no packet overtakes the next.
+        // At most one interval, so that no packet overtakes the next.
         let jitter = (self.jitter.0 * spacing.whole() as f64) as u64;
         let wander = (self.wander.0 * spacing.whole() as f64) as u64;
         let (jitter, wander) = (jitter.min(spacing.whole()), wander.min(spacing.whole()));
@@ -74,9 +74,9 @@ pub struct Source {
     next: Time,
     spacing: Spacing,
     bytes: u64,
-    /// Largest lateness in picoseconds.
+    /// Upper bound of a packet's lateness, picoseconds.
     jitter: u64,
-    /// Most by which an interval is longer or shorter, picoseconds.
+    /// Upper bound of the variation of an interval, picoseconds.
     wander: u64,
 }
 

@@ -1,4 +1,4 @@
-//! One file per model: its parameters, and its source.
+//! Models, one file each: parameters and source.
 
 pub mod bernoulli;
 pub mod bulk;

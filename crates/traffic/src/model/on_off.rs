@@ -1,4 +1,4 @@
-//! A source that is silent by turns.
+//! On/off sources.
 
 use crate::renewal::Gap;
 use crate::{Burst, Distribution, burst, check};
@@ -8,10 +8,10 @@ use tailback_document::Invalid;
 use tailback_random::Rng;
 use tailback_units::{Dur, Rate, Size, Time};
 
-/// Sends at a constant rate during on periods and nothing during off periods; the lengths are
-/// independent, of one family. A packet leaves when the time spent on has reached its length, what
-/// is left of an on period counting towards the next, so the mean rate is exactly
-/// rate·on/(on + off). Stationary from its start.
+/// Sends at a constant rate during on periods and nothing during off periods; their lengths are independent and of one
+/// distribution family. A packet leaves when the accumulated on time has reached its transmission time, and the rest of
+/// an on period counts towards the next packet, so that the mean rate is exactly rate·on/(on + off). Stationary from
+/// its start.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct OnOff {
@@ -23,11 +23,11 @@ pub struct OnOff {
     pub on: Dur,
     /// Mean length of an off period, 0s to 13 days.
     pub off: Dur,
-    /// "exponential" or "pareto". Default "exponential".
+    /// Distribution of the lengths: "exponential" or "pareto". Default "exponential".
     #[serde(default)]
     pub distribution: Distribution,
-    /// Shape of Pareto lengths, above 1 and at most 10; 1 < shape < 2 gives the aggregate of many
-    /// such sources long memory, H = (3 − shape)/2 (Willinger et al. 1997). Default 1.5.
+    /// Shape of Pareto lengths, above 1 and at most 10; 1 < shape < 2 makes the aggregate of many such sources
+    /// long-range dependent, H = (3 − shape)/2 (Willinger et al. 1997). Default 1.5.
     #[serde(default = "default_shape")]
     pub shape: f64,
 }
@@ -37,7 +37,7 @@ fn default_shape() -> f64 {
 }
 
 impl OnOff {
-    /// Whether the parameters make sense together.
+    /// Checks the parameters.
     pub fn check(&self) -> Result<(), Invalid> {
         check::size("packet", self.packet, 1)?;
         let packet = Dur(check::spacing("rate", self.packet.0, self.rate)?.nearest());
@@ -65,7 +65,7 @@ impl OnOff {
         let packet = check::spacing("rate", self.packet.0, self.rate).expect(check::UNCHECKED).nearest();
         let gap = |mean: Dur| Gap::new(self.distribution, mean.0 as f64, self.shape);
         let (on, off) = (gap(self.on), gap(self.off));
-        // The state that an observer finds at a random instant.
+        // Stationary state: that at a random instant.
         let starts_on = rng.chance(self.on.as_secs() / (self.on.as_secs() + self.off.as_secs()));
         let (now, left) = if starts_on {
             (at, on.residual(rng))
@@ -81,11 +81,11 @@ impl OnOff {
 #[derive(Clone, Debug)]
 pub struct Source {
     now: Time,
-    /// What is left of the on period.
+    /// Remaining time of the on period.
     left: u64,
-    /// Time on until the next packet is complete.
+    /// On time until the next packet is complete.
     need: u64,
-    /// Time on per packet.
+    /// On time per packet.
     packet: u64,
     bytes: u64,
     on: Gap,

@@ -1,4 +1,4 @@
-//! Poisson arrivals of packets whose sizes are equal or exponential.
+//! Poisson arrivals of packets of fixed or exponential size.
 
 use crate::exponential::Exponential;
 use crate::renewal::to_ps;
@@ -15,8 +15,8 @@ use tailback_units::{Dur, Rate, Size, Time};
 pub struct Poisson {
     /// Payload of each packet, or its mean, 1 B to 1 GB; above the network's MTU it is a burst of packets.
     pub packet: Size,
-    /// "fixed" (all packets alike: with one link M/D/1) or "exponential" (sizes independent, to the nearest byte but not
-    /// below 1 B: M/M/1, as long as few exceed the MTU). Default "fixed".
+    /// "fixed" (equal sizes: M/D/1 at a single link) or "exponential" (independent sizes, rounded to the nearest byte
+    /// and at least 1 B: M/M/1, as long as few exceed the MTU). Default "fixed".
     #[serde(default)]
     pub sizes: Sizes,
     /// Mean payload rate.
@@ -27,11 +27,11 @@ pub struct Poisson {
     pub interval: Option<Dur>,
 }
 
-/// How packet sizes vary.
+/// Distribution of packet sizes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sizes {
-    /// All alike.
+    /// Equal sizes.
     #[default]
     Fixed,
     /// Independent and exponential.
@@ -39,7 +39,7 @@ pub enum Sizes {
 }
 
 impl Poisson {
-    /// Whether the parameters make sense together.
+    /// Checks the parameters.
     pub fn check(&self) -> Result<(), Invalid> {
         check::size("packet", self.packet, 1)?;
         check::pace(self.packet, self.rate, self.interval).map(|_| ())
@@ -76,17 +76,17 @@ impl Poisson {
 /// A Poisson source.
 #[derive(Clone, Debug)]
 pub struct Source {
-    /// Time of the last packet, at first the start: without memory the first gap is like any other.
+    /// Time of the last packet, at first the start: by memorylessness the first gap has the same distribution.
     now: Time,
     mean_ps: f64,
     unit: Exponential,
     bytes: u64,
     sizes: Sizes,
-    /// From the last packet to the next one, and the size of that. They are drawn one packet ahead: what happens next
-    /// in a run depends on them, and so need not wait for the arithmetic.
+    /// Gap to the next packet, and its size. Both are drawn one packet ahead, so that the next event of a run does not
+    /// wait for the arithmetic.
     gap: Dur,
     size: u64,
-    /// The stream before they were.
+    /// State of the random stream before these draws.
     before: Rng,
 }
 
@@ -109,7 +109,7 @@ impl Source {
         };
     }
 
-    /// Undoes the drawing ahead.
+    /// Restores the random stream to its state before the draws ahead.
     pub(crate) fn give_back(&self, rng: &mut Rng) {
         *rng = self.before.clone();
     }
@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_source_that_is_taken_away_leaves_its_stream_where_its_packets_have_brought_it() {
+    fn a_dropped_source_returns_its_stream_as_of_the_last_emitted_packet() {
         for sizes in [Sizes::Fixed, Sizes::Exponential] {
             let model = Poisson { packet: Size(1000), sizes, rate: None, interval: Some(Dur::from_us(10)) };
             let (mut drawn, mut plain, unit) = (Rng::named(1, "poisson"), Rng::named(1, "poisson"), Exponential::new());

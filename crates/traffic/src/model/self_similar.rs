@@ -1,4 +1,4 @@
-//! The aggregate of many heavy-tailed sources: traffic with long memory.
+//! Aggregates of heavy-tailed sources: long-range dependent traffic.
 
 use crate::renewal::{Pareto, to_ps};
 use crate::{Burst, Peak, Truncation, burst, check};
@@ -10,31 +10,30 @@ use tailback_document::Invalid;
 use tailback_random::Rng;
 use tailback_units::{Dur, Rate, Size, Time};
 
-/// The sum of independent sources that are on and off by turns: an on period sends a burst of Pareto
-/// size at the rate `peak`, an off period has Pareto length. The bytes of many such sources have long
-/// memory with H = (3 − α)/2, α the smaller of the two shapes, if it is below 2 (M. Taqqu, W. Willinger
-/// and R. Sherman, ACM Computer Communication Review 27(2), 1997, theorem 1). Every source starts in
-/// equilibrium, and the mean rate is `rate` with any `truncate`.
+/// The sum of independent on/off sources: an on period sends a burst of Pareto size at the rate `peak`, an off period
+/// has Pareto length. The bytes of many such sources are long-range dependent with H = (3 − α)/2, α being the smaller
+/// of the two shapes, if it is below 2 (M. Taqqu, W. Willinger and R. Sherman, ACM Computer Communication Review 27(2),
+/// 1997, theorem 1). Every source starts in equilibrium, and the mean rate is `rate` for any `truncate`.
 ///
-/// With `peak = "batch"` a burst is there at once, and a Pareto gap separates it from the one before:
-/// the number of bursts has long memory (of the gaps alone), the bytes have none: independent sizes of
-/// infinite variance outweigh it.
+/// With `peak = "batch"` a burst is emitted at one instant, and a Pareto gap separates it from the one before: the
+/// number of bursts is long-range dependent (by the gaps alone), the bytes are not, since independent sizes of infinite
+/// variance dominate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct SelfSimilar {
     /// Mean payload M of a burst, 64 B to 1 GB.
     pub burst: Size,
-    /// Mean payload rate of the whole aggregate.
+    /// Mean payload rate of the aggregate.
     pub rate: Rate,
     /// Number N of independent sources in the aggregate, 1 to 1000000. Default 100.
     #[serde(default = "default_sources")]
     pub sources: u32,
-    /// Payload rate of a source while it is on, above rate/N; or "batch": each burst is there at once.
-    /// Default: 50·rate/N, such that a source is on for 2 % of the time.
+    /// Payload rate of a source while it is on, above rate/N; or "batch": each burst is emitted at one instant. Default
+    /// 50·rate/N: a source is on for 2 % of the time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak: Option<Peak>,
-    /// Payload of the packets that a burst is sent in at the peak rate, 1 B to 1 GB; the last is what is
-    /// left. Of no effect with "batch". Default 1500 B.
+    /// Payload of the packets of a burst, 1 B to 1 GB; the last packet is the remainder. No effect with "batch".
+    /// Default 1500 B.
     #[serde(default = "default_packet")]
     pub packet: Size,
     /// Shape of the Pareto burst sizes, 1.01 to 10. Default 1.4 (H = 0.8).
@@ -44,8 +43,8 @@ pub struct SelfSimilar {
     /// and at most 10. Default 1.4 (H = 0.8).
     #[serde(default = "default_shape")]
     pub alpha_gap: f64,
-    /// Larger bursts become this size, above `burst`; the others are so much larger that the mean stays
-    /// `burst`. "none" leaves only the general limit of 2^40 B. Default "5MB".
+    /// Upper bound to which larger bursts are clamped, above `burst`; the other sizes are scaled up so that the mean
+    /// remains `burst`. "none" leaves the general limit of 2^40 B. Default "5MB".
     #[serde(default = "default_truncation")]
     pub truncate: Truncation,
 }
@@ -63,8 +62,8 @@ fn default_truncation() -> Truncation {
     Truncation::At(Size(5_000_000))
 }
 
-/// Peak rate of a source per its mean rate, unless the peak is given. With the deck's bursts of 6 to 48 kB
-/// the bytes in a tenth of a second and in a second vary about as much as in measured Ethernet traffic.
+/// Default ratio of a source's peak rate to its mean rate. With bursts of 6 to 48 kB the bytes in 0.1 s and in 1 s vary
+/// about as much as in measured Ethernet traffic.
 const DEFAULT_PEAK: u64 = 50;
 
 /// Smallest shape of burst sizes. The burst that a source is in at the start is found by rejection, which takes about
@@ -72,7 +71,7 @@ const DEFAULT_PEAK: u64 = 50;
 const LEAST_SHAPE: f64 = 1.01;
 
 impl SelfSimilar {
-    /// Whether the parameters make sense together.
+    /// Checks the parameters.
     pub fn check(&self) -> Result<(), Invalid> {
         check::size("burst", self.burst, 64)?;
         check::size("packet", self.packet, 1)?;
@@ -84,20 +83,21 @@ impl SelfSimilar {
         check::above("alpha-gap", self.alpha_gap, 1.0, 10.0)?;
         if self.truncate.bytes() <= self.burst.0 {
             let advice =
-                format!("bursts of {} on average cannot all be this short; write more, or \"none\"", self.burst);
+                format!("the mean burst is {}, which is not below it; write a larger size, or \"none\"", self.burst);
             return Err(Invalid::new("truncate", advice));
         }
         if let Some(Peak::At(peak)) = self.peak
             && u128::from(peak.0) * u128::from(self.sources) <= u128::from(self.rate.0)
         {
             let least = Rate(self.rate.0 / u64::from(self.sources));
-            let advice = format!("a source that is never off sends {least} of the aggregate's rate; write more");
+            let advice =
+                format!("a source that is always on sends {least} of the aggregate's rate; write a higher rate");
             return Err(Invalid::new("peak", advice));
         }
         Ok(())
     }
 
-    /// Expected burst in bytes: `burst`, and without truncation a little less by the general limit.
+    /// Returns the mean burst in bytes: `burst`, and without truncation slightly less because of the general limit.
     pub fn mean_burst(&self) -> f64 {
         self.sizes().capped_mean(self.cap())
     }
@@ -121,7 +121,7 @@ impl SelfSimilar {
         }
     }
 
-    /// The largest burst in bytes.
+    /// Returns the largest burst in bytes.
     fn cap(&self) -> f64 {
         self.truncate.bytes() as f64
     }
@@ -159,11 +159,11 @@ impl SelfSimilar {
             ps_per_byte,
         };
         for i in 0..self.sources {
-            // The state that an observer finds at a random instant.
+            // Stationary state: that at a random instant.
             let first = if rng.chance(on / cycle) {
                 let whole = sizes.draw_by_length(cap, rng);
                 let sent = rng.uniform() * whole;
-                // Packets leave at whole multiples of their size into the burst.
+                // Packets leave at multiples of their size into the burst.
                 let (packet, whole) = (periods.packet as f64, whole + 0.5);
                 let begun = ((sent / packet) as u64 + 1) * periods.packet;
                 if (begun as f64) < whole.floor() {
@@ -184,16 +184,16 @@ impl SelfSimilar {
 /// A self-similar aggregate.
 #[derive(Clone, Debug)]
 pub enum Source {
-    /// Whose bursts are there at once.
+    /// Sources with `peak = "batch"`.
     Batches(Batches),
-    /// Of sources that are on and off.
+    /// Sources with a finite peak rate.
     Periods(Periods),
 }
 
-/// Sources whose bursts are there at once.
+/// Sources that emit a burst at one instant.
 #[derive(Clone, Debug)]
 pub struct Batches {
-    /// Next burst of each source; of equal times the lower index goes first.
+    /// Time of each source's next burst; ties are broken by the lower index.
     next: BinaryHeap<Reverse<(Time, u32)>>,
     gaps: Pareto,
     sizes: Pareto,
@@ -204,11 +204,11 @@ pub struct Batches {
 /// Sources that send at a peak rate while they are on.
 #[derive(Clone, Debug)]
 pub struct Periods {
-    /// Next packet of each source; of equal times the lower index goes first.
+    /// Time of each source's next packet; ties are broken by the lower index.
     next: BinaryHeap<Reverse<(Time, u32)>>,
-    /// Bytes that each source has left to send of its burst, its next packet included.
+    /// Bytes of each source's burst still to be sent, including its next packet.
     left: Vec<u64>,
-    /// Lengths of off periods in picoseconds.
+    /// Lengths of off periods, picoseconds.
     off: Pareto,
     sizes: Pareto,
     /// Largest burst in bytes.
@@ -257,7 +257,7 @@ impl Periods {
             let off = self.off.draw(rng);
             wait += self.turn_on(source, off, rng);
         }
-        // In place of the packet that leaves: one step in the heap rather than two.
+        // Replaces the packet that leaves: one sift of the heap rather than two.
         *self.next.peek_mut()? = Reverse((at + Dur(to_ps(wait)), source));
         burst(at, bytes)
     }

@@ -1,7 +1,7 @@
-//! Video from a file of frame sizes.
+//! Video from a trace of frame sizes.
 //!
-//! The core opens no files: whoever reads the scenario reads the file too and hands its text to
-//! [`Trace::load`]. Before that a source sends nothing.
+//! The core opens no files: the reader of the scenario reads the trace and passes its text to [`Trace::load`]. Before
+//! that a source sends nothing.
 
 use crate::frames::Pacer;
 use crate::trace_format::{Format, TraceError, parse_trace};
@@ -13,7 +13,7 @@ use tailback_document::Invalid;
 use tailback_random::Rng;
 use tailback_units::{Rate, Size, Time};
 
-/// Video frames of the sizes in a trace file, at even intervals.
+/// Video frames with the sizes of a trace file, at even intervals.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Trace {
@@ -22,25 +22,24 @@ pub struct Trace {
     /// "terse-bytes" (one size per line, in bytes), "terse-bits" (in bits), or "verbose" (frame
     /// index, type, time in ms, bytes).
     pub format: Format,
-    /// Frames in a second, 0.01 to 10000; times in the file are not used. Default 25 (the Würzburg,
-    /// Berlin and Arizona traces).
+    /// Frames per second, 0.01 to 10000; times in the file are not used. Default 25 (the Würzburg, Berlin and Arizona
+    /// traces).
     #[serde(default = "default_fps")]
     pub fps: f64,
-    /// Scales all frames so that the mean payload rate is this; without it sizes stay as they are.
+    /// Mean payload rate to which all frames are scaled. Absent: the sizes of the trace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scale_to: Option<Rate>,
-    /// Begins at a random frame and goes round; otherwise the trace is sent once, from its first
-    /// frame. Default true.
+    /// `true` if the trace begins at a random frame and is repeated; `false` if it is sent once, from its first frame.
+    /// Default true.
     #[serde(rename = "loop", default = "default_repeat")]
     pub repeat: bool,
-    /// Spreads each frame evenly over its 1/fps, in packets; otherwise a frame is one burst.
-    /// Default false.
+    /// `true` if each frame is spread evenly over 1/fps, in packets; `false` if it is one burst. Default false.
     #[serde(default)]
     pub smooth: bool,
     /// Payload of the packets of a smooth frame, 1 B to 1 GB. Default "1500B".
     #[serde(default = "default_packet")]
     pub packet: Size,
-    // Frame sizes in bytes, filled in by `load`; all sources of a model share them.
+    // Frame sizes in bytes, set by `load`; shared by all sources of a model.
     #[serde(skip)]
     frames: Arc<[u32]>,
 }
@@ -56,7 +55,7 @@ fn default_packet() -> Size {
 }
 
 impl Trace {
-    /// A trace with the default parameters, not yet loaded.
+    /// Returns a trace with default parameters, not yet loaded.
     pub fn new(file: &str, format: Format) -> Trace {
         Trace {
             file: file.to_owned(),
@@ -70,18 +69,18 @@ impl Trace {
         }
     }
 
-    /// Takes the frames from the text of the file.
+    /// Parses the text of the file.
     pub fn load(&mut self, text: &str) -> Result<(), TraceError> {
         self.frames = parse_trace(text, self.format)?.into();
         Ok(())
     }
 
-    /// The frame sizes in bytes before scaling; empty until loaded.
+    /// Returns the frame sizes in bytes before scaling; empty until loaded.
     pub fn frames(&self) -> &[u32] {
         &self.frames
     }
 
-    /// Whether the parameters make sense together; the file is checked when it is loaded.
+    /// Checks the parameters; the file is checked when it is loaded.
     pub fn check(&self) -> Result<(), Invalid> {
         if self.file.is_empty() {
             return Err(Invalid::new("file", "the path is empty; write the path of a trace file"));
@@ -106,7 +105,7 @@ impl Trace {
         None
     }
 
-    /// Mean bytes of a frame before scaling; none before loading.
+    /// Returns the mean frame in bytes before scaling; `None`: not loaded.
     fn mean_frame(&self) -> Option<f64> {
         let sum: u64 = self.frames.iter().map(|&frame| u64::from(frame)).sum();
         (sum > 0).then(|| sum as f64 / self.frames.len() as f64)
@@ -133,7 +132,7 @@ impl Trace {
 pub struct Source {
     pacer: Pacer,
     frames: Arc<[u32]>,
-    /// The next frame; it may be one past the last.
+    /// Index of the next frame; may be one past the last.
     position: usize,
     repeat: bool,
     scale: f64,
@@ -143,7 +142,7 @@ impl Source {
     #[inline]
     pub(crate) fn next(&mut self, _: &mut Rng) -> Option<Burst> {
         let Source { pacer, frames, position, repeat, scale } = self;
-        // A loaded trace has a frame that is not empty, so going round ends.
+        // A loaded trace has a non-empty frame, so the loop ends.
         pacer.next(|| {
             if *repeat && *position == frames.len() {
                 *position = 0;
@@ -155,7 +154,7 @@ impl Source {
     }
 }
 
-/// A frame's bytes after scaling; frames that had bytes keep at least one.
+/// Returns the size of a frame after scaling, bytes; non-empty frames keep at least one.
 fn scaled(frame: u32, scale: f64) -> u64 {
     if frame == 0 {
         return 0;

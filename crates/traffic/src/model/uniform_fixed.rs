@@ -1,4 +1,4 @@
-//! Bursts of one size with uniform gaps: the deck's "uniform-fixed".
+//! Bursts of one size with uniform gaps: "uniform-fixed" of Tobagi, Fraleigh and Noureddine.
 
 use crate::renewal::UniformGap;
 use crate::{Burst, burst, check};
@@ -8,19 +8,19 @@ use tailback_document::Invalid;
 use tailback_random::Rng;
 use tailback_units::{Dur, Rate, Size, Time};
 
-/// Bursts of one size M with gaps uniform on 0 to 2T, T = 8M/rate (Tobagi, Fraleigh and
-/// Noureddine). The first gap is an equilibrium residual, so the source is stationary.
+/// Bursts of one size M with gaps uniform on 0 to 2T, T = 8M/rate (Tobagi, Fraleigh and Noureddine). The first gap is
+/// an equilibrium residual, so the source is stationary.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct UniformFixed {
-    /// Payload of each burst, 1 B to 1 GB; the deck has 6 kB to 96 kB.
+    /// Payload of each burst M, 1 B to 1 GB; 6 kB to 96 kB in the original.
     pub burst: Size,
-    /// Mean payload rate; the deck has 1 Mbit/s to 10 Mbit/s.
+    /// Mean payload rate; 1 Mbit/s to 10 Mbit/s in the original.
     pub rate: Rate,
 }
 
 impl UniformFixed {
-    /// Whether the parameters make sense together.
+    /// Checks the parameters.
     pub fn check(&self) -> Result<(), Invalid> {
         check::size("burst", self.burst, 1)?;
         check::spacing("rate", self.burst.0, self.rate).map(|_| ())

@@ -1,4 +1,4 @@
-//! Bursts of uniform size with uniform gaps: the deck's "uniform-uniform".
+//! Bursts of uniform size with uniform gaps: "uniform-uniform" of Tobagi, Fraleigh and Noureddine.
 
 use crate::renewal::UniformGap;
 use crate::{Burst, burst, check};
@@ -8,25 +8,25 @@ use tailback_document::Invalid;
 use tailback_random::Rng;
 use tailback_units::{Dur, Rate, Size, Time};
 
-/// Smallest burst in bytes, from the deck.
+/// Smallest burst in bytes, as in the original.
 const SMALLEST: u64 = 64;
 
-/// Bursts uniform on 64 to 2M bytes with gaps uniform on 0 to 2T, T = 8M/rate (Tobagi, Fraleigh
-/// and Noureddine). The first gap is an equilibrium residual, so the source is stationary.
+/// Bursts uniform on 64 to 2M bytes with gaps uniform on 0 to 2T, T = 8M/rate (Tobagi, Fraleigh and Noureddine). The
+/// first gap is an equilibrium residual, so the source is stationary.
 ///
-/// The mean burst is M + 32 bytes, not M, so the mean rate is (M + 32)/M of `rate`: 0.5 % more at
-/// the deck's smallest burst of 6 kB, less above. The gap keeps the deck's T.
+/// The mean burst is M + 32 bytes, not M, so that the mean rate is (M + 32)/M of `rate`: 0.5 % more at the smallest
+/// burst of the original, 6 kB. The gap keeps the original's T.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct UniformUniform {
-    /// Nominal payload M of a burst, 32 B to 1 GB; the deck has 6 kB to 96 kB.
+    /// Nominal payload M of a burst, 32 B to 1 GB; 6 kB to 96 kB in the original.
     pub burst: Size,
-    /// Nominal payload rate 8M/T; the deck has 1 Mbit/s to 10 Mbit/s.
+    /// Nominal payload rate 8M/T; 1 Mbit/s to 10 Mbit/s in the original.
     pub rate: Rate,
 }
 
 impl UniformUniform {
-    /// Whether the parameters make sense together.
+    /// Checks the parameters.
     pub fn check(&self) -> Result<(), Invalid> {
         check::size("burst", self.burst, SMALLEST / 2)?;
         check::spacing("rate", self.burst.0, self.rate).map(|_| ())

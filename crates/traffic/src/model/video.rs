@@ -1,4 +1,4 @@
-//! Variable-rate MPEG-1 video from a calibrated generator.
+//! Variable bit rate MPEG-1 video from a calibrated generator.
 
 use crate::frames::Pacer;
 use crate::{Burst, check, frames};
@@ -14,26 +14,24 @@ const GROUP: u32 = 12;
 const I: f64 = 3.3;
 const P: f64 = 1.6;
 const B: f64 = 0.49;
-/// One I, three P and eight B frames average to this; dividing by it makes the mean rate exact.
+/// Mean weight of one I, three P and eight B frames; dividing by it makes the mean rate exact.
 const NORMAL: f64 = (I + 3.0 * P + 8.0 * B) / GROUP as f64;
 
-/// MPEG-1 video of variable rate. Frames come in groups of twelve (an I frame, then a P frame at
-/// each third place, else B) of relative sizes 3.3, 1.6 and 0.49; a scene factor per group,
-/// exp(s·z − s²/2) with z an autoregression of order 1, and a factor per frame, exp(j·e − j²/2),
-/// multiply them, z and e being standard normal. The defaults give a coefficient of variation of
-/// frame sizes of about 0.9 and a peak of 6 to 8 times the mean, as published MPEG-1 traces have
-/// (Rose 1995; Garrett and Willinger 1994). A source begins at a random frame of the group.
+/// MPEG-1 video of variable bit rate. Frames come in groups of twelve (one I frame, a P frame at each third position,
+/// else B) of relative sizes 3.3, 1.6 and 0.49; each is multiplied by a scene factor per group, exp(s·z − s²/2) with z
+/// an autoregressive process of order 1, and by a factor per frame, exp(j·e − j²/2); z and e are standard normal. The
+/// defaults give a coefficient of variation of frame sizes of about 0.9 and a peak of 6 to 8 times the mean, as in
+/// published MPEG-1 traces (Rose 1995; Garrett and Willinger 1994). A source begins at a random frame of the group.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Video {
-    /// Mean payload rate. Default "1.5Mbit/s" (the deck).
+    /// Mean payload rate. Default "1.5Mbit/s" (Tobagi, Fraleigh and Noureddine).
     #[serde(default = "default_rate")]
     pub rate: Rate,
-    /// Frames in a second, 0.01 to 10000. Default 30.
+    /// Frames per second, 0.01 to 10000. Default 30.
     #[serde(default = "default_fps")]
     pub fps: f64,
-    /// Spreads each frame evenly over its 1/fps, in packets; otherwise a frame is one burst.
-    /// Default false.
+    /// `true` if each frame is spread evenly over 1/fps, in packets; `false` if it is one burst. Default false.
     #[serde(default)]
     pub smooth: bool,
     /// Payload of the packets of a smooth frame, 1 B to 1 GB. Default "1500B".
@@ -84,7 +82,7 @@ impl Default for Video {
 }
 
 impl Video {
-    /// Whether the parameters make sense together.
+    /// Checks the parameters.
     pub fn check(&self) -> Result<(), Invalid> {
         frames::check(self.fps, self.packet)?;
         let frame = self.mean_frame();
@@ -100,7 +98,7 @@ impl Video {
         check::within("variation", self.variation, 0.0, 2.0)
     }
 
-    /// Mean bytes of a frame.
+    /// Returns the mean frame in bytes.
     fn mean_frame(&self) -> f64 {
         self.rate.0 as f64 / 8.0 / self.fps
     }
@@ -144,20 +142,20 @@ impl Source {
     }
 }
 
-/// Draws the size of one frame after another.
+/// Generator of frame sizes.
 #[derive(Clone, Debug)]
 struct Generator {
-    /// Mean frame in bytes over the mean of the unscaled weights.
+    /// Mean frame in bytes divided by the mean of the unscaled weights.
     mean: f64,
     scene: f64,
     memory: f64,
-    /// What keeps z at variance 1.
+    /// Factor of the innovations that keeps the variance of z at 1.
     innovation: f64,
     variation: f64,
     z: f64,
-    /// Scene factor of this group.
+    /// Scene factor of the current group.
     factor: f64,
-    /// Place in the group of the next frame.
+    /// Position of the next frame in the group.
     position: u32,
 }
 

@@ -1,4 +1,4 @@
-//! Queues: limits, and every registered discipline.
+//! Random queues: limits, and every registered discipline.
 
 use crate::draw::Draw;
 use crate::network::Traits;
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tailback_document::decode;
 use tailback_qdisc::Spec;
 
-/// Limit of a queue; `in_bytes` where back-pressure measures fractions of it.
+/// Limit of a queue; `in_bytes` if back-pressure uses fractions of it.
 pub fn limit(draw: &mut Draw, traits: &Traits, in_bytes: bool) -> Value {
     if in_bytes {
         return json!(draw.one(&["3100B", "20kB", "50kB"]));
@@ -15,7 +15,7 @@ pub fn limit(draw: &mut Draw, traits: &Traits, in_bytes: bool) -> Value {
     if draw.chance(0.2) { json!(vec![one; traits.classes as usize]) } else { json!(one) }
 }
 
-/// A discipline; none leaves the default. `in_order` if it must send in the order of arrival and drop only what arrives.
+/// A discipline; `None`: the default. `in_order` if it must be a FIFO and drop only at arrival.
 pub fn discipline(draw: &mut Draw, traits: &Traits, in_order: bool) -> Option<Value> {
     if traits.addressed || draw.chance(0.35) {
         return None;
@@ -29,12 +29,12 @@ pub fn discipline(draw: &mut Draw, traits: &Traits, in_order: bool) -> Option<Va
         1 => draw.one(&classful()),
         _ => {
             let kind = draw.one(Spec::NAMES);
-            // Marking, where it can.
+            // Marking, if supported.
             let marking = json!({ "kind": kind, "ecn": true });
             if decode::<Spec>(marking.clone()).is_ok() { marking } else { json!({ "kind": kind }) }
         }
     };
-    // Tags take the place of code points.
+    // Tags replace DSCPs.
     let spec: Spec = decode(written.clone()).unwrap_or_else(|e| panic!("{written}: {e}"));
     (!traits.notified || !spec.reads_code_point()).then_some(written)
 }
@@ -63,7 +63,7 @@ fn eager() -> Vec<Value> {
     ]
 }
 
-/// Disciplines with classes, sorted by flow, class, code point and colour.
+/// Disciplines with classes, classified by flow, class, DSCP and colour.
 fn classful() -> Vec<Value> {
     let by_code_point = json!({ "kind": "class-based", "classes": [
         { "match": { "flow": 0 }, "priority": { "rate": "10%", "burst": "3kB" } },

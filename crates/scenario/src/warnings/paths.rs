@@ -1,28 +1,28 @@
-//! Which ports packets leave by on their way from one host to another.
+//! Ports on the paths from one host to another.
 
 use tailback_sim::plan::{NodeId, Plan};
 
-/// A port on a way: twice its link and the side that sends.
+/// A port on a path: twice its link, plus the side that sends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Hop {
     pub port: u32,
-    /// Of the packets that are sent, those that leave by this port, as far as the division among equal ways decides
-    /// it, which on the whole is even.
+    /// Fraction of the packets that leave by this port if equal-cost paths are used evenly.
     pub share: f64,
-    /// Whether there were equal ways up to here.
+    /// `true` if there were equal-cost paths up to here.
     pub divided: bool,
 }
 
-/// The ports of all ways from one node to another, nearer ones first.
-pub(super) fn ways(plan: &Plan, from: NodeId, to: NodeId) -> Vec<Hop> {
-    ways_through(plan, from, to, |_| 1.0)
+/// Returns the ports of all paths from one node to another, nearer ones first.
+pub(super) fn paths(plan: &Plan, from: NodeId, to: NodeId) -> Vec<Hop> {
+    paths_through(plan, from, to, |_| 1.0)
 }
 
-/// The same where only a part of what leaves by a port gets through; behind those that let nothing through there are none.
-pub(super) fn ways_through(plan: &Plan, from: NodeId, to: NodeId, through: impl Fn(u32) -> f64) -> Vec<Hop> {
+/// Returns the same with losses: only the fraction `through` of a port's packets passes it; ports behind one that
+/// passes nothing are left out.
+pub(super) fn paths_through(plan: &Plan, from: NodeId, to: NodeId, through: impl Fn(u32) -> f64) -> Vec<Hop> {
     let mut hops = Vec::new();
     let mut front = vec![(from, 1.0, false)];
-    // No way is longer than there are nodes.
+    // No path is longer than the number of nodes.
     for _ in 0..plan.nodes.len() {
         let mut next: Vec<(NodeId, f64, bool)> = Vec::new();
         for (node, share, divided) in front {
@@ -52,9 +52,9 @@ pub(super) fn ways_through(plan: &Plan, from: NodeId, to: NodeId, through: impl 
     hops
 }
 
-/// Which ports flows use.
+/// Ports that flows use.
 pub(crate) struct Used {
-    /// By port, whether it is on the way of some flow's data, or of acknowledgements.
+    /// By port: `true` if it is on the path of a flow's data or acknowledgements.
     ports: Vec<bool>,
 }
 
@@ -62,7 +62,7 @@ impl Used {
     pub fn new(plan: &Plan) -> Used {
         let mut ports = vec![false; 2 * plan.links.len()];
         for flow in &plan.flows {
-            let mut use_all = |from, to| ways(plan, from, to).iter().for_each(|hop| ports[hop.port as usize] = true);
+            let mut use_all = |from, to| paths(plan, from, to).iter().for_each(|hop| ports[hop.port as usize] = true);
             use_all(flow.from, flow.to);
             if flow.transport.is_some() {
                 use_all(flow.to, flow.from);
@@ -70,7 +70,7 @@ impl Used {
         }
         Used { ports }
     }
-    /// Whether a port is on some flow's way. Of flows that draw their ends one of the ways is known.
+    /// `true` if a port is on some flow's path. For random ends one of the paths is examined.
     pub fn is_used(&self, port: u32) -> bool {
         self.ports[port as usize]
     }

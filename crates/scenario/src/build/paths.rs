@@ -1,11 +1,11 @@
-//! Ways through a network of nodes and links: the shortest ones, and those that go up and then down.
+//! Path computation: shortest paths, and up*/down* paths.
 
 use super::links::LinkOf;
 use super::nodes::Nodes;
 use std::collections::VecDeque;
 use tailback_sim::plan::NodeId;
 
-/// For each node its links, as (neighbour, index of the link), lowest index first.
+/// By node, its links as (neighbour, index of the link), lowest index first.
 pub(super) type Neighbours = Vec<Vec<(NodeId, u32)>>;
 
 pub(super) fn neighbours(count: usize, links: &[LinkOf<'_>]) -> Neighbours {
@@ -18,8 +18,8 @@ pub(super) fn neighbours(count: usize, links: &[LinkOf<'_>]) -> Neighbours {
     neighbours
 }
 
-/// For each node with a way to `destination` the links to take: those of fewest hops, or of these
-/// only the first. Hosts do not forward, so that ways go on from switches only.
+/// Returns, for each node with a path to `destination`, the next links of all shortest paths, or only the first one.
+/// Hosts do not forward, so that only switches extend a path.
 pub(super) fn shortest(
     destination: NodeId,
     neighbours: &Neighbours,
@@ -55,14 +55,14 @@ pub(super) fn shortest(
     reached.into_iter().map(|node| (node, links(node))).filter(|(_, links)| !links.is_empty()).collect()
 }
 
-/// Routes that never turn up again once they have gone down (up*/down*).
+/// Up*/down* routes, which never go up after having gone down.
 ///
-/// Links point up to the end that is nearer to the first switch, of equally near ones to the one that
-/// stands first. A node from which a way leads down takes it; any other goes up. So each way is ups and
-/// then downs, and a circle of buffers, which has a turn from down to up somewhere, cannot fill.
+/// A link points up to the end that is nearer to the first switch, at equal distance to the one with the lower index. A
+/// node with a path that only goes down takes it; any other goes up. Every path is thus a sequence of ups, then of
+/// downs, and a cycle of buffer dependencies, which would need a turn from down to up, cannot form.
 pub(super) struct UpDown<'a> {
     neighbours: &'a Neighbours,
-    /// By node, what is above it has less: distance from the first switch, then number.
+    /// By node: distance from the first switch, then index; lower is higher up.
     rank: Vec<(u32, NodeId)>,
     /// All nodes, the highest first.
     order: Vec<NodeId>,
@@ -86,14 +86,14 @@ impl<'a> UpDown<'a> {
                 }
             }
         }
-        // Hosts keep the lowest rank: none is ever above a switch, and so none forwards.
+        // Hosts keep the lowest rank: they are never above a switch, and so never forward.
         let rank: Vec<(u32, NodeId)> = nodes.ids().map(|id| (level[usize::from(id)], id)).collect();
         let mut order: Vec<NodeId> = nodes.ids().collect();
         order.sort_by_key(|id| rank[usize::from(*id)]);
         UpDown { neighbours, rank, order }
     }
 
-    /// For each node with a way to `destination`, the link to take.
+    /// Returns the next link of each node with a path to `destination`.
     pub fn towards(&self, destination: NodeId) -> Vec<(NodeId, Vec<u32>)> {
         let above = |a: NodeId, b: NodeId| self.rank[usize::from(a)] < self.rank[usize::from(b)];
         let mut hops: Vec<Option<(u32, u32)>> = vec![None; self.neighbours.len()];
@@ -115,7 +115,7 @@ impl<'a> UpDown<'a> {
                 hops[usize::from(*node)] = counted.min();
             }
         }
-        let ways = self.order.iter().filter(|node| **node != destination);
-        ways.filter_map(|node| hops[usize::from(*node)].map(|(_, link)| (*node, vec![link]))).collect()
+        let nodes = self.order.iter().filter(|node| **node != destination);
+        nodes.filter_map(|node| hops[usize::from(*node)].map(|(_, link)| (*node, vec![link]))).collect()
     }
 }
