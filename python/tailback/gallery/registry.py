@@ -86,7 +86,7 @@ FOLDERS = {
 """Folder of each experiment, by id, in the order of the reports."""
 
 ON_REQUEST = ("internet-1999",)
-"""Experiments that take too long to be part of `all` or of their group: they are run when asked for by their id."""
+"""Experiments that take too long to be part of `all` or of their group: they are run by their id only."""
 EVERY = tuple(FOLDERS)
 EXPERIMENTS = tuple(id for id in FOLDERS if id not in ON_REQUEST)  # noqa: A001
 
@@ -124,7 +124,7 @@ def select(what: str) -> list[Experiment]:
     elif what in EVERY:
         chosen = [what]
     else:
-        # Numbers have two digits in some groups: internet-e1 is meant as internet-e01 and not as internet-e19.
+        # Numbers have two digits in some groups: internet-e1 means internet-e01 and not internet-e19.
         written_out = re.sub(r"\d+$", lambda number: f"{int(number[0]):02}", what)
         near = [written_out] if written_out in EVERY else get_close_matches(what, [*EVERY, *GROUPS, "all"], n=1)
         advice = f"; did you mean {near[0]}?" if near else "; see `tailback list`"

@@ -1,4 +1,4 @@
-"""BCN's control loop: measured once around, then made longer."""
+"""BCN's control loop: the loop delay measured, then increased."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SLIDE_US = 3.0
 
 
 def _once(report: Report) -> float:
-    """Time from the first message to the last arrival of what was sent before it took effect, us."""
+    """Time from the first message to the last arrival of a frame sent before it took effect, us."""
     series = report.data["series"]
     assert series is not None, "once.toml sets run.sample"
     port = series["ports"].get(BOTTLENECK)
@@ -54,7 +54,7 @@ def _deviation(report: Report) -> float:
 
 
 class Loop(Experiment):
-    """The loop's delay, and what it does to queue and line."""
+    """The loop's delay, and its effect on queue and line."""
 
     id = "datacentre-loop"
     title = "BCN's control loop, measured and swept"
@@ -72,7 +72,7 @@ class Loop(Experiment):
     )
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """Once around with three links; the sweep."""
+        """One loop delay with three links; then the sweep."""
         swept = (0.5, 5.0, 20.0, 50.0) if profile == "quick" else (0.5, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
         return grid(part=("once",), delay=(0.5, 5.0, 20.0)) + grid(part=("sweep",), delay=swept)
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 BOTTLENECK = "core->d"
 FRAME_KB = 1.518
 START_S = 0.002
-"""The first overshoot, before the first answers take effect, is over by then."""
+"""End of the first overshoot, which precedes the effect of the first messages."""
 
 
 def _queue(report: Report) -> tuple[list[float], list[float]]:

@@ -1,4 +1,4 @@
-"""How long a limiter that was stopped takes to get an idle link back, with and without the Solicit bit."""
+"""Recovery time of a stopped limiter at an idle link, with and without the Solicit bit."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 EDGE = "e1->core"
 FREE_S = 0.005
-"""The others stop sending then."""
+"""End of the traffic of the other hosts."""
 BACK = 5e9
 """Half of the line, bit/s."""
 FLOOR = 10e6
-"""Rmin, bit/s: where a limiter goes on after a stop."""
+"""Rmin, bit/s: rate of a limiter after a stop."""
 STEP = 200e6
 """BCN+4, which an empty queue sends: four levels of 50 Mbit/s, bit/s."""
 FRAME_BITS = 1538 * 8
@@ -45,7 +45,7 @@ CLIMB_MS = 1e3 * sum(FRAME_BITS / (FLOOR + k * STEP) for k in range(1, STEPS))
 
 
 def _rate(report: Report) -> tuple[list[float], list[float]]:
-    """Times from the instant at which the link falls free, ms, and the limiter's rate, bit/s."""
+    """Times from the instant at which the link becomes free, ms, and the limiter's rate, bit/s."""
     series = report.data["series"]
     assert series is not None, "settings set run.sample"
     state = series["ports"][EDGE]["state"]
@@ -55,7 +55,7 @@ def _rate(report: Report) -> tuple[list[float], list[float]]:
 
 
 def _stopped(report: Report) -> bool:
-    """Whether the limiter was stopped, so that it went on at Rmin, and not only slowed down."""
+    """`True` if the limiter was stopped and resumed at Rmin, and not only slowed down."""
     return min(_rate(report)[1]) <= FLOOR
 
 
@@ -79,14 +79,14 @@ def _steps(report: Report) -> list[tuple[float, float]]:
 
 
 def _solicited(report: Report) -> float:
-    """How many steps end before or at the chosen Rsolicit's passing."""
+    """Number of steps up to and including the one that passes the chosen Rsolicit."""
     steps = _steps(report)
     below = [rate for _, rate in steps if rate < 1e6 * CHOSEN]
     return float(len(below) + 1) if len(below) < len(steps) else nan
 
 
 def _climb(report: Report) -> float:
-    """Time from the first step to that which passes the chosen Rsolicit, ms."""
+    """Time from the first step to the one that passes the chosen Rsolicit, ms."""
     steps = _steps(report)
     above = [at for at, rate in steps if rate >= 1e6 * CHOSEN]
     return above[0] - steps[0][0] if above else nan
@@ -128,7 +128,7 @@ class Solicit(Experiment):
         }
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Faster, by the steps of the sketch."""
+        """Faster recovery, by the steps of the source's sketch."""
         chosen = results.where(threshold=CHOSEN)
         on, off = chosen.where(bit="on"), chosen.where(bit="off")
         return [
@@ -176,7 +176,7 @@ class Solicit(Experiment):
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """The rate after the link falls free."""
+        """The rate after the link becomes free."""
         yield Figure(
             "rate",
             "The limiter's rate after the link falls free",
@@ -197,7 +197,7 @@ def _draw(results: Results) -> Drawing:
         end = 0.0
         for index, (bit, threshold, label) in enumerate(curves):
             times, rates = cast(tuple[list[float], list[float]], results.trace("rate", bit=bit, threshold=threshold))
-            # What comes after the last change needs no room.
+            # The time after the last change is not drawn.
             end = max([end, *(at for at, a, b in zip(times, rates, rates[1:], strict=False) if a != b)])
             shown = [1e-6 * rate for rate in rates]
             colour = plot.COLOURS[index]

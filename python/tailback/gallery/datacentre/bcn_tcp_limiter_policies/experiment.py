@@ -63,14 +63,14 @@ MAGNITUDES = {
     "ref2_latency": 0.08,
     "carried": 0.02,
 }
-"""How far the measured means may be from the slides', as a share."""
+"""Permitted deviation of the measured means from the slides', as a share."""
 NEWRENO: Value = {"kind": "newreno"}
 SACK: Value = {"kind": "sack", "prr": False, "rack": False, "tlp": False}
 RECOVERIES: dict[str, Value] = {"NewReno": NEWRENO, "SACK": SACK}
 FRAMINGS = ("none", "ethernet")
 FLOORS_MS = (20, 30, 50)
 SET = tuple(product(FRAMINGS, RECOVERIES, FLOORS_MS))
-"""What the order of the rows is asserted over: how a link counts a frame, TCP's recovery, and the least timeout.
+"""Variants over which the order of the rows is asserted: bytes that a link counts, TCP's recovery, least timeout.
 
 200 ms, a usual one, would contradict the slide's mean of 28 ms for a transaction."""
 MAIN = ("none", "NewReno", 30)
@@ -96,7 +96,7 @@ FRESH = "flows[on/off].application.connections"
 
 
 def _carried(report: Report) -> float:
-    """What the bottleneck's link carries: its headers too, no preamble and no gap in the main reading."""
+    """Rate of the bottleneck's link, headers included; without preamble and gap in the main variant."""
     return 10 * report.utilisation(BOTTLENECK)
 
 
@@ -216,7 +216,7 @@ class Seed(Experiment):
         table = "slide 11, stated"
 
         def less(a: Results, b: Results) -> Condition:
-            """The first gives less to bulk and more to on/off connections."""
+            """Return the condition that the first policy gives less to bulk and more to on/off connections."""
             return (a["bulk_tps"] < b["bulk_tps"]) & (a["onoff_tps"] > b["onoff_tps"])
 
         yield Claim(

@@ -105,7 +105,7 @@ class Udp(Experiment):
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """Who gets what."""
+        """Throughput of each group under each policy."""
         yield fig.compare(
             {"bulk": results["bulk_tps"], "on/off": results["onoff_tps"]},
             "tcp",

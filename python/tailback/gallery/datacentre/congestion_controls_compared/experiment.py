@@ -39,7 +39,7 @@ CONTROLS: dict[AxisValue, Value] = {
     "HPCC": {"kind": "hpcc"},
     "Swift": {"kind": "swift"},
 }
-"""What the connections do. With flow control alone, and with BCN and QCN, which slow them down below, nothing."""
+"""Congestion control of the connections. With flow control alone, and with BCN and QCN in the network, none."""
 NOTIFICATION = {"BCN": "bcn", "QCN": "qcn"}
 FRAME_KB = 1.066
 """A full segment in a buffer: 1000 B, 48 B of headers and 18 B of Ethernet's."""
@@ -87,7 +87,7 @@ def _layer_2(law: str) -> Settings:
 
 
 def _shares(report: Report) -> Shares:
-    """What each host of the incast sends over time."""
+    """Rate of each host of the incast over time."""
     series = report.data["series"]
     if series is None:
         return [], []
@@ -115,7 +115,7 @@ def _pauses(report: Report) -> float:
 
 
 class Bench(Experiment):
-    """Seven congestion controls and none, two patterns of traffic, one set of metrics."""
+    """Seven congestion controls and flow control alone, two patterns of traffic, one set of metrics."""
 
     id = "datacentre-bench"
     title = "Congestion controls of data centres on one bench"
@@ -158,7 +158,7 @@ class Bench(Experiment):
         return {**chosen, **_layer_2(NOTIFICATION[control])} if control in NOTIFICATION else chosen
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """What the papers say of each, where it can be seen here."""
+        """Statements of the papers about each control that this experiment can test."""
         incast = results.where(traffic="incast")
         queue = incast["mean_queue"]
         hpcc, dcqcn = queue.where(control="HPCC"), queue.where(control="DCQCN")

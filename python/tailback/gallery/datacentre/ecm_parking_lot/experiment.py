@@ -1,4 +1,4 @@
-"""What share a flow gets that crosses one, two or three congested links, under BCN 2.0 (ECM), BCN and QCN."""
+"""Share of a flow that crosses one, two or three congested links, under BCN 2.0 (ECM), BCN and QCN."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 LAWS = {"ECM": "ecm", "BCN": "bcn", "QCN": "qcn"}
 LINKS = (1, 2, 3)
 PAYLOAD_MBIT = 10_000 * 1500 / 1538
-"""What a link of 10 Gbit/s carries of payload."""
+"""Payload rate of a link of 10 Gbit/s."""
 
 
 def proportional(links: int, others: int) -> float:
@@ -75,7 +75,7 @@ class Ecm(Experiment):
         return grid(law=LAWS, links=LINKS, others=(1, 4))
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """The law at both ends, where the long flow enters, and how many share each link with it."""
+        """The law at both ends, the entry of the long flow, and the number of flows that share each link with it."""
         del profile
         law = {"kind": LAWS[str(point["law"])]}
         hosts: Settings = {f"hosts.{name}.count": point["others"] for name in ("a", "b", "c", "da", "db", "dc")}
@@ -88,7 +88,7 @@ class Ecm(Experiment):
         }
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Between what two kinds of fairness give, the long flow's share is nearer to the proportional."""
+        """The long flow's share is between those of two kinds of fairness, nearer to the proportional one."""
         ecm = results.where(law="ECM")
         one = ecm.where(others=1)
         # Over two links the shares among five differ too little for quick's few replications.

@@ -1,4 +1,4 @@
-"""How long flows of published mixes take, by their size, under each congestion control."""
+"""Flow completion times of published flow size distributions, by size, under each congestion control."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ CONTROLS: dict[AxisValue, str] = {
     "Swift": "swift",
 }
 QUEUES = ("DCTCP", "DCQCN", "HPCC", "Swift")
-"""Those that hold queues, of marks, of delay or as told, at a target of tens of kB or less."""
+"""Controls by marks, delay or telemetry that keep queues at a target of tens of kB or less."""
 HOSTS_MBIT = 16 * 10_000
 PAYLOAD = 1000 / 1086
 """Payload per byte on the wire: 48 B of headers, 18 B of Ethernet's, 20 B of preamble and gap."""
@@ -72,7 +72,7 @@ def _short(report: Report) -> float:
 
 
 def _faster(report: Report) -> float:
-    """Whether any transfer was faster than over the idle path."""
+    """1 if any transfer was faster than over the idle path, else 0."""
     slowdown = _group(report)["slowdown"]
     return math.nan if slowdown is None else float(slowdown["min"] < 1)
 
@@ -131,7 +131,7 @@ class CompletionTimes(Experiment):
         return {**chosen, "network.discipline": STEP} if control == "DCTCP" else chosen
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """What follows from the definition, and what the papers say of short flows."""
+        """Consequences of the definition, and statements of the papers about short flows."""
         yield Claim("C1", "Flow control loses nothing.", "802.1Qbb", results["loss"].is_zero())
         yield Claim(
             "C2",
@@ -182,7 +182,7 @@ class CompletionTimes(Experiment):
         )
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """Slowdown by size at the higher load, and what the load does to short flows."""
+        """Slowdown by size at the higher load, and the effect of the load on short flows."""
         for mix in results["short"].values_of("mix"):
 
             def draw(mix: AxisValue = mix) -> Drawing:
@@ -228,6 +228,6 @@ def _by_size(results: Results) -> Drawing:
         legend = axes.get_legend()
         if legend is not None and statistic != statistics[-1]:
             legend.remove()
-    # The axes share their scale, which is set once all is drawn; no slowdown is below 1, and no interval runs off.
+    # The axes share their scale, which is set after all curves are drawn; slowdowns are at least 1.
     drawn.axes[0].set_ylim(0.9, 1.1 * top)
     return drawn

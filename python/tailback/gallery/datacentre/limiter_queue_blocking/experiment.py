@@ -1,4 +1,4 @@
-"""Limited frames that exhaust the edge's memory: who is blocked, and what queue management does about it."""
+"""Limited frames that exhaust the edge's memory: which traffic is blocked, and the effect of queue management."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tailback.study.experiment import (
 EDGES = "es*->core"
 CONGESTED = "core->ed1"
 EXCHANGES = {"neighbour": 4, "same host": 1}
-"""That nothing congests: at each edge one from a host of its own, and one from a host that sends bulk transfers too."""
+"""Exchanges without congestion on their path: at each edge one of its own host, one of a host with bulk transfers."""
 SOURCE = "Bergamasco, July 2005, slide 6"
 
 
@@ -100,7 +100,7 @@ class Blocking(Experiment):
         return settings
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """The issue of slide 6, its remedy, and what is ours."""
+        """The issue of slide 6, its remedy, and claims of our own."""
         shared, own = results.where(memory="shared"), results.where(memory="own")
         bare, stopping = shared.where(policy="no flow control"), shared.where(policy="flow control")
         managed = shared.where(policy=["drop", "mark"])

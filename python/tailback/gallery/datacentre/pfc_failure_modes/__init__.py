@@ -1,1 +1,1 @@
-"""What priority-based flow control can do wrong."""
+"""Failure modes of priority-based flow control."""

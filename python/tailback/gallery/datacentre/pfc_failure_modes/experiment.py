@@ -48,14 +48,14 @@ def _victim(report: Report) -> float:
 
 
 def _innocent(report: Report) -> float:
-    """Share of the packets that a stop held up which could have gone on, in percent; NaN without a stop."""
+    """Share of the packets held by stops that were head-of-line blocked, in percent; NaN without a stop."""
     found = [port["head_of_line"] for port in report.data["ports"] if "head_of_line" in port]
     held = sum(h["held_up_packets"] for h in found)
     return 100 * sum(h["for_others_packets"] for h in found) / held if held else math.nan
 
 
 class FlowControl(Experiment):
-    """A ring that deadlocks and a host that pauses for ever, with and without what helps."""
+    """A ring that deadlocks and a host that pauses for ever, with and without remedies."""
 
     id = "datacentre-pfc"
     title = "What priority-based flow control can do wrong"
@@ -81,13 +81,13 @@ class FlowControl(Experiment):
         return FILES[point["case"]]
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """What the remedy changes; the ring is measured from its start, since it stands still soon after."""
+        """Settings of the remedy; the ring is measured from its start, since it deadlocks soon after."""
         del profile
         start: dict[str, Value] = {"run.warmup": "0s"} if point["case"] == RING else {}
         return start | REMEDIES[point["case"]][point["remedy"]]
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """The ring stands still and is found; routes or a watchdog help; one broken host stops another's flow."""
+        """The ring's deadlock is detected; routes or a watchdog prevent it; one broken host stops another's flow."""
         ring, storm = results.where(case=RING), results.where(case=STORM)
         bare, routed = ring.where(remedy="none"), ring.where(remedy="up*/down* routes")
         stands = "a cyclic dependency of buffers (Dally and Towles, chapter 14)"
@@ -118,6 +118,6 @@ class FlowControl(Experiment):
         )
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """What is delivered with each remedy."""
+        """Payload delivered with each remedy."""
         for case in FILES:
             yield fig.compare({"": results.where(case=case)["throughput"]}, f"{case}", f"Delivered, {case}", x="remedy")

@@ -41,7 +41,7 @@ RECOVERIES: dict[AxisValue, Value] = {
 
 
 def _management(name: str, *, mark: bool) -> dict[str, Value]:
-    """What stands in each limiter's queue: RED as for the Internet, or with thresholds and weight for a short queue."""
+    """Discipline of each limiter's queue: RED as for the Internet, or with thresholds and weight for a short queue."""
     if name == "none":
         return {}
     if name == "simple":
@@ -110,7 +110,7 @@ class Red(Experiment):
         return {**policy("flow control"), **tcp, **chosen, **(ecn if mark else {})}
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """What the slides say of RED, where a timeout is one; what becomes of it where it is not."""
+        """The slides' statements on RED with usual least timeouts, and the case of a timeout that costs nothing."""
         long = results.where(floor=list(FLOORS_MS))
         dropping, marking = long.where(signal="drop"), long.where(signal="mark")
         simple, red = (dropping.where(management=name) for name in PAIR)

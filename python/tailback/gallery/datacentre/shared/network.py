@@ -1,4 +1,4 @@
-"""The network of July 2005: policies of the rate limiters, and what its experiments read from reports."""
+"""The network of July 2005: policies of the rate limiters, and the observables of its experiments."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def policy(name: str) -> Settings:
 
 
 def transactions(report: Report, group: str) -> float:
-    """Transactions per second and connection: those that ended in the measured time, whenever they began.
+    """Transactions per second and connection that ended in the measured time, whenever they began.
 
     Counting those that began in it, or timing only those of them that end in it, misses the long ones.
     """
@@ -109,7 +109,7 @@ def limiters(report: Report) -> list[LimitersRow]:
 
 
 def idle(port: str = BOTTLENECK) -> Observable:
-    """Share of the time in which a port sends nothing, in percent: what figures of a nearly full line show."""
+    """Share of the time in which a port idles, in percent; shown in figures of a nearly full line."""
     return Observable("idle", "idle time of the bottleneck", "%", lambda report: 100 * (1 - report.utilisation(port)))
 
 
@@ -124,7 +124,7 @@ def mean_limited() -> Observable:
 
 
 def series(report: Report) -> object:
-    """What figures need of the first replication: times, bottleneck's queue, and one edge's limiters."""
+    """Time series of the first replication for figures: times, bottleneck's queue, and one edge's limiters."""
     found = report.data["series"]
     assert found is not None, "the point sets no run.sample"
     edge = found["ports"]["es1->core"]["state"]
@@ -142,5 +142,5 @@ Trace = tuple[list[float], list[float], list[float], dict[str, list[float]]]
 
 
 def trace(kept: object) -> Trace:
-    """What `series` has kept."""
+    """Time series stored by `series`."""
     return cast(Trace, kept)

@@ -1,4 +1,4 @@
-"""Claims of the five configurations: Table 1, figures 6 to 10, the fluid model, and the choices made."""
+"""Claims of the five configurations: Table 1, figures 6 to 10, the fluid model, and the assumptions."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from tailback.study.experiment import (
 
 
 def claims_of(results: Results) -> list[Claim]:
-    """Return the claims of figures 6 to 10, then those of the fluid model, then the choices that were made."""
+    """Return the claims of figures 6 to 10, then those of the fluid model, then those on assumptions."""
     usual = results.where(ring=RING, overhead=0, source=JITTER)
     find = partial(at, usual)
     return [

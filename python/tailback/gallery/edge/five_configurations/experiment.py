@@ -111,7 +111,7 @@ class Configurations(ce.AtTheEdge):
         ]
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """The policy, the ring, what the shaper counts, and how even the sources are."""
+        """The policy, the ring, the bytes that the shaper counts, and the jitter of the sources."""
         del profile
         made = {f"{ce.PORT}.ring": point["ring"], **_policy(str(point["configuration"]), str(point["inside"]))}
         if point["overhead"]:
@@ -158,7 +158,7 @@ class Configurations(ce.AtTheEdge):
             ("figure-10-pdv", least, "pdv", real_time, ("J1", "J5")),
         ):
             unit = "%" if y == "loss" else "ms"
-            # Voice and video are within their plan, so that what is done within a class cannot matter to them.
+            # Voice and video are within their plan, so the discipline within a class has no effect on them.
             insides = (FLAT,) if what is real_time else (FLAT, FAIR)
             sides = (
                 "" if what is real_time else "Left with one queue within a class, right with a queue for each flow. "

@@ -1,1 +1,1 @@
-"""What hard sub-bands waste."""
+"""Capacity that hard sub-bands waste."""

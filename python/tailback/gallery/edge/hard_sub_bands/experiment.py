@@ -16,7 +16,7 @@ VIDEO = (35, 30, 20, 10, 1)
 
 
 class SubBands(ce.AtTheEdge):
-    """What a class does not fill is lost to all, or goes to those who need it."""
+    """Capacity that a class does not use is lost, or is shared by the other classes."""
 
     id = "edge-hard"
     title = "What hard sub-bands waste"
@@ -50,7 +50,7 @@ class SubBands(ce.AtTheEdge):
         return {ce.DISCIPLINE: {"kind": "htb", "classes": leaves, "default": "bulk"}} | load
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Hard sub-bands leave unused what nobody in them needs; sharing gives it away and harms nobody."""
+        """Hard sub-bands waste unused capacity; sharing gives it to other classes and harms none."""
         hard, shared = results.where(sub_bands=HARD), results.where(sub_bands=SHARED)
         waste = 100 - 15 - 8 - 40
         return [
@@ -94,7 +94,7 @@ class SubBands(ce.AtTheEdge):
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """What is sent in all, and by whom."""
+        """Throughput in total and by class."""
         yield fig.compare(
             {name: results.where(sub_bands=name)["throughput"] for name in (HARD, SHARED)},
             "throughput",

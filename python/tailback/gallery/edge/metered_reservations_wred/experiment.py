@@ -1,4 +1,4 @@
-"""Flows with a reservation in a class with WRED: what does not conform is discarded first."""
+"""Flows with a reservation in a class with WRED: packets that do not conform are dropped first."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _loss(colour: Literal["green", "red"]) -> Observable:
 
 
 class Reservations(ce.AtTheEdge):
-    """Meters at the entry, a policy that reads them."""
+    """Meters at the sources, and a policy that uses the colours."""
 
     id = "edge-intserv"
     title = "Reservations metered, and WRED"
@@ -67,14 +67,14 @@ class Reservations(ce.AtTheEdge):
         meter = {"kind": "token-bucket", "rate": f"{point['reserved']}Mbit/s", "burst": "15kB"}
         inside = ce.wred_inside()
         if point["profile"] == AWARE:
-            # The queue stands where the excess is, far below the threshold of what conforms.
+            # The queue settles at the thresholds of the excess, far below those of conforming packets.
             inside["critical"] = ce.wred(42, 60, AF3X, nonconforming={"min": 5, "max": 20, "denominator": 1})
         return ce.policy(low_latency=True, inside=inside) | {
             f"flows[{group}].marking": {"meter": meter, "per": "flow"} for group in AF3X
         }
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """The reservation is kept, the excess pays."""
+        """The reservation is kept; the losses are of the excess."""
         blind, aware = results.where(profile=BLIND), results.where(profile=AWARE)
         expected = ce.fluid_losses()["AF3x"]
         return [
@@ -105,7 +105,7 @@ class Reservations(ce.AtTheEdge):
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """Loss of what conforms and of what does not."""
+        """Loss of conforming and of other packets."""
         yield fig.panels(
             {
                 "conforms": replace(results["loss_green"], label="loss"),

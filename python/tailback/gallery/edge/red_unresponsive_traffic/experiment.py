@@ -1,4 +1,4 @@
-"""Data that do not respond: RED against tail drop, and what a longer queue buys."""
+"""Unresponsive data: RED against tail drop, and the effect of a longer queue."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ STEADY, BURSTY = "over capacity", "bursty, within capacity"
 
 
 class Droppers(ce.AtTheEdge):
-    """RED cannot slow what does not listen."""
+    """RED cannot slow sources that do not respond."""
 
     id = "edge-red-udp"
     title = "RED and tail drop for traffic that does not respond"
@@ -45,7 +45,7 @@ class Droppers(ce.AtTheEdge):
         return made
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Loss is the same over capacity; of bursts RED loses more; delay is what a limit buys."""
+        """Above capacity the loss is the same; of bursts RED loses more; a larger limit adds delay."""
         steady, bursty = results.where(traffic=STEADY), results.where(traffic=BURSTY)
         loss, delay = "loss_AF3x", "delay_AF3x"
         expected = ce.fluid_losses()["AF3x"]
@@ -84,7 +84,7 @@ class Droppers(ce.AtTheEdge):
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """Loss and delay over the limit, and by how much RED loses more of bursts."""
+        """Loss and delay over the limit, and the additional loss of bursts under RED."""
         for metric, name, title in (
             ("loss_AF3x", "loss", "Loss of AF3x over the limit of its queue"),
             ("delay_AF3x", "delay", "Delay of AF3x over the limit of its queue"),

@@ -33,7 +33,7 @@ FIFO, WRED = "i FIFO", "v WRED"
 LOADS = (0, 15, 30, 45, 60, 80, 100)
 """Supplementary traffic, % of Table 1."""
 NEAR = 5
-"""Points of it around a forecast in which one second differs from the next."""
+"""Half-width of the range around a forecast in which seconds differ, percentage points of the above."""
 TARGETS = {
     "EF": Target("ef", delay_s=0.01, loss=0.001, jitter_s=0.001),
     "AF41": Target("af41", delay_s=0.02, loss=0.001, jitter_s=0.005),
@@ -53,7 +53,7 @@ def _compliance(name: str) -> Observable:
 
 
 def forecast(name: str, *, planned: bool) -> float | None:
-    """Supplementary traffic in % at which a class's loss passes its target, as the fluid model of the policy says."""
+    """Supplementary traffic in % at which a class's loss passes its target, by the fluid model of the policy."""
     limit = TARGETS[name].loss
     assert limit is not None
 
@@ -75,7 +75,7 @@ def _intervals(report: Report) -> dict[str, list[tuple[float, float]]]:
 
 
 class ServiceLevels(ce.AtTheEdge):
-    """A manager that looks each second."""
+    """Service levels checked each second."""
 
     id = "edge-slm"
     title = "Service level management"
@@ -191,7 +191,7 @@ def _sentence(name: str, configuration: str, *, planned: bool) -> str:
 
 
 def _breaks(results: Results, name: str, at: float | None) -> Condition:
-    """Kept in 95 % of the intervals or more below the forecast, in 5 % or less above; not looked at near it."""
+    """Kept in 95 % of the intervals or more below the forecast, in 5 % or less above; not tested near it."""
     quantity = results[f"compliance_{name}"]
     below: list[AxisValue] = [extra for extra in LOADS if at is None or extra < at - NEAR]
     above: list[AxisValue] = [extra for extra in LOADS if at is not None and extra > at + NEAR]

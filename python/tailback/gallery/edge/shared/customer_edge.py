@@ -101,18 +101,18 @@ CLASSES: Mapping[str, tuple[str, ...]] = {
 SHARES = {"voice": "15%", "video": "35%", "critical": "20%", "noncritical": "20%", "bulk": "10%"}
 """The planned bandwidths, by class map."""
 _EXP = {"voice": 5, "video": 4, "critical": 3, "noncritical": 2, "bulk": 1}
-"""What imposition makes of the code points of each: their precedence."""
+"""Traffic class of the labels of each, from the code points: their precedence."""
 _PATTERNS = {"EF": "ef", "AF41": "af41", "AF3x": "af3[123]", "AF2x": "af2[123]", "AF1x": "af1[123]"}
 
 
 def offered(group: str, supplement: float = 1.0) -> float:
-    """Mbit/s that a column of Table 1 offers with so much of its supplementary traffic."""
+    """Mbit/s that a column of Table 1 offers with the given share of its supplementary traffic."""
     row = TABLE_1[group]
     return row.flows * (row.rate - (1 - supplement) * row.extra)
 
 
 def sources(supplement: float) -> Settings:
-    """The flows with so much of their supplementary traffic; 1 is Table 1."""
+    """The flows with the given share of their supplementary traffic; 1 is Table 1."""
     return {
         f"flows[{group}].source.rate": f"{row.rate - (1 - supplement) * row.extra:.6g}Mbit/s"
         for group, row in TABLE_1.items()
@@ -146,7 +146,7 @@ def policy(
 ) -> Settings:
     """Configurations iii to v at the port: classes with the planned bandwidths, each a queue of 64 packets.
 
-    `inside` is the discipline within a class, by class map. With `by_exp` only labels are looked at.
+    `inside` is the discipline within a class, by class map. With `by_exp` only labels are tested.
     """
     classes: list[Value] = []
     for name, share in shares.items():
@@ -162,7 +162,7 @@ def policy(
 
 
 def fair_inside() -> dict[str, Value]:
-    """A queue for each flow within a class: what finds the class full takes the place of the longest's last."""
+    """A queue for each flow within a class: if the class is full, the last packet of the longest queue is dropped."""
     fair: dict[str, Value] = {"kind": "drr", "quantum": "1500B"}
     return dict.fromkeys(SHARES, fair)
 
@@ -197,7 +197,7 @@ def wred_inside() -> dict[str, Value]:
 
 
 def wred_by_exp() -> dict[str, Value]:
-    """The same where only a label's traffic class is seen: profiles by precedence."""
+    """The same where only a label's traffic class is visible: profiles by precedence."""
     return {
         name: {"kind": "wred", "by": "precedence", "profiles": {exp: {"min": low, "max": 42, "denominator": 10}}}
         for name, exp, low in (("critical", "3", 26), ("noncritical", "2", 24))
@@ -205,11 +205,11 @@ def wred_by_exp() -> dict[str, Value]:
 
 
 def labelled(mode: str = "short-pipe") -> Settings:
-    """Two labels on what leaves towards the provider. They count for the shaper, not for the policer of voice."""
+    """Two labels on packets towards the provider. They count for the shaper, not for the policer of voice."""
     return {f"{PORT}.mpls": {"labels": 2, "mode": mode}, f"{DISCIPLINE}.accounting": "-8B"}
 
 
-# What is measured.
+# Observables.
 
 
 def group_loss(group: str) -> Observable:
@@ -258,14 +258,14 @@ def _levels(report: Report) -> float:
 
 
 LEVELS = Observable("levels", "levels on which the losses of data lie", "", _levels)
-"""How many levels the losses of the nine data columns lie on; neighbours more than `GAP` apart are two levels."""
+"""Number of levels of the losses of the nine data columns; neighbours more than `GAP` apart are two levels."""
 
 
-# What theory says.
+# Theory.
 
 
 def fluid_losses(supplement: float = 1.0, link: float = LINK) -> dict[str, float]:
-    """Loss of each class in % when guarantees are 15/35/20/20/10 % and what is spare goes in proportion to them."""
+    """Loss of each class in % when guarantees are 15/35/20/20/10 % and the rest is shared in proportion to them."""
     demands = {name: sum(offered(group, supplement) for group in groups) for name, groups in CLASSES.items()}
     weights = [float(share.rstrip("%")) for share in SHARES.values()]
     shares = max_min(link, list(zip(demands.values(), weights, strict=True)))
@@ -273,7 +273,7 @@ def fluid_losses(supplement: float = 1.0, link: float = LINK) -> dict[str, float
 
 
 def all_of(conditions: Iterable[Condition]) -> Condition:
-    """Return the condition that holds where all of them do."""
+    """Return the conjunction of conditions."""
     first, *rest = conditions
     for condition in rest:
         first &= condition

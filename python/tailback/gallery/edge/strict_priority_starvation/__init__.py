@@ -1,1 +1,1 @@
-"""Strict priority starves what is below."""
+"""Strict priority starves lower levels."""

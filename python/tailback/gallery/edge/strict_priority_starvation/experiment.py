@@ -1,4 +1,4 @@
-"""Priority queueing of the traffic of Table 1, and what happens to it when the highest level grows."""
+"""Priority queueing of the traffic of Table 1 while the highest level grows."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LEVELS = (
 
 
 class Starvation(ce.AtTheEdge):
-    """Who is served last is served from what is left, and that may be nothing."""
+    """The lowest level gets the remaining capacity, which may be nothing."""
 
     id = "edge-priority"
     title = "Strict priority starves what is below"

@@ -27,7 +27,7 @@ UNHARMED = ("EF", "AF41", "AF1x")
 
 
 class Ramp(ce.AtTheEdge):
-    """The plan protects whom it should."""
+    """The plan protects the classes within their guarantees."""
 
     id = "edge-ramp"
     title = "The supplementary traffic as a ramp"
@@ -57,7 +57,7 @@ class Ramp(ce.AtTheEdge):
         return ce.policy(low_latency=point["configuration"] != CBWFQ, inside=inside) | load
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Nothing is lost at base load; the excess hurts its own classes, and under FIFO all."""
+        """No loss at base load; the excess harms its own classes, and under FIFO all."""
         planned = results.where(configuration=[CBWFQ, LLQ, WRED])
         above = planned.where(extra=lambda extra: float(extra) >= 50)
         fifo = results.where(configuration=FIFO)

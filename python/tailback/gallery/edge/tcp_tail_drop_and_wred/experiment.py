@@ -46,7 +46,7 @@ COUNTED = (TAIL, PAPER, QUICK)
 ROUND_TRIP_S = 0.021
 """Propagation, and the transmit ring."""
 WINDOW_S = 0.2
-"""Throughput is looked at in windows so long."""
+"""Length of the windows in which throughput is measured."""
 SHOWN_S = (10.0, 20.0)
 Trace = tuple[list[float], list[float]]
 """Times in seconds, and values."""
@@ -95,7 +95,7 @@ def _windows(report: Report) -> Trace:
 
 
 class Responsive(ce.AtTheEdge):
-    """What the paper's choice of profiles is for."""
+    """The purpose of the paper's choice of profiles."""
 
     id = "edge-tcp"
     title = "Data as TCP under tail drop and WRED"

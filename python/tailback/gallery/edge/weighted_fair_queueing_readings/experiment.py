@@ -1,4 +1,4 @@
-"""Readings of "WFQ" on the traffic of Table 1, each beside what theory says of it."""
+"""Readings of "WFQ" on the traffic of Table 1, each compared with its theory."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ READINGS: dict[str, dict[str, Value]] = {
 }
 """Flows are not hashed, so that no two share a queue by accident."""
 ORACLES = (PRECEDENCE, LONG_EQUAL, TEXTBOOK)
-"""Those of which theory says the shares."""
+"""Readings whose shares follow from theory."""
 MAIN = (ONE, HOLD, PRECEDENCE, EQUAL, DISTRIBUTED)
 
 
@@ -107,7 +107,7 @@ class Readings(ce.AtTheEdge):
         return {**made, **long}
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """One queue is FIFO; the others meet their oracles, and miss the paper."""
+        """One queue is FIFO; the others agree with their oracles, but not with the paper."""
         at = {reading: results.where(reading=reading) for reading in READINGS}
         one, fifo = at[ONE], at[FIFO]
 
@@ -215,7 +215,7 @@ class Readings(ce.AtTheEdge):
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """Loss and delay of each reading, and what theory says."""
+        """Loss and delay of each reading, and those of theory."""
         yield Figure(
             "loss",
             "Loss under each reading of WFQ",

@@ -1,4 +1,4 @@
-"""E7, Adaptive RED: a load that changes between 8 and 32 sources, and max_p that is fixed or follows it."""
+"""E7, Adaptive RED: a load that changes between 8 and 32 sources, and a max_p that is fixed or adapts."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ BUFFER_KB, MIN_KB, MAX_KB = 100, 20.0, 80.0
 PERIOD_S = 20
 """8 sources from 0 s, 32 from 20 s, 8 from 40 s, and so on."""
 SETTLED_S = 5
-"""What is left out of each phase after a change of the load."""
+"""Time after a change of the load that is left out of each phase."""
 DECREASE, INCREASE = 3.0, 2.0
 AGGRESSIVE, CONSERVATIVE, ADAPTIVE = "aggressive", "conservative", "adaptive"
 FLOYD = "Floyd 2001"
 FREEZE_S = (1, 2, 5, 10)
-"""How long max_p rests after a change; "freeze" on the slide, without a time. `ADAPTIVE` has none."""
+"""Least time between changes of max_p; "freeze" on the slide, without a value. `ADAPTIVE` has none."""
 HELD = {seconds: f"adaptive, freeze {seconds} s" for seconds in FREEZE_S}
 SHOWN = (AGGRESSIVE, CONSERVATIVE, ADAPTIVE)
 DETECTION: dict[str, tuple[float, dict[str, Value] | None]] = {
@@ -82,7 +82,7 @@ def _max_p(report: Report) -> list[float]:
 
 
 def _odd_steps(report: Report) -> tuple[int, int]:
-    """How many changes of max_p are no powers of the two factors, and how many there are."""
+    """Number of changes of max_p that are no powers of the two factors, and number of all changes."""
     factors = [INCREASE**up / DECREASE**down for up in range(3) for down in range(3)]
     ratios = [after / before for before, after in dumbbell.changes(_max_p(report))]
     odd = [ratio for ratio in ratios if not any(abs(ratio / factor - 1) < 1e-9 for factor in factors)]
@@ -111,12 +111,12 @@ class AdaptiveRed(Experiment):
     traces = {"queue": lambda report: dumbbell.trace(report, stop=180.0)}  # noqa: RUF012
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """The deck's three; with a freeze of 1 to 10 s; and Adaptive RED as Floyd has it."""
+        """The deck's three; with a freeze of 1 to 10 s; and Floyd's Adaptive RED."""
         del profile
         return [Point(detection=name) for name in DETECTION]
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """max_p and how it follows; changes of the load until the end of the run."""
+        """max_p and its adaptation; changes of the load until the end of the run."""
         end = int(self.profile(profile).duration.removesuffix("s"))
         max_p, adaptive = DETECTION[str(point["detection"])]
         return {

@@ -44,9 +44,9 @@ DETECTION: dict[str, tuple[float, dict[str, Value] | None]] = {
     ADAPTIVE: (0.1, {"kind": "feng", "alpha": 3.0, "beta": 2.0}),
 }
 FREEZE_S = (0, 1, 2, 5, 10)
-"""How long max_p rests after a change. The slide says "freeze" and gives no time."""
+"""Least time between changes of max_p. The slide says "freeze" and gives no value."""
 CHOSEN_S = 5
-"""The one that E8 shows beside the static settings; chosen after all were seen."""
+"""The freeze that E8 shows next to the static settings; chosen after all were simulated."""
 OTHERS: dict[str, Settings] = {
     BSD: {},
     NS2: {
@@ -63,7 +63,7 @@ OTHERS: dict[str, Settings] = {
     BEAT: testbed.HEARTBEAT,
     MODERN: {"flows[tcp].transport.congestion-control": {"kind": "reno", "byte-counting": 2}},
 }
-"""What differs from the testbed's hosts."""
+"""Differences from the testbed's hosts."""
 
 
 def _freeze(seconds: int) -> str:
@@ -135,7 +135,7 @@ class Testbed(Experiment):
         }
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Adaptive RED on the testbed, and what each static setting does badly."""
+        """Adaptive RED on the testbed, and the defect of each static setting."""
         lan, long = results.where(hosts=BSD, path=LAN), results.where(hosts=BSD, path=LONG)
         ns2, beat = (results.where(hosts=hosts, path=LAN) for hosts in (NS2, BEAT))
         modern = results.where(hosts=MODERN, path=LONG)

@@ -1,4 +1,4 @@
-"""E11, comparison of approaches: what each step saves with 300 connections on a T1 link."""
+"""E11, comparison of approaches: loss that each step avoids with 300 connections on a T1 link."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ class Comparison(Experiment):
             )
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """The slide, as points with intervals, and what it costs."""
+        """The slide, as points with intervals, and the costs."""
         bars = {
             f"{hosts}: {discipline}": results.where(hosts=hosts, discipline=discipline) for hosts, discipline in BARS
         }

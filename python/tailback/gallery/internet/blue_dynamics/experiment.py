@@ -1,4 +1,4 @@
-"""E13, Understanding Blue: fifty more connections every ten seconds, and what RED and Blue make of them."""
+"""E13, Understanding Blue: RED and Blue while fifty connections are added every ten seconds."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
 NS2, RFC, NONE = "ns-2.35", "RFC 3168", "none"
-"""What TCP does on an echo at a small window. The thesis used ns: with `NS2` the sender is that of ns-2.35 in all else,
+"""TCP's rule for an echo at a small window. The thesis used ns: with `NS2` the sender is that of ns-2.35 in all else,
 too."""
 FLOORS: dict[AxisValue, tuple[str, str]] = {
     NS2: ("ns2", "with ns-2.35's sender"),
@@ -47,7 +47,7 @@ BUFFER_KB, RATE_MBPS = 500, 45
 STEP_S, STEPS, PER_STEP = 10, 10, 50
 ALL = tuple(range(1, STEPS + 1))
 LATE = tuple(range(5, STEPS + 1))
-"""The steps at which the specification looks, 250 to 500 connections."""
+"""The steps that the specification tests, 250 to 500 connections."""
 IDEAL_S = (25.0, 30.0)
 """The end of the third step, 150 connections."""
 _BINS = 10
@@ -56,7 +56,7 @@ Series = tuple[list[float], list[float]]
 
 
 def _probability(report: Report) -> Series:
-    """Times and the marking probability: Blue's, or what RED's average stands for."""
+    """Times and the marking probability: Blue's, or that of RED's average."""
     times, port = sampled(report)
     return times, port["state"]["probability"]
 
@@ -86,7 +86,7 @@ def _per_step(
 
 
 def _each_step(red: Results, blue_: Results, name: str, text: str) -> Condition:
-    """Whether Blue's deviation is below RED's in each step from the fifth on; the step is named at each check."""
+    """Condition that Blue's deviation is below RED's in each step from the fifth on; each check names its step."""
     checks = [
         replace(check, at=", ".join(filter(None, (check.at, f"{PER_STEP * step} connections"))))
         for step in LATE
@@ -100,7 +100,7 @@ def _range(report: Report) -> float:
 
 
 def _rises(blue_: Results) -> Condition:
-    """Whether the mean probability in the last 5 s of a step is at least that of the step before, less a decrement."""
+    """Condition that the mean probability in a step's last 5 s is at least the former step's, less a decrement."""
     checks = [
         replace(check, at=", ".join(filter(None, (check.at, f"{PER_STEP * (step - 1)} to {PER_STEP * step}"))))
         for step in LATE[1:]
@@ -110,7 +110,7 @@ def _rises(blue_: Results) -> Condition:
 
 
 def _leaps(report: Report) -> tuple[int, int]:
-    """In how many spans of one freeze time the probability rises by more than one increment; and out of how many."""
+    """Number of spans of one freeze time in which the probability rises by more than one increment; number of all."""
     times, values = _probability(report)
     freeze = 0.1
     span = round(freeze / (times[1] - times[0]))
@@ -175,7 +175,7 @@ class UnderstandingBlue(Experiment):
         return blue.settings(str(point["set"]), BUFFER_KB) | hosts
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """The checks of the specification with the sender of ns, and what other senders make of them."""
+        """The checks of the specification with the sender of ns, and with other senders."""
         red, blue_ = results.where(set="R2"), results.where(set="B4")
         red_ns, blue_ns = red.where(floor=NS2), blue_.where(floor=NS2)
         queues, marking = "slides Understanding Blue, queue length plots", "slides Understanding Blue, marking behavior"

@@ -150,7 +150,7 @@ def draw_fairness(by_rule: Mapping[str, Results]) -> Drawing:
 
 
 def _one_legend(figure: Drawing) -> None:
-    """Put the curves' names right of the panels, each once."""
+    """Write the curves' names to the right of the panels, each once."""
     from tailback.plotting import plot
 
     found: dict[str, Any] = {}

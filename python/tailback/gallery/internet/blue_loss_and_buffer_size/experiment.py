@@ -1,4 +1,4 @@
-"""E12, Blue evaluation: loss against buffer size, and how many connections make RED need ten times Blue's buffer."""
+"""E12, Blue evaluation: loss against buffer size, and the load at which RED needs ten times Blue's buffer."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ from tailback.study.experiment import (
 from tailback.study.experiment.quantity import Quantity, Selector
 
 DROP = "no ECN"
-"""In place of a rule for echoes: there are none."""
+"""Value in place of a rule for echoes: no echoes."""
 MAIN = {RFC: NS2_TIMERS, NS2: NS2_TIMERS, NONE: THESIS, BACKOFF: NS2_TIMERS, DROP: NS2_TIMERS}
-"""The timers that each rule is judged with: ns-2.35's, as far as there is something to compare with; without a rule,
+"""Timers with which each rule is judged: ns-2.35's, where it can be compared; without a rule,
 the mode of 1999, those calibrated in internet-e15."""
 SOURCES = (400, 1600)
 """The slides' numbers of connections."""
@@ -64,9 +64,9 @@ SMALL, LARGE = 100, 1000
 BUFFERS = (100, 200, 300, 500, 700, 1000)
 TYPICAL = ("R2", "B4")
 LARGE_WEIGHTS = ("R2", "R3", "R4")
-"""RED's sets that the slide's comparison is about; a smaller weight makes RED slow, and more like Blue."""
+"""RED's sets in the slide's comparison; a smaller weight makes RED slow, and more like Blue."""
 RESOLUTION = 0.05
-"""Points of loss that are not told apart."""
+"""Percentage points of loss that count as equal."""
 NS2_LOSS = {400: 4.40, 1600: 3.92}
 """Loss in % of R2 with 100 kB on ns-2.35."""
 HEADLINE = "slides Blue Evaluation; published claim, from memory"
@@ -324,7 +324,7 @@ def _headlines(profile: ProfileName) -> list[Row]:
         rows += [(floor, MAIN[floor], ON_OFF, n) for floor in rules]
     for n in (2000, 2400, *BEYOND) if full else BEYOND:
         rows += [(floor, MAIN[floor], PERSISTENT, n) for floor in (rules if full else (RFC, BACKOFF, NS2))]
-    # What the word hangs on: other timers.
+    # Sensitivity of the verdict: other timers.
     rows += [(floor, timer, PERSISTENT, 1600) for floor in (RFC, NONE) for timer in TIMERS]
     rows += [(NS2, BSD, PERSISTENT, 3200)]
     if full:
@@ -378,8 +378,8 @@ def _why(floor: str, timer: str, n: int, load: str) -> str:
 def _longer(point: Point) -> Settings:
     """Return the length of a quick run: as long as the point needs.
 
-    Blue's slowest sets take 40 s from 0 to 1. Losses of Blue with a rule are few, and what the headline compares at
-    1600 connections without one differs little: both are measured longer.
+    Blue's slowest sets take 40 s from 0 to 1. Losses of Blue with a rule are few, and the values of the headline at
+    1600 connections without one differ little: both are measured longer.
     """
     name, buffer = str(point["set"]), float(point["buffer"])
     if name in BLUE and freeze_s(name) > 10:

@@ -1,4 +1,4 @@
-"""E14, Blue testbed: RED and Blue at a 10 Mbit/s link with next to no propagation delay."""
+"""E14, Blue testbed: RED and Blue at a 10 Mbit/s link with almost no propagation delay."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ SENSITIVITY: dict[str, tuple[str, str, Settings]] = {
         },
     ),
 }
-"""By hosts: tag of ids, words, and what differs from the testbed's."""
+"""By hosts: tag of ids, words, and differences from the testbed's."""
 
 
 class BlueTestbed(Experiment):
@@ -126,7 +126,7 @@ class BlueTestbed(Experiment):
         }
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """The checks of the specification with the testbed's hosts, and what others change."""
+        """The checks of the specification with the testbed's hosts, and the effect of others."""
         bsd = results.where(hosts=BSD)
         red, blue, altq = (bsd.where(discipline=name) for name in (RED, BLUE, ALTQ))
         gap = red["loss"] - blue["loss"]
@@ -167,7 +167,7 @@ class BlueTestbed(Experiment):
             )
             for claim in (one, two):
                 if hosts == EVERY:
-                    # Where no acknowledgement waits the pipe is the buffer alone, and the slide comes out.
+                    # Without delayed acknowledgements the pipe is the buffer alone, and the slide is reproduced.
                     yield Claim(*claim)
                 else:
                     why = "other hosts than the testbed's: sensitivity to what the slides do not say"

@@ -1,1 +1,1 @@
-"""Congestion collapse, and what prevents it."""
+"""Congestion collapse and its prevention."""

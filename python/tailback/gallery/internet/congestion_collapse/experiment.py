@@ -42,7 +42,7 @@ PAYLOAD = 0.96
 """Share of a TCP packet that is payload."""
 CONNECTIONS = (2, 4, 8, 16, 32, 64)
 FITTING = 40
-"""Connections whose windows, 640 segments, just fit into buffer and path, 651: nothing need be lost."""
+"""Connections whose windows, 640 segments, just fit into buffer and path, 651: no loss is necessary."""
 SHORTEST_MS = 100
 TIMERS_MS = (SHORTEST_MS, 200, 300, 400, 600)
 FULL_MS = 521
@@ -54,7 +54,7 @@ SHARE = (0.1, 0.5, 1, 1.5, 2)
 
 
 def copies(round_trip_ms: float, timer_ms: float) -> tuple[int, int]:
-    """Return how often a segment is sent, at least and at most, when a fixed timer expires until it is acknowledged.
+    """Return the least and the largest number of copies of a segment if a fixed timer expires until it is acknowledged.
 
     The timer of a connection starts again with each acknowledgement, so that a segment may have lost up to one period.
     """
@@ -63,10 +63,10 @@ def copies(round_trip_ms: float, timer_ms: float) -> tuple[int, int]:
 
 
 def _carried_bps(report: Report) -> float:
-    """Return what arrived and was of use, headers included so that TCP and datagrams compare."""
+    """Return the rate of useful deliveries, headers included so that TCP and datagrams compare."""
     rows = report.data["flows"]
     if _case(report) == SHARES:
-        # What waits before the narrow link at the end was carried over the shared one before.
+        # Packets that wait before the narrow last link have already crossed the shared one.
         datagrams = [report.utilisation("r2->d2") * LAST_BPS / 8 * report.measured_s]
     else:
         datagrams = [flow["delivered"]["bytes"] for flow in rows if not flow["transport"]]
@@ -80,7 +80,7 @@ def _case(report: Report) -> str:
 
 
 def _useful(report: Report) -> float:
-    """Goodput in percent of what the network can carry to destinations."""
+    """Goodput in percent of the network's capacity to destinations."""
     most = {RETRANSMIT: DUMBBELL_BPS, HOPS: RING * RING_BPS / 2, SHARES: SHARED_BPS}
     return 100 * _carried_bps(report) / most[_case(report)]
 
@@ -93,14 +93,14 @@ def _busy(report: Report) -> float:
 
 
 def left_over(load: float) -> float:
-    """Return the goodput in % of the shared link if TCP has only what the other flow leaves, who loses nothing else."""
+    """Return the goodput in % of the shared link if TCP has only the rest that a lossless other flow leaves."""
     return 100 * max(1 - load, 0) + 100 * min(load, LAST_BPS / SHARED_BPS)
 
 
 def most_given(load: float, queue_s: float) -> float:
     """Return the same if all lose alike, and three TCP connections need that loss by the square-root law.
 
-    The law knows no time-outs, so that it gives TCP more than it gets.
+    The law has no time-outs, so it overestimates TCP.
     """
     capacity = SHARED_BPS / PACKET_BITS
     loss = tcpmodel.loss_needed(tcpmodel.square_root, 3 * [SHARES_S + queue_s], capacity, load * capacity)
@@ -125,8 +125,8 @@ def _above_most(report: Report) -> float:
 def fluid_bps(offered_bps: float, capacity_bps: float) -> float:
     """Goodput of a flow over two equal hops of a ring, each shared with another of the same rate.
 
-    Both hops drop what arrives in equal shares. What leaves a first hop, x, solves x = C·r/(r + x); of that the second
-    lets C/(r + x) through. When r grows without end x tends to C, and the goodput to 0 as C²/r.
+    Both hops drop all arrivals with equal probability. The rate x out of a first hop solves x = C·r/(r + x); the second
+    passes the share C/(r + x) of it. As r grows without bound x tends to C, and the goodput to 0 as C²/r.
     """
     r, c = offered_bps, capacity_bps
     if r <= c / 2:
@@ -142,7 +142,7 @@ def _against_fluid(report: Report) -> float:
 
 
 class Collapse(Experiment):
-    """Three ways in which work done by the network is wasted."""
+    """Three kinds of wasted work in a network."""
 
     id = "internet-collapse"
     title = "Congestion collapse"
@@ -194,7 +194,7 @@ class Collapse(Experiment):
         return FILES[str(point["case"])]
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """The load, and who answers it how."""
+        """The load, and the senders' response to congestion."""
         del profile
         sender, load = str(point["sender"]), float(point["load"])
         if point["case"] == RETRANSMIT:
@@ -223,7 +223,7 @@ class Collapse(Experiment):
         return settings
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """What collapses, by how much, and what does not."""
+        """Cases that collapse, the extent, and cases that do not."""
         again, timer, hops, last = (results.where(case=case) for case in (RETRANSMIT, TIMER, HOPS, SHARES))
         fixed, tcp = again.where(sender=FIXED), again.where(sender=TCP)
         datagrams, ring_tcp = hops.where(sender=DATAGRAMS), hops.where(sender=TCP)
@@ -420,7 +420,7 @@ _DERIVED: dict[str, Any] = {"color": "#666666", "linestyle": "--", "linewidth": 
 
 
 def _band(axes: Axes, rows: list[tuple[int, int, int]]) -> None:
-    """Shade what copies leave of the link, from the most to the least of them."""
+    """Shade the capacity that copies leave, from the largest to the least number of them."""
     axes.fill_between(
         [ms for ms, _, _ in rows],
         [100 / many for _, _, many in rows],

@@ -31,7 +31,7 @@ FIXED, SCALED = "as for 100 kB", "20 and 80 % of the buffer"
 AGGRESSIVE, CONSERVATIVE = 0.25, 0.016
 DECK_KB = 120
 ENOUGH_KB = 600
-"""Above what 32 sources can be held in by max_p = 0.016: see the page."""
+"""Queue above which max_p = 0.016 cannot hold 32 sources: see the page."""
 
 
 class LargerBuffer(Experiment):
@@ -74,7 +74,7 @@ class LargerBuffer(Experiment):
         }
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """More buffer does not make up for a max_p that is too low."""
+        """A larger buffer does not compensate for a max_p that is too low."""
         conservative = results.where(max_p=CONSERVATIVE)
         fixed, scaled = conservative.where(thresholds=FIXED)["loss"], conservative.where(thresholds=SCALED)["loss"]
         slide = "slide Conservative Early Detection, Qlen = 120 KB"

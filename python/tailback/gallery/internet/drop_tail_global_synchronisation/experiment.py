@@ -1,4 +1,4 @@
-"""E1, the saw-tooth of one TCP source, and how drop-tail brings the saw-teeth of many into step."""
+"""E1, the sawtooth of one TCP source, and the synchronisation of many by drop-tail."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def saw_tooth(buffer_kb: AxisValue) -> float:
 
 
 def _shares(report: Report) -> list[float]:
-    """Of each congestion epoch the share of the sources that back off in it."""
+    """Share of the sources that back off, for each congestion epoch."""
     return backoff_shares(report, ROUND_TRIP_S + report.max_queue_bytes(BOTTLENECK) / 1.25e6)
 
 
@@ -118,7 +118,7 @@ class Synchronisation(Experiment):
         }
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """The saw-tooth, synchronisation, and what it costs."""
+        """The sawtooth, synchronisation, and its cost."""
         equal, unequal = results.where(round_trips=EQUAL), results.where(round_trips=UNEQUAL)
         many = equal.where(sources=[8, 32])
         drop_tail, red = many.where(queue=DROP_TAIL), many.where(queue=RED)
@@ -167,7 +167,7 @@ class Synchronisation(Experiment):
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """One saw-tooth, many of them, how often they fall together, and what it costs."""
+        """One sawtooth, many of them, the share that fall together, and the cost."""
         equal = results.where(round_trips=EQUAL)
 
         def kept(queue: str, sources: int, round_trips: str = EQUAL) -> Trace:

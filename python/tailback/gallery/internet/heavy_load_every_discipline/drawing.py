@@ -25,7 +25,7 @@ _SHOWN = (
     ("goodput", "goodput (Mbit/s)", 9.6, inf),
     ("jain", "Jain's index", 1.0, 1.0),
 )
-"""Scores with what is best, where there is such, and the largest value that there can be, at which bars end."""
+"""Scores with the best value, if any, and the largest possible value, at which bars end."""
 
 _MODEL = "#c9c9c9"
 

@@ -33,7 +33,7 @@ PACKET_BITS = 8000
 HEAVY = 100
 """Connections of the scoreboard itself; the others are in full only."""
 DELAY_TARGET = ("codel", "pie", "cobalt", "dualpi2")
-"""Disciplines of one queue that are told the delay they shall keep."""
+"""Disciplines of one queue with a target delay."""
 LEFT_MS, BOTTLENECK_MS, RIGHT_MS = (20, 5, 1, 5, 20), 10, (1, 5, 20, 5, 1)
 """One-way delays of the scenario's links."""
 SENDING_S = 1.2e-3
@@ -55,7 +55,7 @@ MISSED: Mapping[str, str] = {
     "T3-B2": "0.0025 per 100 ms takes 14 s to the 0.35 that this load needs, and comes down ten times as slowly: the "
     "mean includes overflows on the way",
 }
-"""Claims that are known not to hold, and what is known of the reason."""
+"""Claims that are known not to hold, with the reason as far as it is known."""
 
 
 def _queueing(report: Report) -> float:
@@ -71,9 +71,9 @@ def _marked(report: Report) -> float:
 
 
 def needed_loss(response: tcpmodel.Response, connections: int, queueing_ms: float, busy: float = 1.0) -> float:
-    """Return the loss in % that slows so many connections to the link, by a model of TCP, at a mean queueing delay.
+    """Return the loss in % that slows this number of connections to the link, by a TCP model, at a queueing delay.
 
-    Connections have random ends, so that each pair of delays stands for 1/25 of them. `busy` is the share of time for
+    Connections have random ends, so that each pair of delays has the weight 1/25. `busy` is the share of time for
     which the link sends.
     """
     pairs = [(left, right) for left in LEFT_MS for right in RIGHT_MS]
@@ -83,7 +83,7 @@ def needed_loss(response: tcpmodel.Response, connections: int, queueing_ms: floa
 
 
 def _per(response: tcpmodel.Response, report: Report) -> float:
-    """Loss per that which a model needs at the queue and the utilisation that the discipline has."""
+    """Loss divided by the loss that a model needs at the discipline's queue and utilisation."""
     busy = report.utilisation(dumbbell.BOTTLENECK)
     return (
         100
@@ -141,7 +141,7 @@ class Scoreboard(Experiment):
         return {"flows[tcp].count": point["connections"], **row.settings(str(point["ecn"]))}
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """What follows from models of TCP, what the thesis says of its proposals, where marks help, and the scores."""
+        """Consequences of TCP models, the thesis' statements on its proposals, the effect of marks, and the scores."""
         heavy = results.where(connections=HEAVY)
         without, ecn = heavy.where(ecn=OFF), heavy.where(ecn=ON)
         usual: list[AxisValue] = [row.name for row in board().values() if not row.sender]
@@ -261,7 +261,7 @@ def _marking(without: Results, ecn: Results) -> Iterable[Claim]:
 
 
 def _thesis(without: Results, ecn: Results) -> Iterable[Claim]:
-    """Return what the thesis says of its proposals, here with a sender of today but where a row names another."""
+    """Return the thesis' statements on its proposals, here with a current sender unless a row names another."""
     slides = "slides SubTCP and Comparison of Approaches"
     blue = "slides Blue; the parameters from memory of the publications, the resolution that of internet-e12"
 

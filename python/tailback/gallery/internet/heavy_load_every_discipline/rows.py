@@ -59,7 +59,7 @@ RED, RED_STEEP = "RED, max_p 0.1", "RED, max_p 1"
 ADAPTIVE, BLUE, SFB, SFB_MOVING = "adaptive RED", "Blue, B4", "SFB", "SFB, moving hash"
 SUBTCP, RED_SUBTCP, ADAPTIVE_SUBTCP = "SubTCP, drop-tail", "SubTCP, RED", "SubTCP, adaptive RED"
 RED_1999, ADAPTIVE_1999 = "TCP of 1999, RED", "TCP of 1999, adaptive RED"
-"""TCP that sends on at a window of one segment whatever is echoed; RFC 3168's rule is of 2001."""
+"""TCP that continues at a window of one segment in spite of echoes; RFC 3168's rule is of 2001."""
 FLOYD = "red, adaptive (2001)"
 RENO = "drop-tail, Reno"
 """The sender of the published model of TCP: Reno, every segment acknowledged, and nothing of later years."""
@@ -81,19 +81,19 @@ _PER_FLOW = (
     "fair-queue",
 )
 _BY_COLOUR = ("rio", "ered")
-"""What nobody has coloured is green, which these two spare."""
+"""Disciplines that do not drop green packets early; packets without a meter are green."""
 _ECN: Mapping[str, Mapping[str, Value]] = {"ecn": {}}
 _ALWAYS_MARKS = ("dualpi2",)
-"""Disciplines that mark without being told to."""
+"""Disciplines that mark by default."""
 
 ONLY_OVERFLOW = ("drop-tail", "drop-head", "drr", "sfq", "wfq", "wf2q-plus", "virtual-clock", "scfq", "stfq")
-"""Disciplines that drop nothing but what the buffer has no room for."""
+"""Disciplines that drop only when the buffer is full."""
 
 TURNED_OFF: Mapping[str, str] = {
     "pie": "above a probability of 10 % it drops what it might mark (RFC 8033 section 5.1)",
     "dualpi2": "above 25 % it drops what it might mark (RFC 9332 section 4.2)",
 }
-"""Disciplines of one queue that mark nothing above a probability."""
+"""Disciplines of one queue that do not mark above a probability."""
 
 LIMITED: Mapping[str, str] = {
     "sred": "its probability is at most 15 % (INFOCOM 1999)",
@@ -106,18 +106,18 @@ LIMITED: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class Row:
-    """What stands in one line of the board."""
+    """One row of the board."""
 
     name: str
     group: str
     discipline: Mapping[str, Value]
     """Without ECN; `ecn` turns it on."""
     keys: Mapping[str, Mapping[str, Value]] = field(default_factory=dict)
-    """What lets the discipline mark, see `ecn_keys`."""
+    """Keys that let the discipline mark, see `ecn_keys`."""
     sender: Settings = field(default_factory=dict)
-    """How it differs from the TCP of the scenario."""
+    """Differences from the TCP of the scenario."""
     packets: Settings = field(default_factory=dict)
-    """Their colour, where the discipline goes by it."""
+    """Colour of the packets, if the discipline uses it."""
     ecn: tuple[str, ...] = (OFF, ON)
 
     def settings(self, ecn: str) -> Settings:
@@ -125,7 +125,8 @@ class Row:
         on = ecn == ON
         discipline = dict(self.discipline)
         for key, inside in self.keys.items():
-            # Some mark by default; what is off at the ends has no effect, and is off here too for the record.
+            # Some mark by default; without ECN at the ends that has no effect, and is switched off here too for the
+            # record.
             discipline[key] = on if key == "ecn" else {**inside, "ecn": on}
         return {
             **dumbbell.bottleneck(BUFFER_KB, discipline),
@@ -139,13 +140,13 @@ class Row:
 def ecn_keys(name: str) -> Mapping[str, Mapping[str, Value]]:
     """Keys that let a discipline mark, read from the schema: `ecn`, or that of a law inside it.
 
-    With a law inside comes all of its table as it is by default there, since one that is written may have others: what
-    it leaves out is not the discipline's default but the law's own.
+    An inner law's table is returned with all the discipline's defaults, since keys that a given table leaves out have
+    the law's defaults and not the discipline's.
     """
     schema = json.loads(_native.schema())
 
     def table(node: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the properties of what stands at a node."""
+        """Return the properties of the schema at a node."""
         for part in (node, *node.get("allOf", ()), *node.get("anyOf", ())):
             if "$ref" in part:
                 return table(schema["$defs"][part["$ref"].rpartition("/")[2]])
@@ -161,7 +162,7 @@ def ecn_keys(name: str) -> Mapping[str, Mapping[str, Value]]:
 
 
 def marks(name: str) -> bool:
-    """Whether a registered discipline can mark."""
+    """Return `True` if a registered discipline can mark."""
     return bool(ecn_keys(name)) or name in _ALWAYS_MARKS
 
 
@@ -192,7 +193,7 @@ def _registered() -> list[Row]:
 
 
 def _colour(name: str) -> Settings:
-    """Return what makes packets best effort where the discipline would take them for reserved ones."""
+    """Return the marking that makes packets best effort for a discipline that would treat them as reserved."""
     if name not in _BY_COLOUR:
         return {}
     return {"flows[tcp].marking": {"meter": {"kind": "fixed", "colour": "yellow"}}}
@@ -209,7 +210,7 @@ def _reno() -> Settings:
 
 
 def _proposals() -> list[Row]:
-    """Return the thesis' proposals, with the parameters that its experiments have here, for a buffer of 100 kB."""
+    """Return the thesis' proposals, with the parameters of its experiments here, for a buffer of 100 kB."""
     path = "flows[tcp].transport"
     red, steep = (_discipline(dumbbell.red(BUFFER_KB, max_p, ecn=False)) for max_p in (0.1, 1.0))
     adaptive = _discipline(dumbbell.red(BUFFER_KB, 0.1, ecn=False, adaptive={"kind": "feng"}))

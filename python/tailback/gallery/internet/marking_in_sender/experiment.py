@@ -1,4 +1,4 @@
-"""E20, packet marking in the sender: whether flows with a target share what is left like any other."""
+"""E20, packet marking in the sender: flows with a target share the remaining capacity like any other."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _windows(report: Report) -> Trace:
 
 
 class IntegratedMarking(Experiment):
-    """Three flows with targets among others without, marked by their senders or on their way."""
+    """Three flows with targets among others without, marked by their senders or in the network."""
 
     id = "internet-e20"
     title = "Packet marking in the sender"
@@ -96,7 +96,7 @@ class IntegratedMarking(Experiment):
         """Each flow's engine, and the number of others."""
         settings: dict[str, Value] = {"flows[best].count": point["others"], "run.sample": "200ms"}
         if point["targets"] == OVER and point["engine"] != BLIND and profile == "quick":
-            # Several turns of marking and resting.
+            # Several periods of marking and resting.
             settings["run.duration"] = "300s"
         window = f"{point['window']}ms"
         for name, target in zip(NAMES, TARGETS[str(point["targets"])], strict=True):
@@ -200,7 +200,7 @@ class IntegratedMarking(Experiment):
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """What each flow gets marked and unmarked, and the two windows over time."""
+        """Marked and unmarked goodput of each flow, and the two windows over time."""
         return [
             Figure(
                 "parts",

@@ -42,7 +42,7 @@ ONE, EACH, TWO, OVER, DETECTED, UNDER_RIO = (
 FLOWS = 4
 """Of each group."""
 SILVER: dict[str, float] = {TWO: 4, OVER: 8, DETECTED: 8}
-"""What the second group is to reach, Mbit/s; without, it is best effort."""
+"""Target of the second group, Mbit/s; without one it is best effort."""
 STEP = 0.01
 BELOW, ABOVE = (2,), (4, 6)
 """Targets of one group below and above its share without marking, which is 2.5 Mbit/s."""
@@ -132,14 +132,14 @@ class TransparentMarking(Experiment):
             "run.sample": "500ms",
         }
         if case == DETECTED and profile == "quick":
-            # Several turns of marking and resting.
+            # Several periods of marking and resting.
             settings["run.duration"] = "350s"
         if case == UNDER_RIO:
             settings[f"{PORT}.discipline"] = services.QUEUES[RIO]
         return settings
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Targets are reached, marking stops where it is not needed, and nobody starves if excess is noticed."""
+        """Targets are reached, marking stops where it is not needed, and no flow starves if excess is detected."""
         source = "Feng and others 1998, as summarised; network and parameters reconstructed"
         usual = results.where(step=STEP)
         one = usual.where(case=ONE)
@@ -200,7 +200,7 @@ class TransparentMarking(Experiment):
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """What is reached and marked against the target, and the probability over time."""
+        """Goodput and marked share against the target, and the probability over time."""
         usual = results.where(step=STEP)
         one, each = usual.where(case=ONE), usual.where(case=EACH)
         return [

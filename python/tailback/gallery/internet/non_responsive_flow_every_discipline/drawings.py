@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
 ENOUGH = 0.95
-"""Share of the goodput that the buffer is to give."""
+"""Share of the largest goodput at which a buffer suffices."""
 LEAST = 7.0
-"""Where the axis of buffers begins, kB."""
+"""Start of the axis of buffers, kB."""
 
 
 def ladder(results: Results, queue: str) -> list[tuple[float, float]]:
@@ -26,7 +26,7 @@ def ladder(results: Results, queue: str) -> list[tuple[float, float]]:
 
 
 def needed(rungs: Sequence[tuple[float, float]], reference: float) -> tuple[float, float] | None:
-    """Return the least rung with `ENOUGH` of the reference and the one below, 0 below the first; none if none has."""
+    """Return the least buffer with `ENOUGH` of the reference, and the next smaller one or 0; `None`: no buffer has."""
     below = 0.0
     for size, goodput in rungs:
         if goodput >= ENOUGH * reference:
@@ -56,12 +56,12 @@ def _dots(axes: Axes, r: Results, name: str, queues: Sequence[str], groups: Sequ
 
 
 def _from_zero(axes: Axes) -> None:
-    """Begin a little below zero, so that a dot at zero is whole."""
+    """Start the axis slightly below zero, so that a dot at zero is drawn whole."""
     axes.set_xlim(left=-0.02 * axes.get_xlim()[1])
 
 
 def draw_isolation(r: Results, queues: Sequence[str], groups: Sequence[int]) -> Drawing:
-    """What the flow gets, and what TCP suffers."""
+    """Throughput of the flow, and loss of TCP."""
     from tailback.plotting import plot
 
     shown = (

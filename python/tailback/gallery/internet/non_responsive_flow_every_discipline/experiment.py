@@ -1,4 +1,4 @@
-"""E15 on every rival discipline: what one non-responsive flow takes, what it costs TCP, what isolation costs."""
+"""E15 on every rival discipline: the share of one non-responsive flow, the loss of TCP, the cost of isolation."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ from tailback.study.experiment import (
 FAIR_GOODPUT = TCP * FAIR * 960 / 1000
 """Of all TCP flows together if each flow has its fair share, in payload, Mbit/s."""
 PLAIN = ("drop-tail", "drop-head", "blue", "codel", "pie", "pi", "rem", "avq", "cobalt", "dualpi2")
-"""Disciplines that do not tell flows apart, besides RED."""
+"""Disciplines that do not distinguish flows, besides RED."""
 LAWS = (RED, "blue", "codel", "pie", "pi", "rem", "dualpi2")
-"""Those that drop at random or at intervals, without a look at what the packet has met."""
+"""Disciplines that drop at random or at intervals, independent of the packet's delay."""
 ALIKE = (RED, "drop-head", "blue", "pie", "rem", "dualpi2")
-"""Those whose drops are, all in all, of that kind; or of whatever has waited longest."""
+"""Disciplines whose drops are mostly of that kind, or of the oldest packet."""
 UNLIKE = {
     "drop-tail": "what arrives at a full queue is dropped: TCP's packets come in bunches, the other flow's one by one",
     "codel": "its own drops are alike (V2-law), but its buffer is full as well and drops what arrives",
@@ -49,24 +49,24 @@ UNLIKE = {
 }
 """The others, and why they treat TCP worse."""
 PARTLY = ("choke", "sred", "fred", "red-pd")
-"""Those that tell flows apart to some degree."""
+"""Disciplines that distinguish flows to some degree."""
 FAIR_QUEUES = ("sfq", "drr", "wfq", "wf2q-plus", "stfq", "scfq", "virtual-clock", "fq-codel", "fq-pie")
 ECN_SFB = "sfb, with ECN"
 SUMMED = {RED: RED, SFQ_RED: SFQ_RED, ECN_SFB: SFB}
 QUEUES = (RED, *PLAIN, *PARTLY, ECN_SFB, SFQ_RED, *FAIR_QUEUES)
 IN_TURN = ("sfq", "drr", "wfq", "wf2q-plus", "stfq", "scfq", "fq-codel")
-"""Those that serve the queues that have packets at equal rates."""
+"""Disciplines that serve backlogged queues at equal rates."""
 BY_PACKET = ("sfq", SFQ_RED)
-"""Those that serve the queues that have packets in turn, one packet each."""
+"""Disciplines that serve backlogged queues in turn, one packet each."""
 LARGEST = 8
 QUICK_SIZES, FULL_SIZES = (1 / 16, 1 / 4, 1, LARGEST), (1 / 16, 1 / 8, 1 / 4, 1 / 2, 1, 2, 4, LARGEST)
 """Buffers, as multiples of the slide's."""
 HASHES = 10_000
 """Draws of the hashes for each run, over which the number of covered flows is compared with the formula."""
 OCCUPIED = 1024 * (1 - (1 - 1 / 1024) ** (TCP + 1))
-"""Queues of FQ-CoDel that so many flows fall on, on average."""
+"""Mean number of queues of FQ-CoDel to which these flows are hashed."""
 PUBLISHED = 0.16
-"""What SFB lets through of the non-responsive flow on the slide, Mbit/s: 45 less 44.84."""
+"""Rate of the non-responsive flow behind SFB on the slide, Mbit/s: 45 less 44.84."""
 
 
 def discipline_of(name: str, size: float = 1) -> tuple[dict[str, Value], str]:
@@ -80,7 +80,7 @@ def discipline_of(name: str, size: float = 1) -> tuple[dict[str, Value], str]:
 
 
 def _samples(report: Report, name: str) -> list[float]:
-    """What the discipline tells of itself, sampled after the warm-up; nothing where it does not tell."""
+    """Samples of the discipline's probe after the warm-up; empty if it has no such value."""
     series = report.data["series"]
     if not series:
         return []
@@ -94,9 +94,9 @@ def _largest(report: Report, name: str) -> float:
 
 
 def _passed(report: Report) -> float:
-    """What the one flow gets, Mbit/s, by what is delivered from the warm-up on, whenever it was sent.
+    """Rate of the one flow, Mbit/s, by packets delivered from the warm-up on, whenever they were sent.
 
-    Reports count packets that were sent after the warm-up, which is less by what waits: seconds, in a large buffer.
+    Reports count packets sent after the warm-up, which excludes those waiting then: seconds, in a large buffer.
     """
     series = report.data["series"]
     if not series:
@@ -107,7 +107,7 @@ def _passed(report: Report) -> float:
 
 
 def _turn(report: Report) -> float:
-    """The link's rate over the number of queues that are occupied, on average, Mbit/s."""
+    """The link's rate divided by the mean number of occupied queues, Mbit/s."""
     flows = _samples(report, "flows")
     return RATE * sum(1 / max(n, 1) for n in flows) / len(flows) if flows else float("nan")
 
@@ -125,7 +125,7 @@ def _refused(report: Report) -> tuple[int, int]:
 
 
 def _drop_ratio(report: Report, flows: str) -> float:
-    """Share of the packets that have found room that the law drops."""
+    """Share of the packets with room in the buffer that the law drops."""
     rows = [row for flow in report.flows(flows) for row in flow["drops"]]
     full = sum(row["packets"] for row in rows if row["reason"] == "buffer full")
     early = sum(row["packets"] for row in rows) - full
@@ -207,7 +207,7 @@ class Rivals(Experiment):
         }
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Who isolates, and what everybody lets through, loses and keeps."""
+        """Disciplines that isolate, and the goodput, losses and state of all."""
         r = results.where(size=1)
         unfair = r.where(queue=[RED, *PLAIN])
         many = results.where(queue=list(IN_TURN), size=LARGEST)
@@ -360,5 +360,5 @@ class Rivals(Experiment):
 
 
 def _groups() -> list[int]:
-    """By row, 0 where the discipline does not look at flows, 1 where it does to some degree, 2 with queues by flow."""
+    """By row: 0 if the discipline ignores flows, 1 if it distinguishes them to some degree, 2 with queues by flow."""
     return [0] * (1 + len(PLAIN)) + [1] * (len(PARTLY) + 1) + [2] * (1 + len(FAIR_QUEUES))

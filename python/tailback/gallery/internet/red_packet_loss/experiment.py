@@ -52,7 +52,7 @@ class RedAndLoss(Experiment):
         """64 connections over the buffer; a buffer of 80 kB over the number of connections."""
         del profile
         queues = (DROP_TAIL, RED)
-        # In the order of the number of connections, which the figures and a claim go by.
+        # In the order of the number of connections, which the figures and a claim use.
         return [
             *grid(queue=queues, sources=[n for n in SOURCES if n < DECK_SOURCES], buffer=[USUAL_KB]),
             *grid(queue=queues, sources=[DECK_SOURCES], buffer=BUFFERS_KB),
@@ -111,7 +111,7 @@ class RedAndLoss(Experiment):
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """Loss over the buffer and over the number of connections; what the queue does meanwhile."""
+        """Loss over the buffer and over the number of connections, and the queue."""
         by_queue = {name: results.where(queue=name) for name in (DROP_TAIL, RED)}
         over_buffer = {name: at.where(sources=DECK_SOURCES) for name, at in by_queue.items()}
         over_sources = {name: at.where(buffer=USUAL_KB) for name, at in by_queue.items()}

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
 QUIET = "8kbit/s"
-"""Rate of the one other flow where none is wanted: a packet per second."""
+"""Rate of the one other flow in the case without non-responsive flows: a packet per second."""
 MANY = (4, 8)
 """The slides' numbers of non-responsive flows."""
 BINS, DRAWS = 46, 20
@@ -49,7 +49,7 @@ BINS, DRAWS = 46, 20
 HASHES = 10_000
 """Draws of the hashes for each run, over which the number of covered flows is compared with the formula."""
 POINTS_ALLOWED = 0.1 * TCP
-"""How many more than without such flows may be starved for other reasons."""
+"""Permitted number of additional flows that starve for other reasons."""
 
 
 def _others(report: Report) -> int:
@@ -81,7 +81,7 @@ def deviation(m: float, bins: int = 23) -> float:
 
 
 def _by_binomial(report: Report) -> tuple[int, int]:
-    """Whether the number of covered flows is more than 3 binomial deviations from the mean; of 400 flows."""
+    """1 if the number of covered flows is more than 3 binomial deviations from the mean, else 0; of 400 flows."""
     p = formula(_others(report))
     return int(abs(len(_covered(report)) - TCP * p) > 3 * (TCP * p * (1 - p)) ** 0.5), TCP
 
@@ -95,13 +95,13 @@ def _expected(report: Report) -> float:
 
 
 def _off(report: Report) -> float:
-    """By how many of its standard deviations the run's number of covered flows is beside the formula."""
+    """Deviation of the run's number of covered flows from the formula, in standard deviations."""
     others = _others(report)
     return (len(_covered(report)) - TCP * formula(others)) / deviation(others) if others else float("nan")
 
 
 class Misclassification(Experiment):
-    """Which TCP flows SFB takes for flows that do not respond, and how many."""
+    """TCP flows that SFB treats as non-responsive, and their number."""
 
     id = "internet-e16"
     title = "SFB: misclassified flows"
@@ -147,14 +147,14 @@ class Misclassification(Experiment):
     }
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """None, one, the slides' 4 and 8, and in `full` more; the senders."""
+        """Zero, one, the slides' 4 and 8, and in `full` more non-responsive flows; the senders."""
         counts = (0, 1, 2, 4, 8, 12, 16) if profile == "full" else (0, 1, 4, 8)
         others = counts if profile == "full" else (0, *MANY)
         points = grid(others=counts, sender=[RFC3168]) + grid(others=others, sender=(NS2, Y1999))
         return points + grid(others=(0, *MANY) if profile == "full" else [0], sender=[BACKOFF])
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """So many flows of 5 Mbit/s, up to the link's rate together; or one that hardly sends."""
+        """The number of flows of 5 Mbit/s, up to the link's rate together; or one that hardly sends."""
         del profile
         count = int(point["others"])
         rate = QUIET if not count else "5Mbit/s"
@@ -165,7 +165,7 @@ class Misclassification(Experiment):
         }
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """How many are covered, and that these and no more are starved."""
+        """The number of covered flows, and that only these are starved."""
         rfc, old = results.where(sender=RFC3168), results.where(sender=Y1999)
         ns2, waiting = results.where(sender=NS2), results.where(sender=[RFC3168, NS2])
         some: dict[str, Selector] = {"others": list(MANY)}
@@ -328,7 +328,7 @@ def _draw_flows(kept: dict[str, tuple[list[float], list[int]]]) -> Drawing:
 
 
 def polluted(levels: int, others: Iterable[int]) -> dict[int, float]:
-    """Share of TCP flows that share each bin with one of so many others, under draws of SFB's hashes."""
+    """Share of TCP flows that share each bin with one of the others, over draws of SFB's hashes."""
     bins, most = BINS // levels, max(others)
     hit = dict.fromkeys(others, 0)
     for draw in range(DRAWS):

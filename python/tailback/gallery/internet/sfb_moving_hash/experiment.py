@@ -1,4 +1,4 @@
-"""E17, the moving hash: SFB that draws new hashes now and then, with and without a set of bins that is warmed first."""
+"""E17, the moving hash: SFB with periodic new hashes, with and without a second set of bins updated in advance."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ FAST, FROZEN = "moving every 2 s, no freeze", "moving every 2 s"
 NONE, EIGHT, REFORMED = "none", "8 flows of 5 Mbit/s", "one flow, reformed"
 INTERVAL_S = {MOVING: 20, COLD: 20, FAST: 2, FROZEN: 2}
 REFORM_S = 50
-"""When the one flow of 45 Mbit/s falls to less than a fair share."""
+"""Time at which the one flow of 45 Mbit/s falls below a fair share."""
 GAP_MS, OPEN_US = 100, 200
-"""From then on it sends for so long in each gap: 1.1 packets per 100 ms, 0.09 Mbit/s."""
+"""Length of its bursts from then on: 1.1 packets per 100 ms, 0.09 Mbit/s."""
 RECOVERED_BPS = 45e3
 """Half of that."""
 END_S = 110
@@ -68,7 +68,7 @@ def _rates(report: Report) -> tuple[list[float], list[float]]:
 
 
 def _recovery(report: Report) -> float:
-    """Seconds from the reform until the flow gets half of what it sends for two seconds; 60 if it never does."""
+    """Time from the reform until the flow gets half of its rate for two seconds, s; 60 if it never does."""
     times, rates = _rates(report)
     if not times:
         return float("nan")
@@ -79,12 +79,12 @@ def _recovery(report: Report) -> float:
 
 
 def _late(report: Report) -> tuple[int, int]:
-    """Whether recovery took more than two intervals; of the flow's packets."""
+    """1 if recovery took more than two intervals, else 0; of the flow's packets."""
     return int(_recovery(report) > 2 * INTERVAL_S[MOVING]), report.offered_packets("cbr")
 
 
 class MovingHash(Experiment):
-    """Starved and reformed flows under hashes that stay, that move, and that move without warning."""
+    """Starved and reformed flows under fixed hashes, moving hashes, and moving hashes without a warm-up."""
 
     id = "internet-e17"
     title = "SFB: the moving hash"
@@ -155,7 +155,7 @@ class MovingHash(Experiment):
         return settings
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Fewer flows starved, more fairness, a quick pardon, what it costs; and what the warm-up is for."""
+        """Fewer starved flows, more fairness, fast recovery, the costs; and the purpose of the warm-up."""
         eight = results.where(others=EIGHT)
         static, moving, cold = (eight.where(hash=name) for name in (STATIC, MOVING, COLD))
         waiting: dict[str, Selector] = {"sender": [RFC3168, NS2]}

@@ -86,7 +86,7 @@ def draw_table(at: Results) -> Drawing:
 
 
 def draw_variants(at: Results) -> Drawing:
-    """What each variant of SFB lets through."""
+    """Throughput of the flow under each variant of SFB."""
     from tailback.plotting import plot
 
     names = [name for name in at["tcp_lost"].values_of("queue") if str(name).startswith(SFB)]

@@ -62,12 +62,12 @@ def _share(report: Report) -> float:
 
 
 def _rest(report: Report, taken: float) -> float:
-    """What the other flow leaves of the link to TCP."""
+    """Capacity that the other flow leaves to TCP."""
     return RATE * report.utilisation("r0->r1") - taken
 
 
 class OneAgainstMany(Experiment):
-    """One flow of the link's own rate that does not respond, and three queues to hold it back."""
+    """A non-responsive flow of the link's rate, and three disciplines that limit it."""
 
     id = "internet-e15"
     title = "SFB, RED and SFQ+RED with a non-responsive flow"
@@ -146,7 +146,7 @@ class OneAgainstMany(Experiment):
         }
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """The table in its tiers, the identities in it, and what the variants show."""
+        """The table in its tiers, the identities in it, and the variants."""
         r = results.where(rate=45)
         at = r.where(floor=FLOOR)
         red, sfq, sfb = at.where(queue=RED), at.where(queue=SFQ_RED), at.where(queue=SFB)

@@ -52,7 +52,7 @@ def freeze_s(name: str) -> float:
 def curves(axes: Axes, of: Callable[[str], Quantity], names: list[str], x: str) -> None:
     """One curve per set: RED dashed from light to dark with the weight, Blue solid.
 
-    Fewer than three points are not joined: a line across a decade would tell what was not measured.
+    Fewer than three points are not joined: a line across a decade would suggest values that were not measured.
     """
     from matplotlib import colormaps
     from matplotlib.colors import to_hex

@@ -1,4 +1,4 @@
-"""Parts that the dumbbell experiments share: RED's settings, and what is read from the bottleneck `a->b`.
+"""Parts that the dumbbell experiments share: RED's settings, and observables of the bottleneck `a->b`.
 
 Packets are of 1000 B unless a scenario says otherwise, so that 1 packet in a queue is 1 kB.
 """
@@ -124,7 +124,7 @@ def mean_average() -> Observable:
 
 
 def share_of_time(name: str, label: str, low_kb: float, high_kb: float, *, of_average: bool = False) -> Observable:
-    """Share of the samples in which the queue, or RED's average of it, lies from one level to another, in percent."""
+    """Share of the samples in which the queue, or RED's average of it, is between two levels, in percent."""
 
     def value(report: Report) -> float:
         _, port = sampled(report)
@@ -146,9 +146,9 @@ def changes(values: Sequence[float]) -> Iterator[tuple[float, float]]:
 
 
 def offered_rate(found: Trace, every: int) -> tuple[list[float], list[float]]:
-    """Return the rate at which packets come to the bottleneck, Mbit/s, over stretches of so many samples.
+    """Return the arrival rate at the bottleneck, Mbit/s, over spans of the given number of samples.
 
-    It is what was sent, plus what was dropped (packets of 1 kB), plus what the queue grew by.
+    It is the rate sent, plus that dropped (packets of 1 kB), plus the growth of the queue.
     """
     times, series = found
     kept = range(0, len(times), every)
@@ -180,7 +180,7 @@ def draw_queue(axes: Axes, found: Trace, levels: Mapping[str, float], *, ink: st
 def draw_queues(
     lines: Mapping[str, Trace], levels: Mapping[str, float] | Sequence[Mapping[str, float]], *, top: float = 105
 ) -> Drawing:
-    """Draw queues below each other, with levels in common or of each."""
+    """Draw queues below each other, with common or individual levels."""
     from tailback.plotting import plot
 
     figure = plot.new(1, len(lines), width=8.0, height=2.3, sharex=True, sharey=True)
@@ -194,7 +194,7 @@ def draw_queues(
 
 
 def from_level(figure: Figure, level: float, top: float = 100.0) -> Drawing:
-    """Draw a figure of shares in % with a y axis that begins at a level, so that curves near the top come apart."""
+    """Draw a figure of shares in % with a y axis that begins at a level, so that curves near the top are separate."""
     drawn = figure.draw()
     for axes in drawn.axes:
         axes.set_ylim(level, top + 0.03 * (top - level))

@@ -45,11 +45,11 @@ _OF_NS2: Settings = {
     "flows[tcp].transport.limited-transmit": "always",
     "flows[tcp].transport.congestion-control": {"kind": "reno", "byte-counting": 1, "reduction": "window"},
 }
-"""What else ns-2.35's `Reno` does, see docs/validation.md."""
+"""Other settings of ns-2.35's `Reno`, see docs/validation.md."""
 
 
 def sender(name: object) -> Settings:
-    """Return what a kind of sender changes: ECN, and what it does at a window of one segment (`ecn-floor`)."""
+    """Return the settings of a kind of sender: ECN, and its rule at a window of one segment (`ecn-floor`)."""
     return {
         "flows[tcp].transport.ecn": "off" if name == NO_ECN else "classic",
         "flows[tcp].transport.ecn-floor": _FLOORS.get(str(name), "none"),
@@ -58,7 +58,7 @@ def sender(name: object) -> Settings:
 
 
 def lost_rate(flows: str, name: str, label: str) -> Observable:
-    """Packets lost, headers included, in Mbit/s: what the slide's table counts."""
+    """Packets lost, headers included, in Mbit/s, as in the slide's table."""
     return Observable(
         name,
         label,

@@ -1,4 +1,4 @@
-"""The hashes that a run of stochastic fair Blue has drawn, so that the flows it must misjudge are known beforehand.
+"""The hashes that a run of stochastic fair Blue has drawn: they determine the flows that it misclassifies.
 
 The port's random stream is that of its name under the run's seed: xoshiro256++ (Blackman and Vigna 2019) seeded with
 SipHash-1-3. Its first draw is the seed of the first set of bins, its second that of the next set. A level's hash is the
@@ -27,7 +27,7 @@ def covered(seed: int, flows: Sequence[int], others: Sequence[int], levels: int 
 
 
 def mean_covered(seeds: Sequence[int], flows: int, others: int, levels: int = 2, bins: int = 23) -> float:
-    """Return how many of the first flows are covered by the others, numbered after them, on average over hashes."""
+    """Return the mean number, over hashes, of the first flows that are covered by the others, numbered after them."""
     import numpy as np
 
     def mix(x: np.ndarray) -> np.ndarray:

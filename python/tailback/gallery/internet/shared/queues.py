@@ -7,14 +7,14 @@ from tailback.scenario import Value
 
 RED, SFQ_RED, SFB = "RED", "SFQ+RED", "SFB"
 STEEP, ANY = "SFB, d1 = 100 d2", "SFB, any full bin drops"
-"""Steps of 0.02 and 0.0002 instead of 0.005 and 0.001; and what the paper's figure does with full bins."""
+"""Steps of 0.02 and 0.0002 instead of 0.005 and 0.001; and the rule of the paper's figure for full bins."""
 UNCOUNTED, PRESSURE, HOLD, SLOW = "SFB, uncounted", "SFB, pressure", "SFB, hold", "SFB, frozen for 50 ms"
 KEEP, DOWN = "SFB, keep", "SFB, decrements frozen for 100 ms"
-"""Boxed flows' bins that no other flow lowers; a timer of their own for decrements."""
+"""Boxed flows' bins are not lowered by other flows; decrements have their own timer."""
 DEPART = "SFB, lowered at departures"
 """Bins fall when their last packet leaves, as in Feng's code for ns, and not when an arrival finds them empty."""
 FLOOR = 0.5
-"""Retransmission timeout's floor in s with which RED's row comes out; the calibrated choice."""
+"""Least retransmission timeout in s with which RED's row is reproduced; the calibrated choice."""
 FAIR = RATE / (TCP + 1)
 
 SLIDE = {RED: (3.07, 10.32), SFQ_RED: (2.53, 43.94), SFB: (0.01, 44.84)}
@@ -32,7 +32,7 @@ _BOX = {UNCOUNTED: "uncounted", PRESSURE: "pressure", HOLD: "hold", KEEP: "keep"
 
 
 def discipline(queue: object, ecn: bool, size: float = 1.0) -> tuple[dict[str, Value], str]:
-    """Return a queue with its buffer; of `size` times the slide's, what is a share of the buffer grows with it."""
+    """Return a queue with `size` times the slide's buffer; thresholds that are shares of the buffer scale with it."""
     if queue == RED:
         low, high = f"{40 * size:g}kB", f"{160 * size:g}kB"
         return {"kind": "red", "min": low, "max": high, "ecn": ecn, **_RED}, f"{200 * size:g}kB"

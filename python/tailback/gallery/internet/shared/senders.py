@@ -1,6 +1,6 @@
-"""What the slides do not say of their sources, as named choices: rule, timers and workload.
+"""Properties of sources that the slides do not state, as named choices: rule, timers and workload.
 
-Which of these are taken decides many of the thesis' results; `internet-1999` has all combinations.
+Many of the thesis' results depend on these choices; `internet-1999` has all combinations.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 RFC, BACKOFF, NS2, NONE = "rfc3168", "backoff", "ns-2", "none"
-"""Values of `ecn-floor`: what a sender does on an echo at a window of one segment. RFC 3168, section 6.1.2: it sends
+"""Values of `ecn-floor`, the sender's rule for an echo at a window of one segment. RFC 3168, section 6.1.2: it sends
 one segment when the timer expires; the same with a timeout that doubles at each further echo; as ns-2.35's senders; or
 nothing, so that it never sends less than a segment per round trip."""
 
@@ -49,8 +49,8 @@ TIMERS: dict[str, tuple[str, str]] = {
     BSD: ("500ms", "1s"),
 }
 """Tick and least timeout. The first are ns-2.35's (a tick of 10 ms since 2002, 0.2 s since 2004); the second those with
-which RED's row of the thesis' table of losses comes out in `internet-e15`: ticks of 100 ms were ns's before 2002, and
-0.5 s is calibrated; the third those of 4.4BSD."""
+which RED's row of the thesis' table of losses is reproduced in `internet-e15`: ticks of 100 ms were ns's before 2002,
+and 0.5 s is calibrated; the third those of 4.4BSD."""
 
 PERSISTENT, ON_OFF = "persistent", "on/off"
 WORKLOADS = (PERSISTENT, ON_OFF)
@@ -84,19 +84,19 @@ def timers(name: AxisValue, group: str = "tcp") -> Settings:
 
 
 def workload(name: AxisValue, group: str = "tcp") -> Settings:
-    """Return what the sources of a group send: without end, or as the published evaluation of Blue has it.
+    """Return the sources of a group: endless, or as in the published evaluation of Blue.
 
     That is Pareto times of shape 1.5, on for 2 s and off for 3 s on average (Feng, Shin, Kandlur and Saha, IEEE/ACM
     Transactions on Networking 10(4), 2002, from memory); 1 Mbit/s while on is reconstructed. It is written four
-    segments at a time, with which 4000 sources lose as much as with one. What a source offers while its connection is
-    held back waits in the connection.
+    segments at a time, with which 4000 sources lose as much as with one. Data that a source offers while its connection
+    is held back waits in the connection.
     """
     return {f"flows[{group}].source": dict(_PARETO)} if name == ON_OFF else {}
 
 
 def equivalent(connections: int, name: AxisValue) -> int:
-    """Return how many sources stand for so many persistent connections: on/off ones are active 40 % of the time.
+    """Return the number of sources equivalent to a number of persistent ones: on/off ones are active 40 % of the time.
 
-    It is how the publication came from 400 and 1600 connections to 1000 and 4000 sources.
+    So the publication has 1000 and 4000 sources for 400 and 1600 connections.
     """
     return round(connections / ACTIVE) if name == ON_OFF else connections

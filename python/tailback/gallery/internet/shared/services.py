@@ -62,7 +62,7 @@ OLD_TIMERS: Settings = {"clock": "coarse", "granularity": "100ms", "min-rto": "5
 
 
 def sender(name: AxisValue, *groups: str) -> Settings:
-    """Return what makes the senders of some groups of one kind: today's, Reno with a fine clock, or that of 1999."""
+    """Return the settings that give groups one kind of sender: current, Reno with a fine clock, or that of 1999."""
     changes: dict[str, Settings] = {
         COARSE_CLOCK: {
             "recovery": {"kind": "reno"},
@@ -87,12 +87,12 @@ def sender(name: AxisValue, *groups: str) -> Settings:
 
 
 def goodput(report: Report, flows: str) -> float:
-    """What reached the applications of some flows together, each byte once, with its header, Mbit/s."""
+    """Sum of the goodputs of some flows, each byte once, with its header, Mbit/s."""
     return 1e-6 * HEADERS * report.goodput_bps(flows)
 
 
 def coloured(report: Report, colour: Literal["green", "yellow", "red"], flows: str) -> float:
-    """What was delivered of a colour, with headers, Mbit/s."""
+    """Delivered rate of a colour, with headers, Mbit/s."""
     return 8e-6 * HEADERS * report.coloured_bytes(colour, flows) / report.measured_s
 
 
@@ -102,7 +102,7 @@ def rate(flows: str, name: str, label: str) -> Observable:
 
 
 def entered(flows: str, name: str, label: str) -> Observable:
-    """What some flows together hand to the network, with headers: what a marking engine there observes."""
+    """Rate that some flows together send into the network, with headers, as a marking engine there observes it."""
     return Observable(
         name, label, "Mbit/s", lambda report: 1e-6 * HEADERS * report.offered_bps(flows), precision=(0.02, 0.02)
     )
@@ -116,12 +116,12 @@ def best_effort(flows: str, name: str, label: str) -> Observable:
 
 
 def green_rate(flows: str, name: str, label: str) -> Observable:
-    """What was delivered marked, of some flows together, with headers."""
+    """Delivered rate of marked packets of some flows together, with headers."""
     return Observable(name, label, "Mbit/s", lambda report: coloured(report, "green", flows), precision=(0.02, 0.02))
 
 
 def unmarked_rate(flows: str, name: str, label: str) -> Observable:
-    """What one of some flows got unmarked, in the mean, with headers."""
+    """Mean unmarked rate of one of some flows, with headers."""
 
     def value(report: Report) -> float:
         return fmean([coloured(report, "yellow", flow["name"]) for flow in report.flows(flows)])
@@ -140,7 +140,7 @@ def green_losses(name: str = "marked_losses") -> Observable:
 
 
 def least_share(name: str = "least") -> Observable:
-    """Goodput of the flow that has least, in percent of an equal share of the link."""
+    """Least goodput of a flow, in percent of an equal share of the link."""
 
     def value(report: Report) -> float:
         rates = report.goodputs_bps()

@@ -32,7 +32,7 @@ packets up to the upper threshold, above which it drops them."""
 BACKOFF = "TCP, RFC 3168, doubled"
 TCP, RULE, NS2, SUBTCP = "TCP", "TCP, RFC 3168", "TCP, ns-2.35", "SubTCP"
 """TCP without, with RFC 3168's and with ns-2.35's rule for an echo at a small window; SubTCP with intervals, which
-need no such rule. `BACKOFF` doubles the timeout with each echo in a row, which RFC 3168 does not ask for."""
+need no such rule. `BACKOFF` doubles the timeout with each echo in a row, which RFC 3168 does not require."""
 SUBTCP_RULE, SUBTCP_PLAIN = "SubTCP, RFC 3168", "SubTCP, plain timer"
 HOSTS: dict[str, tuple[Table, str]] = {
     TCP: ({"kind": "reno"}, "none"),
@@ -43,7 +43,7 @@ HOSTS: dict[str, tuple[Table, str]] = {
     SUBTCP_RULE: ({"kind": "subtcp", "back-off": "rfc3168"}, "rfc3168"),
     SUBTCP_PLAIN: ({"kind": "subtcp", "back-off": "none"}, "none"),
 }
-"""Congestion control, and `ecn-floor`. SubTCP's back-off decides for itself."""
+"""Congestion control, and `ecn-floor`. SubTCP has its own back-off."""
 
 OF_NS2: Settings = {
     "flows[tcp].transport.recovery": {
@@ -57,7 +57,7 @@ OF_NS2: Settings = {
     "flows[tcp].transport.limited-transmit": "always",
     "flows[tcp].transport.congestion-control": {"kind": "reno", "byte-counting": 1, "reduction": "window"},
 }
-"""What else ns-2.35's `Sack1` does, see docs/validation.md."""
+"""Other settings of ns-2.35's `Sack1`, see docs/validation.md."""
 
 
 def of_ns2(flow: str) -> Settings:

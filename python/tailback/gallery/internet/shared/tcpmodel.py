@@ -1,6 +1,6 @@
-"""How fast TCP sends at a given loss, by two published models, and which loss a given load so needs.
+"""TCP's rate at a given loss, by two published models, and the loss that a given load needs.
 
-The models are of random losses, alike for all connections, and of a window that only losses limit.
+The models assume random losses, the same for all connections, and a window that only losses limit.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Response = Callable[[float, float], float]
 
 
 def square_root(loss: float, round_trip_s: float) -> float:
-    """Return the rate of the law that the thesis has on its slides: C / (RTT √p), without time-outs.
+    """Return the rate by the law of the thesis' slides: C / (RTT √p), without time-outs.
 
     M. Mathis, J. Semke, J. Mahdavi and T. Ott, ACM CCR 27(3), 1997.
     """
@@ -47,10 +47,10 @@ def pftk(loss: float, round_trip_s: float, first_timeout_s: float | None = None,
 
 
 def loss_needed(response: Response, round_trips_s: Sequence[float], carried: float, unresponsive: float = 0.0) -> float:
-    """Return the loss (0 to 1) at which connections of these round trips deliver so many segments per second together.
+    """Return the loss (0 to 1) at which connections of these round trips deliver that many segments per second.
 
-    Segments that are lost load the senders and not the link: of what a connection sends the share 1 - p arrives. So it
-    is with what `unresponsive` senders, whom no loss slows, send beside them.
+    Lost segments load the senders and not the link: the share 1 - p of a connection's segments arrives. The
+    same holds for the segments of additional `unresponsive` senders, which losses do not slow.
     """
 
     def delivered(loss: float) -> float:

@@ -15,7 +15,7 @@ FREEBSD: Settings = {
     "flows[tcp].transport.initial-window": 1,
     # net.inet.tcp.recvspace of 16384 B, which tcp_mss() rounds up to whole segments: 12 of 1460 B.
     "flows[tcp].transport.receive-window": 12,
-    # Every second segment is acknowledged at once, others after 200 ms. `HEARTBEAT` says what is left out.
+    # Every second segment is acknowledged at once, others after 200 ms. `HEARTBEAT` describes what is left out.
     "flows[tcp].transport.delayed-ack": {"every": 2, "timeout": "200ms"},
     # tcp_slowtimo() runs every 500 ms; TCPTV_MIN is two of its ticks, TCPTV_SRTTDFLT gives 3 s.
     "flows[tcp].transport.timers": {"clock": "coarse", "granularity": "500ms", "min-rto": "1s", "initial-rto": "3s"},
@@ -27,15 +27,15 @@ FREEBSD: Settings = {
     "flows[tcp].transport.congestion-control": {"kind": "reno", "byte-counting": 1, "reduction": "window"},
     # RFC 3042 is of January 2001.
     "flows[tcp].transport.limited-transmit": False,
-    # The kernels had ECN of RFC 2481 patched in. That retransmissions must not be ECN-capable, and what to do with an
-    # echo at a window of one segment, stand in RFC 3168 of September 2001.
+    # The kernels had ECN of RFC 2481 patched in. That retransmissions must not be ECN-capable, and the rule for an
+    # echo at a window of one segment, are in RFC 3168 of September 2001.
     "flows[tcp].transport.ecn": "classic",
     "flows[tcp].transport.ecn-retransmissions": True,
     "flows[tcp].transport.ecn-floor": "none",
     # Later than 1998: F-RTO and Eifel.
     "flows[tcp].transport.spurious-timeout": "off",
 }
-"""All of the transport that is not the same in every experiment. Sizes and times are defaults of that system."""
+"""Settings of the transport that differ between experiments. Sizes and times are defaults of that system."""
 
 HEARTBEAT: Settings = {
     "flows[tcp].transport.delayed-ack": {"every": 2, "timeout": "200ms", "clock": "heartbeat"},
@@ -43,8 +43,8 @@ HEARTBEAT: Settings = {
 """tcp_fasttimo() releases the acknowledgements of all connections of a host together, every 200 ms (Wright and Stevens,
 TCP/IP Illustrated 2, section 25.4).
 
-Not in `FREEBSD`, because here the beats of all hosts fall together and nothing ever shifts them: connections lock to
-them much more firmly than on machines whose clocks and interrupts differ.
+Not in `FREEBSD`, because here the timers of all hosts coincide and never drift: connections synchronise with
+them much more than on machines whose clocks and interrupts differ.
 """
 
 LARGE_SOCKETS: Settings = {"flows[tcp].transport.receive-window": 44}

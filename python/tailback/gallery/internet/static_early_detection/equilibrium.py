@@ -1,8 +1,8 @@
-"""Where RED and N TCP sources come to rest: RED's line meets the marking that the sources need.
+"""Equilibrium of RED and N TCP sources: RED's marking rate equals the one that the sources need.
 
-The sources need p = 2 N²/(R C)², with the round trip R that the queue adds to (Misra, Gong and Towsley, SIGCOMM 2000,
+The sources need p = 2 N²/(R C)², with the round trip R that includes the queue (Misra, Gong and Towsley, SIGCOMM 2000,
 section 3). RED of probability p_b marks one packet in (3/p_b - 1)/2 on average, since gaps between marks are uniform
-on 1/p_b to 2/p_b - 1 packets (Floyd and Jacobson 1993, method 2, as ns-2 has it with `wait`).
+on 1/p_b to 2/p_b - 1 packets (Floyd and Jacobson 1993, method 2, as in ns-2 with `wait`).
 """
 
 from __future__ import annotations

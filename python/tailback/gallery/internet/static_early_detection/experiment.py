@@ -41,7 +41,7 @@ CLOSE_UP_S = (40.0, 50.0)
 
 
 def _lossy_seconds(report: Report) -> float:
-    """Share of the measured seconds in which the bottleneck dropped something, %."""
+    """Share of the measured seconds in which the bottleneck dropped packets, %."""
     times, port = dumbbell.sampled(report)
     by_second: dict[int, list[int]] = {}
     for at, dropped in zip(times, port["dropped_packets"], strict=True):
@@ -104,7 +104,7 @@ class StaticDetection(Experiment):
         }
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """What the deck's four panels show, and why."""
+        """Statements of the deck's four panels, and their reasons."""
         short, long = results.where(delay=SHORT_MS), results.where(delay=LONG_MS)
         aggressive, conservative = short.where(max_p=AGGRESSIVE), short.where(max_p=CONSERVATIVE)
         a8, a32 = aggressive.where(sources=FEW), aggressive.where(sources=MANY)
@@ -170,7 +170,7 @@ class StaticDetection(Experiment):
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """The deck's four panels, what explains them, and the close-ups."""
+        """The deck's four panels, their explanation, and the close-ups."""
         kept = {
             (max_p, sources): cast(Trace, results.trace("queue", delay=SHORT_MS, max_p=max_p, sources=sources))
             for max_p, sources in CASES
@@ -223,7 +223,7 @@ LEVELS = {"min_th": MIN_KB, "max_th": MAX_KB, "buffer": BUFFER_KB}
 
 
 def _near_rest(average: Quantity) -> Condition:
-    """Within 30 % of the equilibrium at every case."""
+    """Condition: within 30 % of the equilibrium in every case."""
     checks: list[Check] = []
     for point, _ in average.intervals():
         expected = resting_queue(float(point["sources"]), float(point["max_p"]))

@@ -46,7 +46,7 @@ SWEPT = 100
 """Connections where X is swept."""
 ECN = (RED_ECN, ADAPTIVE)
 MANY = (100, 200, 300)
-"""Connections at which the specification looks."""
+"""Numbers of connections that the specification tests."""
 RESOLUTION = 0.05
 """Points of loss below which the specification calls two losses equal (its E12)."""
 NS2 = {25: (6.64, 1.61), 50: (16.04, 13.32), 100: (22.90, 21.35), 200: (28.27, 28.21), 300: (31.98, 30.80)}

@@ -42,7 +42,7 @@ C_PERIODIC = math.sqrt(1.5)
 
 
 def model(sources: float, packet_bytes: float, delay_ms: float, queue_kb: float) -> float:
-    """Loss in % that the deck's formula gives for the round trip that the mean queue makes."""
+    """Loss in % by the deck's formula for the round trip with the mean queue."""
     packets_per_s = 10e6 / 8 / packet_bytes
     round_trip_s = 2e-3 * (delay_ms + 10.2 + 6.4) + queue_kb / 1250
     return 100 * min(1.0, (sources * C_PERIODIC / (packets_per_s * round_trip_s)) ** 2)
@@ -89,7 +89,7 @@ class LossModel(Experiment):
         }
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Between linear and quadratic, and the signs of the model's three factors."""
+        """Growth between linear and quadratic, and the signs of the model's three factors."""
         usual = results.where(delay=USUAL_MS, packet=USUAL_BYTES)
         drop_tail = results.where(queue=DROP_TAIL)
         comments = "slide Comments on Model"
@@ -185,7 +185,7 @@ class LossModel(Experiment):
 
 
 def _doubling(loss: Quantity, sources: Sequence[int], low: float, high: float) -> Condition:
-    """From each number of sources to twice as many the loss grows by a factor between the two."""
+    """Condition: from each number of sources to twice that number the loss grows by a factor between 2 and 4."""
     steps = [(loss.where(sources=n), loss.where(sources=2 * n)) for n in sources]
     return reduce(and_, ((two >= low * one) & (two <= high * one) for one, two in steps))
 

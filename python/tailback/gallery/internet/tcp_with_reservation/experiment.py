@@ -1,4 +1,4 @@
-"""E18, TCP with a reservation: what a token bucket and an ordinary window do to each other, and what mends it."""
+"""E18, TCP with a reservation: the conflict of a token bucket with an ordinary window, and its remedies."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ MECHANISMS: dict[str, dict[str, Value]] = {
 Trace = tuple[list[float], list[float], list[float]]
 RATES = (1, 2, 4, 6)
 LARGE = (4, 6)
-"""Reservations of which an ordinary sender gets less than the whole."""
+"""Reservations that an ordinary sender does not reach."""
 
 
 def _window(report: Report) -> Trace:
@@ -56,7 +56,7 @@ def _window(report: Report) -> Trace:
 
 
 class Reservation(Experiment):
-    """One connection with a reservation among six without, by how it sends."""
+    """One connection with a reservation among six without, by its mechanism of sending."""
 
     id = "internet-e18"
     title = "TCP with a reservation"
@@ -91,7 +91,7 @@ class Reservation(Experiment):
         )
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """The reservation, and how the sender uses it."""
+        """The reservation, and the sender's use of it."""
         del profile
         chosen = MECHANISMS[str(point["mechanism"])]
         return {
@@ -181,7 +181,7 @@ class Reservation(Experiment):
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """What is got and what is marked against the reservation, and the window over time."""
+        """Goodput and marked share against the reservation, and the window over time."""
         main = results.where(sender=MODERN, queue=ERED)
         by = {name: main.where(mechanism=name) for name in MECHANISMS}
         return [

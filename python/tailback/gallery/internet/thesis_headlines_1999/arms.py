@@ -1,4 +1,4 @@
-"""The runs that the headlines are judged by: each is another experiment's scenario with one discipline and number."""
+"""The runs by which the headlines are judged: each is another experiment's scenario with one discipline and number."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from tailback.study.experiment.points import Point, ProfileName, Settings
 __all__ = ["ANY", "ARMS", "FROZEN_S", "INTERVAL_S", "MANY", "STEPS", "Arm"]
 
 ANY = "any"
-"""In place of a rule for an echo at a window of one: the run has no such echo, or no such rule."""
+"""Value in place of a rule for an echo at a window of one: the run has no such echo, or no such rule."""
 STEPS = 10
 """Of internet-e13: 50 connections each."""
 MANY = 300
 """Connections of internet-e10 and e11."""
 FROZEN_S = 5
-"""Seconds for which a frozen max_p stays: the slide says "freeze" and gives no time."""
+"""Least time between changes of max_p, s: the slide says "freeze" and gives no value."""
 INTERVAL_S = 20
 """Between two draws of SFB's hashes."""
 _AGGRESSIVE, _CONSERVATIVE = 0.25, 0.016
@@ -47,11 +47,11 @@ class Arm:
     """Length of a run and its warm-up with `--quick`."""
     full: tuple[str, str]
     ruled: bool = True
-    """Whether the sender's rule can matter."""
+    """`True` if the sender's rule can affect the result."""
     workloads: tuple[str, ...] = field(default=("persistent", "on/off"))
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """Return what the cell changes: the arm's own settings, then numbers, rule, timers and workload."""
+        """Return the settings of a cell: the arm's own, then numbers, rule, timers and workload."""
         duration, warmup = self.quick if profile == "quick" else self.full
         found: Settings = {"run.duration": duration, "run.warmup": warmup, **self.change}
         for group, count in self.count.items():

@@ -25,13 +25,13 @@ _LOOKS = {
     "not reproduced": ("#f9cfae", "\N{MULTIPLICATION X}"),
     "undecided": ("#e6e6e6", "?"),
 }
-"""Colour and sign of a word: both, so that neither print nor colour-blindness loses it."""
+"""Colour and sign of a word: both, for print and for colour-blind readers."""
 _WIDE, _LABEL = 0.92, 3.05
 """Widths of a column and of the rows' labels in inches."""
 
 
 def number(value: float) -> str:
-    """Return three digits, without an exponent where none is needed."""
+    """Return three digits, without an unnecessary exponent."""
     text = (
         f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}" if abs(value) >= 0.001 or not value else f"{value:.0e}"
     )
@@ -125,7 +125,7 @@ def _table(rows: Rows, tall: float, text: object, size: float, *, one_line: bool
 
 
 def _frame(axes: Axes, width: float, height: float) -> None:
-    """Make the panel's units inches, and leave out what belongs to a plot."""
+    """Make the panel's units inches, and hide the axes."""
     axes.set_xlim(0, width)
     axes.set_ylim(0, height)
     axes.axis("off")

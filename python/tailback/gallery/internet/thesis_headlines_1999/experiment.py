@@ -1,4 +1,4 @@
-"""The 1999 matrix: which TCP, which timers and which workload make each headline of the thesis come out."""
+"""The 1999 matrix: the TCP, timers and workloads with which each headline of the thesis is reproduced."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class Matrix(Experiment):
         Axis("timers", "tick and least timeout"),
         Axis("workload", "workload"),
     )
-    # Three replications at each point, whatever is undecided: the time of a quick run is bounded.
+    # Three replications at each point, also of undecided claims: this bounds the time of a quick run.
     quick = Profile(duration="60s", warmup="35s", replications=3, max_replications=3, cpu_s=6000)
     full = Profile(duration="200s", warmup="100s", replications=8, max_replications=20, cpu_s=60000)
     metrics = (
@@ -153,7 +153,7 @@ class Matrix(Experiment):
         return ARMS[str(point["arm"])].settings(point, profile)
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """One per cell, decided by its interval; none is asserted."""
+        """One claim per cell, decided by its interval; no claim is asserted."""
         for headline in HEADLINES:
             for workload in headline.workloads:
                 for floor, timers in _columns():
@@ -192,14 +192,14 @@ def _point(arm: str, floor: str, timers: str, workload: str) -> Point:
 
 
 def _cell(headline: Headline, floor: str, timers: str) -> tuple[str, str] | None:
-    """Return the cell's rule and timers; where no arm has a rule, one cell stands for all of them."""
+    """Return the cell's rule and timers; if no arm has a rule, there is one cell for all rules."""
     if any(ARMS[arm].ruled for arm in headline.arms):
         return floor, timers
     return (ANY, timers) if floor == next(iter(FLOORS)) else None
 
 
 def claim_id(headline: Headline, workload: str, floor: str, timers: str) -> str:
-    """Return such as `e12-1600.on-off.ns-2.0.5s`."""
+    """Return the id of a claim, such as `e12-1600.on-off.ns-2.0.5s`."""
     return ".".join((headline.id, workload.replace("/", "-"), floor, timers.split(", ")[1].replace(" ", "")))
 
 

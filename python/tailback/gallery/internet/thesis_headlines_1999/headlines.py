@@ -35,26 +35,26 @@ _TEN = "300 connections on a T1 link, adaptive RED with ECN"
 
 @dataclass(frozen=True)
 class Headline:
-    """One sentence, one quantity: what the figure's row shows."""
+    """One sentence and one quantity, a row of the figure."""
 
     id: str
     chapter: str
-    """Which figure it is in."""
+    """Figure that shows it."""
     label: str
-    """Of the row: what the number is, with its unit."""
+    """Name of the row's number, with its unit."""
     sentence: str
     source: str
     arms: tuple[str, ...]
     condition: Callable[[MatrixCell], Condition]
     own: frozenset[tuple[str, str]] = _SIMULATED
-    """Rule and timers that are nearest to the source's: ns's sender with the calibrated timers for what was simulated,
+    """Rule and timers that are nearest to the source's: ns's sender with the calibrated timers for simulations,
     BSD's timers for the testbed, whose kernel's rule is not known."""
     workloads: tuple[str, ...] = WORKLOADS
     left_out: str = ""
-    """Why the other workload is not run."""
+    """Reason for which the other workload is not run."""
 
     sources: int = 0
-    """Persistent connections, where the row's on/off sources are told beside them."""
+    """Number of persistent connections, if the row also names its on/off sources."""
 
     @property
     def experiment(self) -> str:
@@ -68,8 +68,8 @@ class Headline:
 
 
 def _less(metric: str, small: str, large: str) -> Callable[[MatrixCell], Condition]:
-    """Return that one arm has less of a quantity than another; shown is by how much, in its unit."""
-    # A number to compare with makes two zeros a miss: less than nothing cannot be.
+    """Return the condition that one arm has less of a quantity than another; the difference is shown in its unit."""
+    # With a number to compare with, two zeros are a failure: less than zero is impossible.
     return lambda cell: cell(large)[metric] - cell(small)[metric] > 0
 
 

@@ -1,4 +1,4 @@
-"""E9, the arithmetic behind SubTCP: how much 10 and 100 connections grow in one round trip."""
+"""E9, the arithmetic behind SubTCP: growth of 10 and 100 connections in one round trip."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ CONTROLS: dict[AxisValue, Table] = {
 SHARED = 100
 """All windows together at the start, segments of 1 kB."""
 START_S, ROUND_S = 0.15, 0.1
-"""An instant at which all have been told to halve, and the round trip without queueing."""
+"""An instant after the echo that makes all connections halve, and the round trip without queueing."""
 
 Series = tuple[list[float], list[float]]
 
@@ -72,7 +72,7 @@ class Growth(Experiment):
         return grid(control=tuple(CONTROLS), connections=numbers)
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """Everyone begins with twice its share and is told once to halve."""
+        """Each connection begins with twice its share and gets one echo to halve."""
         del profile
         share = SHARED // int(point["connections"])
         return {

@@ -46,7 +46,7 @@ WIRE_EXTRA = 20
 def control_share(ports: str, name: str, label: str) -> Observable:
     """Share of a link's time that notifications take, in percent: the largest of all matching ports.
 
-    It is what is left of the time the port was sending after the frames of data with their preambles and gaps.
+    It is the time in which the port was sending less that of data frames with their preambles and gaps.
     """
 
     def value(report: Report) -> float:
@@ -54,7 +54,7 @@ def control_share(ports: str, name: str, label: str) -> Observable:
         for row in report.ports(ports):
             data = sum(c["sent"]["bytes"] + WIRE_EXTRA * c["sent"]["packets"] for c in row["classes"])
             shares.append(row["utilisation"] - 8 * data / row["rate_bps"] / report.measured_s)
-        # A frame that is half sent when counting begins or ends may make the difference a little negative.
+        # A frame in transmission when counting begins or ends may make the difference slightly negative.
         return 100 * max(0.0, *shares)
 
     return Observable(name, label, "%", value)
@@ -122,7 +122,7 @@ class ControllingTheSource(Experiment):
         }
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """What the slides say, the ideal that delays are held against, and what notifications take of the links."""
+        """Statements of the slides, the ideal with which delays are compared, and the notifications' share of links."""
         none, plain, destination = (results.where(mechanism=name) for name in MECHANISMS)
         ideal = results.where(mechanism=UNLIMITED)
         plain_all, destination_all = (results.where(mechanism=name) for name in (PLAIN_ALL, DESTINATION_ALL))

@@ -1,4 +1,4 @@
-"""Where packets wait: the buffers of A.1 and A.2 without control and with 802.3x."""
+"""Places where packets wait: the buffers of A.1 and A.2 without control and with 802.3x."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ Trace = tuple[list[float], dict[str, list[float]]]
 
 
 def bound_kb(report: Report) -> float:
-    """The most that can wait at the bottleneck with control, in kB: the high threshold and the headroom of each link.
+    """Upper bound of the bottleneck's queue with control, in kB: the high threshold and the headroom of each link.
 
     No data goes the other way, so the headroom's term for a frame there is left out.
     """
@@ -54,7 +54,7 @@ def bound_kb(report: Report) -> float:
 
 
 def _beyond(name: str, label: str, ports: str, bound: Callable[[Report], float]) -> Observable:
-    """Whether a queue was ever longer than a bound: 1 if so, of all packets that were sent."""
+    """1 if a queue was ever longer than a bound, else 0; of all packets that were sent."""
 
     def longer(report: Report) -> int:
         return int(report.max_queue_bytes(ports) > 1e3 * bound(report))
@@ -72,7 +72,7 @@ def _trace(report: Report) -> Trace | None:
 
 
 class DistributedBuffers(Experiment):
-    """The networks of A.1 and A.2, and how full their buffers are."""
+    """The networks of A.1 and A.2, and the occupancy of their buffers."""
 
     id = "lan-buffers"
     title = "Distributed buffers at work"
@@ -122,7 +122,7 @@ class DistributedBuffers(Experiment):
         }
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """What control puts where."""
+        """Places of the waiting bytes with and without control."""
         none, plain = results.where(mechanism="none"), results.where(mechanism="plain")
         at_high: dict[str, Selector] = {**BUSIEST, "rate": [3, 5, 8]}
         return [

@@ -36,7 +36,7 @@ LOAD = 7
 
 
 def _data(report: Report) -> tuple[int, int]:
-    """Packets of class 2 that were lost, and that were offered."""
+    """Lost packets of class 2, and all offered ones."""
     row = report.data["classes"][DATA]
     return row["dropped"]["packets"], row["offered"]["packets"]
 
@@ -91,7 +91,7 @@ class ExtendedLan(Experiment):
         return {"backpressure.scope": point["mechanism"], **rates}
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Each scope protects those that it can tell from the congestion; judged at the highest load."""
+        """Each scope protects the traffic that it distinguishes from the congestion; judged at the highest load."""
         load = results.where(rate=LOAD)
         none, plain, by_class, by_destination, both = (load.where(mechanism=name) for name in MECHANISMS)
         conclusions = "conclusions of the deck; derived"

@@ -69,7 +69,7 @@ class Alternatives(Experiment):
     )
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """Bursts of 48 kB at three rates; without control the scope says nothing, so it is run once per scope."""
+        """Bursts of 48 kB at three rates; without control the scope has no effect, so it is run once per scope."""
         found: list[Point] = []
         for network, scope in NETWORKS.values():
             rates: tuple[int, ...] = (2, 5, 8) if network == MISMATCH else (4, 6, 8)
@@ -83,7 +83,7 @@ class Alternatives(Experiment):
         return FILES[str(point["network"])]
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """The same thresholds for both detections; everything else is the laws' default, written out."""
+        """The same thresholds for both detections; all other parameters are the laws' defaults, written out."""
         del profile
         rate: Settings = {"flows[data].source.rate": f"{point['rate']}Mbit/s"}
         if point["law"] == NONE:
@@ -97,7 +97,7 @@ class Alternatives(Experiment):
         }
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """What follows from headroom is claimed; the rest is told."""
+        """Consequences of headroom are asserted; other results are reported."""
         by_law = {law: results.where(law=law) for law in (NONE, *LAWS)}
         mismatch = {law: at.where(network=MISMATCH, scope=PLAIN) for law, at in by_law.items()}
         source = {law: at.where(network=SOURCE) for law, at in by_law.items()}

@@ -80,7 +80,7 @@ def _trace(report: Report) -> tuple[list[float], list[float]] | None:
 
 
 def _cycle(report: Report) -> tuple[list[float], list[float], list[bool]] | None:
-    """From before the first XOFF after the warm-up to after the next: times in ms, levels in kB, stops at sw1."""
+    """From before the first XOFF after the warm-up until after the second: times in ms, levels in kB, stops at sw1."""
     series: SeriesData | None = report.data["series"]
     if series is None:
         return None
@@ -146,7 +146,7 @@ class Thresholds(Experiment):
         }
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Where nothing may be lost or wasted, where something must be, and how much."""
+        """Thresholds without loss or idling, thresholds with, and the amounts."""
         long, short = results.where(length=LONG_KM), results.where(length=SHORT_KM)
         saturated = long.where(load=SATURATED)
         acting = saturated.where(high=lambda high: high != NEVER)
@@ -217,7 +217,7 @@ class Thresholds(Experiment):
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """Both effects over both thresholds, against the fluid, and as the queue goes through them."""
+        """Both effects over both thresholds, compared with the fluid model, and the queue over time."""
         saturated = results.where(length=LONG_KM, load=SATURATED)
         bursty = results.where(length=LONG_KM, load=BURSTY)
         yield Figure(
@@ -357,7 +357,7 @@ def _map(axes: Axes, quantity: Quantity, colours: str) -> None:
 
 
 def _position(ticks: Sequence[int], value: float) -> float:
-    """Where a value lies on an axis of categories."""
+    """Position of a value on an axis of categories."""
     for index, (left, right) in enumerate(pairwise(ticks)):
         if left <= value <= right:
             return index + (value - left) / (right - left)

@@ -1,7 +1,7 @@
-"""The cycle of a queue under back-pressure as a fluid (of whole frames), and the bounds that hold without one.
+"""The cycle of a queue under back-pressure as a fluid (of whole frames), and bounds that do not need that model.
 
 Times in µs, rates in kB/µs of buffer bytes, levels in kB. All links run at one rate; `FEEDERS` of them feed the queue
-and always have something to send.
+and are always backlogged.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _FRAME_US = (MTU + HEADER + OVERHEAD) * 8e6 / RATE_BPS
 _RATE = FRAME_KB / _FRAME_US
 """Of one link, kB of frames per µs."""
 _ROOM_KB = BUFFER_KB // FRAME_KB * FRAME_KB
-"""What whole frames can use of the buffer."""
+"""Part of the buffer that whole frames can use."""
 
 
 def _round_trip_us(length_km: float) -> float:
@@ -31,10 +31,10 @@ def _round_trip_us(length_km: float) -> float:
 
 
 def _overshoot_kb(length_km: float) -> float:
-    """How far the queue rises above the high threshold.
+    """Rise of the queue above the high threshold.
 
-    What arrives after it is whole frames, all that began before the stop took effect. The links, started together,
-    deliver theirs together, so the queue goes one frame above the fluid each time.
+    All frames that began before the stop took effect still arrive, as whole frames. The links, started together,
+    deliver theirs together, so the queue exceeds the fluid by one frame each time.
     """
     frames = math.ceil(_round_trip_us(length_km) / _FRAME_US)
     return (FEEDERS - 1) * (frames + 1) * FRAME_KB
@@ -62,7 +62,7 @@ def overflows_above_kb(length_km: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Cycle:
-    """What comes out of one cycle."""
+    """Results of one cycle."""
 
     utilisation: float
     """Of the output link, %."""

@@ -32,7 +32,7 @@ SHARED = "destination, shared buffer"
 OVERLOAD = 10
 """The rate of S1 in Mbit/s that is more than its slow link carries."""
 RESOLUTION = 0.05
-"""Differences of loss below this many points are not told apart: packets lost once in many minutes decide nothing."""
+"""Differences of loss below this many points count as equal: packets lost once in many minutes decide nothing."""
 
 
 class IndependentFlows(Experiment):
@@ -167,7 +167,7 @@ class IndependentFlows(Experiment):
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """The six slides, then what the mechanisms do to S2 beside each other."""
+        """The six slides, then the effects of the mechanisms on S2 next to each other."""
         words = {
             "none": ("none", "without congestion control"),
             "plain": ("plain", "with Xon/Xoff"),

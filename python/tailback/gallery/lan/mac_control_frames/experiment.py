@@ -50,7 +50,7 @@ def _control_share(report: Report) -> float:
 
 
 class MacControlFrames(Experiment):
-    """Traffic merging, video with data, and independent flows, each with three ways of signalling."""
+    """Traffic merging, video with data, and independent flows, each with three kinds of signals."""
 
     id = "lan-mac"
     title = "Idealised notifications against MAC control frames"
@@ -67,7 +67,7 @@ class MacControlFrames(Experiment):
     )
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """Points at which the mechanism works hard."""
+        """Points with many notifications."""
         full = profile == "full"
         merging, video, independent = FILES
         return (
@@ -81,12 +81,12 @@ class MacControlFrames(Experiment):
         return FILES[point["case"]]
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """How notifications travel, and the rate of the data."""
+        """The kind of signal, and the rate of the data."""
         del profile  # only the length differs between the profiles
         return {"backpressure.signal": SIGNALS[point["signal"]], "flows[data].source.rate": f"{point['rate']}Mbit/s"}
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Both ways of signalling block the same traffic, and neither costs much."""
+        """All kinds of signals block the same traffic, at little cost."""
         ideal, mac, short = (results.where(signal=name) for name in SIGNALS)
         return [
             Claim(
@@ -122,7 +122,7 @@ class MacControlFrames(Experiment):
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """Loss, and what the control frames cost, a panel per case."""
+        """Loss, and the cost of control frames, a panel per case."""
         rows = (
             ("loss", "Packet loss of all flows", "The three curves lie on each other.", ("C1", "C2", "C3")),
             ("control", "Control frames", "", ("C4",)),

@@ -29,19 +29,19 @@ SHARED = "destination, shared buffer"
 """For the sensitivity: without a share of the buffer for each destination."""
 WORDS = ("without control", "stopping the backbone", "stopping destinations")
 RESOLUTION = 0.05
-"""Differences of loss below this many points are not told apart: packets lost once in many minutes decide nothing."""
+"""Differences of loss below this many points count as equal: packets lost once in many minutes decide nothing."""
 PAIRS = 3
 """Sources and destinations in the deck's figures, as reconstructed."""
 CAPACITY = 10 * 1500 / 1538
 """Payload that a slow link carries in full frames, Mbit/s."""
 RATE_CHOSEN = "the rate was chosen after the result: with less load losses are too rare to be told apart"
-"""Why claims on self-similar traffic at 9 Mbit/s are calibrated."""
+"""Reason for which claims on self-similar traffic at 9 Mbit/s are calibrated."""
 OVERLOAD = 10
 """The rate in Mbit/s that is more than the slow links carry."""
 
 
 def _floor(report: Report) -> float:
-    """What must be lost in % if every slow link was busy all the time, of the load that was realised."""
+    """Least possible loss in % of the realised load, if every slow link was always busy."""
     lost = sum(max(0.0, 1e-6 * report.offered_bps(flow["name"]) - CAPACITY) for flow in report.flows("data"))
     return 100 * lost / (1e-6 * report.offered_bps())
 
@@ -102,7 +102,7 @@ class MergingOverTheBackbone(Experiment):
         }
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """The checks of the specification; for self-similar traffic, what follows from its burst sizes."""
+        """The checks of the specification; for self-similar traffic, consequences of its burst sizes."""
         deck = results.where(pairs=PAIRS)
         none, plain, destination = (deck.where(traffic=UNIFORM, mechanism=name) for name in MECHANISMS)
         stable: dict[str, Selector] = {"rate": lambda g: float(g) <= 9}
@@ -200,7 +200,7 @@ class MergingOverTheBackbone(Experiment):
         return claims
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """The slides, self-similar traffic in both readings; what is carried; in full the number of sources."""
+        """The slides, self-similar traffic in both readings; throughput; in full the number of sources."""
         deck = results.where(pairs=PAIRS)
         words = {
             "none": ("none", "without congestion control"),
@@ -257,7 +257,7 @@ def _overloaded(deck: Results) -> Results:
 
 
 def _similar(deck: Results, uniform: Results) -> Iterable[Claim]:
-    """What follows from the burst sizes of self-similar traffic: S of sources with a peak rate, B of batches."""
+    """Consequences of the burst sizes of self-similar traffic: S of sources with a peak rate, B of batches."""
     large: dict[str, Selector] = {"burst": lambda burst: float(burst) >= 24}
     for letter, traffic in (("S", SELF_SIMILAR), ("B", BATCHES)):
         none, plain, destination = (deck.where(traffic=traffic, mechanism=name) for name in MECHANISMS)

@@ -1,4 +1,4 @@
-"""E-C2 with TCP: what stopping a backbone costs sources that respond, in every mode."""
+"""E-C2 with TCP: the cost of stopping a backbone for responsive sources, in every mode."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class BackboneWithTcp(Experiment):
         return tcp.settings(point)
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """What can be derived; the rest is reported."""
+        """Derived claims are asserted; other results are reported."""
         none, controlled = results.where(mechanism="none"), results.where(mechanism=list(tcp.CONTROLLED))
         endless = results.where(traffic=tcp.ENDLESS, rate=10, burst=0)
         worst = results.where(traffic=tcp.BURSTS, rate=9, burst=96)

@@ -52,7 +52,7 @@ class TrafficMerging(Experiment):
         return grid(traffic=TRAFFIC, mechanism=("none", "plain"), rate=rates, burst=(6, 12, 24, 48))
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """One source model for all three; a self-similar load takes longer to show itself."""
+        """One source model for all three; a self-similar load needs longer runs."""
         source = data_source(point["traffic"], point["burst"], point["rate"])
         longer = {"run.duration": "2020s"} if profile == "full" and point["traffic"] in READINGS else {}
         return {"backpressure.scope": point["mechanism"], "flows[data].source": source, **longer}

@@ -32,7 +32,7 @@ class TrafficMergingWithTcp(Experiment):
         return tcp.settings(point)
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """What can be derived; the rest is reported."""
+        """Derived claims are asserted; other results are reported."""
         none, controlled = results.where(mechanism="none"), results.where(mechanism=list(tcp.CONTROLLED))
         endless = results.where(traffic=tcp.ENDLESS, rate=10, burst=0)
         worst = results.where(traffic=tcp.BURSTS, rate=3, burst=48)

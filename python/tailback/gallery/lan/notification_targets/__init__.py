@@ -1,1 +1,1 @@
-"""Whom to notify, and of which addresses."""
+"""Receivers of notifications, and the addresses in them."""

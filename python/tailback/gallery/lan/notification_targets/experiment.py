@@ -74,7 +74,7 @@ class WhomToNotify(Experiment):
         }
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Each choice spares those that it can tell from the congestion."""
+        """Each choice spares the traffic that it distinguishes from the congestion."""
         larger = results.where(edge=LARGE_EDGE, rate=8)
         none, everyone, feeding, database, buffer = (results.where(mechanism=name, edge=EDGE) for name in BACKPRESSURE)
         return [

@@ -1,4 +1,4 @@
-"""How far a queue overshoots its threshold as cable and response time grow, against the headroom formula."""
+"""Overshoot of a queue above its threshold as cable and response time grow, compared with the headroom formula."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ MTU = 1500
 HIGH_KB, LOW_KB = 40, 35
 """Thresholds; in the small buffer they are the deck's 80 and 70 %."""
 SMALL, LARGE = 50, 200
-"""Buffers in kB: one that can overflow, and one that shows how far the queue would go."""
+"""Buffers in kB: one that can overflow, and one that shows the unbounded overshoot."""
 ROOM_KB = SMALL - HIGH_KB
 SHORT_KM, STANDARD_US = 0.2, 1.024
-"""The values that stay while the other one is swept; 2 quanta is the standard's limit at 1 Gbit/s."""
+"""The fixed value of each while the other one is swept; 2 quanta is the standard's limit at 1 Gbit/s."""
 LENGTHS = (0.2, 1, 2, 3, 4, 6, 8, 10)
 RESPONSES = (0, 1.024, 10, 20, 30, 40, 60, 80, 100)
 
@@ -49,7 +49,7 @@ def needed_kb(length_km: AxisValue, response_us: AxisValue) -> float:
 
 
 def _overshoot(report: Report) -> float:
-    """How far the queue of the slow port went beyond the high threshold, in kB; negative if it never got there."""
+    """Overshoot of the slow port's queue above the high threshold, in kB; negative if it never reached it."""
     return 1e-3 * report.max_queue_bytes("sw2->d") - HIGH_KB
 
 
@@ -141,7 +141,7 @@ class Headroom(Experiment):
 
 
 def _over(results: Results) -> Quantity:
-    """The overshoot where the buffer does not cut it off."""
+    """The overshoot where the buffer does not limit it."""
     return results.where(buffer=LARGE)["overshoot"]
 
 
@@ -150,7 +150,7 @@ def _each(
     wanted: Callable[[float], bool],
     condition: Callable[[Quantity, float], Condition],
 ) -> Condition:
-    """A condition at each point whose headroom is wanted, with that headroom."""
+    """A condition at each point with a given kind of headroom, with that headroom."""
     joined: Condition | None = None
     for point, _ in quantity.intervals():
         needed = needed_kb(point["length"], point["response"])
@@ -177,7 +177,7 @@ def _draw(quantity: Quantity, formula: bool) -> Drawing:
             if formula:
                 axes.plot(values, needed, linestyle="--", color="#666666", label="formula")
             else:
-                # The formula is linear along each sweep, so its crossing of the room lies on the straight line.
+                # The formula is linear along each sweep, so its crossing of the room is found by interpolation.
                 slope = (needed[-1] - needed[0]) / (values[-1] - values[0])
                 axes.axvspan(values[0] + (ROOM_KB - needed[0]) / slope, values[-1], color="#f3e3d3", zorder=0)
             axis = quantity.axis(x)

@@ -1,1 +1,1 @@
-"""What the queue structure of the switches does to back-pressure."""
+"""Effect of the switches' queue structure on back-pressure."""

@@ -33,13 +33,14 @@ OUTPUT, FIFO1, VOQ1 = "output queues", "input FIFOs in sw1", "VOQ in sw1"
 MEMORY, LIMITS = "VOQ, one memory", "VOQ, limits"
 NONE, PLAIN, DESTINATION = "none", "plain", "destination"
 ROOM_KB, EDGE_KB, DESTINATIONS = 500, 50, 3
-"""All memory of sw1, of each output of sw2, and how many of these there are."""
+"""Memory of sw1, of each output of sw2, and the number of these outputs."""
 INPUT_KB = ROOM_KB // 3
 """Of each of the three inputs of sw1, where frames wait there: the same memory in all."""
 SHARED_KB = EDGE_KB * DESTINATIONS
 """Of the one input of sw2 that is fed."""
 SPEEDUP = 10.0
-"""Of the crossing in sw2: its outputs are so many times slower than its input, which carries one frame at a time."""
+"""Speed-up of the crossing in sw2: the ratio of the rates of its input, which carries one frame at a time, and
+outputs."""
 
 Model = Mapping[str, Table]
 
@@ -83,7 +84,7 @@ def _lost_at_sw2(report: Report) -> int:
 
 
 def _stops(report: Report) -> tuple[list[float], list[float], list[float]] | None:
-    """From the end of the warm-up: times in s, and for how many ms of each sample sw1 was stopped, and held data."""
+    """From the end of the warm-up: times in s, and the ms of each sample in which sw1 was stopped, and held data."""
     series = report.data["series"]
     if series is None:
         return None
@@ -148,7 +149,7 @@ class QueueStructures(Experiment):
             # A queue for each destination, with a third of the memory each.
             found["switches.sw1.buffer"] = f"{INPUT_KB}kB"
         if queues == FIFO1 and mechanism == DESTINATION:
-            # It obeys, but could not itself say whom to stop; nobody listens to it anyway.
+            # It obeys notifications but cannot name addresses itself; no node obeys its notifications anyway.
             found["switches.sw1.backpressure"] = {"scope": "none"}
         rate = float(point["rate"])
         each = rate / DESTINATIONS if to == ALL else rate
@@ -160,7 +161,7 @@ class QueueStructures(Experiment):
         return found
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """What each structure can and cannot do; the deck has no numbers for other switches than its own."""
+        """Properties of each structure; the deck has numbers for its own switches only."""
         own, every = (results.where(to=to) for to in (OWN, ALL))
         large = own.where(burst=48, rate=lambda rate: float(rate) >= TRACE_RATE)
         last = every.where(rate=9)
@@ -236,7 +237,7 @@ class QueueStructures(Experiment):
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """Loss and delay by structure, then when the backbone's port is stopped and when it holds data."""
+        """Loss and delay by structure, then the times in which the backbone's port is stopped and holds data."""
         at = results.where(rate=9, burst=48)
         about = "9 Mbit/s per source in bursts of 48 kB; the memory of each switch is the same in all rows."
         names = ("Q2", "Q4", "Q5", "Q7")

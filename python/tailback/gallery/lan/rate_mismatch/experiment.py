@@ -45,7 +45,7 @@ OVERLOAD = 10
 def isolated_loss(burst_kb: AxisValue) -> float:
     """Loss in % of bursts uniform on 0 to 2M that never meet (specification E-A2, the low-load oracle).
 
-    While a burst of X arrives, the share SLOW/FAST of it leaves again; what exceeds the buffer is lost. That is
+    While a burst of X arrives, the share SLOW/FAST of it leaves; the excess over the buffer is lost. That is
     (1 - r/R)(X - X0) for X > X0, the largest burst that passes whole; its mean over X, per mean burst M, follows.
     """
     largest, kept = 2 * float(burst_kb), 1 - SLOW / FAST
@@ -54,7 +54,7 @@ def isolated_loss(burst_kb: AxisValue) -> float:
 
 
 def _floor(report: Report) -> float:
-    """What must be lost in % if the slow link was busy all the time, of the load that was realised."""
+    """Least possible loss in % of the realised load, if the slow link was always busy."""
     return max(0.0, 100 * (1 - 1e6 * CAPACITY / report.offered_bps()))
 
 
@@ -208,7 +208,7 @@ class RateMismatch(Experiment):
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """The slides in both views, self-similar traffic in both readings; the oracle; the price in delay."""
+        """The slides in both views, self-similar traffic in both readings; the oracle; the cost in delay."""
         slides = (
             ("uu-none", UNIFORM, "none", "without congestion control", ("C5",)),
             ("uu-plain", UNIFORM, "plain", "using XON/XOFF", ("C2a", "C2b", "C7")),

@@ -11,7 +11,7 @@ from tailback.study.experiment import Axis, Observable, Point, Settings, grid
 __all__ = ["AXES", "BURSTS", "CONTROLLED", "ENDLESS", "LINE_MBPS", "METRICS", "MODES", "points", "settings"]
 
 MODES = ("none", "plain", "class", "destination", "class-destination")
-"""What a notification names."""
+"""Scope of a notification."""
 CONTROLLED = MODES[1:]
 BURSTS, ENDLESS = "bursts", "endless transfers"
 LINE_MBPS = 10 * 1460 / 1538
@@ -25,7 +25,7 @@ AXES = (
 
 
 def points(rates: Sequence[float], bursts: Sequence[int]) -> Iterable[Point]:
-    """Bursts under every mode, and connections that always have something to send, which have no burst size."""
+    """Bursts under every mode, and endless transfers, which have no burst size."""
     return grid(traffic=[BURSTS], mechanism=MODES, rate=rates, burst=bursts) + grid(
         traffic=[ENDLESS], mechanism=MODES, rate=[10], burst=[0]
     )

@@ -12,7 +12,7 @@ UNIFORM = "uniform-uniform"
 SELF_SIMILAR = "self-similar"
 """Sources that send at a peak rate while they are on: self-similar in bytes."""
 BATCHES = "self-similar, batches"
-"""The deck's words taken literally: bursts of Pareto size that are there at once. Not self-similar in bytes."""
+"""The deck taken literally: bursts of Pareto size, each emitted at one instant. Not self-similar in bytes."""
 READINGS = (SELF_SIMILAR, BATCHES)
 """The two readings of the slide on self-similar traffic."""
 

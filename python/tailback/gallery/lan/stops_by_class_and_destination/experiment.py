@@ -1,4 +1,4 @@
-"""Class with destination: whom each scope of a notification hurts besides those that cause the congestion."""
+"""Class with destination: traffic that each scope of a notification harms besides that which causes the congestion."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class ClassAndDestination(Experiment):
         }
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Each scope spares those that it can tell from the congestion, and only both together spare both."""
+        """Each scope spares the traffic that it distinguishes; only class and destination together spare both."""
         larger = results.where(edge=LARGE_EDGE, rate=7, burst=96)
         results = results.where(edge=EDGE)
         high = results.where(rate=7, burst=96)
@@ -169,7 +169,7 @@ class ClassAndDestination(Experiment):
 
 
 def _less(results: Results, metric: str) -> Condition:
-    """Under every control less than without."""
+    """Condition: under every control less than without."""
     none = results.where(mechanism="none")[metric]
     conditions = [results.where(mechanism=name)[metric] < none for name in MECHANISMS[1:]]
     joined = conditions[0]

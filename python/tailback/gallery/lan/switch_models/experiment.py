@@ -1,4 +1,4 @@
-"""Where a switch keeps its frames: throughput and delay of five models under uniform traffic."""
+"""Five switch models: throughput and delay under uniform traffic."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ LIMIT = 58.58
 SLOTS_PER_FRAME = 100
 FRAME_US = 123.04
 SAVED_US = (1538 - 64) * 8 / 100
-"""What a cut-through switch can save per frame, µs: it waits for 64 of 1538 bytes."""
+"""Delay that a cut-through switch saves per frame, µs: it waits for 64 of 1538 bytes."""
 
 
 class SwitchModels(Experiment):

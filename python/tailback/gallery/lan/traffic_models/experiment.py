@@ -1,4 +1,4 @@
-"""The four traffic models of the deck beside each other: bursts, memory, and loss at one load."""
+"""The four traffic models of the deck compared: bursts, memory, and loss at one load."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
 MEMORY, SIZES, SWITCH = "memory", "sizes", "switch"
-"""What a point is for: hours in bins of 0.1 s, a minute in bins of 1 ms, or packets lost in A.2's switch."""
+"""Purpose of a point: hours in bins of 0.1 s, a minute in bins of 1 ms, or packets lost in A.2's switch."""
 POISSON, VIDEO = "Poisson", "video"
 UNCUT, BATCHES_UNCUT = "self-similar, uncut", "self-similar, batches, uncut"
 BURST = 6
@@ -73,7 +73,7 @@ _PEAK = "self-similar, peak "
 
 
 def _bins(report: Report, width: int = 1) -> list[float]:
-    """Bytes that arrived in each bin, or in so many bins, all flows together; empty where nothing was sampled."""
+    """Bytes that arrived in each bin, or group of bins, all flows together; empty without samples."""
     series = report.data["series"]
     if series is None:
         return []
@@ -96,7 +96,7 @@ def _hurst(report: Report) -> float:
 
 
 def _variation(seconds: float) -> Callable[[Report], float]:
-    """Standard deviation of the bytes in so many seconds, in percent of their mean."""
+    """Standard deviation of the bytes in intervals of the given seconds, in percent of their mean."""
 
     def value(report: Report) -> float:
         bins = _memory(report)
@@ -150,7 +150,7 @@ class TrafficModels(Experiment):
         return "mismatch.toml" if point["what"] == SWITCH else "scenario.toml"
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """The source, and how long and in which bins it is watched."""
+        """The source, the length of the run, and the width of the bins."""
         burst = BURST if point["what"] == MEMORY else LARGE_BURST
         settings: Settings = {"flows[data].source": _source(point["traffic"], burst, point["load"])}
         if point["traffic"] == VIDEO:
@@ -161,7 +161,7 @@ class TrafficModels(Experiment):
             return {**settings, "run.warmup": "0s", "run.duration": "60s", "run.sample": "1ms"}
         # 2^18 bins where the estimate itself is claimed.
         length = "26215s" if profile == "full" or point["traffic"] == UNCUT else "6000s"
-        # Whole bursts as packets: what is within a burst does not count in bins of 0.1 s, and costs time.
+        # Whole bursts as packets: the structure of a burst has no effect on bins of 0.1 s, and would cost time.
         framing: Table = {"mtu": "65535B", "header": "0B", "min-frame": "0B", "overhead": "0B"}
         run: Settings = {"run.warmup": "0s", "run.duration": length, "run.sample": "100ms", "network.framing": framing}
         if point["traffic"] in (SELF_SIMILAR, UNCUT):
@@ -169,7 +169,7 @@ class TrafficModels(Experiment):
         return {**settings, **run}
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """What the definitions say of memory and of loss."""
+        """Consequences of the definitions for memory and loss."""
         memory = results.where(what=MEMORY, mechanism="none", load=LOADS[1])
         of = {traffic: memory.where(traffic=traffic) for traffic in MEASURED}
         lost = results.where(what=SWITCH)

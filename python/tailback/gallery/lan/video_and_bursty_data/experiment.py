@@ -1,4 +1,4 @@
-"""E-B1, video and bursty data: what unselective back-pressure does to a class that congests nothing."""
+"""E-B1, video and bursty data: the effect of unselective back-pressure on a class without congestion."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tailback.study.experiment.quantity import Selector
 
 MECHANISMS = ("none", "plain", "class")
 RESOLUTION = 0.05
-"""Differences of loss below this many points are not told apart: packets lost once in many minutes decide nothing."""
+"""Differences of loss below this many points count as equal: packets lost once in many minutes decide nothing."""
 
 OVERLOAD = 7
 """The data rate in Mbit/s at which data and video together are more than the slow link carries."""
@@ -36,7 +36,7 @@ TURNED_DOWN = "a choice of topology that was turned down"
 
 @dataclass(frozen=True)
 class Layout:
-    """Where the hosts are attached, and which switch has which buffer."""
+    """Attachment of the hosts, and the buffers of the switches."""
 
     words: str
     scenario: str = "scenario.toml"
@@ -136,7 +136,7 @@ class VideoAndData(Experiment):
         }
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """The checks of the specification; what the topology was calibrated for is told, not judged."""
+        """The checks of the specification; results for which the topology was calibrated are not asserted."""
         chosen = results.where(layout=CHOSEN)
         none, plain, selective = (chosen.where(mechanism=mechanism) for mechanism in MECHANISMS)
         bursty: dict[str, Selector] = {"burst": lambda burst: float(burst) >= 24}
@@ -241,7 +241,7 @@ class VideoAndData(Experiment):
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """The six slides in both views, the delay of the video, and what other topologies would show."""
+        """The six slides in both views, the delay of the video, and results of other topologies."""
         chosen = results.where(layout=CHOSEN)
         words = {
             "none": "without congestion control",
