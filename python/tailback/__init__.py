@@ -1,4 +1,4 @@
-"""Tailback, a packet-level network simulator: Rust inside, Python outside.
+"""Tailback, a deterministic packet-level discrete-event network simulator: a Rust core and a Python package.
 
     import tailback
 
@@ -6,7 +6,7 @@
     print(result.summary())
     result.plot().savefig("run.png")
 
-Scenarios are TOML files or are built step by step (`Scenario`); every number comes with its interval.
+Scenarios are TOML files or are built step by step (`Scenario`); every result has a confidence interval.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ EXIT_INTERRUPTED = 130
 
 
 def unreadable(file: str, message: str, suggestion: str) -> ScenarioError:
-    """Return the error of a document that cannot even be read as text, with the attributes of all others."""
+    """Return the error of a document that is not readable text, with the attributes of all others."""
     error = ScenarioError(f"{file}: {message}; {suggestion}")
     error.message, error.path, error.line, error.column, error.suggestion = message, "", None, None, suggestion
     error.rendered = f"error: {message}\n  --> {file}\n   = help: {suggestion}\n"
@@ -46,13 +46,13 @@ class TailbackError(Exception):
 
 
 class UsageError(TailbackError):
-    """A call or command that cannot mean anything, such as an unknown experiment."""
+    """A call or command that makes no sense, such as an unknown experiment."""
 
     exit_code = EXIT_USAGE
 
 
 class RunError(TailbackError):
-    """A run that could not end as asked."""
+    """A run that could not be completed."""
 
 
 class ExecutorError(RunError):

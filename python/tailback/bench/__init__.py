@@ -1,4 +1,4 @@
-"""Benchmark workloads as ordinary scenarios, and how fast the core runs them."""
+"""Benchmark workloads, which are ordinary scenarios, and measurements of the core's speed."""
 
 from __future__ import annotations
 

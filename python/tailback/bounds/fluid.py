@@ -3,10 +3,10 @@
     for group, got in fluid(scenario, "ce", "sink").items():
         print(group, got.loss)
 
-Each group offers its mean rate as a fluid, and each scheduler is its ideal: strict priority takes what it needs first,
-weighted queues share by progressive filling (max-min), one queue for several groups loses the same part of each. What
-comes in bursts, or adapts to what it gets, is not in the model: it says what the policy does in the long run under a
-load that is known, and where the load passes what a class gets.
+Each group offers its mean rate as a fluid, and each scheduler is its ideal: strict priority is served first,
+weighted queues share by progressive filling (max-min), one queue for several groups loses the same part of each. Bursts
+and sources that adapt are not in the model: it gives the long-run effect of a policy under a known load, and the load
+at which a class is overloaded.
 
 Source: Demers, Keshav and Shenker (SIGCOMM 1989) and Parekh and Gallager (IEEE/ACM ToN 1(3), 1993) for weighted
 sharing; Devera, HTB manual (2002), for borrowing.
@@ -26,7 +26,7 @@ from tailback.scenario import Scenario
 __all__ = ["Fluid", "FluidPort", "NotModelledError", "fluid", "max_min"]
 
 _SHARED = {"drop-tail", "drop-head", "red", "blue", "codel", "pie", "pi", "rem", "avq"}
-"""Disciplines of one queue that do not look at the packet: what overflows is taken from all alike."""
+"""Disciplines of one queue that treat all packets alike: all groups lose the same share."""
 _BY_FLOW = {"sfq", "fq", "fq-codel", "fq-pie", "fair-queue"}
 """Disciplines with a queue for each flow, served in equal parts."""
 
@@ -40,8 +40,8 @@ class Fluid:
     carried_bps: float
     """Part of it that leaves the port."""
     queue_s: float | None
-    """Waiting in its queue: 0 while it gets what it offers; where it overflows, the time that its full queue takes;
-    None if the queue's length then is not known, as under active queue management."""
+    """Waiting time in its queue, seconds: 0 without loss, else the time of a full queue;
+`None`: the length of the overloaded queue is unknown, as under active queue management."""
     path_s: float
     """Propagation and transmission of one packet from the source to the receiver, seconds."""
 
@@ -57,7 +57,7 @@ class Fluid:
 
 
 def max_min(capacity: float, demands: Sequence[tuple[float, float]]) -> list[float]:
-    """Share a capacity among demands with weights: what one does not need goes to the others by their weights."""
+    """Share a capacity among demands with weights: capacity that one does not need is shared by the others."""
     shares = [0.0] * len(demands)
     open_ = {i for i, (demand, weight) in enumerate(demands) if demand > 0 and weight > 0}
     left = capacity
@@ -78,13 +78,13 @@ def max_min(capacity: float, demands: Sequence[tuple[float, float]]) -> list[flo
 def fluid(
     scenario: Scenario, node: str, neighbour: str, factors: Mapping[str, float] | None = None
 ) -> dict[str, Fluid]:
-    """Return what each group of flows that leaves a port gets there in the long run.
+    """Return the long-run service of each group of flows that leaves a port.
 
     Args:
         scenario: Hosts with a link each to one switch, and a policy at one of its ports, as `tailback import` makes it.
         node: The switch.
-        neighbour: The neighbour whose port is meant.
-        factors: By how much groups send more than the scenario says.
+        neighbour: Neighbour of the switch behind the port.
+        factors: Factors on the rates of groups, by name.
 
     Raises:
         NotModelledError: A group's rate depends on the network, or a part of the policy has no fluid model.
@@ -94,7 +94,7 @@ def fluid(
 
 
 class FluidPort:
-    """A port whose shares can be asked for under several loads."""
+    """A port with its shares under several loads."""
 
     def __init__(self, scenario: Scenario, node: str, neighbour: str) -> None:
         """Read the port; raises NotModelledError if the mean rate of a group is not known."""
@@ -111,11 +111,11 @@ class FluidPort:
             self._offered[group.name], self._wire[group.name] = found
 
     def __call__(self, factors: Mapping[str, float] | None = None) -> dict[str, Fluid]:
-        """Return the service of each group if the rate of some is multiplied."""
+        """Return the service of each group if the rates of some are multiplied."""
         factor = dict.fromkeys(self._offered, 1.0) | dict(factors or {})
         offered = {name: rate * factor[name] for name, rate in self._offered.items()}
         sent = self._policed(offered)
-        # A rate counts what buffers count, the line carries more: the mean over what is sent.
+        # Rates count the bytes that buffers count, the line carries more: the mean over the packets sent.
         wire = sum(self._wire[name] * factor[name] for name in offered)
         line = rate_bps(towards(self._port.line["rate"])) * (sum(offered.values()) / wire if wire else 1.0)
         shaper = self._port.table.get("shaper")
@@ -147,7 +147,7 @@ class FluidPort:
             held = [
                 name
                 for name in sent
-                # The first conditioner that is about a packet is the only one.
+                # Only the first conditioner that matches a packet applies.
                 if name not in metered
                 and (names is None or name in names)
                 and (matches is None or self._port.holds(matches, groups[name]))
@@ -268,7 +268,7 @@ class _Server:
                 rate = classes[i]["priority"].get("rate")
                 if rate is not None and total > capacity:
                     admitted[i] = min(admitted[i], share_bps(rate, base))
-            # Classes of one level are served in the order of arrival: what is too much is taken from all alike.
+            # Classes of one level are served in the order of arrival: all lose the same share.
             asked = sum(admitted.values())
             part = min(left / asked, 1.0) if asked else 1.0
             for i in own:
@@ -308,7 +308,7 @@ class _Server:
         rates = [rate_bps(leaf["rate"]) for leaf in leaves]
         most = [rate_bps(leaf.get("ceil") or leaf["rate"]) for leaf in leaves]
         wanted = [min(sum(own.values()), limit) for own, limit in zip(held, most, strict=True)]
-        # By right first; what is over, by priority and within one by quanta.
+        # Guaranteed rates first; the rest by priority, within one priority by quanta.
         got = [min(want, rate) for want, rate in zip(wanted, rates, strict=True)]
         if sum(got) > capacity:
             raise NotModelledError("htb whose guarantees pass what it has")

@@ -65,22 +65,22 @@ def headroom(
     interface_s: float = 0.0,
     counts: Counts = "frame",
 ) -> Headroom:
-    """Return the full formula: the detector fires just after a frame began both ways.
+    """Return the full formula: the detector fires just after a frame began in both directions.
 
     Args:
         rate_bps: Rate of the feeding link, bit/s.
-        mtu: Largest payload in bytes, the same both ways.
+        mtu: Largest payload in bytes, the same in both directions.
         delay_s: Propagation one way, seconds.
         response_s: From the notification's full reception to its effect; default: the standard's limit.
-        interface_s: All further delays of the interfaces, both ways, seconds.
-        counts: Whether the buffer counts frames, or frames with preamble and gap.
+        interface_s: All further delays of the interfaces, both directions, seconds.
+        counts: Lengths that the buffer counts: frames, or frames with preamble and gap.
 
     """
     frame = mtu + HEADER
     response_s = response_time_s(rate_bps) if response_s is None else response_s
 
     def time(seconds: float) -> int:
-        # Tolerate the last bits of a product that should be whole.
+        # Tolerate rounding of a product that should be an integer.
         return math.ceil(rate_bps * seconds / 8 - 1e-6)
 
     last = frame + (OVERHEAD if counts == "wire" else 0)
@@ -98,7 +98,7 @@ def headroom(
 
 
 def pfc_headroom(rate_bps: float, mtu: int, length_m: float) -> Headroom:
-    """Return the short form that vendors publish for PFC: 3840 B stands for 60 quanta of 64 B."""
+    """Return the short form that vendors publish for PFC: 3840 B are 60 quanta of 64 B."""
     cable = math.ceil(130 * length_m / 100 * rate_bps / 1e9 - 1e-6)
     terms = (
         Term("largest frame of the peer", mtu, "MTU_s"),

@@ -1,6 +1,6 @@
-"""A port of a router as a scenario's document describes it: its groups of flows, its classes, and who is in which.
+"""A port of a router as described by a scenario's document: its groups of flows, its classes, and their members.
 
-What predicts without running goes by it: the worst case by network calculus, and what fluids get.
+Analytic models use it: the worst case by network calculus, and the fluid model.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Json: TypeAlias = dict[str, Any]
 
 
 class NotModelledError(Exception):
-    """Something has no model, for the reason that it carries."""
+    """A part of the scenario has no model; the message is the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Port:
         self.senders = {flow["name"]: flow["from"] for flow in document["flows"]}
         largest = [group.packet for group in self.groups]
         self.largest = max(largest, default=1500)
-        # Rates count the frame, the line carries more: what one is of the other at least, over all sizes.
+        # Rates count the frame, the line carries more: the least ratio of the two, over all sizes.
         self.part = min((group.packet / group.wire for group in self.groups), default=1.0)
 
     def _group(self, flow: Json) -> Group:
@@ -78,7 +78,7 @@ class Port:
         transport = flow.get("transport", {})
         written = _native.parse_bytes(transport.get("segment", source.get("packet", "1460B")))
         written += _native.parse_bytes(transport.get("header", "0B"))
-        # What is longer than a packet leaves as full packets and a rest.
+        # A longer write leaves as full packets and a remainder.
         full, rest = divmod(written, limit)
         packet = max(min(written, limit) + header, least)
         burst = full * max(limit + header, least) + (max(rest + header, least) if rest else 0)
@@ -97,7 +97,7 @@ class Port:
         return found
 
     def holds(self, matches: Any, group: Group) -> bool:
-        """`True` if a condition holds of a group; raises NotModelledError if that is not known before a run."""
+        """`True` if a group matches a condition; raises NotModelledError if that is not known before a run."""
         if isinstance(matches, str):
             return self.holds(self.maps[matches], group)
         if isinstance(matches, list):
@@ -122,7 +122,7 @@ class Port:
 
 
 def class_rates(classes: Sequence[Json], base_bps: float) -> list[float]:
-    """The rate of each class without priority, bit/s: what docs/mechanisms/class-based.md gives it."""
+    """The rate of each class without priority, bit/s, by docs/mechanisms/class-based.md."""
     reserved = [share_bps(class_.get("bandwidth"), base_bps) for class_ in classes]
     low = sum(share_bps(class_["priority"].get("rate"), base_bps) for class_ in classes if class_.get("priority"))
     left = max(base_bps - low - sum(reserved), 0.01 * base_bps)
@@ -150,7 +150,7 @@ def rate_bps(written: object) -> float:
 
 
 def burst_bytes(written: object, rate: object) -> float:
-    """A burst in bytes, or what the rate gives in a time."""
+    """A burst in bytes; a time counts as the bytes of the rate in it."""
     text = str(written)
     try:
         return float(_native.parse_bytes(text))

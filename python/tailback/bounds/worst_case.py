@@ -6,7 +6,7 @@
 Where the packets of a class are bounded by token buckets, and its scheduler guarantees a rate after a latency, no
 packet can take longer than burst / rate + latency. Arrival curves come from the sources (constant rate, on and off with
 a peak rate) and from policers; service curves from the line, the shaper, the transmit ring, strict priority and
-start-time fair queueing. What has no such curve has no bound, and the reason is given.
+start-time fair queueing. Without such a curve there is no bound, and the reason is given.
 
 Sources: Le Boudec and Thiran, Network Calculus (LNCS 2050, 2001): delay bound, theorem 1.4.2; non-preemptive strict
 priority, section 6.2; Goyal, Vin and Cheng, Start-time fair queuing (SIGCOMM 1996), theorem 4, for shares of a class.
@@ -48,7 +48,7 @@ class Bound:
     seconds: float | None
     """From its generation at the source to its last bit at the receiver; `None`: there is no bound."""
     reason: str
-    """Why there is none, or what the bound rests on."""
+    """Reason for the absence of a bound, or the assumptions of the bound."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ def worst_case(scenario: Scenario, node: str, neighbour: str) -> dict[str, Bound
     Args:
         scenario: Hosts with a link each to one switch, and a policy at one of its ports, as `tailback import` makes it.
         node: The switch.
-        neighbour: The neighbour whose port is meant.
+        neighbour: Neighbour of the switch behind the port.
 
     """
     document = json.loads(scenario.native.to_json())
@@ -94,7 +94,7 @@ class _Port(Port):
             return Bound(None, f"no bound: {reason}")
         return Bound(ahead + own, through)
 
-    # --- What arrives ---
+    # --- Arrivals ---
 
     def _sent(self, group: Group) -> _Curve:
         """The arrival curve of a group at the router, in bytes as policers count them."""
@@ -107,8 +107,8 @@ class _Port(Port):
             rate = _native.parse_rate(source["rate"]) / 8
         else:
             rate = group.written / (_native.parse_duration(source["interval"]) * 1e-12)
-        # Each gap of a wandering source is at least (1 - wander) of the even one; a late packet may come right before
-        # the next.
+        # Each gap of a wandering source is at least (1 - wander) of the constant one; a late packet may come right
+        # before the next.
         burst = group.flows * group.burst * (2 if late else 1)
         return _Curve(burst, group.flows * rate / quickest * group.burst / group.written)
 
@@ -145,7 +145,7 @@ class _Port(Port):
         sent = self._sent(group)
         return sent if sent.rate <= policed.rate and sent.burst <= policed.burst else policed
 
-    # --- What is served ---
+    # --- Service ---
 
     def _port_s(self, group: Group) -> tuple[float, str]:
         line = _native.parse_rate(towards(self.line["rate"])) / 8 * self.part
@@ -156,7 +156,7 @@ class _Port(Port):
             _counts_frames(shaper)
             shaped = rate_bps(shaper["rate"]) / 8
             rate = min(line, shaped)
-            # The bucket must fill for the packet before; then the packet itself takes its time on the line.
+            # The bucket must fill for the packet before; then the packet itself is transmitted.
             latency = self.largest / rate
             after += group.wire * self.part / line
         ring = int(self.table.get("ring") or 0)
@@ -239,7 +239,7 @@ class _Port(Port):
         members: Sequence[Group],
         of: Mapping[str, int],
     ) -> tuple[float, str]:
-        """The longest time of a packet where the classes of priority have the arrival curves `strict`."""
+        """The longest time of a packet if the classes of priority have the arrival curves `strict`."""
 
         def level(number: int) -> _Curve:
             return _sum([curve for i, curve in strict.items() if classes[i]["priority"].get("level", 1) == number])
@@ -252,7 +252,7 @@ class _Port(Port):
             return _delay(level(number), _left(service, above, self.largest)), _STRICT
         left = _left(service, _sum([level(1), level(2)]), 0)
         rates = class_rates(classes, base_bps)
-        # A class without flows takes nothing.
+        # A class without flows uses no capacity.
         busy = sorted({index for index in of.values() if classes[index].get("priority") is None})
         share = rates[own] / sum(rates[index] for index in busy)
         guaranteed = left.rate * share * (self.part if len(busy) > 1 else 1.0)
@@ -285,13 +285,13 @@ class _Port(Port):
 
 
 def _counts_frames(table: Json) -> None:
-    """Refuse token buckets that count other bytes than buffers do: curves are of those."""
+    """Refuse token buckets that count other bytes than buffers do: curves are in buffer bytes."""
     if table.get("accounting", "0B") != "0B":
         raise NotModelledError("a token bucket counts other bytes than buffers do (`accounting`)")
 
 
 def _delay(arrival: _Curve, service: _Service) -> float:
-    # Equal rates would do, but for the rounding of rates to whole bits.
+    # Equal rates would suffice without the rounding of rates to whole bits.
     if arrival.rate > service.rate * (1 + 1e-9):
         raise NotModelledError(
             f"up to {arrival.rate * 8 / 1e6:.4g} Mbit/s may arrive, "

@@ -96,13 +96,13 @@ def cli() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and exit with its code; no error ever shows a traceback."""
-    # What ends a job by its time, a service or a container asks as Ctrl-C does.
+    # Job schedulers, service managers and containers stop a program by SIGTERM: it has the effect of Ctrl-C.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         code = _main(arguments)
         sys.stdout.flush()
     except BrokenPipeError:
-        # The reader has had enough, as `head` does. Python would complain when it flushes at exit.
+        # The reader has closed the pipe, as `head` does. Python would report an error when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = EXIT_OK
     sys.exit(code)
@@ -130,7 +130,7 @@ def _main(arguments: Sequence[str] | None) -> int:
     except BrokenPipeError:
         raise
     except SystemExit:
-        # click outside its standalone mode, and rich, do this for a pipe that nobody reads any more, and nothing else.
+        # click outside its standalone mode, and rich, raise this only for a pipe without a reader.
         raise BrokenPipeError from None
     except Exception as error:
         if _debugging():
@@ -138,7 +138,7 @@ def _main(arguments: Sequence[str] | None) -> int:
         print_error(f"{type(error).__name__}: {error} (set TAILBACK_DEBUG=1 to see where)")
         return EXIT_USAGE if isinstance(error, ValueError) else EXIT_RUN
     except BaseException as error:
-        # A broken invariant of the core that is not caught there; it is no Exception.
+        # A broken invariant of the core that is not caught there; it is not an Exception.
         if type(error).__module__ != "pyo3_runtime" or _debugging():
             raise
         print_error(f"Tailback has a mistake: {error} (set TAILBACK_DEBUG=1 to see where, and please report it)")

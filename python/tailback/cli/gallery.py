@@ -112,7 +112,7 @@ def reproduce(
 
 
 def _teller(experiments: int) -> Callable[[Trial, int], None]:
-    """Return what tells of every finished experiment on stderr, so that hours of work show how far they are."""
+    """Return a function that reports each finished experiment on stderr, as the progress of hours of work."""
 
     def tell(trial: Trial, number: int) -> None:
         counts = ", ".join(f"{n} {word}" for word, n in words([trial]).items() if n)

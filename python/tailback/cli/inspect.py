@@ -1,4 +1,4 @@
-"""Commands that look without running anything: list, validate, schema, explain."""
+"""Commands that run no simulation: list, validate, schema, explain."""
 
 from __future__ import annotations
 
@@ -158,5 +158,5 @@ def explain(name: str) -> None:
         near = get_close_matches(name, known, n=1)
         advice = f"; did you mean {near[0]}?" if near else "; `tailback list` shows what there is"
         raise UsageError(f"there is no kind or experiment {name!r}{advice}")
-    # What is longer there, such as a list of kinds, belongs to a parameter, whose description stands further in.
+    # Longer parts, such as a list of kinds, belong to a parameter, whose description is indented further.
     click.echo(fitted(text.rstrip(), hanging=8))

@@ -1,4 +1,4 @@
-"""Pages of the gallery in a terminal: Markdown as it is, with lines that fit."""
+"""Pages of the gallery in a terminal: Markdown source, wrapped to the width."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _RULE = re.compile(r"[|: -]+")
 def wrapped(text: str) -> str:
     """Return a page whose paragraphs, items of lists and tables are no wider than 80 columns, or than the terminal.
 
-    What is indented, such as drawings of networks, stays as it is.
+    Indented text, such as drawings of networks, is not changed.
     """
     width = min(_COLUMNS, shutil.get_terminal_size().columns) if sys.stdout.isatty() else _COLUMNS
     return "\n".join(line.rstrip() for block in _blocks(text.splitlines()) for line in _fitted(block, width))
 
 
 def _blocks(lines: Sequence[str]) -> Iterator[list[str]]:
-    """Yield what is wrapped as one: lines of a paragraph, of an item, or of a table; anything else line by line."""
+    """Yield units of wrapping: the lines of a paragraph, of an item, or of a table; anything else line by line."""
     block: list[str] = []
     for line in lines:
         is_table, in_table = line.startswith("|"), bool(block) and block[0].startswith("|")

@@ -130,7 +130,7 @@ def _complete_metrics(ctx: click.Context, parameter: click.Parameter, incomplete
 
 
 def metric_option(about: str) -> Callable[[Command], Command]:
-    """Return the option that chooses the columns of a table; `about` says which it has without."""
+    """Return the option that chooses the columns of a table; `about` describes the default columns."""
     return click.option(
         "--metric",
         "metrics",
@@ -195,7 +195,7 @@ def open_executor(
 
 
 def _hush() -> None:
-    """Leave it to our one sentence to say that a scheduler is gone; Dask and Tornado print a page of tracebacks."""
+    """Silence Dask's and Tornado's tracebacks about a lost scheduler, which Tailback reports in one sentence."""
     if os.environ.get("TAILBACK_DEBUG", "") in ("", "0"):
         # Dask sets its levels when it is imported; ours must come after.
         with suppress(ModuleNotFoundError):

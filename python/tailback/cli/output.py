@@ -54,7 +54,7 @@ _CONTROL = re.compile("[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u061c\\u200e\\u200f\\
 
 
 def visible(text: str) -> str:
-    """Return a text with control characters shown as escapes, so that a terminal does not obey them."""
+    """Return a text with control characters shown as escapes, so that a terminal does not interpret them."""
     return _CONTROL.sub(lambda found: ascii(found[0])[1:-1], text)
 
 
@@ -101,7 +101,7 @@ _MOST_WARNINGS = 10
 
 
 def print_warnings(warnings: Sequence[ScenarioWarning], *, said: Collection[ScenarioWarning] = ()) -> None:
-    """Print warnings on stderr, each once and no more than ten, but for those that have been said."""
+    """Print warnings on stderr, each once and at most ten, except those already printed."""
     new = [warning for warning in dict.fromkeys(warnings) if warning not in said]
     label = click.style("warning:", fg="yellow", bold=True) if _colour(sys.stderr.isatty()) else "warning:"
     for warning in new[:_MOST_WARNINGS]:
@@ -112,13 +112,13 @@ def print_warnings(warnings: Sequence[ScenarioWarning], *, said: Collection[Scen
 
 
 def print_unchanged(scenario: Scenario) -> None:
-    """Note settings that were so already."""
+    """Print a note for each setting whose value did not change."""
     for setting in scenario.unchanged:
         print_note(f"{setting} changes nothing: it is so already")
 
 
 def print_note(message: str) -> None:
-    """Print something on stderr that is neither a result nor an error."""
+    """Print a note on stderr."""
     click.echo(fitted(visible(message), error=True), err=True)
 
 
@@ -189,7 +189,7 @@ class Rows:
     words: int
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Yield what fits into the width."""
+        """Yield the tables that fit into the width."""
         numbers = list(range(self.words, len(self.columns)))
         room = options.max_width
         blocks = [numbers]
@@ -278,7 +278,7 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, 
 
 
 def facts(rows: Sequence[Sequence[str]]) -> Text:
-    """Return names and what they are, a line each, without a heading."""
+    """Return a table of names and values, a line each, without a heading."""
     from rich.cells import cell_len
     from rich.text import Text
 
@@ -299,7 +299,7 @@ def progress_bar(what: str, *, quiet: bool = False) -> Iterator[Progress | None]
 
 @contextmanager
 def watch_bar(*, quiet: bool = False) -> Iterator[Callable[[str, float, int], object] | None]:
-    """Show what is going on and how much of it is done on stderr, if that is a terminal."""
+    """Show the current step and its progress on stderr, if that is a terminal."""
     if quiet or not sys.stderr.isatty():
         yield None
         return

@@ -60,7 +60,7 @@ platform_option = click.option(
 
 def _read(path: Path) -> str:
     try:
-        # Terminals and routers write what they like; a byte that is not UTF-8 spoils a comment at most.
+        # Terminals and routers may write any bytes; one that is not UTF-8 spoils a comment at most.
         return path.read_text(encoding="utf-8", errors="replace")
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}") from None
@@ -108,7 +108,7 @@ def patched(
     rate: str | None,
     overhead: str | None,
 ) -> Configuration:
-    """Write the values of a scenario into the file that it was made of, its ends of lines as they are."""
+    """Write the values of a scenario into the file from which it was imported, with its line ends unchanged."""
     from tailback.router.policy import export_configuration
 
     try:
@@ -133,12 +133,12 @@ def _exactly(path: Path) -> str:
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
-        # A byte that cannot be kept as it is would be lost.
+        # A byte that is not UTF-8 would be lost.
         raise UsageError(f"{path} is not in UTF-8 (byte {error.start}): convert it, and import that") from None
 
 
 def _show(notices: Sequence[Notice], *, quiet: bool) -> None:
-    """Print what matters; lines without an effect on queues are counted unless there is nothing else."""
+    """Print the remarks; lines without an effect on queues are only counted if there are other remarks."""
     ignored = [notice for notice in notices if notice.level == "ignored"]
     for notice in notices:
         if notice.level != "ignored" and not (quiet and notice.level != "error"):

@@ -212,7 +212,7 @@ _PORT_COLUMNS: dict[str, tuple[str, Callable[[float], str]]] = {
 
 
 _NOT_IN_QUEUES = ("link loss", "link down", "input buffer full", "policed")
-"""Reasons of losses that the counters of a port's queues do not hold."""
+"""Drop causes that the counters of a port's queues do not include."""
 
 
 def _by_itself(seen: Collection[str]) -> list[str]:
@@ -232,7 +232,7 @@ def _summary_table(estimates: Sequence[Estimate], confidence: float, metrics: Se
         rows.setdefault(key, {})[measure.metric] = shown
     names = {"total": "all flows", "group": "{}", "class": "class {}"}
     counts = {scope: sum(key[0] == scope for key in rows) for scope in names}
-    # A single class or group says the same as the line before it, but for what only all flows together have.
+    # A single class or group repeats the line before it, except for metrics of all flows together.
     wanted = [s for s in ("group", "class", "total") if s == "group" or counts["group" if s == "total" else s] > 1]
     groups = {metric for (scope, _), cells in rows.items() if scope == "group" for metric in cells}
     if set(metrics) & (rows.get(("total", ""), {}).keys() - groups) and "total" not in wanted:

@@ -1,4 +1,4 @@
-"""The command that runs studies and grids, tells how far they are, and draws them."""
+"""The command that runs studies and grids, reports their progress, and draws them."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _MOST_FAILURES = 10
 
 _TRIALS = 12
 _TRIAL_S = 0.4
-"""Points that an estimate tries, and for how long each: some five seconds in all."""
+"""Number of points that an estimate tries, and the time of each, s: some five seconds in all."""
 
 
 @click.command(
@@ -258,7 +258,7 @@ def _print(found: Sweep, as_json: bool, metrics: Sequence[str]) -> None:
 
 
 def _print_differences(found: Sweep, shown: Sequence[Measure]) -> None:
-    """Print how the mechanisms differ from the first one, paired by replication; a star where it is beyond chance."""
+    """Print the paired differences of the mechanisms from the first one; a star where the interval excludes 0."""
     first, axes = next(iter(found.mechanisms)), found.paths[:-1]
     cells: dict[tuple[str, ...], dict[Measure, str]] = {}
     for c in found.differences(shown):

@@ -1,4 +1,4 @@
-"""Commands beside the simulation: headroom, bench, completion."""
+"""Commands other than simulations: headroom, bench, completion."""
 
 from __future__ import annotations
 

@@ -181,7 +181,7 @@ def _print_patch(made: Configuration, file: str, *, quiet: bool) -> None:
             print_note(str(notice))
     if made.errors:
         return
-    # As it is: a diff is read by programs, so that nothing may be wrapped.
+    # Not wrapped: a diff is read by programs.
     click.echo(f"\n{made.diff(file)}" if made.changes else f"\n{file} says so already", nl=not made.changes)
     if made.paste and made.changes:
         click.echo(f"\nFor a session with the router:\n\n{made.paste}", nl=False)

@@ -1,4 +1,4 @@
-"""The command that looks at service levels interval by interval: watch."""
+"""The command that checks service levels in each interval: watch."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ class Figure:
     claims: Sequence[str] = ()
     """Ids of the claims that it shows; the report puts them side by side."""
     share: str = ""
-    """Figures of an experiment with the same word here get one y axis, as slides that are to be compared by eye."""
+    """Figures of an experiment with the same word here get one y axis, as slides that are compared by eye."""
 
 
 def both_views(
@@ -73,7 +73,7 @@ def compare(
 ) -> Figure:
     """Show several quantities, such as one per mechanism, as curves over `x`; one panel per value of `panel`.
 
-    `y` is what they have in common; without it the label of the first stands at the axis.
+    `y` is their common label; the default is the label of the first.
     """
 
     def draw() -> Drawing:
@@ -184,13 +184,13 @@ def _seen(quantities: Sequence[Quantity]) -> tuple[int, int] | None:
 
 
 def _nothing(quantity: Quantity) -> str:
-    """Return the addition to a curve's label if no event was seen: an axis cannot tell that from very few."""
+    """Return the addition to a curve's label if no event was seen: an axis does not distinguish that from very few."""
     seen = _seen([quantity])
     return f": 0 of {seen[1]:,}" if seen is not None and seen[0] == 0 < seen[1] else ""
 
 
 def _say_zero(axes: Axes, quantities: Sequence[Quantity]) -> None:
-    """Write into a panel of nothing but zeros how much was seen."""
+    """Write the number of packets seen into a panel of zeros."""
     seen = _seen(quantities)
     if seen is not None and seen[0] == 0 < seen[1]:
         where: dict[str, Any] = {"transform": axes.transAxes, "ha": "center", "va": "center"}
@@ -198,7 +198,7 @@ def _say_zero(axes: Axes, quantities: Sequence[Quantity]) -> None:
 
 
 def _panel_title(quantity: Quantity, panel: str, value: AxisValue) -> str:
-    """Words speak for themselves; a number stands before what is counted, or after what is measured."""
+    """Return a panel's title: a word alone, a number before a counted noun or after a measured quantity."""
     axis = quantity.axis(panel)
     if isinstance(value, str):
         return value

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tailback.study.experiment.points import AxisValue
 
 Columns = Mapping[str, Mapping[str, "Interval"]]
-"""By what is measured (a colour), then by column."""
+"""Intervals by series (a colour), then by column."""
 
 
 def columns(
@@ -25,7 +25,7 @@ def columns(
     top: float | None = None,
     width: float = 5.6,
 ) -> Drawing:
-    """Draw bars in groups: a panel each, in it a group for each column and a bar for each thing measured."""
+    """Draw bars in panels: in each panel a group for each column, in each group a bar for each series."""
     from tailback.plotting import plot
 
     figure = plot.new(len(panels), sharey=True, width=width, height=3.8)

@@ -1,7 +1,7 @@
-"""Drawings of networks, made from the scenario document: nodes, links with their rates, and where flows go.
+"""Drawings of networks, made from the scenario document: nodes, links with their rates, and paths of flows.
 
-Nodes stand in columns by their place on the way of the flows, senders on the left. Nodes that play the same part, such
-as twenty hosts of one name at equal links, are drawn as one once there are more than `MOST_ALIKE` of them.
+Nodes are in columns by their place on the paths of the flows, senders on the left. Nodes with the same role, such
+as twenty hosts of one name at equal links, are drawn as one if there are more than `MOST_ALIKE` of them.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ __all__ = ["MOST_ALIKE", "MOST_DRAWN", "Network", "Part", "draw", "lay_out", "ne
 MOST_ALIKE = 4
 """Upper bound of nodes with the same role that are drawn one by one; more are drawn as one."""
 MOST_ASKED = 400
-"""Networks of more nodes are told in words without a look at who is like whom."""
+"""Networks of more nodes are described in words without a search for equal roles."""
 MOST_DRAWN = 26
-"""A drawing of more nodes than this could not be read: such a network is told in words."""
+"""A drawing of more nodes could not be read: such a network is described in words."""
 
 SENDER, RECEIVER, BOTH, SILENT, SWITCH = "#0072b2", "#009e73", "#8c6d31", "#999999", "#444444"
 
@@ -53,7 +53,7 @@ class Network:
 
     @cached_property
     def neighbours(self) -> dict[str, list[tuple[str, Link, int]]]:
-        """By node, who is behind each of its links, the link, and which of its sides the node is."""
+        """By node: the neighbour behind each of its links, the link, and the node's side of it."""
         found: dict[str, list[tuple[str, Link, int]]] = {name: [] for name in self.nodes}
         for link in self.links:
             for side in (0, 1):
@@ -77,19 +77,19 @@ class Network:
         return found
 
     def ways(self, of: Mapping[str, Part]) -> list[list[str]]:
-        """Return a way of flows for each pair of parts that flows join."""
+        """Return a path of flows for each pair of parts that flows connect."""
         ends = {(id(of[sender]), id(of[receiver])): (sender, receiver) for sender, receiver, _ in self.flows}
         return [self.way(*pair) for pair in ends.values()]
 
     def ways_out(self, of: Mapping[str, Part]) -> list[list[str]]:
-        """Return the same without what answers: of two parts that send to each other, the way of the shorter name."""
+        """Return the same without answers: of two parts that send to each other, the path of the shorter name."""
         ends: dict[frozenset[int], tuple[str, str]] = {}
         for sender, receiver, _ in sorted(self.flows, key=lambda flow: (len(flow[2]), flow[2])):
             ends.setdefault(frozenset((id(of[sender]), id(of[receiver]))), (sender, receiver))
         return [self.way(*pair) for pair in ends.values()]
 
     def way(self, start: str, end: str) -> list[str]:
-        """Return the nodes of a shortest way, ends included; empty if there is none."""
+        """Return the nodes of a shortest path, ends included; empty if there is no path."""
         before: dict[str, str] = {start: start}
         ahead = deque([start])
         while ahead and end not in before:
@@ -124,7 +124,7 @@ class Part:
 
     @property
     def label(self) -> str:
-        """Return the name, or the first and the last and how many there are."""
+        """Return the name, or the first, the last and the number of names."""
         if len(self.names) == 1:
             return self.names[0]
         return f"{self.names[0]} … {self.names[-1]}\n({len(self.names)})"
@@ -156,7 +156,7 @@ def draw(scenario: Scenario | Network, title: str = "") -> Figure:
 
 
 def lay_out(network: Network) -> list[Part]:
-    """Return what is drawn, in columns `x` and rows `y`; nothing if it would be too much to read."""
+    """Return the symbols, in columns `x` and rows `y`; empty if there would be too many to read."""
     if len(network.nodes) > MOST_ASKED:
         return []
     for by_group in (True, False):
@@ -167,11 +167,11 @@ def lay_out(network: Network) -> list[Part]:
 
 
 def _parts(network: Network, by_group: bool) -> list[Part]:
-    """The nodes, those that play the same part together where they are many.
+    """Return the symbols of the nodes; many nodes with the same role are one symbol.
 
-    Nodes play the same part if they have the same kind, stem of the name and groups of flows (or only both send or
-    receive something), and the same links to nodes that play the same parts (refined until nothing changes, as
-    Weisfeiler and Leman have it).
+    Nodes have the same role if they have the same kind, stem of the name and groups of flows (or at least both send or
+    both receive), and the same links to nodes of the same roles (refined until nothing changes, as by
+    Weisfeiler and Leman).
     """
 
     def groups(found: set[str]) -> object:
@@ -211,11 +211,11 @@ def _parts(network: Network, by_group: bool) -> list[Part]:
 
 
 def _place(network: Network, parts: Sequence[Part]) -> None:
-    """Columns by the place on the flows' ways; rows such that links cross little."""
+    """Columns by the place on the flows' paths; rows such that few links cross."""
     of = {name: part for part in parts for name in part.names}
     ahead: dict[int, set[int]] = defaultdict(set)
     index = {id(part): number for number, part in enumerate(parts)}
-    # The direction in which more goes is forwards; what comes back on the same links is not asked.
+    # The direction of more flows is forwards; flows back on the same links are ignored.
     steps: Counter[tuple[int, int]] = Counter()
     for way in network.ways_out(of):
         for one, other in itertools.pairwise(way):
@@ -229,7 +229,7 @@ def _place(network: Network, parts: Sequence[Part]) -> None:
         for a, nexts in ahead.items():
             for b in nexts:
                 column[b] = max(column[b], column[a] + 1)
-    # A sender stands right before its switch, and whoever is on no way beside its neighbour.
+    # A sender is placed before its switch, and a node on no path next to its neighbour.
     onto = {b for nexts in ahead.values() for b in nexts}
     for number, part in enumerate(parts):
         if ahead[number] and number not in onto:
@@ -298,7 +298,7 @@ def _links(axes: Axes, network: Network, parts: Sequence[Part]) -> None:
         forth, back = (any((link["ends"][s], link["ends"][1 - s]) in used for link in links) for s in (0, 1))
         _arrows(axes, (a, b), forth, back, colour)
         words = _words(links, forth, back)
-        # Equal links beside each other are labelled once.
+        # Equal adjacent links are labelled once.
         if (key := (min(a.x, b.x), max(a.x, b.x), words)) not in told:
             told.add(key)
             x, y = (a.x + b.x) / 2, (a.y + b.y) / 2

@@ -1,4 +1,4 @@
-"""The last look at a drawn figure: bars stay within the axes, legends off the curves, and hidden curves are named."""
+"""Final corrections of a drawn figure: bars within the axes, legends off the curves, hidden curves named."""
 
 from __future__ import annotations
 
@@ -63,9 +63,9 @@ def share_scale(figures: Sequence[Figure]) -> None:
 
 
 def settle(figure: Figure) -> None:
-    """Mend what only the finished figure shows."""
+    """Correct the layout of a finished figure."""
     _fill_with_time(figure)
-    # Before anything is laid out: what reaches far out of its axes would leave them no room.
+    # Before the layout: artists far outside their axes would leave them no room.
     for axes in figure.axes:
         _keep_within(axes)
     figure.draw_without_rendering()
@@ -116,7 +116,7 @@ def _keep_within(axes: Axes) -> None:
 
 def _cut(axes: Axes, bars: LineCollection, limits: dict[int, tuple[float, float]]) -> None:
     """Cut the segments of one set of bars, upright or level ones, at the ends of the axis along which they lie."""
-    # That of a value that is no number is empty.
+    # The segment of NaN is empty.
     segments = [np.array(segment, dtype=float).reshape(-1, 2) for segment in bars.get_segments()]
     lengths = [np.ptp(segment, axis=0) for segment in segments if len(segment) == 2]
     along = 1 if not lengths or sum(part[1] for part in lengths) >= sum(part[0] for part in lengths) else 0
@@ -150,7 +150,7 @@ def _hide_outside(line: Line2D, limits: dict[int, tuple[float, float]]) -> None:
 
 
 def _outside(line: Line2D, limits: dict[int, tuple[float, float]]) -> np.ndarray[Any, Any]:
-    """Return which of a line's points lie outside the axes, by more than what rounding does."""
+    """Return the indices of a line's points outside the axes by more than rounding."""
     found = []
     for axis, data in enumerate((line.get_xdata(orig=False), line.get_ydata(orig=False))):
         lo, hi = sorted(limits[axis])
@@ -190,7 +190,7 @@ def coincident(axes: Axes) -> list[list[str]]:
 def _name_coincident(axes: Axes) -> None:
     groups = coincident(axes)
     if not groups or axes.texts:
-        # A panel that says "0 of N packets" has said it.
+        # A panel with "0 of N packets" needs no further note.
         return
     # Of a label such as "plain: 0 of 1,234" the first part is the name.
     text = "; ".join(f"{' / '.join(label.partition(': 0 of ')[0] for label in group)} coincide" for group in groups)
@@ -205,7 +205,7 @@ def _name_coincident(axes: Axes) -> None:
 
 
 def _clear(figure: Figure, axes: Axes, legend: Legend) -> None:
-    """Put a legend where it covers nothing, outside if there is no such place; one that is outside stays."""
+    """Move a legend to a place where it covers nothing, outside if there is none; one that is outside stays."""
     if legend.get_bbox_to_anchor() is not axes.bbox:
         return
     for place in _PLACES:
@@ -237,7 +237,7 @@ def covers_something(axes: Axes, legend: Legend) -> bool:
 
 
 def _drawn(axes: Axes) -> Iterator[tuple[Path, bool]]:
-    """Yield what is drawn in the axes, in pixels, and whether it is an area."""
+    """Yield the paths drawn in the axes, in pixels, each with `True` if it is an area."""
     artists = [artist for artist in axes.get_children() if isinstance(artist, Line2D) and artist.get_visible()]
     for line in artists:
         if str(line.get_color()) == "none":
@@ -256,7 +256,7 @@ def _drawn(axes: Axes) -> Iterator[tuple[Path, bool]]:
 
 
 def _dots(points: Any) -> Path:
-    """Return points as a path that has them, each as a short stroke."""
+    """Return a path with a short stroke at each point."""
     points = np.asarray(points, dtype=float)
     points = points[np.isfinite(points).all(axis=1)]
     strokes = np.repeat(points, 2, axis=0)

@@ -32,7 +32,7 @@ __all__ = ["COLOURS", "Scale", "curve", "finish", "image", "new", "ramp", "run_f
 Scale = Literal["linear", "log", "symlog"]
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#8c6d31")
-"""Okabe and Ito's palette, which colour-blind readers can tell apart; for things without an order."""
+"""Okabe and Ito's palette, which colour-blind readers can distinguish; for series without an order."""
 
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 
@@ -69,7 +69,7 @@ _STYLE: Any = {
 
 @contextmanager
 def style() -> Iterator[None]:
-    """Apply the style for what is drawn inside, and nothing else."""
+    """Apply the style within the context only."""
     with mpl.rc_context(_STYLE):
         yield
 
@@ -78,7 +78,7 @@ class _Figure(Figure):
     """A figure that a notebook shows without pyplot, and in which names are no formulas."""
 
     def draw(self, renderer: RendererBase) -> None:
-        """Draw names as they are written: between two dollar signs is no mathematics, and may be no TeX."""
+        """Draw names literally: text between two dollar signs is not parsed as mathematics."""
         for text in self.findobj(Text):
             # matplotlib's own, at the ticks of logarithmic axes.
             text.set_parse_math("\\mathdefault" in text.get_text())
@@ -154,14 +154,14 @@ def finish(
 ) -> None:
     """Label the axes and set their scales.
 
-    `ticks` are the values of x that were measured; the y axis reaches at least to `y_top`, so that next to nothing
-    looks like next to nothing.
+    `ticks` are the values of x that were measured; the y axis reaches at least to `y_top`, so that almost nothing
+    looks like almost nothing.
     """
     axes.set_title(title)
     axes.set_xlabel(x)
     axes.set_ylabel(y)
     if x_scale != "linear":
-        # Before anything else is drawn: what is drawn over the bounds of a linear axis would widen this one.
+        # Before any drawing: artists beyond the bounds of a linear axis would widen this one.
         axes.set_xscale(x_scale)
     if x_scale == "log":
         low, high = axes.get_xbound()
@@ -177,14 +177,14 @@ def finish(
     else:
         axes.set_yscale(y_scale)
     if from_zero and y_scale != "log":
-        # Keep zero and y_top in view, without a margin below zero, and leave the rest to what is drawn, in panels
-        # that share the axis too.
+        # Keep zero and y_top in view, without a margin below zero; the rest follows the drawn data, also in panels
+        # that share the axis.
         frame = axes.plot(axes.get_xbound(), (0, y_top), color="none", scalex=False)[0]
         frame.sticky_edges.y.append(0)
     if y_scale == "linear":
         axes.yaxis.set_major_locator(MaxNLocator(nbins=6))
     if y_scale == "log":
-        # Delays seldom span two decades, and a single label says nothing.
+        # Delays rarely span two decades, and a single label is of little help.
         axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     if y_scale != "linear":
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
@@ -227,7 +227,7 @@ def run_figure(
     groups = metrics.filter(pl.col("scope") == "group")
     names = groups["name"].unique(maintain_order=True).to_list()
     queues = series.filter(pl.col("quantity") == "queue_bytes")
-    # A host's queue is its own affair; the network's are at the switches, if there are any.
+    # Queues of hosts are left out if there are switches.
     switches = nodes.filter(pl.col("kind") == "switch")["node"].unique().to_list()
     if switches:
         queues = queues.filter(pl.col("name").str.split("->").list.first().is_in(switches))

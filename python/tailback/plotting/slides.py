@@ -19,7 +19,7 @@ __all__ = ["Slide", "on_one_scale"]
 
 @dataclass(frozen=True)
 class Slide:
-    """One slide of packet loss: what is shown, and which claims it shows."""
+    """One slide of packet loss: its quantity and its claims."""
 
     name: str
     title: str
@@ -32,7 +32,7 @@ def on_one_scale(slides: Sequence[Slide], *, x: str = "burst", curves: str = "ra
     """Yield each slide in both views, all with the same axis of loss.
 
     The axis is linear up to 0.1 % and logarithmic above, so that zero, a packet in a thousand and half of all packets
-    can be told apart and compared from slide to slide.
+    can be distinguished and compared from slide to slide.
     """
     top = 1.0
     for slide in slides:

@@ -18,7 +18,7 @@ __all__ = ["networks"]
 
 
 def networks(experiment: Experiment, profile: ProfileName) -> list[Figure]:
-    """Return a drawing for each scenario file of the folder that points are made from, as at the first of them."""
+    """Return a drawing for each scenario file from which points are made, with the settings of the first point."""
     first: dict[str, Point] = {}
     for point in experiment.points(profile):
         first.setdefault(experiment.scenario(point), point)

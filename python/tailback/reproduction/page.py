@@ -1,4 +1,4 @@
-"""The report: one page that stands alone, from the scoreboard of headlines to every figure beside its claims."""
+"""The report: one self-contained page, from the scoreboard of headlines to every figure with its claims."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Drawn:
 
 @dataclass(frozen=True)
 class Entry:
-    """All that the report shows of one experiment."""
+    """Content of the report for one experiment."""
 
     trial: Trial
     claims: Sequence[Claim]
@@ -89,7 +89,7 @@ there is nothing that it should be. A claim over several points tells its worst 
 
 
 def _scoreboard(entries: Sequence[Entry]) -> str:
-    """The results that the sources are known for; nothing where no claim is one."""
+    """The headlines of the sources; empty if no claim is one."""
     rows = [
         f'<tr><td><a href="#{line.experiment}">{escape(line.experiment)}</a></td>'
         f"<td>{escape(str(line.claim['headline']))}</td>"
@@ -132,7 +132,7 @@ def _cells(counts: Mapping[str, int]) -> str:
 
 
 def _counts(entries: Sequence[Entry]) -> str:
-    """Return the counts that decide the exit code: they are about regressions more than about the sources."""
+    """Return the counts that decide the exit code: they show regressions rather than properties of the sources."""
     counts = verdicts(entry.trial for entry in entries)
     return (
         f"<p>Of the claims that are asserted, {counts['pass']} pass, {counts['fail']} fail and {counts['undecided']} "
@@ -227,7 +227,7 @@ def _found(claim: Json) -> str:
 
 
 def _points(claim: Json) -> str:
-    """All points of a claim that has several; those of a comparison are what it is about, so they are open."""
+    """All points of a claim that has several; those of a comparison are shown expanded."""
     checks = cast("Sequence[Json]", claim["checks"])
     if len(checks) < 2:
         return ""

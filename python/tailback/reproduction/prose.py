@@ -16,9 +16,9 @@ __all__ = ["html"]
 def html(text: str, shown: Mapping[str, str]) -> str:
     """Return a page as HTML, without its first heading, which is the section's already.
 
-    The report stands alone, so that a link to a file of the repository would lead nowhere: one to another experiment's
-    page leads to its section if its folder is in `shown`, which has the ids by folder; addresses in the web stay, and
-    of all other links the words stay.
+    The report is self-contained, so a link to a file of the repository would be broken: one to another experiment's
+    page becomes a link to its section if its folder is in `shown`, which has the ids by folder; web addresses are kept,
+    and other links become plain text.
     """
     from markdown_it import MarkdownIt
 
@@ -32,7 +32,7 @@ def html(text: str, shown: Mapping[str, str]) -> str:
 
 
 def _linked(children: list[Token], shown: Mapping[str, str]) -> list[Token]:
-    """Point the links of a line at what is in the report, and take away those that lead out of it."""
+    """Adapt the links of a line to the report, and remove those that lead out of it."""
     kept: list[Token] = []
     dropped: list[bool] = []
     for token in children:

@@ -14,12 +14,12 @@ from tailback.study.experiment.runner import Trial
 __all__ = ["Provenance", "commit", "digest", "provenance"]
 
 _SOURCES = ("Cargo.toml", "Cargo.lock", "crates", "python/tailback")
-"""Sources that decide results: a change elsewhere, such as in a page, leaves the commit's name as it is."""
+"""Sources that affect results: a change elsewhere, such as in a page, does not add "+" to the commit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """Provenance of a figure: enough to make it again and to see that it is the same."""
+    """Provenance of a figure: enough to reproduce it and to verify that it is the same."""
 
     command: str
     digest: str
@@ -28,7 +28,7 @@ class Provenance:
     """Of the source tree; empty where Tailback was installed without one."""
 
     def as_json(self) -> dict[str, object]:
-        """Return it as the reports hold it; `commit` is null for an installed version."""
+        """Return its JSON form; `commit` is null for an installed version."""
         return {
             "command": self.command,
             "digest": self.digest,
@@ -38,7 +38,7 @@ class Provenance:
 
 
 def provenance(trial: Trial) -> Provenance:
-    """Return where an experiment's results come from."""
+    """Return the provenance of an experiment's results."""
     seed = "" if trial.seed is None else f" --seed {trial.seed}"
     command = f"tailback reproduce {trial.experiment.id} --{trial.profile}{seed}"
     return Provenance(command, digest(trial), _native.version, commit())

@@ -1,4 +1,4 @@
-"""Runs experiments and writes what came out: figures, samples, claims as JSON, and the report."""
+"""Runs experiments and writes the results: figures, samples, claims as JSON, and the report."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Reproduction:
 
     @property
     def headlines(self) -> list[Headline]:
-        """Headlines of the sources beside the measured values."""
+        """Headlines of the sources with the measured values."""
         return headlines((entry.trial, entry.claims) for entry in self.entries)
 
     @property
@@ -143,7 +143,7 @@ def reproduce(
     if folder is not None:
         # Notice an unwritable place before the work, not after it.
         write_file(folder / "results.json", json.dumps({"profile": profile, "experiments": []}) + "\n")
-    # Figures are drawn beside the next experiment's runs, by one thread: matplotlib's settings are global.
+    # Figures are drawn during the next experiment's runs, by one thread: matplotlib's settings are global.
     artist = ThreadPoolExecutor(1, thread_name_prefix="tailback-figures")
     pictures: list[tuple[Entry, Future[list[Drawn]]]] = []
     try:
@@ -177,7 +177,7 @@ def reproduce(
         found.interrupted = True
     finally:
         artist.shutdown(wait=True, cancel_futures=True)
-        # Whatever went wrong, what was finished is not lost.
+        # Finished experiments are written after any error.
         if folder is not None:
             found.report = write_file(folder / "report.html", page(found.entries, _native.version, groups or {}))
             write_file(folder / "results.json", json.dumps(found.as_json(), indent=2) + "\n")
@@ -185,12 +185,12 @@ def reproduce(
 
 
 def _store(folder: Path | None, experiment: Experiment, profile: ProfileName) -> AbstractContextManager[Store | None]:
-    """Return the store of replications that take hours; quick ones are run again sooner than they are looked up."""
+    """Return the store of replications of `full`; quick ones are run again."""
     return nullcontext() if folder is None or profile == "quick" else Store(folder / experiment.id, experiment)
 
 
 def _within(watch: Watch | None, place: str) -> Watch | None:
-    """Tell which experiment of how many it is, too."""
+    """Add the number of the experiment and of all experiments to the progress."""
     if watch is None:
         return None
     told = watch

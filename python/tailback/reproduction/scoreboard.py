@@ -1,4 +1,4 @@
-"""The scoreboard of headlines: what each source is known for, beside what was measured and the word for it."""
+"""The scoreboard of headlines: each source's best-known results with the measured values and the verdicts."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ class Headline:
     experiment: str
     title: str
     claim: Json
-    """As the reports hold it."""
+    """JSON form of the claim."""
 
     def as_json(self) -> dict[str, object]:
-        """Return the line; `source` is what the source says or prints, `measured` is at the claim's deciding point."""
+        """Return the line; `source` is the source's number or sentence, `measured` is at the claim's deciding point."""
         claim = self.claim
         keys = ("measured", "at", "points", "verdict", "pass")
         return {
@@ -36,7 +36,7 @@ class Headline:
 
 
 def headlines(found: Iterable[tuple[Trial, Iterable[Claim]]]) -> list[Headline]:
-    """Return the claims that the sources are known for, in the order of the experiments."""
+    """Return the claims that are headlines, in the order of the experiments."""
     return [
         Headline(trial.experiment.id, trial.experiment.title, claim.as_json(trial.profile))
         for trial, claims in found
@@ -52,5 +52,5 @@ def measured_text(measured: Json) -> str:
 
 
 def number(value: float | None) -> str:
-    """Return four digits, which is more than any interval here deserves; a dash for none."""
+    """Return four digits, more than any interval here justifies; a dash for `None`."""
     return "\N{EN DASH}" if value is None else f"{value:.4g}".replace("-", "\N{MINUS SIGN}")

@@ -1,4 +1,4 @@
-"""Run directories: a manifest, the scenario and Parquet tables, written aside and renamed when they are whole."""
+"""Run directories: a manifest, the scenario and Parquet tables, written to a temporary directory and renamed."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def write(result: Result, directory: str | PathLike[str], *, replace: bool = Fal
             (folder / f"{name}.parquet").write_bytes(buffer.getbuffer())
         files = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*")) if path.is_file()}
         hashes = {name: stored.digest_of(path.read_bytes()) for name, path in files.items()}
-        # Last, so that a directory with a manifest is whole even if someone copied it by hand.
+        # Last, so that a directory with a manifest is complete, also if it was copied by hand.
         text = json.dumps(stored.sealed({**manifest, "files": hashes}), indent=2)
         (folder / MANIFEST).write_text(text + "\n", encoding="utf-8")
 
@@ -77,7 +77,7 @@ def write(result: Result, directory: str | PathLike[str], *, replace: bool = Fal
 
 
 def _with_its_files(scenario: Scenario, folder: Path) -> Scenario:
-    """Copy the files that a scenario names beside it, so that it runs there, also without leave to read others."""
+    """Copy the files that a scenario names into its directory, so that it runs without permission to read others."""
     document: Any = scenario.document
     is_same = True
     for index, file in scenario.files.items():
@@ -93,7 +93,7 @@ def _with_its_files(scenario: Scenario, folder: Path) -> Scenario:
 
 def check_target(directory: str | PathLike[str], *, replace: bool = False) -> Path:
     """Refuse, before any work is done, a directory that could not be written afterwards."""
-    # Through links: what is renamed over one later would take its place.
+    # Follow links: a later rename would replace the link itself.
     target = Path(os.path.realpath(fspath(directory)))
     with writing(target):
         if target.is_symlink():
@@ -122,7 +122,7 @@ def check_target(directory: str | PathLike[str], *, replace: bool = False) -> Pa
 
 
 def new_directory(directory: str | PathLike[str], fill: Callable[[Path], None], *, replace: bool = False) -> Path:
-    """Make a directory that is either whole or absent: filled under another name, synced, then renamed."""
+    """Make a directory that is either complete or absent: filled under another name, synced, then renamed."""
     target = check_target(directory, replace=replace)
     with writing(target):
         aside = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".partial", dir=target.parent))
@@ -147,7 +147,7 @@ def new_directory(directory: str | PathLike[str], fill: Callable[[Path], None], 
 
 
 def _replaced(target: Path) -> Iterator[Path]:
-    """Find what a kill between the two renames of a replacement has left under another name."""
+    """Restore a directory that a kill between the two renames of a replacement has left under another name."""
     with suppress(OSError):
         if not target.exists():
             for old in sorted(target.parent.glob(f".{glob.escape(target.name)}.*{_OLD}")):
@@ -156,7 +156,7 @@ def _replaced(target: Path) -> Iterator[Path]:
 
 
 def check_writable(directory: Path) -> None:
-    """Make a directory and see that files can be made in it; raises OutputError."""
+    """Make a directory and check that files can be created in it; raises OutputError."""
     with writing(directory):
         directory.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=directory):
@@ -164,7 +164,7 @@ def check_writable(directory: Path) -> None:
 
 
 def write_file(path: str | PathLike[str], content: str | bytes, *, durable: bool = False) -> Path:
-    """Write a file that is either whole or absent; `durable`, it also survives the machine's next failure."""
+    """Write a file that is either complete or absent; with `durable` it also survives a failure of the machine."""
     target = Path(fspath(path)).absolute()
     data = content.encode() if isinstance(content, str) else content
     with writing(target):
@@ -233,7 +233,7 @@ def read_table(directory: str | PathLike[str], name: TableName) -> pl.DataFrame:
 
 
 def _sync(path: Path) -> None:
-    """Have the disk accept what was written, so that a full one is noticed before the rename."""
+    """Sync a file, so that a full disk is noticed before the rename."""
     if os.name == "nt" and path.is_dir():
         return  # Windows opens no directories
     handle = os.open(path, os.O_RDONLY)
@@ -252,7 +252,7 @@ def _umask() -> int:
 
 @contextmanager
 def writing(target: Path) -> Iterator[None]:
-    """Turn what the system says about a disk into a sentence that says what to do."""
+    """Turn an error of the file system into a sentence with a remedy."""
     try:
         yield
     except OSError as error:

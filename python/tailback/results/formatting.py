@@ -38,8 +38,8 @@ def quantity(interval: Interval, measure: Measure, resolution: float = 0.0) -> s
 def half_of(interval: Interval, scale: float = 1.0, resolution: float = 0.0) -> str:
     """Return half of an interval as `± 0.15`, or as `± <0.17` where a quantile's resolution is wider; "" of one value.
 
-    All values of a quantile often lie in the same bucket of its histogram: an interval of no width would promise more
-    than is known.
+    All values of a quantile often lie in the same bucket of its histogram: an interval of no width would suggest more
+    precision than there is.
     """
     if interval.n < 2:
         return ""
@@ -48,7 +48,7 @@ def half_of(interval: Interval, scale: float = 1.0, resolution: float = 0.0) -> 
 
 
 def fixed(measure: Measure) -> tuple[float, str]:
-    """Return factor and unit of a metric where all its numbers have the same one, as in columns and at axes."""
+    """Return factor and unit of a metric whose numbers all have one unit, as in columns and at axes."""
     return display(measure.unit, is_share=measure.is_share)
 
 

@@ -27,7 +27,7 @@ class Interval:
         return (self.hi - self.lo) / 2
 
     def clipped(self, lowest: float | None) -> Interval:
-        """Return the part of the interval that is possible for a quantity that is at least `lowest`."""
+        """Return the interval clipped to values of at least `lowest`."""
         if lowest is None or self.lo >= lowest:
             return self
         return Interval(self.mean, lowest, max(self.hi, lowest), self.n)
@@ -53,7 +53,7 @@ def mean_interval(values: Sequence[float], confidence: float) -> Interval:
     """Return mean and two-sided Student-t interval of independent values.
 
     Values that are all equal give an interval of no width: with a discrete outcome, such as no drop at all,
-    that is the honest answer only together with how much was seen, so claims of zero state that besides.
+    that is valid only together with the number of packets seen, which claims of zero also state.
     """
     n = len(values)
     if n == 0:
@@ -77,8 +77,8 @@ def ratio_interval(left: Mapping[int, float], right: Mapping[int, float], confid
     """Return the ratio of the means with Fieller's interval, paired by replication.
 
     The interval holds exactly those ratios c for which the Student-t interval of left - c·right holds zero, so a
-    claim about a ratio and one about that difference always agree. None where the mean of `right` may be zero:
-    then no bounded interval exists.
+    claim about a ratio and one about that difference always agree. `None`: the mean of `right` may be zero, and
+    no bounded interval exists.
     """
     common = sorted(left.keys() & right.keys())
     n = len(common)

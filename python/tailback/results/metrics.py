@@ -1,4 +1,4 @@
-"""The numbers that a run is summed up in: a few per group of flows, per class and in total."""
+"""The metrics of a run's summary: a few per group of flows, per class and in total."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Metric:
     """Definition of a metric."""
 
     unit: str
-    """As in JSON and Parquet: `bit/s`, `s`, `packet`, or `1` for numbers without one."""
+    """Base unit, as in JSON and Parquet: `bit/s`, `s`, `packet`, or `1` for numbers without one."""
     about: str
     title: str = ""
     """Heading of its column in tables; default: its name."""
@@ -107,7 +107,7 @@ _OTHER_NAMES = {
 
 
 def advice_on(name: str) -> str:
-    """Return what may be meant by a name that no metric has."""
+    """Return advice on a name that no metric has."""
     others = _OTHER_NAMES.get(name.lower())
     near = others or get_close_matches(name, METRICS, n=1)
     if near:
@@ -120,7 +120,7 @@ _QUANTILES = ("p50", "p99")
 
 @dataclass(frozen=True, slots=True, order=True)
 class Measure:
-    """Whose number it is and which: scope is `total`, `group` or `class`."""
+    """Metric of one scope: `total`, `group` or `class`, with the name of the group or class."""
 
     scope: str
     name: str
@@ -180,8 +180,8 @@ def _measures(report: Report) -> Iterator[tuple[Measure, float]]:
         if scope == "group":
             yield from _application(name, report)
             yield from _variation(name, report)
-        # Quantiles of several flows cannot be had from those of each: there are some where the flows are a whole
-        # class, and for a single flow where each keeps its own.
+        # Quantiles of several flows cannot be computed from those of each: they exist if the flows are a whole
+        # class, and for a single flow if each has its own histogram.
         class_ = rows[0]["class"]
         alike = [row for row in report.data["flows"] if row["class"] == class_]
         if rows == alike:
@@ -256,7 +256,7 @@ def estimates(rows: Sequence[Mapping[Measure, float]], confidence: float) -> lis
 
 
 def resolution(measure: Measure, means: Mapping[Measure, float]) -> float:
-    """Return how far the mean of a quantile may be from that of the observed ones; 0 for what is no quantile.
+    """Return the upper bound of the error of a quantile's mean; 0 for other metrics.
 
     The delay variation above the least delay is a quantile of delays less the least, and has that quantile's error.
     """

@@ -51,9 +51,9 @@ class Observable:
     unit: str
     value: Callable[[Report], float]
     events: Events | None = None
-    """Of a count or a share of events: how many, and out of how many packets. Claims of zero need it."""
+    """Of a count or a share of events: number of events and of packets. Claims of zero need it."""
     lowest: float | None = 0.0
-    """The least value that is possible; intervals are cut there."""
+    """Least possible value; intervals are clipped there."""
     precision: tuple[float, float] | None = None
     """Target of `--full` for the interval's half width: a share of the mean, and a number in the unit."""
 
@@ -153,7 +153,7 @@ def offered(flows: str = "*", name: str = "offered", label: str = "realised load
 def stopped(ports: str, name: str = "stopped", label: str = "", destination: str | None = None) -> Observable:
     """Share of time for which a stop was in force at the matching ports, in percent; with a destination, of that one.
 
-    Whether or not data waited for it: a port where one destination is stopped may send to others all the time.
+    It counts also while no data waited: a port where one destination is stopped may send to others all the time.
     """
     text = label or f"time a stop is in force, {ports}"
     return _observed("stopped", name, text, lambda report: report.stopped_share(ports, destination))
@@ -182,7 +182,7 @@ def max_queue(ports: str, name: str = "max_queue", label: str = "") -> Observabl
 
 
 def mean_queue(ports: str, name: str = "mean_queue", label: str = "") -> Observable:
-    """Mean of the bytes that wait at the matching ports together, in kB."""
+    """Mean of the bytes waiting at the matching ports together, in kB."""
     text = label or f"mean queue, {ports}"
     return _observed("queue", name, text, lambda report: report.mean_queue_bytes(ports))
 

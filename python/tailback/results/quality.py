@@ -41,8 +41,8 @@ def speech(report: Report, group: str, *, terminal_s: float = 0.05, codec: str =
     """Rate the calls of a group of flows.
 
     Mouth to ear takes the mean delay, a play-out buffer as long as the 99th percentile of the delay variation, and
-    `terminal_s` for coding and packetisation in the terminals; the 1 % that comes later than the buffer allows counts
-    as lost where delays vary at all.
+    `terminal_s` for coding and packetisation in the terminals; the 1 % of packets later than the buffer allows counts
+    as lost if delays vary.
     """
     row = report.variation(group)
     mean = row["delay"]["mean_s"] or 0.0
@@ -68,7 +68,7 @@ def service_class(report: Report, group: str) -> int:
 
 
 def violations(report: Report, group: str, class_: int) -> list[str]:
-    """Return which objectives of a class of ITU-T Y.1541 a group misses: `delay`, `variation`, `loss`."""
+    """Return the objectives of a class of ITU-T Y.1541 that a group misses: `delay`, `variation`, `loss`."""
     return _native.y1541_violations(class_, *_figures(report, group))
 
 

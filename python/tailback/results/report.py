@@ -1,4 +1,4 @@
-"""One replication's report: the core's numbers as they are, and the few sums that everybody needs."""
+"""One replication's report: the core's numbers, and common sums over flows and ports."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = ["Report"]
 
 
 class _Unpacked:
-    """The packed reports that were read last, with their documents: tables go through one report after the other."""
+    """Cache of the packed reports that were read last, with their documents: tables read one report after the other."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -34,7 +34,7 @@ class _Unpacked:
         self._lock = threading.Lock()
 
     def keep(self, report: Report) -> None:
-        """Let go of the document that was read longest ago."""
+        """Add a document, and remove the least recently read one."""
         with self._lock:
             self._reports.append(report)
             if len(self._reports) > self._most:
@@ -48,7 +48,7 @@ class Report:
     """One replication. `data` is the whole document; the methods add up over flows or ports.
 
     Wherever a method takes `flows`, it is a group or flow name, or a pattern such as `s[12]` or `video*`; the
-    default is all of them. A name that matches nothing is a mistake and raises KeyError.
+    default is all of them. A name that matches no flow raises KeyError.
     """
 
     def __init__(self, data: ReportData) -> None:
@@ -59,7 +59,7 @@ class Report:
 
     @classmethod
     def from_json(cls, text: str) -> Report:
-        """Read what the core returned."""
+        """Read the core's JSON."""
         made = cls(cast(ReportData, json.loads(text)))
         made._text = text
         return made
@@ -81,7 +81,7 @@ class Report:
         return len(self._text or "")
 
     def pack(self) -> None:
-        """Keep the document compressed, some hundredth of its size in Python; it is read again when it is asked for."""
+        """Keep the document compressed, at some hundredth of its size in Python; it is decompressed on access."""
         if self._text is not None:
             self._packed = zlib.compress(self._text.encode(), 1)
             self._text = self._data = None
@@ -147,7 +147,7 @@ class Report:
         return max(longest, default=math.nan)
 
     def throughput_bps(self, flows: str = "*") -> float:
-        """Payload delivered per measured second, in bit/s, of packets born after the warm-up."""
+        """Payload delivered per measured second, in bit/s, of packets generated after the warm-up."""
         return sum(f["delivered"]["bytes"] for f in self.flows(flows)) * 8 / self.measured_s
 
     def offered_bps(self, flows: str = "*") -> float:
@@ -161,7 +161,7 @@ class Report:
     def goodputs_bps(self, flows: str = "*") -> list[float]:
         """Goodput of each matching flow in bit/s: payload that reached its application in order, each byte once.
 
-        A flow without a transport has no order to keep: what was delivered counts.
+        For a flow without a transport all delivered payload counts.
         """
         useful = (t["goodput_bytes"] if (t := f["transport"]) else f["delivered"]["bytes"] for f in self.flows(flows))
         return [count * 8 / self.measured_s for count in useful]
@@ -180,14 +180,14 @@ class Report:
         return sum(rates) ** 2 / (len(rates) * squares) if squares else math.nan
 
     def application(self, group: str) -> ApplicationRow:
-        """Return what an application has done, by its group's name."""
+        """Return the counters of an application, by its group's name."""
         found = self.data["applications"]
         if group not in found:
             raise KeyError(f"no application is named {group!r}; there are {', '.join(found) or 'none'}")
         return found[group]
 
     def variation(self, group: str) -> VariationRow:
-        """Return how the delays of a group of flows vary; only of runs with `delay-variation`."""
+        """Return the delay variation of a group of flows; only for runs with `delay-variation`."""
         found = self.data["variation"]
         if group not in found:
             known = ", ".join(found) or "no group; set `run.delay-variation = true`"
@@ -195,7 +195,7 @@ class Report:
         return found[group]
 
     def congestion(self) -> CongestionRow:
-        """Return what congestion points and rate limiters have done; KeyError where there are none."""
+        """Return the counters of congestion points and rate limiters; KeyError if there are none."""
         if "congestion" not in self.data:
             raise KeyError("the scenario has neither congestion points nor rate limiters")
         return self.data["congestion"]
@@ -212,7 +212,7 @@ class Report:
         return math.fsum(p["utilisation"] for p in found) / len(found)
 
     def coloured_bytes(self, colour: Literal["green", "yellow", "red"], flows: str = "*") -> int:
-        """Payload delivered with a colour by the matching flows; all of it is green where nothing colours packets."""
+        """Payload delivered with a colour by the matching flows; all of it is green without meters."""
         total = 0
         for flow in self.flows(flows):
             if (colours := flow["colours"]) is not None:
@@ -242,8 +242,8 @@ class Report:
     def stopped_share(self, ports: str, destination: str | None = None, class_: int | None = None) -> float:
         """Share of the measured time, 0 to 1, for which a stop was in force at the matching ports, on average.
 
-        Of any scope; or, with a destination or a class or both, of notifications that named exactly that. Whether data
-        waited for it makes no difference: see `held_share`.
+        Of any scope; or, with a destination or a class or both, of notifications with exactly that scope. It counts
+        also while no data waits: see `held_share`.
         """
         found = self.ports(ports)
         if destination is None and class_ is None:
@@ -256,7 +256,7 @@ class Report:
     def held_share(self, ports: str) -> float:
         """Share of the measured time, 0 to 1, in which data waited while the transmitter idled, on average.
 
-        For whatever reason: a stop, a rate limiter, a shaper, or a link that is down.
+        For any reason: a stop, a rate limiter, a shaper, or a link that is down.
         """
         found = self.ports(ports)
         return math.fsum(p["held_s"] for p in found) / len(found) / self.measured_s

@@ -43,7 +43,7 @@ class Counter(TypedDict):
 
 
 class DelayRow(TypedDict):
-    """One-way delay from birth to the last bit, in seconds; quantiles where a histogram was kept."""
+    """One-way delay from generation to the last bit, in seconds; quantiles if a histogram was kept."""
 
     count: int
     mean_s: float | None
@@ -70,7 +70,7 @@ class _Counted(TypedDict):
     delay: DelayRow
 
 
-# Words of Python cannot be class attributes, hence the other way of writing a TypedDict.
+# Keywords of Python cannot be class attributes, hence the functional form of TypedDict.
 _Class = TypedDict("_Class", {"class": int})
 _From = TypedDict("_From", {"from": str})
 _Stopped = TypedDict("_Stopped", {"class": int | None})
@@ -96,7 +96,7 @@ class TransportRow(TypedDict):
 
 
 class ColourRow(TypedDict):
-    """Packets of one colour: at the entry (behind a meter there), at the delivery and at the loss."""
+    """Packets of one colour: at the source (after its meter), at the delivery and at the loss."""
 
     offered: Counter
     delivered: Counter
@@ -104,7 +104,7 @@ class ColourRow(TypedDict):
 
 
 class ColoursRow(TypedDict):
-    """A flow's packets by colour; meters on the way change it."""
+    """A flow's packets by colour, which meters on the path may change."""
 
     green: ColourRow
     yellow: ColourRow
@@ -142,11 +142,11 @@ class VariationRow(TypedDict):
 
 
 class FlowRow(_Counted, _Class, _From):
-    """A flow; its counters hold packets born after the warm-up.
+    """A flow; its counters include the packets generated after the warm-up.
 
-    `drops` are the losses of these. Two more lists make them complete, so that all together are what ports have lost
-    since the warm-up: `carried_drops` are of packets born before its end, `ack_drops` of acknowledgements. They are
-    absent where they are empty.
+    `drops` are the losses of these. Two more lists complete them, so that the sum is the loss of all ports
+    since the warm-up: `carried_drops` are of packets generated before its end, `ack_drops` of acknowledgements. Empty
+    lists are absent.
     """
 
     name: str
@@ -227,14 +227,14 @@ class PortClassRow(TypedDict):
 
 
 class HeadOfLineRow(TypedDict):
-    """Packets that a stop held up, and of these such as leave the neighbour by another port than its fullest."""
+    """Packets held by stops, and the head-of-line-blocked ones: bound for a port other than the neighbour's fullest."""
 
     held_up_packets: int
     for_others_packets: int
 
 
 class DeadlockRow(_Class):
-    """A circle of ports that wait for each other's memory, and since when."""
+    """A circle of ports that wait for each other's memory, and its beginning."""
 
     ports: list[str]
     since_s: float
@@ -251,9 +251,9 @@ class StopRow(_Stopped):
 class PortRow(TypedDict):
     """An output port.
 
-    `stopped_s` is how long a notification was in force that stopped the port, a class or a destination, whether or not
-    data waited; `slowed_s` the same for one that keeps to a lower rate; `held_s` how long data waited while the
-    transmitter idled. `input_max_bytes` is the most at the input of a crossbar switch that the port sends to.
+    `stopped_s` is the time during which a notification stopped the port, a class or a destination, also without waiting
+    data; `slowed_s` the same for a notification of a lower rate; `held_s` the time during which data waited while the
+    transmitter idled. `input_max_bytes` is the longest queue at the input of a crossbar switch behind the port.
     """
 
     name: str
@@ -284,7 +284,7 @@ class NodeRow(TypedDict):
 
 
 class CongestionPointRow(_Class):
-    """One congestion point: frames that arrived, those sampled, and messages sent by what they ask."""
+    """One congestion point: frames that arrived, sampled frames, and messages sent by kind."""
 
     port: str
     number: int
@@ -326,9 +326,9 @@ class CongestionRow(TypedDict):
 class PortSeries(TypedDict):
     """One port, sampled.
 
-    `stopped` says whether a stop is in force at the instant, `held` whether data waits while the transmitter idles;
-    `stopped_s` and `held_s` for how long that has been so since the start. `state` is what the port's queue discipline
-    tells of itself, and how much it keeps besides the packets: `state_bytes`.
+    `stopped` is true if a stop is in force at the instant, `held` if data waits while the transmitter idles;
+    `stopped_s` and `held_s` are the sums of these times since the start. `state` has the values of the queue
+    discipline's probe, and the size of its state without packets: `state_bytes`.
     """
 
     queue_bytes: list[int]
@@ -345,7 +345,7 @@ class PortSeries(TypedDict):
 class FlowSeries(TypedDict):
     """One group of flows, sampled.
 
-    All but the first are there with `delay-variation`, of packets born after the warm-up.
+    All but the first exist with `delay-variation` only, for packets generated after the warm-up.
     """
 
     delivered_bytes: list[int]

@@ -1,8 +1,8 @@
-"""Files of an earlier call, read again: as they were written, or refused with the reason.
+"""Files of an earlier call, read again: unchanged, or refused with the reason.
 
-Disks lose bits, copies are cut off, and other programs write into directories. So a document carries the hash of its
-own content under `check`, and that of the files beside it; what is read is compared with them. One without a `check` is
-of an earlier version, and is taken if it has the right shape.
+Disks lose bits, copies are cut off, and other programs write into directories. So a document contains the hash of its
+own content under `check`, and those of its accompanying files, which are verified when they are read. A document
+without a `check` is of an earlier version, and is accepted if it has the right shape.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _CHECK = "check"
 
 
 def contents(path: Path) -> bytes:
-    """Return what a file holds; raises OSError, also for what is no file: a pipe would be waited for."""
+    """Return a file's content; raises OSError, also if it is no regular file: reading a pipe would block."""
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     try:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
@@ -39,12 +39,12 @@ def digest_of(data: bytes) -> str:
 
 
 def sealed(document: Mapping[str, object], *, with_nan: bool = False) -> dict[str, object]:
-    """Return a document with the hash of its content; `with_nan`, numbers may be those that JSON has not."""
+    """Return a document with the hash of its content; with `with_nan`, numbers may be NaN or infinite."""
     return {**document, _CHECK: _check(document, with_nan)}
 
 
 def parsed(data: bytes, *, with_nan: bool = False) -> dict[str, Any]:
-    """Return the document that a file holds; raises ValueError if it is none, or not as `sealed` returned it."""
+    """Return the document in a file; raises ValueError if it is invalid, or differs from what `sealed` returned."""
     try:
         found = json.loads(data.decode("utf-8"), parse_constant=float if with_nan else _no_number)
     except UnicodeDecodeError as error:
@@ -66,7 +66,7 @@ def parsed(data: bytes, *, with_nan: bool = False) -> dict[str, Any]:
 
 def _check(document: Mapping[str, object], with_nan: bool) -> str:
     content = {key: value for key, value in document.items() if key != _CHECK}
-    # Halves of characters are refused too: nothing can print them.
+    # Lone surrogates are refused too: they cannot be printed.
     text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=with_nan)
     return digest_of(text.encode("utf-8"))[:32]
 
@@ -76,15 +76,15 @@ def _no_number(word: str) -> None:
 
 
 def reason(error: Exception) -> str:
-    """Return why something could not be read, without its path, which the sentence around it names."""
+    """Return the reason of a failed read, without its path, which the message names."""
     return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
 def unfit(value: object, shape: object, name: str = "it") -> str:
-    """Return what of a value has not the shape that it should have, in words; empty if it has.
+    """Return a description of the part of a value that violates a shape; empty if there is none.
 
-    A shape is a type, a value, a list of one shape for lists of any length, a tuple of shapes of which one fits, or a
-    table of shapes for the keys that must be there, or, with a question mark behind them, may be.
+    A shape is a type, a value, a list of one shape for lists of any length, a tuple of alternative shapes, or a
+    table of shapes by key; keys that end in a question mark are optional.
     """
     if isinstance(shape, tuple):
         return "" if any(not unfit(value, one, name) for one in shape) else f"{name} is of a wrong type"
@@ -108,6 +108,6 @@ def unfit(value: object, shape: object, name: str = "it") -> str:
     is_one = isinstance(value, shape) or (shape is float and isinstance(value, int))
     if not is_one or (isinstance(value, bool) and shape is not bool):
         return f"{name} is of a wrong type"
-    # Counts and seeds are below; more is a mistake, as is what is no number.
+    # Counts and seeds are below; a larger number or NaN is a mistake.
     is_huge = abs(value) >= 2**63 if isinstance(value, int) else isinstance(value, float) and not math.isfinite(value)
     return f"{name} is out of range" if is_huge else ""

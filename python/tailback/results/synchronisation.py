@@ -13,7 +13,7 @@ BACKED_OFF = 0.8
 
 
 def backoff_shares(report: Report, epoch_s: float, wanted: str = "") -> list[float]:
-    """Of each congestion epoch return the share of the sources that back off in it.
+    """Return the share of the sources that back off, for each congestion epoch.
 
     An epoch begins with a source that backs off and lasts for `epoch_s`, a round trip with the longest queue, and a
     sample more, since a cut is seen up to one sample late. Sources are the flows with `probe = true` whose names begin

@@ -105,9 +105,9 @@ TABLES: dict[str, dict[str, type]] = {
     "metrics": {**_RUN, "scope": str, "name": str, "metric": str, "unit": str, "value": float},
 }
 """Columns of each table. One row per replication and flow, class, place of drops, port and class, node, sample or
-metric; the kind of a drop is `data`, `data of the warm-up` (born before its end, lost after it) or `acknowledgement`;
-`utilisation_ratio`, the times stopped, slowed and held and the notifications are a whole port's, repeated for
-its classes."""
+metric; the kind of a drop is `data`, `data of the warm-up` (generated before its end, lost after it) or
+`acknowledgement`; `utilisation_ratio`, the times stopped, slowed and held and the notifications are a whole port's,
+repeated for its classes."""
 
 _RATIOS = {"stopped": "stopped_ratio", "held": "held_ratio"}
 """Columns that are true or false, as numbers."""
@@ -145,7 +145,7 @@ def _schema(table: str) -> pl.Schema:
 
 
 def unfit(table: str, found: pl.DataFrame) -> str:
-    """Return what keeps a data frame from being one of the `TABLES`, in words; empty if nothing does.
+    """Return the difference of a data frame from one of the `TABLES`, in words; empty if there is none.
 
     Further columns, such as a later version has, are no hindrance.
     """
@@ -165,7 +165,7 @@ def unfit(table: str, found: pl.DataFrame) -> str:
 
 
 def parquet_metadata(table: str, about: Mapping[str, object]) -> dict[str, str]:
-    """Return what a Parquet file says about itself: units of its columns, scenario, version."""
+    """Return the metadata of a Parquet file: units of its columns, scenario, version."""
     return {"tailback.units": json.dumps(units(table)), "tailback": json.dumps(dict(about))}
 
 

@@ -13,11 +13,11 @@ from tailback.scenario.warnings import ScenarioWarning, made
 __all__ = ["wide_intervals"]
 
 _TOO_WIDE = 0.5
-"""Half an interval's width, as a share of the mean, from which on it tells little."""
+"""Half-width of an interval, as a share of the mean, above which it is too wide."""
 _WIDTH = 0.1
 """Target width of the advice: the default of `run.precision.relative`."""
 _ABSOLUTE = {"loss": 0.001}
-"""Widths that are narrow enough whatever the mean, such as of next to no loss: the default of `run.precision`."""
+"""Half-widths that suffice for any mean, such as a loss near zero: the default of `run.precision`."""
 _ENOUGH = 30
 """Number of replications from which the width is taken as intended."""
 
@@ -25,9 +25,9 @@ _ENOUGH = 30
 def wide_intervals(
     found: Iterable[Estimate], confidence: float, accepted: Collection[str] = ()
 ) -> list[ScenarioWarning]:
-    """Return a warning about the widest interval of loss, delay and throughput, if it is too wide to tell.
+    """Return a warning about the widest interval of loss, delay and throughput, if it is too wide for a conclusion.
 
-    How many replications would be needed is the least n with t(n - 1) s / √n ≤ h, s being the standard deviation over
+    The number of replications needed is the least n with t(n - 1) s / √n ≤ h, s being the standard deviation over
     replications, h a tenth of the mean, and t Student's quantile (Law, Simulation Modeling and Analysis, 4.5). With the
     normal quantile in its place, few replications would seem to be enough that are not.
     """

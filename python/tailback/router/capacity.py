@@ -5,7 +5,7 @@
     print(made.fits, made.breaks_at, made.because)
 
 Each number of flows is judged as `tailback.router.verdict.judge` does, with the same seeds. The search doubles the
-number until the target breaks and then halves the range, so it takes for granted that more flows are not better.
+number until the target breaks and then halves the range, so it assumes that more flows never improve a result.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Capacity:
     because: tuple[str, ...]
     """Targets that are missed there: `delay`, `variation`, `loss`, `MOS`."""
     tried: tuple[tuple[int, Row], ...]
-    """Numbers that were judged with what the group got, ascending."""
+    """Judged numbers of flows with the group's results, ascending."""
 
     def sentence(self) -> str:
         """The answer in words."""
@@ -53,7 +53,7 @@ class Capacity:
 
 
 def most_flows(found: Imported, group: str, judged: Callable[[Imported], PolicyVerdict]) -> Capacity:
-    """Find how many flows of a group fit.
+    """Find the largest number of flows of a group that keeps its target.
 
     Args:
         found: An imported configuration; raises ConfigurationError if it has errors.
@@ -61,7 +61,7 @@ def most_flows(found: Imported, group: str, judged: Callable[[Imported], PolicyV
         judged: Judges an imported configuration, such as `lambda found: judge(found, duration="60s")`.
 
     Raises:
-        UsageError: There is no such group, or nothing is asked of it.
+        UsageError: There is no such group, or it has no target.
 
     """
     document = found.check().document

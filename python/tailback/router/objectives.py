@@ -3,7 +3,7 @@
     objective_of(46, None)  # telephony by its code point: class 0 of ITU-T Y.1541, with the score of a call
     objective_of(0, "delay<=80ms loss<=0.5%")  # as the traffic table's column `target` states it
 
-What a code point is for follows RFC 4594, and the objectives of that service ITU-T Y.1541 (12/2011), table 1. ITU-T
+The purpose of a code point follows RFC 4594, and the objectives of that service ITU-T Y.1541 (12/2011), table 1. ITU-T
 G.114 (05/2003) recommends at most 150 ms one way for conversations and 400 ms as the limit of planning;
 `bounds="g.114"` takes its 150 ms for voice in place of the 100 ms of class 0.
 """
@@ -21,7 +21,7 @@ from tailback.errors import UsageError
 __all__ = ["Bounds", "Objective", "objective_of", "service"]
 
 Bounds: TypeAlias = Literal["y.1541", "g.114"]
-"""Whose limit of one-way delay holds for voice: 100 ms of Y.1541's class 0, or 150 ms of G.114."""
+"""Source of the limit of one-way delay for voice: 100 ms of Y.1541's class 0, or 150 ms of G.114."""
 
 _CLASSES: Mapping[str, int] = {"voice": 0, "video": 1, "data": 3, "bulk": 4}
 _NAMES = {number: name for name, number in _CLASSES.items()}
@@ -53,7 +53,7 @@ class Objective:
 
 
 def service(code_point: int) -> int | None:
-    """Return the class of ITU-T Y.1541 that a code point (0 to 63) is held to; `None`: best effort."""
+    """Return the class of ITU-T Y.1541 that a code point (0 to 63) requires; `None`: best effort."""
     if code_point in (46, 44, 40):
         return 0
     if code_point in (32, 34, 36, 38):
@@ -70,10 +70,10 @@ def objective_of(
 
     Args:
         code_point: Of its packets, 0 to 63.
-        stated: What the traffic table says: `voice`, `video`, `data`, `bulk`, `none`, or limits such as
-            `delay<=80ms loss<=0.5% variation<=30ms mos>=3.8`, separated by spaces. None: by the code point.
-        bounds: Whose limit of delay holds for voice.
-        least_mos: A call is bad below.
+        stated: Target in the traffic table: `voice`, `video`, `data`, `bulk`, `none`, or limits such as
+            `delay<=80ms loss<=0.5% variation<=30ms mos>=3.8`, separated by spaces. `None`: by the code point.
+        bounds: Source of the limit of delay for voice.
+        least_mos: Least mean opinion score of a good call.
 
     Raises:
         UsageError: `stated` is neither.

@@ -5,7 +5,7 @@
         print(notice)
     result = tailback.run(found.scenario)
 
-docs/import.md says what is understood and how it is mapped.
+docs/import.md describes the supported commands and their mapping.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ Level: TypeAlias = Literal["error", "unsupported", "assumed", "warning", "ignore
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """A remark about a line of what was read."""
+    """A remark about a line of the input."""
 
     source: Literal["configuration", "traffic", "scenario", "export"]
     """Source of the line; `scenario` and `export` are about the results of the conversion."""
@@ -64,7 +64,7 @@ class Notice:
     affects: bool = False
     """`True` if it is about a part of the configuration that can change the result of the simulated interface."""
     file: str = ""
-    """Name of the file that the line is of; empty where the text came from elsewhere."""
+    """Name of the file that contains the line; empty if the text is from elsewhere."""
 
     def __str__(self) -> str:
         place = f"{self.line}:{self.column}: " if self.line else ""
@@ -84,11 +84,11 @@ class Link:
     rate_bps: int
     """Its rate."""
     base_bps: int
-    """The rate of which percentages of the policy are parts: the interface's `bandwidth`, else that of the line."""
+    """The rate to which percentages of the policy refer: the interface's `bandwidth`, else that of the line."""
     origin: str
     """Source of the rate, such as "by the kind of interface"."""
     overhead: str
-    """Name of the link layer whose bytes shapers, policers and guarantees count beside layer 3."""
+    """Name of the link layer whose bytes shapers, policers and guarantees count in addition to layer 3."""
     overhead_bytes: int
     """These bytes of each packet."""
 
@@ -114,17 +114,17 @@ class Imported:
 
     @property
     def errors(self) -> list[Notice]:
-        """The remarks that leave nothing to run."""
+        """The remarks that prevent a run."""
         return [notice for notice in self.notices if notice.level == "error"]
 
     @property
     def assumptions(self) -> list[Notice]:
-        """Values that the configuration does not state and that decide the result."""
+        """Values that the configuration does not state and that affect the result."""
         return [notice for notice in self.notices if notice.level == "assumed" and notice.affects]
 
     @property
     def not_simulated(self) -> list[Notice]:
-        """Parts of what the interface does, or may do, that the scenario does not have."""
+        """Actual or possible functions of the interface that the scenario does not have."""
         return [notice for notice in self.notices if notice.level == "unsupported" and notice.affects]
 
     def check(self) -> Scenario:
@@ -147,11 +147,11 @@ class Change:
     to: str
     """Text after the change."""
     path: str
-    """The value of the scenario's port that it decides, such as `discipline.classes[VOICE].priority.rate`."""
+    """The value of the scenario's port that the word determines, such as `discipline.classes[VOICE].priority.rate`."""
     wanted: str
     """That value in the scenario."""
     written: str
-    """That value as the new text gives it; another than `wanted` where the word's unit is too coarse."""
+    """That value by the new text; it differs from `wanted` if the word's unit is too coarse."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +182,7 @@ class Configuration:
 
 
 class ConfigurationError(TailbackError):
-    """A configuration of which no scenario can be made."""
+    """A configuration from which no scenario can be made."""
 
     exit_code = EXIT_SCENARIO
 
@@ -211,17 +211,17 @@ def import_configuration(
     Args:
         language: "mqc", "tc", "junos", "routeros" or "sonic".
         text: The configuration or script.
-        traffic: The traffic table as CSV text. Default: made up of what the classes are guaranteed, which is noted.
+        traffic: The traffic table as CSV text. Default: derived from the guarantees of the classes, with a remark.
         interface: The interface to simulate. Default: the only one with a policy.
         policy: The policy to simulate, where no interface names it.
-        rate: Rate of the line behind the interface, such as "10Mbit/s". Default: what the configuration says.
-        overhead: What shapers, policers and guarantees count of a packet beside layer 3: "none", "ethernet", "dot1q",
+        rate: Rate of the line behind the interface, such as "10Mbit/s". Default: that of the configuration.
+        overhead: Link layer whose bytes shapers, policers and guarantees add to layer 3: "none", "ethernet", "dot1q",
             "mpls", "ppp", "pppoe", "atm" (AAL5 with LLC/SNAP), "atm-vc" (without), or a number of bytes from 0 to 255.
             Default: by the kind of interface.
         title: Title of the scenario.
         duration: Length of a run, such as "20s".
-        platform: Whose defaults hold where a Cisco configuration is silent: "classic" (IOS before 12.4(20)T), "hqf"
-            (later), "xe", "xr", "nxos" or "arista". Default: what the text's words tell, else "hqf".
+        platform: Source of defaults that a Cisco configuration does not state: "classic" (IOS before 12.4(20)T), "hqf"
+            (later), "xe", "xr", "nxos" or "arista". Default: the platform that the text's words indicate, else "hqf".
         file: Name of the configuration's file, for notices.
         traffic_file: Name of the table's file, for notices.
 
@@ -267,17 +267,17 @@ def export_configuration(
 
     Args:
         language: "mqc" or "tc".
-        scenario: What to write.
+        scenario: Scenario whose policy is written.
         port: The port, named as `ce:sink`; default: the only one with a policy.
-        original: The text that the scenario was made of. Then only the words of it change whose values differ, and the
-            rest stays byte for byte; a difference that no word decides is an error among the notices.
+        original: The text from which the scenario was imported. Then only its words with different values change, and
+            the rest stays byte for byte; a difference that is not one of a word is an error among the notices.
         traffic: The traffic table of the import; without it conditions on addresses and ports are not compared.
         interface: The interface, as at the import.
         policy: The policy, as at the import.
-        rate: The line's rate, as at the import; default: that of the scenario, where the text does not tell it.
+        rate: The line's rate, as at the import; default: that of the scenario, if the text does not state it.
         overhead: As at the import.
         file: Name of the original's file, for notices.
-        name: What to call the interface or the device where there is no original; default: after the line's rate for
+        name: Name of the interface or the device without an original; default: after the line's rate for
             "mqc", `eth0` for "tc", which is noted.
 
     """

@@ -1,10 +1,10 @@
-"""Will my voice survive? Delay, variation and loss of each group of flows against what its packets are for.
+"""Verdicts on policies: delay, variation and loss of each group of flows, compared with its targets.
 
     found = import_configuration("mqc", policy, traffic=table)
     made = judge(found, network_delay="30ms")
     print(made.survives, [row.misses for row in made.rows])
 
-What each group is held against follows from the code point of its packets, or from the traffic table:
+The targets of a group follow from the code point of its packets, or from the traffic table:
 `tailback.router.objectives`.
 """
 
@@ -34,12 +34,12 @@ Outcome: TypeAlias = Literal["survives", "fails", "as-far-as-understood"]
 """`as-far-as-understood`: no group misses a target, and a part of the judged policy is not simulated."""
 
 _TERMINAL_S = 0.05
-"""Coding, packetisation and play-out of a telephone, beside the network."""
+"""Delay of coding, packetisation and play-out of a telephone, in addition to the network's, s."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A group of flows over all replications. Delays are of the whole way, in seconds."""
+    """A group of flows over all replications. Delays are of the whole path, in seconds."""
 
     group: str
     policy_class: str
@@ -57,10 +57,10 @@ class Row:
     mos: Interval | None
     """Mean opinion score, of voice."""
     misses: tuple[str, ...]
-    """Of `delay`, `variation`, `loss` and `MOS` those whose whole interval misses the target; all that there are, and
-    `nothing arrived`, where every packet waits for ever."""
+    """Of `delay`, `variation`, `loss` and `MOS` those whose whole interval misses the target; all of them, and
+    `nothing arrived`, if every packet waits for ever."""
     doubts: tuple[str, ...]
-    """Those whose interval holds the target: more replications would tell. `nothing was sent` where nothing was."""
+    """Those whose interval contains the target: more replications would decide. `nothing was sent` without packets."""
     longest_s: float
     """The longest delay of a packet in all replications; NaN if nothing arrived."""
     bound: Bound
@@ -198,17 +198,17 @@ def judge(
     replications: int | None = None,
     progress: Progress | None = None,
 ) -> PolicyVerdict:
-    """Run what was imported and hold each group of flows against its targets.
+    """Run the imported scenario and compare each group of flows with its targets.
 
     Args:
         found: An imported configuration; raises ConfigurationError if it has errors.
-        network_delay: One-way delay of the rest of the way, such as "30ms", which is added to all delays.
+        network_delay: One-way delay of the rest of the path, such as "30ms", which is added to all delays.
         codec: Of the calls; see `tailback.results.quality.call`.
-        least_mos: A call is bad below; 3.6 is where many users become dissatisfied (ITU-T G.109).
-        bounds: Whose limit of one-way delay holds for voice: "y.1541" (100 ms) or "g.114" (150 ms).
+        least_mos: Least mean opinion score of a good call; below 3.6 many users are dissatisfied (ITU-T G.109).
+        bounds: Source of the limit of one-way delay for voice: "y.1541" (100 ms) or "g.114" (150 ms).
         duration: Length of a run; default: that of the imported scenario.
         seed: Base seed; default: that of the scenario.
-        replications: How many, at least two for intervals.
+        replications: Number of replications, at least two for intervals.
         progress: Called now and then with the replications done and their number.
 
     """
@@ -254,7 +254,7 @@ def _row(
         return replace(figure, mean=figure.mean + further_s, lo=figure.lo + further_s, hi=figure.hi + further_s)
 
     def measured(figure: Callable[[Report], float]) -> Interval:
-        # Of a replication in which nothing of the group arrived there is no delay.
+        # A replication in which no packet of the group arrived has no delay.
         return over(lambda report: figure(report) if group in report.data["variation"] else math.nan)
 
     def p99(report: Report) -> float:
@@ -299,7 +299,7 @@ def _judged(
         return (), ()
     limits = (("delay", delay, objective.delay_s), ("variation", variation, objective.variation_s))
     if delay.n == 0:
-        # Nothing arrived: what waits for ever is not lost, and no target is kept by it.
+        # No packet arrived: packets that wait for ever are not lost, but keep no target.
         kept = (("delay", objective.delay_s), ("variation", objective.variation_s), ("loss", objective.loss))
         given = [name for name, limit in kept if limit is not None]
         return ("nothing arrived", *given, *(["MOS"] if objective.mos is not None else [])), ()

@@ -14,7 +14,7 @@ Unit = TypeVar("Unit")
 _GROWTH = 1.5
 """Factor between the replications of a round and those of the next one.
 
-Each round looks at the intervals once. Few looks keep the confidence level of a sequential test near its nominal value.
+Each round tests the intervals once. Few tests keep the confidence level of a sequential test near its nominal value.
 """
 
 
@@ -26,7 +26,7 @@ def grown(count: int, most: int) -> int:
 class Replicated(ABC, Generic[Unit]):
     """Work that is replicated until its intervals are narrow enough.
 
-    A unit is what has replications of its own: the scenario of a run, a cell of a study, a point of an experiment.
+    A unit has replications of its own: the scenario of a run, a cell of a study, a point of an experiment.
     """
 
     @property
@@ -40,7 +40,7 @@ class Replicated(ABC, Generic[Unit]):
 
     @abstractmethod
     def advance(self, wanted: Mapping[Unit, int]) -> bool:
-        """Run what is missing of the wanted replications; `False` if it was interrupted or the budget is spent."""
+        """Run the missing ones of the wanted replications; `False` if it was interrupted or the budget is spent."""
 
     @abstractmethod
     def imprecise(self) -> Iterable[Unit]:

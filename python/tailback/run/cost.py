@@ -27,7 +27,7 @@ class Cost:
     cpu_s: float
     """Processor seconds of one replication on one thread, report included; infinite if the trial got nowhere."""
     tried: float
-    """Part of the replication that was run to tell, 0 to 1; 1 if it was run whole, so that the cost is measured."""
+    """Simulated part of the replication, 0 to 1; 1 if it was run completely, so that the cost is measured."""
 
 
 def replication_cost(
@@ -37,10 +37,10 @@ def replication_cost(
     trial_s: float = 1.0,
     engine: Literal["merged", "plain"] | None = None,
 ) -> Cost:
-    """Run a replication for a moment and tell what the whole would take.
+    """Run the beginning of a replication and return the estimated cost of the whole.
 
-    The pace of the second half of the trial is taken for the rest: at the beginning a network is empty and connections
-    are few. A network whose load grows during the run, such as one with a timeline, takes longer than that.
+    The speed of the second half of the trial is extrapolated to the rest: at the beginning a network is empty and
+    connections are few. A network whose load grows during the run, such as one with a timeline, takes longer than that.
 
     Args:
         scenario: What to run.

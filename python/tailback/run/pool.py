@@ -1,4 +1,4 @@
-"""Replications on an executor: batches of them, in the order that was asked for, until done, failed or interrupted."""
+"""Replications on an executor: batches of them, in the order of the tasks, until done, failed or interrupted."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ _POLL_S = 0.1
 _CHECK_S = 1.0
 
 _RECENT = 64
-"""Over how many of the last replications their cost is averaged: points differ, and neighbours are alike."""
+"""Number of the last replications over which the cost is averaged: points differ, and neighbours are similar."""
 
 
 @dataclass(frozen=True, slots=True)
 class Task(Generic[Key]):
-    """One replication to run; `key` says whose."""
+    """One replication to run; `key` identifies its owner."""
 
     key: Key
     scenario: Scenario | Variant
@@ -49,7 +49,7 @@ class Task(Generic[Key]):
 
 @dataclass(frozen=True, slots=True)
 class Done(Generic[Key, Value]):
-    """A finished replication, what was kept of its report, and the processor time that it took."""
+    """A finished replication, the kept part of its report, and its processor time."""
 
     key: Key
     value: Value
@@ -58,7 +58,7 @@ class Done(Generic[Key, Value]):
 
 @dataclass(frozen=True, slots=True)
 class Failed(Generic[Key]):
-    """A replication that could not end, and why."""
+    """A replication that could not be completed, with the error."""
 
     key: Key
     error: RunError
@@ -82,7 +82,7 @@ class Batch(Generic[Key, Value]):
 class Pool:
     """Runs tasks on an executor of the `concurrent.futures` protocol; use it as a context manager.
 
-    Ctrl-C stops what is running (within milliseconds on threads of this process) and keeps what is finished.
+    Ctrl-C stops running tasks (within milliseconds on threads of this process) and keeps finished ones.
     """
 
     def __init__(self, threads: int | None = None, executor: Executor | Backend | None = None) -> None:
@@ -112,10 +112,10 @@ class Pool:
     ) -> Outcome[Key, Value]:
         """Run all tasks and wait; without `failed`, the first that fails stops the rest and raises its error.
 
-        `keep` turns each report into what is wanted of it, where it was made, so that reports neither pile up nor
-        travel; on other processes it must be something that pickle can send. `each` is called in the caller's thread
-        with what has finished, in no certain order, and `failed` with what could not end while the others go on; what
-        either raises stops the rest. When the executor itself is lost, that raises whether there is `failed` or not.
+        `keep` extracts the needed part of each report where it was made, so that reports are neither collected nor
+        sent; for other processes it must be picklable. `each` is called in the caller's thread
+        with finished tasks, in any order, and `failed` with failed ones while the others continue; an exception of
+        either stops the rest. The loss of the executor itself always raises.
         """
         with _interrupts(self._cancel) as interrupted:
             outcome: Outcome[Key, Value] = Outcome(
@@ -158,7 +158,7 @@ class _Run(Generic[Key, Value]):
         except BaseException as raised:
             error = raised
             self.cancel.cancel()
-        # What has begun may still end well; where it shares our memory, the flag ends it.
+        # Running tasks may still complete; on threads of this process the flag stops them.
         for future in list(self.running):
             future.cancel()
         wait([future for future in self.running if not future.cancelled()])
@@ -175,8 +175,8 @@ class _Run(Generic[Key, Value]):
     def _all(self) -> None:
         checked = time.monotonic()
         while not self.cancel.cancelled:
-            # A few at a time: a hundred thousand replications are not queued before the first result is looked at,
-            # and the first results say how many make a batch.
+            # A few at a time: a hundred thousand replications are not queued before the first result,
+            # and the first results determine the size of a batch.
             while len(self.running) < 2 * self.backend.slots() + 1 and (batch := self.batches.next()):
                 self._submit(batch)
             if not self.running:
@@ -207,7 +207,7 @@ class _Run(Generic[Key, Value]):
         if batch is None:
             return
         if future.cancelled():
-            # Not by us: we are still waiting for it.
+            # Not cancelled here: the result is still awaited.
             self.backend.check()
             raise ExecutorError("the executor gave up a task that it had accepted")
         error = future.exception()
@@ -215,7 +215,7 @@ class _Run(Generic[Key, Value]):
             raise error if isinstance(error, RunError) else _lost(error)
         results = future.result().results
         self.batches.note([one for one in results if isinstance(one, Done)])
-        # A batch that was cancelled is shorter than was asked for.
+        # A cancelled batch is shorter than its tasks.
         for index, one in zip(batch, results, strict=False):
             self.fractions[index] = 1.0
             if isinstance(one, Done):
@@ -244,13 +244,13 @@ class _Batches:
         self._recent: list[float] = []
 
     def note(self, found: Sequence[Done[Key, Value]]) -> None:
-        """Learn what replications cost."""
+        """Record the cost of replications."""
         self._recent = [*self._recent, *(done.cpu_s for done in found)][-_RECENT:]
 
     def next(self) -> range:
         """Return the next batch; empty after the last."""
         mean = sum(self._recent) / len(self._recent) if self._recent else math.inf
-        # The first ones go alone: their cost is not known yet.
+        # The first tasks are single: their cost is not known yet.
         size = max(math.ceil(self._batch_s / max(mean, 1e-6)), 1)
         batch = range(self._next, min(self._next + size, self._count))
         self._next = batch.stop
@@ -258,7 +258,7 @@ class _Batches:
 
 
 def _lost(error: BaseException) -> BaseException:
-    """Return errors of executors as ours; those of a program's mistakes as they are."""
+    """Return errors of executors as ExecutorError; those of programming mistakes unchanged."""
     module = type(error).__module__.partition(".")[0]
     if isinstance(error, BrokenExecutor) or module in ("distributed", "asyncio", "submitit", "mpi4py"):
         what = str(error).strip().splitlines()
@@ -306,7 +306,7 @@ def run_batch(
     cancel: _native.Cancel | None = None,
     tell: Callable[[int, float], None] | None = None,
 ) -> Batch[Key, Value]:
-    """Run some replications one after another, wherever this is called; `tell` is told place and fraction done."""
+    """Run some replications one after another, in any process; `tell` is called with place and fraction done."""
     batch: Batch[Key, Value] = Batch()
     for place, task in enumerate(tasks):
         if cancel is not None and cancel.cancelled:

@@ -115,7 +115,7 @@ class Result:
 
     @property
     def warnings(self) -> list[ScenarioWarning]:
-        """Warnings about the scenario and about an interval too wide to tell, except those that `run.accept` names."""
+        """Warnings about the scenario and about an interval that is too wide, except those that `run.accept` names."""
         wide = wide_intervals(self.estimates(), self.confidence, accepted(self.scenario.run_config))
         return [*self.scenario.warnings, *wide]
 
@@ -180,7 +180,7 @@ class Result:
             ) from None
 
     def plot(self) -> Figure:
-        """Draw loss and delay of each group with intervals, and what was sampled over time (`plot.run_figure`)."""
+        """Draw loss and delay of each group with intervals, and the samples over time (`plot.run_figure`)."""
         from tailback.plotting.plot import run_figure
 
         return run_figure(self.metrics, self.series, self.nodes, self.scenario.title, self.confidence)
@@ -188,7 +188,7 @@ class Result:
     # On disk.
 
     def manifest(self) -> dict[str, object]:
-        """Return what is needed to run this again, and the digests to compare with."""
+        """Return the data needed to run this again, and the digests to compare with."""
         return {
             "tailback": _native.version,
             "engine": engine(),

@@ -1,4 +1,4 @@
-"""From a scenario to a result: replications, warm-up and when to stop."""
+"""Runs of a scenario: replications, warm-up and stopping rule."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ class _Precision:
 MOST_SEED = 2**63 - 1
 """The largest seed of a replication."""
 MOST_PARTS = 1024
-"""Of one network; more threads than any machine has processors are a mistake about the number."""
+"""Upper bound of the threads of one network; a larger number is taken for a mistake."""
 MOST_REPLICATIONS = 100_000
-"""As in a scenario: more are a mistake about the number."""
+"""Upper bound, as in a scenario; a larger number is taken for a mistake."""
 
 
 def seeds(base: int, replications: int) -> list[int]:
@@ -84,17 +84,17 @@ def run(
     Args:
         scenario: A scenario, or the path of its file.
         seed: Base seed; replication k runs with `seed + k`. Default: the scenario's.
-        replications: How many, at least. Default: the scenario's.
-        threads: How many replications at a time. Default: one per processor, or per `parallel` processors.
-        warmup: Such as "20s", or "auto". Default: the scenario's.
+        replications: Least number of replications. Default: the scenario's.
+        threads: Number of replications at a time. Default: one per processor, or per `parallel` processors.
+        warmup: Warm-up, such as "20s", or "auto". Default: the scenario's.
         engine: "merged" or "plain"; both give the same digest. Default: the scenario's.
-        parallel: Divide the network of each replication into at most so many parts with a thread each. Gives the same
-            digest; for one large run, since replications keep processors busy anyway. `Scenario.parts` tells the parts.
+        parallel: Upper bound of the parts into which the network of each replication is divided, with a thread each.
+            The digest is the same; for one large run, since replications keep processors busy. See `Scenario.parts`.
         progress: Called now and then with the replications done and their number.
         executor: Any executor of `concurrent.futures`, or one of `tailback.run.executors`. Its owner closes it.
 
     Raises:
-        ScenarioError: The scenario is wrong; the message says where and what to write.
+        ScenarioError: The scenario is wrong; the message has the place and a correction.
         UsageError: A seed, or a number of replications or threads, is out of range.
         RunError: No steady state was found for an automatic warm-up, or the simulator failed.
         Interrupted: Ctrl-C; the replications that had finished are in its `result`.
@@ -146,13 +146,13 @@ class _Replications(Replicated[None]):
         return len(self.result.reports)
 
     def advance(self, wanted: Mapping[None, int]) -> bool:
-        """Run the replications that are missing; raises Interrupted with those that are there."""
+        """Run the missing replications; raises Interrupted with the finished ones."""
         result = self.result
         missing = seeds(result.base_seed, wanted[None])[len(result.reports) :]
         warmup_s = result.warmup.override_s
         tasks = [Task(None, result.scenario, seed, warmup_s, self.engine, self.parallel) for seed in missing]
         outcome = self.pool.run(tasks, _whole, self.progress)
-        # After Ctrl-C a later replication may have finished before an earlier one: keep what is there.
+        # After Ctrl-C a later replication may have finished before an earlier one: keep all finished ones.
         result.add([done.value for done in outcome.done], sum(done.cpu_s for done in outcome.done))
         if outcome.interrupted:
             raise Interrupted(result)
@@ -220,7 +220,7 @@ def _precision(config: Mapping[str, object]) -> _Precision | None:
 def _precise(reports: Sequence[Report], precision: _Precision, confidence: float) -> bool:
     found = {str(e.measure): e.interval for e in estimates([measures(r) for r in reports], confidence)}
     interval = found.get(precision.metric)
-    # Not there: no packet was delivered, so there is no delay to be precise about.
+    # Absent: no packet was delivered, so there is no delay to estimate.
     return interval is None or interval.is_precise(precision.relative, precision.absolute)
 
 

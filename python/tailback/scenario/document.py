@@ -1,6 +1,6 @@
 """Scenarios in Python: the same document as the TOML file, built step by step or loaded.
 
-A `Scenario` never changes: each method returns a new one, so variants share a base:
+A `Scenario` is immutable: each method returns a new one, so variants share a base:
 
     base = (
         Scenario(duration="60s", warmup="10s")
@@ -31,12 +31,12 @@ from tailback.scenario.warnings import ScenarioWarning, read
 __all__ = ["Precision", "Scenario", "Variant", "load"]
 
 _Given: TypeAlias = "tuple[_native.Scenario, list[tuple[str, str]]] | None"
-"""Settings that were made, and the scenario that they were made on."""
+"""Settings, and the scenario on which they were made."""
 
 
 @dataclass(frozen=True, slots=True)
 class Precision:
-    """When to stop adding replications: half the interval's width below either target."""
+    """Stopping rule of replications: half of the interval's width below either target."""
 
     metric: Literal["loss", "delay", "throughput"] = "loss"
     """Of all flows together."""
@@ -45,7 +45,7 @@ class Precision:
     absolute: float = 0.001
     """Target in the metric's unit; a mean of zero has no relative interval."""
     max_replications: int = 100
-    """End of the search."""
+    """Upper bound of the number of replications."""
 
 
 class Scenario:
@@ -107,9 +107,9 @@ class Scenario:
 
     @classmethod
     def from_document(cls, document: Mapping[str, Value], folder: str = "") -> Scenario:
-        """Take a document as it is, such as one read from JSON; it is checked when it is first used.
+        """Return a scenario of a document, such as one read from JSON; it is checked on first use.
 
-        The files that it names are files in `folder`.
+        The files that it names are in `folder`.
         """
         made = cls.__new__(cls)
         made._table = cast(Table, copied(dict(document)))
@@ -122,16 +122,16 @@ class Scenario:
     def from_toml(cls, text: str, filename: str = "<scenario>", *, allow_files: bool = False) -> Scenario:
         """Read a TOML document; raises ScenarioError with file, line and column.
 
-        The files that it names are files in the folder of `filename`, or, with `allow_files`, anywhere.
+        The files that it names are in the folder of `filename`, or, with `allow_files`, anywhere.
         """
         compiled = _native.Scenario.from_toml(text, filename, allow_files)
         return cls.from_native(compiled, str(Path(filename).parent), allow_files=allow_files)
 
     @classmethod
     def from_native(cls, compiled: _native.Scenario, folder: str = "", *, allow_files: bool = False) -> Scenario:
-        """Take a scenario of the core; `folder` is where the files are that it names."""
+        """Wrap a scenario of the core; `folder` contains the files that it names."""
         made = cls.__new__(cls)
-        # Read when someone looks: most points of a sweep are only run.
+        # Read on access: most points of a sweep are only run.
         made._table = None
         made._native = compiled
         made._folder = folder
@@ -139,7 +139,7 @@ class Scenario:
         made._given = None
         return made
 
-    # What the network consists of.
+    # Parts of the network.
 
     def host(self, name: str, *, count: int | None = None, **options: Value) -> Scenario:
         """Add a host, or `count` hosts `name1`, `name2`, ...; options are `buffer` and `obeys`."""
@@ -192,7 +192,7 @@ class Scenario:
         """Add a group of flows; `from_` and `to` are hosts or patterns, `source` is a traffic model.
 
         An `application`, such as `kind("web")`, takes the place of the source. With a `transport`, such as `tcp()`, the
-        source writes and the transport sends as the network allows. `marking` gives packets a colour where they enter
+        source writes and the transport sends as the network allows. `marking` colours packets where they enter
         the network, as `{"meter": kind("fixed", colour="yellow")}` does. `dscp` is the code point of all its packets.
         """
         flow: Table = {"name": name, "from": from_, "to": to}
@@ -255,7 +255,7 @@ class Scenario:
         made._given = (self.native, list(assignments))
         return made
 
-    # What it can be turned into.
+    # Conversions.
 
     @property
     def _document(self) -> Table:
@@ -292,7 +292,7 @@ class Scenario:
 
     @cached_property
     def effect(self) -> str:
-        """Hash of what the document amounts to: the same where documents differ in what nothing goes by."""
+        """Hash of the document's effect: equal for documents that differ only in settings without effect."""
         return self.native.effect
 
     @cached_property
@@ -304,7 +304,7 @@ class Scenario:
 
     @cached_property
     def unchanged(self) -> list[str]:
-        """Settings that `with_texts` has made and that were so already, as `path=value`."""
+        """Settings of `with_texts` that did not change a value, as `path=value`."""
         base, given = self._given or (None, [])
         if base is None:
             return []
@@ -316,12 +316,12 @@ class Scenario:
 
     @property
     def folder(self) -> str:
-        """The folder that the files which the scenario names are relative to."""
+        """The folder to which the paths of files in the scenario are relative."""
         return self._folder
 
     @property
     def file(self) -> str:
-        """The file that it was loaded from as it is; empty if it was made or changed in Python."""
+        """The file from which it was loaded; empty if it was made or changed in Python."""
         return self._file
 
     @property
@@ -332,12 +332,12 @@ class Scenario:
         return {index: str(source["file"]) for index, source in named.items() if source.get("kind") == "trace"}
 
     def check(self) -> Scenario:
-        """Check the scenario and return it; raises ScenarioError with all that is wrong."""
+        """Check the scenario and return it; raises ScenarioError with all mistakes."""
         _ = self.native
         return self
 
     def parts(self, most: int = 2, seed: int | None = None) -> Parts:
-        """Return how a run with this seed would be divided among at most `most` threads (`parallel` of `run`)."""
+        """Return the partition of a run with this seed among at most `most` threads (`parallel` of `run`)."""
         given = cast(int, self.run_config["seed"]) if seed is None else seed
         return Parts.from_json(self.native.parts(most, given))
 
@@ -346,7 +346,7 @@ class Scenario:
         return self.native.to_toml()
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Travel to another process as text; files that the scenario names must be where they are here."""
+        """Pickle as text; files that the scenario names must be at the same place for the other process."""
         text, folder = self.native.to_json(), str(Path(self._folder).absolute())
         return _rebuild, (text, folder, self.hash, _native.version, self._allow_files)
 
@@ -364,7 +364,7 @@ class Scenario:
         try:
             network = json.loads(self.native.network(0))
         except ScenarioError as error:
-            # One that is being built, or wrong: there is no network to count yet.
+            # An incomplete or wrong scenario: there is no network to count yet.
             return f"<Scenario {title!r}: not valid: {error.message}>"
         kinds = [kind for _, kind in network["nodes"]]
         hosts, switches = _number(kinds.count("host"), "host"), _number(kinds.count("switch"), "switch")
@@ -390,7 +390,7 @@ class Scenario:
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """A scenario with values set by path, made each time it is asked for and not kept.
+    """A scenario with values set by path, made on each access and not cached.
 
     A compiled scenario takes from 50 kB to several megabytes, and a sweep may have a hundred thousand of them.
     """
@@ -414,7 +414,7 @@ class Variant:
 
 
 def _rebuild(text: str, folder: str, expected: str, version: str, allow_files: bool) -> Scenario:
-    """Read what another process sent; its hash also covers the files that it names."""
+    """Unpickle a scenario; its hash also covers the files that it names."""
     if version != _native.version:
         raise RunError(
             f"this worker has Tailback {_native.version}, and the scenario is of {version}; install the same"
@@ -432,7 +432,7 @@ def _number(count: int, what: str, more: str = "") -> str:
 
 
 def _hash_with(base: _native.Scenario, assignments: list[tuple[str, str]]) -> str:
-    """Return the hash of a scenario with settings made; empty where these would be wrong."""
+    """Return the hash of a scenario with settings; empty if these would be wrong."""
     try:
         return (base.with_set(assignments) if assignments else base).hash
     except ScenarioError:
@@ -444,8 +444,8 @@ def load(path: str | PathLike[str], text: str | None = None, *, allow_files: boo
 
     Args:
         path: The file.
-        text: What it holds, if that has been read.
-        allow_files: Let it name files outside its folder; for scenarios that you trust.
+        text: Content of the file, if that has been read.
+        allow_files: Permit files outside its folder; for trusted scenarios.
 
     """
     file = Path(fspath(path))

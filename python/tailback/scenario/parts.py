@@ -17,11 +17,11 @@ class Parts:
     cut: tuple[tuple[str, str], ...]
     """Links between parts, by the names of their ends."""
     look_ahead_s: float | None
-    """Lookahead in simulated seconds: each part runs that long without the others; `None`: no links between them."""
+    """Lookahead in simulated seconds: time for which each part runs independently; `None`: no links between them."""
 
     @staticmethod
     def from_json(text: str) -> Parts:
-        """Read what the core says."""
+        """Read the core's JSON."""
         data = json.loads(text)
         return Parts(
             tuple(tuple(part) for part in data["parts"]),

@@ -1,4 +1,4 @@
-"""Values of an axis as numbers: what is written with a unit, in that quantity's base unit."""
+"""Values of an axis as numbers: quantities with units, in the quantity's base unit."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def _share(text: str) -> float:
 _KINDS: tuple[tuple[str, str, Callable[[str], float]], ...] = (
     ("bps", "bit/s", _native.parse_rate),
     ("bytes", "B", _native.parse_bytes),
-    # Divided, so that 20 ms are 0.02 s and not the number beside it.
+    # Divided, so that 20 ms are 0.02 s and not the adjacent floating-point number.
     ("s", "s", lambda text: _native.parse_duration(text) / 1e12),
     ("packets", "packet", _packets),
     ("ratio", "1", _share),
 )
-"""Ending of a column, unit, and what reads a text; as in the tables of a run (`tailback.results.tables`)."""
+"""Ending of a column, unit, and parser of a text; as in the tables of a run (`tailback.results.tables`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Quantities:
 def quantities(values: Iterable[Value]) -> Quantities | None:
     """Read the values of an axis; `None`: they are plain numbers, words, or quantities of more than one kind."""
     distinct = list(dict.fromkeys(values))
-    # What begins with a digit is meant as a number: a kind that cannot read all of those is not this axis's.
+    # Texts that begin with a digit are numbers: a kind that cannot read all of them is not that of the axis.
     meant = [value for value in distinct if isinstance(value, str) and value.strip()[:1].isdigit()]
     if not meant or any(not isinstance(value, str) for value in distinct):
         return None
@@ -66,7 +66,7 @@ def quantities(values: Iterable[Value]) -> Quantities | None:
 
 
 def factor(unit: str) -> tuple[str, float] | None:
-    """Return the base unit that a unit is a multiple of, and how much of it: `kB` is 1000 `B`."""
+    """Return the base unit of a unit, and the factor: `kB` is 1000 `B`."""
     found = quantities([f"1{unit}"])
     return None if found is None else (found.unit, found.numbers[f"1{unit}"])
 

@@ -35,7 +35,7 @@ Table: TypeAlias = dict[str, Value]
 def kind(name: Kind, **parameters: Value) -> Table:
     """Return a registered kind with its parameters; `response_time` is written `response-time`.
 
-    `tailback.names()` lists the kinds and `tailback.explain(name)` tells each one's parameters.
+    `tailback.names()` lists the kinds and `tailback.explain(name)` describes the parameters of one.
     """
     return {"kind": name, **keys(parameters)}
 
@@ -63,7 +63,7 @@ def read_document(path: str | PathLike[str]) -> str:
 
     """
     data = sys.stdin.buffer.read() if str(path) == "-" else Path(fspath(path)).read_bytes()
-    # UTF-16 without a mark at its beginning is UTF-8 too, with a zero beside every letter.
+    # UTF-16 without a byte order mark is valid UTF-8 too, with a zero after every letter.
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or b"\0" in data:
         advice = "save it as UTF-8; in Windows PowerShell `>` writes UTF-16, and `| Out-File -Encoding utf8` does not"
         raise unreadable(str(path), "this looks like UTF-16, and a document is UTF-8 text", advice)
@@ -76,7 +76,7 @@ def read_document(path: str | PathLike[str]) -> str:
 
 
 def toml_value(value: Value, _depth: int = 0) -> str:
-    """Write a value the way `--set` reads it: TOML on one line; raises ScenarioError if it is nested without end."""
+    """Write a value in the form that `--set` reads: TOML on one line; raises ScenarioError if nested too deeply."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
@@ -91,18 +91,18 @@ def toml_value(value: Value, _depth: int = 0) -> str:
 
 
 _DEEPEST = 100
-"""Tables and lists inside each other; documents have some ten, and the core's readers go about as deep as this."""
+"""Upper bound of the nesting of tables and lists; documents have some ten levels, the core's readers permit these."""
 
 
 def check_depth(depth: int) -> None:
-    """Raise ScenarioError where tables and lists are deeper than anything that can be meant."""
+    """Raise ScenarioError if tables and lists are nested too deeply."""
     if depth > _DEEPEST:
         advice = "no key of a document stands deeper than some ten tables"
         raise unreadable("<scenario>", "tables and lists are nested too deep", advice)
 
 
 def copied(value: object, depth: int = 0) -> object:
-    """Return a copy of tables and lists; raises ScenarioError where that would not end."""
+    """Return a copy of tables and lists; raises ScenarioError if they contain themselves."""
     if isinstance(value, Mapping):
         check_depth(depth)
         return {key: copied(item, depth + 1) for key, item in value.items()}
@@ -118,5 +118,5 @@ def keys(table: Mapping[str, Value]) -> Table:
 
 
 def given(**options: Value | None) -> Table:
-    """Return what was given, with the document's keys."""
+    """Return the given values, with the document's keys."""
     return keys({key: value for key, value in options.items() if value is not None})

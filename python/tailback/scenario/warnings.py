@@ -11,7 +11,7 @@ __all__ = ["ScenarioWarning", "accepted", "gather", "made", "read"]
 
 @dataclass(frozen=True, slots=True)
 class ScenarioWarning:
-    """Something that makes little sense, or that a run did not honour."""
+    """A setting that makes little sense, or that a run did not honour."""
 
     name: str
     """Name of the warning, such as `overload`; `run.accept` with this name silences it."""
@@ -24,7 +24,7 @@ class ScenarioWarning:
     column: int | None = None
     """Column in the line, from 1."""
     suggestion: str | None = None
-    """Advice: a change, or how to accept the warning."""
+    """Advice: a change, or the way to accept the warning."""
     rendered: str = ""
     """The whole as text: place, source line, caret and advice."""
 
@@ -46,7 +46,7 @@ def read(found: Iterable[Mapping[str, str | int | None]]) -> tuple[ScenarioWarni
 
 
 def made(name: str, message: str, advice: str) -> ScenarioWarning:
-    """Return a warning that is about no place in the file."""
+    """Return a warning without a place in the file."""
     suggestion = f'{advice}; if it is meant, write accept = ["{name}"] under [run]'
     return ScenarioWarning(
         name, message, suggestion=suggestion, rendered=f"warning: {message}\n  = help: {suggestion}\n"
@@ -54,7 +54,7 @@ def made(name: str, message: str, advice: str) -> ScenarioWarning:
 
 
 def gather(found: Sequence[Sequence[ScenarioWarning]], what: str) -> list[ScenarioWarning]:
-    """Return the warnings of several scenarios, one for each name and place: the first, and of how many it is."""
+    """Return the warnings of several scenarios, one for each name and place: the first, and their number."""
     places: dict[tuple[str, str], list[ScenarioWarning]] = {}
     for own in found:
         for warning in {(warning.name, warning.path): warning for warning in own}.values():

@@ -1,11 +1,11 @@
-"""Service level management: targets per group of flows, checked in every interval, and when they will break.
+"""Service level management: targets per group of flows, checked in every interval, and forecasts of violations.
 
     targets = [Target("voice", delay_s=0.01, loss=0.001), Target("data", loss=0.05)]
     for found in check(report, targets):
         print(found.target.group, found.compliance, found.violations)
 
 The report must have a time series (`[run] sample`, the length of an interval) and `delay-variation = true`. `watch`
-runs a scenario with both and looks at all replications; `forecast` finds by how much some groups may grow until a
+runs a scenario with both and checks all replications; `forecast` finds the factor by which some groups may grow until a
 target breaks.
 """
 

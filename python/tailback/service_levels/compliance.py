@@ -33,11 +33,11 @@ _FIELDS = {"delay": "delay_s", "loss": "loss", "jitter": "jitter_s"}
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Upper bounds that a group of flows is promised in each interval; `None`: no such bound."""
+    """Upper bounds for a group of flows in each interval; `None`: no such bound."""
 
     group: str
     delay_s: float | None = None
-    """Mean one-way delay of what arrives in the interval."""
+    """Mean one-way delay of packets that arrive in the interval, s."""
     loss: float | None = None
     """Packets lost per packet that was delivered or lost in the interval, 0 to 1."""
     jitter_s: float | None = None
@@ -46,7 +46,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """Service that a group of flows got in one interval; `delay_s` is `None` if nothing arrived."""
+    """Service of a group of flows in one interval; `delay_s` is `None` if no packet arrived."""
 
     start_s: float
     end_s: float
@@ -56,7 +56,7 @@ class Observed:
     throughput_pps: float
     """Packets delivered per second."""
     stuck_s: float | None = None
-    """Lower bound of the packets' wait, if all that was under way at the beginning still is at the end."""
+    """Lower bound of the packets' wait, s, if all packets under way at the beginning still are at the end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +78,12 @@ class Checked:
 
     @property
     def compliance(self) -> float:
-        """Share of the intervals in which all was kept, 0 to 1; 1 without any."""
+        """Share of the intervals in which all bounds were kept, 0 to 1; 1 without intervals."""
         return 1 - len(self.violations) / self.intervals if self.intervals else 1.0
 
 
 def observe(report: Report, group: str) -> list[Observed]:
-    """Return what a group got in each whole interval after the warm-up."""
+    """Return a group's service in each whole interval after the warm-up."""
     series = report.data["series"]
     if series is None or "offered_packets" not in series["flows"].get(group, {}):
         raise ValueError(f"no intervals of {group!r}: set `run.sample` and `run.delay-variation = true`")
@@ -111,7 +111,7 @@ def observe(report: Report, group: str) -> list[Observed]:
 
 
 def check(report: Report, targets: Iterable[Target]) -> list[Checked]:
-    """Compare what each target's group got in each interval with what it was promised."""
+    """Compare the service of each target's group with the target in each interval."""
     return [_check(target, observe(report, target.group)) for target in targets]
 
 
@@ -133,7 +133,7 @@ def _check(target: Target, intervals: Sequence[Observed]) -> Checked:
 def _is_late(one: Observed, limit: float) -> bool:
     if one.delay_s is not None:
         return one.delay_s > limit
-    # Where nothing arrives at all though something was lost or is stuck, no delay was kept either.
+    # If no packet arrives although some were lost or are stuck, the delay target is missed too.
     return one.loss > 0 or (one.stuck_s is not None and one.stuck_s > limit)
 
 
@@ -143,16 +143,16 @@ class Watched:
 
     target: Target
     compliance: Interval
-    """Share of the intervals in which all was kept, 0 to 1, over the replications."""
+    """Share of the intervals in which all bounds were kept, 0 to 1, over the replications."""
     intervals: int
     """Of all replications together."""
     missed: Mapping[str, int]
-    """In how many of them `delay`, `loss` and `jitter` were missed; without those that never were."""
+    """Number of intervals in which `delay`, `loss` and `jitter` were missed; without bounds that never were."""
     first_missed_s: float | None
     """Earliest beginning of a missed interval, s; `None`: no interval was missed."""
 
     def is_kept(self, share: float) -> bool:
-        """`True` if the compliance's whole interval is at a share, 0 to 1, or above."""
+        """`True` if the whole confidence interval of the compliance is at least a share, 0 to 1."""
         return self.compliance.lo >= share
 
     def as_json(self) -> dict[str, object]:
@@ -201,16 +201,16 @@ def watch(
     threads: int | None = None,
     progress: Callable[[float, int], object] | None = None,
 ) -> list[Watched]:
-    """Run a scenario and compare every target with what its group got in each interval after the warm-up.
+    """Run a scenario and compare every target with its group's service in each interval after the warm-up.
 
     Args:
-        scenario: What is run; `run.sample` and `run.delay-variation` are set for it.
-        targets: What is promised.
-        interval: How long one is, such as "1s".
-        seed: Of the first replication; default: the scenario's.
-        replications: How many; default: the scenario's.
+        scenario: Scenario to run; `run.sample` and `run.delay-variation` are set in it.
+        targets: Targets of its groups.
+        interval: Length of an interval, such as "1s".
+        seed: Seed of the first replication; default: the scenario's.
+        replications: Number of replications; default: the scenario's.
         threads: Default: one for each processor.
-        progress: Called with how many replications are finished (fractions count), and of how many.
+        progress: Called with the number of finished replications (fractions count) and of all.
 
     Raises:
         UsageError: A target's group sends nothing, or the run holds no whole interval.

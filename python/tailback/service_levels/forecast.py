@@ -23,8 +23,8 @@ _STEPS = 64
 def break_point(value_at: Callable[[float], float], limit: float, low: float, high: float) -> float | None:
     """Forecast the load between `low` and `high` at which a value passes its limit, to a thousandth of the range.
 
-    `value_at` tells the value for a load and never falls as the load grows, such as the loss that a model of the policy
-    says. None if the limit holds up to `high`; `low` if it is broken there already.
+    `value_at` returns the value for a load and must not fall as the load grows, such as the loss by a model of the
+    policy. `None`: the limit holds up to `high`; `low` if it is broken there already.
     """
     if value_at(high) <= limit:
         return None
@@ -39,18 +39,18 @@ def break_point(value_at: Callable[[float], float], limit: float, low: float, hi
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """By how much some groups may grow until a target breaks."""
+    """Factor by which some groups may grow until a target breaks."""
 
     target: Target
     factor: float | None
-    """Smallest factor tried at which it is missed; `None`: it is kept at the largest."""
+    """Smallest tried factor at which it is missed; `None`: it is kept at the largest."""
     most: float
     """The largest factor tried."""
 
 
 @dataclass(slots=True)
 class _Grown:
-    """Mean compliance of every target when some groups send so much more; every factor is run once."""
+    """Mean compliance of every target by factor on the rates of some groups; every factor is run once."""
 
     scenario: Scenario
     rates: Mapping[str, float]
@@ -85,21 +85,21 @@ def forecast(
     replications: int | None = None,
     threads: int | None = None,
 ) -> list[Forecast]:
-    """Find by which factor some groups may grow until each target is kept in fewer than `keep` of the intervals.
+    """Find the factor by which some groups may grow until each target is kept in fewer than `keep` of the intervals.
 
-    The rates of the growing groups are multiplied by one factor from 1 to `most`, which is halved in until a 64th of
-    the range is left; all factors are run with the same seeds, and mean compliances are compared. It is assumed that
-    more load never keeps a target better.
+    The rates of the growing groups are multiplied by one factor from 1 to `most`, which is bisected to a 64th of
+    the range; all factors are run with the same seeds, and mean compliances are compared. It is assumed that
+    more load never improves compliance.
 
     Args:
-        scenario: What is run.
-        targets: What is promised.
+        scenario: Scenario to run.
+        targets: Targets of its groups.
         growing: Groups whose sources have a rate.
-        interval: How long one is, such as "1s".
-        keep: The share of intervals in which a target is to be kept, above 0 to 1.
+        interval: Length of an interval, such as "1s".
+        keep: Share of intervals in which a target must be kept, above 0 to 1.
         most: The largest factor, above 1.
-        seed: Of the first replication; default: the scenario's.
-        replications: Of each factor; default: the scenario's.
+        seed: Seed of the first replication; default: the scenario's.
+        replications: Number of replications of each factor; default: the scenario's.
         threads: Default: one for each processor.
 
     Raises:
@@ -124,8 +124,8 @@ def fluid_forecast(
 ) -> list[Forecast]:
     """Find the same factors by the fluid model of a port, without a run.
 
-    A loss is that of the long run, and a delay breaks where the group's queue overflows and is longer than the target
-    allows: bursts, which break targets earlier, are not in the model.
+    A loss is that of the long run, and a delay target breaks where the group's queue overflows and its wait exceeds the
+    target: bursts, which break targets earlier, are not in the model.
 
     Args:
         scenario: As `tailback import` makes it: hosts with a link each to one switch, and a policy at one of its ports.
@@ -164,7 +164,7 @@ def _fluid_factor(model: FluidPort, target: Target, growing: Sequence[str], most
             if got.delay_s is None:
                 raise NotModelledError(f"how long the queue of `{target.group}` is where it overflows is not known")
             over.append(got.delay_s - target.delay_s)
-        # Rounding of a rate that is just carried is no loss.
+        # Rounding of a rate equal to the capacity is no loss.
         return max(over) - 1e-9
 
     return break_point(excess, 0.0, 1.0, most)

@@ -1,4 +1,4 @@
-"""Studies: a scenario at many points, run so that nothing finished is lost, and what came of them.
+"""Studies: a scenario at many points, run so that no finished replication is lost, and their results.
 
 `document` reads the file, `design` chooses the points, `drive` runs them, `store` keeps them on disk, `results` holds
 them, `figures` and `page` show them.

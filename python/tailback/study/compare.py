@@ -114,8 +114,8 @@ def compare(
 
     With `allow_files` they may name files outside their folders.
 
-    Each component draws from a stream of its own, named after it: what two scenarios have in common sees the same
-    random numbers under the same seed, and the paired difference is known better than either mean.
+    Each component draws from a stream of its own, named after it: common components of two scenarios draw the same
+    random numbers under the same seed, so the paired difference has less variance than either mean.
     """
     if isinstance(a, str | PathLike) and not Path(a).is_dir():
         config = load(a, allow_files=allow_files).run_config

@@ -15,7 +15,7 @@ from tailback.scenario.quantities import amount, factor
 __all__ = ["Chosen", "points"]
 
 Chosen: TypeAlias = "tuple[Value, str]"
-"""A value of an axis, and where in the axis's table it comes from, such as `values[2]`."""
+"""A value of an axis, and its place in the axis's table, such as `values[2]`."""
 
 
 def points(design: Mapping[str, Value], axes: Sequence[Mapping[str, Value]]) -> Iterator[tuple[Chosen, ...]]:
@@ -53,7 +53,7 @@ def _drawn(kind: str, samples: int, count: int, seed: int) -> list[list[float]]:
 
 
 def _at(axis: Mapping[str, Value], share: float) -> Chosen:
-    """Return the value so far along an axis: 0 is the beginning, 1 the end."""
+    """Return the value at a fraction of an axis: 0 is the beginning, 1 the end."""
     if "values" in axis:
         values = cast("Sequence[Value]", axis["values"])
         index = min(int(share * len(values)), len(values) - 1)
@@ -64,7 +64,7 @@ def _at(axis: Mapping[str, Value], share: float) -> Chosen:
         return ends[int(share)], "range"
     (first, unit), (last, other) = (cast("tuple[float, str]", amount(end)) for end in ends)
     if unit != other:
-        # Checked to be multiples of one unit; the values between are written in that of the first end.
+        # Both ends are multiples of one unit; the values between are written in the unit of the first end.
         one, another = (cast("tuple[str, float]", factor(name))[1] for name in (unit, other))
         last *= another / one
     if range_["scale"] == "log":
@@ -76,5 +76,5 @@ def _at(axis: Mapping[str, Value], share: float) -> Chosen:
     digits = f"{found:.{cast(int, range_['digits'])}g}"
     if not unit:
         return float(digits), "range"
-    # Written out: "1e+05" is no number to those who read units.
+    # Without an exponent: the parser of units does not read "1e+05".
     return f"{Decimal(digits):f}{unit}", "range"

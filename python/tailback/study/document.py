@@ -1,4 +1,4 @@
-"""A study: what is varied, how points are chosen, how often each is run."""
+"""A study: its axes, the design of its points, and its replications."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ class Cell:
     hash: str
     """Of its scenario."""
     effect: str
-    """Hash of what its scenario amounts to."""
+    """Hash of its scenario's effect."""
 
     @property
     def scenario(self) -> Scenario:
-        """Its scenario, made when it is asked for: all those of a large study do not fit into memory."""
+        """Its scenario, made on access: all scenarios of a large study do not fit into memory."""
         return self.variant.made()
 
     @property
@@ -51,7 +51,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """A value that is set, and where in the study its path and the value stand."""
+    """A value that is set, and the places of its path and value in the study."""
 
     path: str
     value: Value
@@ -61,7 +61,7 @@ class _Change:
 
 @dataclass(frozen=True, slots=True)
 class Until:
-    """When the replications of a point suffice."""
+    """Stopping rule of the replications of a point."""
 
     metric: str
     of_difference: bool
@@ -86,11 +86,11 @@ class Study:
         self.until = self._until()
         count: int = self.document.get("replications", config["replications"])
         self.replications = max(count, 2) if self.until else count
-        """Of each point, at least."""
+        """Least number of replications of each point."""
 
     @classmethod
     def load(cls, path: str | PathLike[str], text: str | None = None, *, allow_files: bool = False) -> Study:
-        """Read a study file, or what has been read from it; raises ScenarioError with file, line and column.
+        """Read a study file, or its content; raises ScenarioError with file, line and column.
 
         With `allow_files` its scenario may name files outside its folder.
         """
@@ -125,7 +125,7 @@ class Study:
             made.seed = seed
         if replications is not None:
             made.replications = max(replications, 2) if self.until else replications
-        # Neither depends on how often a point is run; they need not be made again.
+        # Neither depends on the number of replications, so they need not be made again.
         for name in ("cells", "warnings"):
             if name in self.__dict__:
                 made.__dict__[name] = self.__dict__[name]
@@ -148,7 +148,7 @@ class Study:
 
     @cached_property
     def cells(self) -> tuple[Cell, ...]:
-        """Every scenario of the study, checked; raises ScenarioError. Points that were drawn twice are there once."""
+        """Every scenario of the study, checked; raises ScenarioError. Points that were drawn twice occur once."""
         cells: dict[Setting, Cell] = {}
         for made in self._cells():
             cells.setdefault(made.setting, made)
@@ -178,7 +178,7 @@ class Study:
         return Study(_native.Study.from_json(json.dumps(document)), self.base)
 
     def amounts_to(self, other: Study) -> bool:
-        """`True` if its points amount to those of another study, though they are written differently."""
+        """`True` if its points have the same effect as those of another study, even if written differently."""
         theirs = {cell.setting: cell for cell in other.cells}
         differs = False
         try:
@@ -187,7 +187,7 @@ class Study:
                     return False
                 differs |= cell.hash != theirs[cell.setting].hash
         except (ScenarioError, UsageError):
-            # Without what the other one sets a point is wrong.
+            # Without the settings of the other study a point is wrong.
             return False
         return differs
 
@@ -240,7 +240,7 @@ class Study:
                 yield Cell(point, variant and variant["name"], told, scenario.hash, scenario.effect)
 
     def _change(self, changes: Sequence[_Change]) -> Scenario:
-        """Return the scenario with values set; an error points at where the study says so."""
+        """Return the scenario with values set; an error names the place in the study."""
         if not changes:
             return self.base
         try:
@@ -248,7 +248,7 @@ class Study:
         except ScenarioError as error:
             if not self._is_file:
                 raise
-            # The error shows the assignment that it is about as it would stand on a command line.
+            # The error shows the assignment in the form of the command line.
             guilty = [c for c in changes if f"{c.path}={toml_value(c.value)}" in error.rendered] or list(changes[-1:])
             about_path = not error.path or error.message.startswith("unknown key")
             place = guilty[0].path_at if about_path else guilty[0].value_at
@@ -276,9 +276,9 @@ _FIRST_TABLE = re.compile(r"^[ \t]*\[", re.MULTILINE)
 
 
 def is_study(text: str) -> bool:
-    """`True` if a text is meant as a study: it says so, or it has what only a study has.
+    """`True` if a text is a study: it has the key `study`, or keys that only a study has.
 
-    Only the keys at the root are looked at, so that a text with mistakes, or nested without end, is told apart too.
+    Only the keys at the root are tested, so that a text with mistakes, or nested too deeply, is recognised too.
     """
     table = _FIRST_TABLE.search(text)
     keys = set(_ROOT_KEY.findall(text[: table.start()] if table else text))
@@ -305,5 +305,5 @@ def _name(axis: Mapping[str, Any]) -> str:
 
 
 def _hashable(value: Value) -> Value:
-    """A table or list as the text that means it, so that points can be looked up."""
+    """A table or list as text, so that points can be looked up."""
     return value if isinstance(value, str | int | float) else toml_value(cast(Value, value))

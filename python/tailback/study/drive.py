@@ -1,4 +1,4 @@
-"""Runs a study: what is missing, then more where intervals are too wide, and every finished run to the store."""
+"""Runs a study: missing runs, then more where intervals are too wide; every finished run is stored."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def drive(
     extend: bool = False,
     progress: Progress | None = None,
 ) -> Sweep:
-    """Run what is missing of a study; with a directory, keep every finished run there.
+    """Run the missing runs of a study; with a directory, keep every finished run there.
 
     A run that fails does not stop the others; it is among the sweep's `failures`, and the next call tries it again.
 
     Raises:
         OutputError: The directory is another sweep's or another client's, or cannot be written.
-        RunError: What runs them is gone. What was finished is in the directory.
+        RunError: The executor was lost. Finished runs are in the directory.
 
     """
     cells = study.cells  # all are checked before the first one runs
@@ -118,7 +118,7 @@ class _Drive(Replicated[int]):
         except RunError as error:
             if self.store is None:
                 raise
-            # Whatever went wrong, what was finished goes to the disk, if that is not what went wrong.
+            # After any error, finished runs are written to the disk, unless the disk is the error.
             with suppress(OutputError):
                 self.store.flush()
             kept = f"What was finished is in {self.store.directory}; the same command again runs what is missing"
@@ -133,14 +133,14 @@ class _Drive(Replicated[int]):
             self.runs[done.key] = run
 
     def _note(self, failed: Failed[Key]) -> None:
-        """Let the others go on: one bad point does not cost the rest of a study."""
+        """Record a failure: the other points continue."""
         self.failures[failed.key] = str(failed.error)
 
     def _imprecise(self, until: Until) -> list[int]:
-        """The cells whose interval is too wide; with differences, both that differ.
+        """The cells whose interval is too wide; with differences, both cells of the difference.
 
-        A cell's replications depend on nothing but its own (or its point's) results, so that a sweep that was stopped
-        and resumed asks for the same ones.
+        A cell's replications depend only on its own (or its point's) results, so that a sweep that was stopped
+        and resumed runs the same ones.
         """
         found = set()
         firsts = {
@@ -157,7 +157,7 @@ class _Drive(Replicated[int]):
                 numbers = paired_differences(values, self._values(first, until.metric))
             else:
                 numbers = list(values.values())
-            # None at all: nothing was delivered, so there is no delay to be precise about.
+            # No interval: no packet was delivered, so there is no delay to estimate.
             interval = mean_interval(numbers, self.study.confidence)
             if numbers and not interval.is_precise(until.relative, until.absolute):
                 found |= both
@@ -207,7 +207,7 @@ def keep(key: Key, report: Report) -> Run:
 
 
 def _about(study: Study) -> dict[str, object]:
-    """Return the data that a reader of the directory needs besides the runs."""
+    """Return the data that a reader of the directory needs in addition to the runs."""
     return {
         "hash": study.hash,
         "title": study.title,
@@ -221,7 +221,7 @@ def _about(study: Study) -> dict[str, object]:
 
 
 def read(directory: Path) -> Sweep:
-    """Read what a directory holds, also while a client is at work on it or after it was killed."""
+    """Read a directory, also while a client uses it or after the client was killed."""
     manifest = read_manifest(directory)
     runs = read_runs(directory)
     by_scenario: dict[str, list[Run]] = {}
@@ -230,7 +230,7 @@ def read(directory: Path) -> Sweep:
     identity = manifest["identity"]
     cells = [(tuple(setting.items()), scenario) for setting, scenario in identity["cells"]]
     first = identity["seed"]
-    # A directory that was extended may hold more than belongs to the sweep that it now is.
+    # An extended directory may contain runs that are not part of its present sweep.
     counts = manifest["replications"] or [2**63] * len(cells)
     own = {
         setting: [run for run in by_scenario.get(scenario, []) if first <= run.seed < first + count]

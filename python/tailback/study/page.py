@@ -1,4 +1,4 @@
-"""The report of a sweep: one page that stands alone."""
+"""The report of a sweep: one self-contained page."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["page"]
 
 _MOST_ROWS = 500
-"""Of a table; the whole is in results.parquet."""
+"""Upper bound of the rows of a table; all rows are in results.parquet."""
 
 _COLUMNS = ("offered", "loss", "delay", "delay_p99", "throughput", "goodput", "completion")
 
@@ -49,7 +49,7 @@ def page(sweep: Sweep) -> str:
 
 
 def _figures(sweep: Sweep) -> list[str]:
-    """Draw all figures; without what draws them the page says so, and has its tables."""
+    """Draw all figures; without matplotlib the page has a note and its tables only."""
     try:
         from tailback.plotting import plot
         from tailback.plotting.sweep.figures import figures

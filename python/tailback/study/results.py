@@ -44,7 +44,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A replication at a point that could not end."""
+    """A replication at a point that could not be completed."""
 
     point: Setting
     seed: int
@@ -59,12 +59,12 @@ class Failure:
         return f"{f'at {at}: ' if at else ''}{self.error.rstrip('.')}. Alone: {self.command}"
 
     def as_json(self) -> dict[str, object]:
-        """Return it for a manifest or another program."""
+        """Return the form for a manifest or another program."""
         return {"set": dict(self.point), "seed": self.seed, "error": self.error, "command": self.command}
 
     @classmethod
     def from_json(cls, told: Mapping[str, Any]) -> Failure:
-        """Read what `as_json` returned."""
+        """Read the form that `as_json` returned."""
         return cls(tuple(told["set"].items()), told["seed"], told["error"], told["command"])
 
 
@@ -91,7 +91,7 @@ class Sweep:
     """Every finished replication at every point of a study."""
 
     paths: tuple[str, ...]
-    """Names of what is varied; with mechanisms, `mechanism` is the last."""
+    """Names of the axes; with mechanisms, `mechanism` is the last."""
     confidence: float
     runs: dict[Setting, list[Run]]
     """By point, in the order of the study; replications in the order of their seeds."""
@@ -104,7 +104,7 @@ class Sweep:
     """Hash of the scenario at each point."""
     directory: Path | None = None
     imprecise: int = 0
-    """At how many points replications ended before `until` was met."""
+    """Number of points whose replications ended before `until` was met."""
     notes: list[str] = field(default_factory=list)
     """Notes for the user, such as about a shard that could not be read."""
     until: str | None = None
@@ -112,13 +112,13 @@ class Sweep:
     logarithmic: frozenset[str] = frozenset()
     """The axes whose range has `scale = "log"`."""
     failures: list[Failure] = field(default_factory=list)
-    """Replications that could not end; they are in no estimate."""
+    """Replications that could not be completed; no estimate includes them."""
     warnings: list[ScenarioWarning] = field(default_factory=list)
     """Warnings about the study, and about axes that changed no result."""
 
     @property
     def digest(self) -> str:
-        """Hash over scenarios, seeds and digests of all runs: equal for equal results, however they came about."""
+        """Hash over scenarios, seeds and digests of all runs: equal for equal results, whatever executed them."""
         rows = [[self.hashes.get(at, ""), run.seed, run.digest] for at, runs in self.runs.items() for run in runs]
         return "tb1s:" + hashlib.sha256(json.dumps(rows).encode()).hexdigest()[:32]
 
@@ -132,7 +132,7 @@ class Sweep:
         return mean_interval([r.measures[measure] for r in self.runs[point] if measure in r.measures], self.confidence)
 
     def estimate(self, point: Setting, measure: Measure) -> Estimate:
-        """Mean and interval of one metric at one point, and how exact a quantile is."""
+        """Mean and interval of one metric at one point, and the resolution of a quantile."""
         interval = self.interval(point, measure)
         # Only the resolution of a delay variation depends on other metrics.
         others = (Measure(measure.scope, measure.name, name) for name in ("delay_p99", "pdv_p99"))
@@ -173,8 +173,8 @@ class Sweep:
     def frame(self) -> pl.DataFrame:
         """Return one row per point, replication and metric.
 
-        The axes are columns under their names, as they were written. An axis of quantities has a second column of
-        numbers in bit/s, bytes, seconds or as a ratio, whose name ends in the unit: `network.buffer` and
+        The axes are columns of their names, with the values as they were written. An axis of quantities has a second
+        column of numbers in bit/s, bytes, seconds or as a ratio, whose name ends in the unit: `network.buffer` and
         `network.buffer_bytes`. It is null where a value is a word, such as "unlimited".
         """
         import polars as pl
@@ -204,7 +204,7 @@ class Sweep:
         found: dict[str, tuple[str, str, Mapping[Value, float]]] = {}
         for name in self.paths:
             axis = quantities(dict(setting)[name] for setting in self.runs)
-            # An axis that has that name by itself keeps it.
+            # An axis of that name keeps it.
             if axis is not None and (column := f"{name}_{axis.suffix}") not in self.paths:
                 found[name] = (column, axis.unit, axis.numbers)
         return found
@@ -265,10 +265,10 @@ _MOST_ROWS = 40
 
 
 class FailedRuns(RunError):
-    """Some runs of a sweep failed; `sweep` holds all others, and says in `failures` which failed and why."""
+    """Some runs of a sweep failed; `sweep` has all others, and its `failures` has the failed ones with reasons."""
 
     def __init__(self, sweep: Sweep) -> None:
-        """Tell of the first failure, and how many there are."""
+        """Make the message of the first failure and the number of failures."""
         first, count = sweep.failures[0], len(sweep.failures)
         total = count + sum(map(len, sweep.runs.values()))
         super().__init__(f"{count} of {total} runs failed, the others are complete. The first: {first}")

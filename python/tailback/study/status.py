@@ -10,7 +10,7 @@ __all__ = ["status"]
 
 
 def status(directory: Path) -> dict[str, object]:
-    """Return state, counts and the processor time that is left; raises OutputError if there is no sweep."""
+    """Return state, counts and the remaining processor time; raises OutputError if there is no sweep."""
     manifest = read_manifest(directory)
     identity = manifest["identity"]
     found = read_runs(directory)
@@ -20,7 +20,7 @@ def status(directory: Path) -> dict[str, object]:
     wanted: dict[str, int] = {}
     for (_, scenario), count in zip(identity["cells"], counts, strict=True):
         wanted[scenario] = max(count, wanted.get(scenario, 0))
-    # With `until` there may be more than those that are certain.
+    # With `until` there may be more than the first replications.
     own = {key: run for key, run in found.runs.items() if key[0] in wanted}
     missing = sum(wanted.values()) - sum(first <= seed < first + wanted[scenario] for scenario, seed in own)
     cpu_s = sum(run.cpu_s for run in own.values())

@@ -1,8 +1,8 @@
-"""The directory of a sweep: a manifest, shards that appear whole or not at all, and a lock.
+"""The directory of a sweep: a manifest, shards that appear completely or not at all, and a lock.
 
-A shard is named after the hash of its bytes, so that one which a disk has spoilt is known. Each of its rows is a run,
-known by its scenario's hash and its seed: whatever happens, what a shard holds is not run again, and what none holds is
-not taken for done.
+A shard is named after the hash of its bytes, so that a damaged one is detected. Each of its rows is a run,
+identified by its scenario's hash and its seed: runs in a shard are not run again, and runs in no shard are
+not considered done.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ _SHAPE = {
     ],
     "study?": {"axes?": [{"path": (str, [str]), "name?": (str, None), "range?": ({"scale?": str}, None)}]},
 }
-"""Shape that readers rely on; a manifest that differs is damaged or of something else."""
+"""Shape of the manifest; a manifest that differs is damaged or of another program."""
 _SHARDS = "shards"
 _LOCK = "lock"
 
@@ -79,7 +79,7 @@ _MOST_AGE_S = 30.0
 _AGE_OF_ELAPSED = 0.005
 _MOST_RUNS = 2000
 """A shard is written when its oldest run is a second old, or in a long sweep half a percent of the time so far, and at
-most half a minute: so much is run again after a kill, and thousands of shards stay readable."""
+most half a minute: this bounds the time that is run again after a kill, and the number of shards."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ class Store:
     """Open for writing, with the lock held."""
 
     def __init__(self, directory: Path, identity: Mapping[str, object], about: Mapping[str, object]) -> None:
-        """Name a directory, what its sweep depends on, and what else a reader wants to know."""
+        """Set the directory, the identity of its sweep, and further entries of the manifest."""
         self.directory = directory
         self.identity = dict(identity)
         self.about = dict(about)
@@ -135,7 +135,7 @@ class Store:
                 )
         if before is not None:
             self.about["begun"] = before["begun"]
-        # Remains of a killed client; no other one writes here while the lock is held.
+        # Files of a killed client; no other client writes here while the lock is held.
         for folder in (self.directory, self.directory / _SHARDS):
             for partial in folder.glob(".*.partial"):
                 with suppress(OSError):
@@ -158,7 +158,7 @@ class Store:
             self.flush()
 
     def flush(self) -> None:
-        """Write what is not on the disk yet; raises OutputError, and then still has it."""
+        """Write pending runs to the disk; raises OutputError, and then keeps them."""
         if self._waiting:
             data = _encoded(self._waiting)
             name = f"{time.time_ns():020d}-{_hash(data)}.parquet"
@@ -185,7 +185,7 @@ class Store:
 
 
 def read_manifest(directory: Path) -> dict[str, Any]:
-    """Read what a sweep's directory says of itself; raises OutputError."""
+    """Read the manifest of a sweep's directory; raises OutputError."""
     found, why = _manifest(directory)
     if found is not None:
         return found
@@ -205,7 +205,7 @@ def is_running(directory: Path) -> bool:
 
 
 def read_runs(directory: Path) -> _Found:
-    """Read all shards; those that are not what their name says are left out and named."""
+    """Read all shards; damaged ones are left out and named."""
     import polars as pl
 
     runs: dict[Key, Run] = {}
@@ -226,7 +226,7 @@ def read_runs(directory: Path) -> _Found:
         try:
             runs.update(_decoded(data))
         except (OSError, ValueError, pl.exceptions.PolarsError, pl.exceptions.PanicException):
-            # Whole, and not ours.
+            # Complete, but of another sweep.
             spoilt.append(path)
     return _Found(runs, spoilt)
 
@@ -235,7 +235,7 @@ def _shards(directory: Path) -> list[Path]:
     """The names of all shards, in the order in which they were written."""
     folder = directory / _SHARDS
     try:
-        # Not by a pattern, which passes over what may not be read.
+        # Not by a pattern, which skips files without read permission.
         return sorted(path for path in folder.iterdir() if path.suffix == ".parquet" and path.name[0] != ".")
     except (FileNotFoundError, NotADirectoryError):
         return []
@@ -245,7 +245,7 @@ def _shards(directory: Path) -> list[Path]:
 
 
 def _free(path: Path) -> Path:
-    """Return a name like this one that nothing has yet."""
+    """Return a name like this one that is free."""
     names = (path, *(path.with_suffix(f".{n}{path.suffix}") for n in range(1, 10_000)))
     return next(name for name in names if not os.path.lexists(name))
 
@@ -254,7 +254,7 @@ _NONE = f"it has no {MANIFEST}"
 
 
 def _manifest(directory: Path) -> tuple[dict[str, Any] | None, str]:
-    """Return the manifest, or why there is none; raises OutputError where another program could read it."""
+    """Return the manifest, or the reason for its absence; raises OutputError if another program could read it."""
     path = directory / MANIFEST
     try:
         found = stored.parsed(stored.contents(path))
@@ -277,7 +277,7 @@ def _manifest(directory: Path) -> tuple[dict[str, Any] | None, str]:
 
 
 def _unfit(manifest: Mapping[str, Any]) -> str:
-    """Return what in a manifest of the right shape contradicts itself; empty if nothing does."""
+    """Return the contradiction in a manifest of the right shape; empty if there is none."""
     identity = manifest["identity"]
     names = [*manifest["axes"], *(["mechanism"] if manifest["mechanisms"] else [])]
     for cell in identity["cells"]:
@@ -297,7 +297,7 @@ def _unfit(manifest: Mapping[str, Any]) -> str:
 
 
 def _other_program(before: Mapping[str, object], now: Mapping[str, object]) -> str:
-    """Say which program began a sweep, if it is not this one."""
+    """Return a sentence about the program that began a sweep, if it is not this one."""
     if before.get("tailback") != now["tailback"]:
         return f"Tailback {before.get('tailback')}, and this is {now['tailback']}"
     if before.get("engine") != now["engine"]:
@@ -317,7 +317,7 @@ def _changed(before: Mapping[str, object], now: Mapping[str, object]) -> str:
         "until": "when replications suffice",
         "confidence": "the confidence",
     }
-    # Through JSON, which knows no tuples.
+    # Through JSON, which has no tuples.
     now = json.loads(json.dumps(now))
     differing = [word for key, word in words.items() if before.get(key) != now.get(key)]
     return f"{' and '.join(differing)} changed" if differing else ""
@@ -382,7 +382,7 @@ def _decoded(data: bytes) -> dict[Key, Run]:
 
 
 def _lock_file(directory: Path, flags: int) -> IO[str]:
-    """Open the file of the lock; raises OSError, also if something else has its name."""
+    """Open the file of the lock; raises OSError, also if its name is no regular file."""
     handle = os.open(directory / _LOCK, flags | getattr(os, "O_NONBLOCK", 0), 0o666)
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
@@ -393,7 +393,7 @@ def _lock_file(directory: Path, flags: int) -> IO[str]:
 
 @contextmanager
 def _locked(directory: Path) -> Iterator[None]:
-    """Hold the directory's lock; the system frees it when the process ends, however it ends."""
+    """Hold the directory's lock; the operating system frees it when the process ends."""
     try:
         file = _lock_file(directory, os.O_RDWR | os.O_CREAT)
     except OSError as error:
@@ -414,7 +414,7 @@ def _locked(directory: Path) -> Iterator[None]:
 
 
 def _lock_soon(file: IO[str]) -> bool:
-    """Try twice: someone may just be asking whether anybody is at work."""
+    """Try twice: another process may hold the lock for a moment, to test for a client."""
     if _lock(file):
         return True
     time.sleep(0.2)
@@ -422,7 +422,7 @@ def _lock_soon(file: IO[str]) -> bool:
 
 
 def _lock(file: IO[str], *, shared: bool = False) -> bool:
-    """Take the lock, for as long as the file is open; false if someone else has it."""
+    """Take the lock, for as long as the file is open; `False` if another process has it."""
     try:
         if sys.platform == "win32":
             import msvcrt

@@ -1,4 +1,4 @@
-"""One call from a study, or from a scenario and what to vary, to results that survive."""
+"""One call from a study, or from a scenario and axes, to stored results."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def parse_axes(texts: Sequence[str]) -> tuple[dict[str, Value], dict[str, list[V
 
 def _read(text: str) -> Value:
     """Read TOML, or a list of words without quotes, or else a word."""
-    # Both readers below call themselves for each bracket; what is too deep for them is a ScenarioError.
+    # Both readers below are recursive; a value that is nested too deeply is a ScenarioError.
     check_depth(max(accumulate((bracket in "[{") - (bracket in "]}") for bracket in text), default=0))
     try:
         return cast(Value, tomllib.loads(f"value = {text}")["value"])
@@ -79,19 +79,19 @@ def sweep(
     """Run a study, or a scenario at points chosen from axes; all share their seeds (common random numbers).
 
     Args:
-        what: A study, the path of its file, or a scenario or its file; the next seven are for a scenario.
+        what: A study, the path of its file, or a scenario or its file; the next seven arguments are for a scenario.
         axes: By path, the values to try, or a range such as {"from": "1Mbit/s", "to": "8Mbit/s", "steps": 4}.
         fixed: Values that every point has, by path.
-        mechanisms: By name, what each variant sets; the first is what the others are compared with.
-        design: Which points of the axes are run.
+        mechanisms: Settings of each variant, by name; the others are compared with the first.
+        design: Selection of the points of the axes.
         samples: Number of points of a random or Latin-hypercube design.
         design_seed: Seed of such a design.
         until: Adds replications at a point until an interval is narrow enough: keys of `[until]`.
         seed: Base seed; replication k runs with `seed + k`. Default: the study's or scenario's.
-        replications: How many at each point, at least. Default: the study's or scenario's.
-        directory: Where every finished run is kept; a sweep that was stopped there goes on.
-        extend: Go on in a directory whose sweep was another one, with those of its runs that are part of this one.
-        threads: How many replications at a time. Default: one per processor.
+        replications: Least number of replications at each point. Default: the study's or scenario's.
+        directory: Directory of all finished runs; a sweep that was stopped is resumed there.
+        extend: Continue in the directory of another sweep, with its runs that are part of this one.
+        threads: Number of replications at a time. Default: one per processor.
         executor: Any executor of `concurrent.futures`, or one of `tailback.run.executors`. Its owner closes it.
         progress: Called now and then with the replications done and their number.
 
@@ -99,7 +99,7 @@ def sweep(
         ScenarioError: The study or a scenario of it is wrong.
         OutputError: The directory cannot be used.
         FailedRuns: Some runs failed; all others are in its `sweep`, and the failed ones in `sweep.failures`.
-        RunError: What runs them is gone; what was finished is in the directory.
+        RunError: The executor was lost; finished runs are in the directory.
 
     """
     if isinstance(what, str | PathLike):
@@ -139,7 +139,7 @@ def study_of(
     fixed: Mapping[str, Value] | None = None,
     **document: object,
 ) -> Study:
-    """Return the study of a scenario at points chosen from axes; `document` is what else a study file may say."""
+    """Return the study of a scenario at points chosen from axes; `document` has the other keys of a study file."""
     return Study.make(base, axes or {}, set=dict(fixed or {}), **document)
 
 
@@ -151,5 +151,5 @@ def _until(until: Precision | Mapping[str, Value] | None) -> dict[str, Value] | 
 
 
 def open_sweep(directory: str | PathLike[str]) -> Sweep:
-    """Read a sweep's directory, finished or not; raises OutputError if it is none."""
+    """Read a sweep's directory, finished or not; raises OutputError if it is not one."""
     return read(Path(fspath(directory)))

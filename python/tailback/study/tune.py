@@ -7,12 +7,12 @@
     )
     print(found.settings, found.is_met)
 
-Each candidate is run with the same seeds, so that candidates differ by their settings and not by luck. If there are at
-most `budget` candidates all are tried; otherwise SciPy's differential evolution (Storn and Price 1997) chooses which,
-with a fixed seed. The winner is confirmed with fresh seeds: the reported intervals are not those that it was chosen by.
-Where it is not confirmed, the next cheapest candidate that kept the targets in the search is, with seeds of its own
-and a smaller error: attempt i has the error (1 - confidence) / 2^(i-1). A limit is on one side of an interval, so that
-by the union bound the settings that are reported as met miss a target with probability 1 - confidence at most.
+Each candidate is run with the same seeds, so that candidates differ by their settings and not by chance. If there are
+at most `budget` candidates all are tried; otherwise SciPy's differential evolution (Storn and Price 1997) chooses
+which, with a fixed seed. The winner is confirmed with new seeds: the reported intervals are not those by which it was
+chosen. Where it is not confirmed, the next cheapest candidate that kept the targets in the search is, with seeds of its
+own and a smaller error: attempt i has the error (1 - confidence) / 2^(i-1). A limit is on one side of an interval, so
+that by the union bound the settings that are reported as met miss a target with probability 1 - confidence at most.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ from tailback.scenario import Scenario
 __all__ = ["Attempt", "Checked", "Cost", "Parameter", "Target", "Tuned", "cost", "parameter", "target", "tune"]
 
 _CONFIRMATION = 100_000
-"""Seeds of a confirmation begin so far behind those of the search, or of the confirmation before."""
+"""Distance of the seeds of a confirmation from those of the search, or of the confirmation before."""
 
 _ATTEMPTS = 5
-"""Candidates that are confirmed at most."""
+"""Upper bound of the number of confirmed candidates."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A promise about a group of flows, such as `voice.delay.p99<=20ms`."""
+    """A bound for a group of flows, such as `voice.delay.p99<=20ms`."""
 
     group: str
     metric: str
@@ -67,7 +67,7 @@ class Target:
     text: str
 
     def excess(self, value: float) -> float:
-        """Return by which share of the limit a value misses it; negative where it is kept."""
+        """Return the excess of a value over the limit as a share of the limit; negative if it is kept."""
         if math.isnan(value):
             return math.inf
         missed = value - self.limit if self.sense == "<=" else self.limit - value
@@ -134,14 +134,14 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class Tuned:
-    """The cheapest settings that were found and confirmed; if none was, the cheapest ones."""
+    """The cheapest confirmed settings, or else the cheapest ones."""
 
     attempts: Sequence[Attempt]
     """In the order of cost, the last one confirmed if any is."""
     tried: int
     """Candidates that were run."""
     is_exhaustive: bool
-    """`True` if all candidates were run, so that a cheaper one would be one by chance."""
+    """`True` if all candidates were run, so that no cheaper one can be found."""
     replications: int
     """Of each confirmation."""
 
@@ -190,7 +190,7 @@ _Figure: TypeAlias = Callable[[Report, str], float]
 
 
 def _of_arrivals(figure: _Figure) -> _Figure:
-    """A figure that is NaN where nothing of the group arrived, such as below a priority that takes all."""
+    """A value that is NaN if no packet of the group arrived, such as below a priority that takes all capacity."""
 
     def found(report: Report, group: str) -> float:
         starved = bool(report.data["variation"]) and group not in report.data["variation"]
@@ -255,7 +255,7 @@ def target(text: str) -> Target:
     if found is None:
         raise UsageError(f"{text!r} is no target, such as voice.delay.p99<=20ms")
     name, sense, value = found.groups()
-    # A group's name may have dots; a metric is what it ends with.
+    # A group's name may have dots; the metric is at the end.
     metric = next((m for m in sorted(_METRICS, key=len, reverse=True) if name.endswith(f".{m}")), None)
     if metric is None:
         raise UsageError(f"{name!r} is no group and metric; metrics are {', '.join(_METRICS)}")
@@ -300,13 +300,13 @@ def tune(
     """Search the cheapest candidate that keeps all targets.
 
     Args:
-        scenario: What is varied.
+        scenario: Scenario to vary.
         vary: Its parameters.
-        targets: What must hold.
-        costs: Of the varied paths; default: each counts by its share of its own range.
-        budget: Most candidates that are run.
-        replications: Of each candidate; default: the scenario's.
-        confirmations: Replications of the winner, with fresh seeds; of the next cheapest too while none is confirmed.
+        targets: Targets to keep.
+        costs: Costs of the varied paths; default: each counts by its share of its own range.
+        budget: Upper bound of the number of candidates.
+        replications: Number of replications of each candidate; default: the scenario's.
+        confirmations: Replications of the winner, with new seeds, and of the next cheapest until one is confirmed.
         seed: Base seed; default: the scenario's.
         threads: Replications at a time.
         progress: Called with the candidates run and the budget.
@@ -322,7 +322,7 @@ def tune(
             search(point)
     else:
         _evolve(search, budget)
-    # The cheapest that keep the targets; if none does, the one that misses by least.
+    # The cheapest that keep the targets, or else the one with the least miss.
     order = sorted(search.seen, key=lambda point: (search.seen[point], point))
     chosen = [point for point in order if search.seen[point][0] == 0][:_ATTEMPTS] or order[:1]
     attempts: list[Attempt] = []
@@ -389,7 +389,7 @@ class _Search:
                 self.scenario.with_texts(list(self.settings(key).items())), self.seed, self.replications, self.threads
             )
         except ScenarioError:
-            # Some candidates cannot be, such as shares that sum to more than all.
+            # Some candidates are impossible, such as shares that sum to more than 1.
             self.seen[key] = (math.inf, self.cost(key))
             return self.seen[key]
         missed = 0.0
@@ -418,7 +418,7 @@ def _evolve(search: _Search, budget: int) -> None:
         if len(search.seen) >= budget:
             raise Enough
         missed, price = search([round(place) for place in point])
-        # Whatever misses a target is worse than whatever keeps all.
+        # A candidate that misses a target is worse than any that keeps all.
         return price / scale if missed == 0 else 10.0 + min(missed, 1e6)
 
     with suppress(Enough):

@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 __all__ = ["after", "before"]
 
 _MOST_POINTS = 200
-"""Points that are looked at one by one; a larger study has the same at its first ones."""
+"""Upper bound of the points that are checked; a larger study is checked at its first ones."""
 
 _NEUTRAL = frozenset({"run.engine", "run.confidence", "run.replications", "title", "description"})
-"""Settings that give the same results by what they are."""
+"""Settings that never change results."""
 
 
 def before(study: Study) -> list[ScenarioWarning]:
-    """Return what can be said before anything is run."""
+    """Return the warnings before any run."""
     cells = study.cells[:_MOST_POINTS]
     found = gather([cell.scenario.warnings for cell in cells], "points")
     if "no-effect" in accepted(study.base.run_config):
@@ -41,7 +41,7 @@ def before(study: Study) -> list[ScenarioWarning]:
 
 
 def after(study: Study, runs: Mapping[Setting, Sequence[Run]]) -> list[ScenarioWarning]:
-    """Return what the results show: axes whose values, though they differ, gave the same runs."""
+    """Return the warnings about results: axes with different values that gave the same runs."""
     if "no-effect" in accepted(study.base.run_config):
         return []
     said = set(_idle(study.cells, lambda cell: cell.effect))
@@ -56,7 +56,7 @@ def after(study: Study, runs: Mapping[Setting, Sequence[Run]]) -> list[ScenarioW
 
 
 def _idle(cells: Sequence[Cell], key: Callable[[Cell], Hashable]) -> Iterator[str]:
-    """Yield the axes of which no two values differ by `key` at points that differ in nothing else."""
+    """Yield the axes of which no two values differ by `key` at points that are otherwise equal."""
     names = dict.fromkeys(name for cell in cells for name, _ in cell.setting)
     for name in names:
         groups: dict[Hashable, list[Hashable]] = {}
@@ -78,9 +78,9 @@ def _axis(study: Study, name: str, why: str, *, ran: bool = False) -> ScenarioWa
 
 
 def _overrides(study: Study, path: str, *values: object) -> str:
-    """Return what the core says to change, of a value that is not the scenario's own; without how to accept it."""
+    """Return the core's advice for a value that is not the scenario's own; without the way to accept it."""
     for value in values:
-        # None of the value that the scenario has.
+        # No advice about the scenario's own value.
         for warning in read(study.base.native.without_effect([(path, str(value))])):
             return (warning.suggestion or "").partition("; if it is meant")[0]
     return "vary something else, or leave it out"

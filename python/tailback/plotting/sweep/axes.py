@@ -16,14 +16,14 @@ __all__ = ["FLOWS", "MECHANISM", "Axis", "axis_of", "split", "words"]
 
 MECHANISM = "mechanism"
 FLOWS = "flows"
-"""Names of what is no axis of the study, and is drawn as curves all the same."""
+"""Names that are no axes of the study but are drawn as curves."""
 
 _MOST_SERIES = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """Something that is varied, with a place on a figure's axis for each of its values."""
+    """An axis of a study, with a place on a figure's axis for each of its values."""
 
     name: str
     unit: str
@@ -92,7 +92,7 @@ def words(axes: Sequence[Axis], values: Sequence[Value]) -> str:
 
 
 def split(rest: Sequence[Axis]) -> tuple[list[Axis], list[Axis]]:
-    """Return which axes are curves in a panel, and which are panels: as many curves as can be told apart."""
+    """Return the axes drawn as curves and those drawn as panels: as many curves as can be distinguished."""
     series: list[Axis] = []
     panels: list[Axis] = []
     for axis in sorted(rest, key=lambda axis: (axis.name != FLOWS, axis.name != MECHANISM, len(axis.places))):

@@ -37,7 +37,7 @@ class _Point:
 
 
 def figures(sweep: Sweep) -> list[Picture]:
-    """Draw what there is to show of a sweep; nothing if no run has finished."""
+    """Draw the figures of a sweep; none if no run has finished."""
     finished = [setting for setting, runs in sweep.runs.items() if runs]
     axes = [
         axis_of(name, [dict(setting)[name] for setting in finished], is_logarithmic=name in sweep.logarithmic)
@@ -95,7 +95,7 @@ def _curves(
     *,
     are_changes: bool = False,
 ) -> list[Picture]:
-    """Draw points by what stands at the y axis: a panel for each, or a picture where other axes need the panels."""
+    """Draw points by quantity on the y axis: a panel for each, or a picture if other axes need the panels."""
     series, apart = split(rest)
     facets = list(_by((point for points in lines.values() for point in points), apart))
     cut = f" The first {MOST_PANELS} of {len(facets)} panels." if len(facets) > MOST_PANELS else ""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["clouds", "heat", "map_of_draws"]
 
 _MOST_WRITTEN = 120
-"""Cells of a heat map that can still be read when their numbers stand in them."""
+"""Upper bound of the number of cells of a heat map with printed numbers."""
 
 
 def heat(

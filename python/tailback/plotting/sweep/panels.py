@@ -1,4 +1,4 @@
-"""Pictures of a sweep: panels in rows, one legend for all of them, and what stands at their axes."""
+"""Pictures of a sweep: panels in rows, one legend for all of them, and labels of the axes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MOST_PANELS = 12
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A figure with what is to be said of it."""
+    """A figure with its title and caption."""
 
     title: str
     caption: str
@@ -39,7 +39,7 @@ def scaled(interval: Interval, scale: float) -> Interval:
 
 
 def label_of(measure: Measure) -> str:
-    """Return what stands at an axis: the metric, whose it is, and the unit."""
+    """Return the label of an axis: the metric, its scope, and the unit."""
     unit = fixed(measure)[1]
     whose = f" of {measure.name}" if measure.scope == "group" else f" of class {measure.name}" * bool(measure.name)
     return f"{measure.metric.replace('_', ' ')}{whose}{f' ({unit})' if unit else ''}"

@@ -1,7 +1,7 @@
 """Executors of replications. Each one speaks the protocol of `concurrent.futures`.
 
 Local threads are the default: the core runs without the interpreter's lock. Beyond one machine there are Dask, MPI and
-Slurm, each an optional extra whose package is imported when it is asked for.
+Slurm, each an optional extra whose package is imported on use.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def open_backend(
             TLS, such as {"tls_ca_file": "ca.pem"}.
 
     Raises:
-        UsageError: The package is missing, or the options mean nothing here.
+        UsageError: The package is missing, or the options are not valid for this executor.
         ExecutorError: The scheduler does not answer.
 
     """

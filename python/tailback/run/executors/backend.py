@@ -19,12 +19,12 @@ REMOTE_BATCH_S = 0.5
 
 
 def nothing() -> None:
-    """Do nothing: what there is to check or close where nothing can be lost."""
+    """Do nothing: the check and the close of an executor that cannot be lost."""
 
 
 @dataclass(frozen=True, slots=True)
 class Backend:
-    """An executor with what it does not tell by itself."""
+    """An executor with properties that its protocol lacks."""
 
     executor: Executor
     slots: Callable[[], int]
@@ -32,14 +32,14 @@ class Backend:
     batch_s: float
     """Processor seconds of work in one task."""
     shares_memory: bool = False
-    """`True` if workers see this process's objects: then a run tells how far it is and stops within milliseconds."""
+    """`True` if workers see this process's objects: then a run reports its progress and stops within milliseconds."""
     check: Callable[[], None] = nothing
-    """Raises ExecutorError when what runs the tasks is gone; called about every second."""
+    """Raises ExecutorError if the executor is lost; called about every second."""
     close: Callable[[], None] = nothing
 
 
 def default_threads() -> int:
-    """As many as this process may use processors."""
+    """Return the number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -64,5 +64,5 @@ def given(executor: Executor) -> Backend:
 
 
 def missing(error: ModuleNotFoundError, extra: str) -> UsageError:
-    """Return what to say when an optional package is not installed."""
+    """Return the message for an optional package that is not installed."""
     return UsageError(f"{error.name} is missing: pip install 'tailback[{extra}]'")

@@ -45,7 +45,7 @@ def open_dask(address: str | None, options: Mapping[str, str]) -> Backend:
         from distributed.security import Security
     except ModuleNotFoundError as error:
         raise missing(error, "dask") from None
-    # Any: the package says little of its types.
+    # Any: the package has few type annotations.
     security: Any = Security(require_encryption=True, **options) if options else None  # type: ignore[no-untyped-call]
     try:
         client: Any = Client(address, timeout=_WAIT_S, set_as_default=False, security=security)  # type: ignore[no-untyped-call]
@@ -98,7 +98,7 @@ class _Workers:
         try:
             cores: dict[str, int] = self._client.nthreads()
         except Exception as error:
-            # Whatever the connection dies of; Dask names a dozen kinds.
+            # Any error of the connection; Dask has a dozen kinds.
             raise ExecutorError(f"the Dask scheduler at {self._address} does not answer: {error}") from error
         self._count = sum(cores.values())
         if self._count:

@@ -87,7 +87,7 @@ class SlurmExecutor(Executor):
         try:
             pending = _Pending(Future(), work(), work)
         except Exception as error:
-            # submitit passes on whatever sbatch said.
+            # submitit passes on the message of sbatch.
             raise ExecutorError(f"the job was not accepted: {error}") from error
         with self._lock:
             self._pending.append(pending)
@@ -116,7 +116,7 @@ class SlurmExecutor(Executor):
                 self._pending = [pending for pending in self._pending if pending not in gone]
 
     def _settle(self, pending: _Pending) -> bool:
-        """Pass on how a job ended; false while it has not."""
+        """Pass on the result of a job; `False` if it has not ended."""
         if pending.future.cancelled():
             pending.job.cancel()
             return True
@@ -128,7 +128,7 @@ class SlurmExecutor(Executor):
         except Exception as unreadable:
             error, result = unreadable, None
         if error is not None and "Uncompleted" in type(error).__name__ and pending.tries < _RETRIES:
-            # Killed, not failed: a node went down, or someone took it back.
+            # Killed, not failed: a node went down, or the job was cancelled.
             pending.tries += 1
             pending.job = pending.work()
             return False

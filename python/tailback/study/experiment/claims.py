@@ -1,4 +1,4 @@
-"""Claims and their verdicts: 99 % intervals that pass, fail, or hold both outcomes and are undecided."""
+"""Claims and their verdicts: 99 % intervals that pass, fail, or contain both outcomes and are undecided."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tailback.study.experiment.points import Point, ProfileName
 __all__ = ["CONFIDENCE", "WORDS", "Check", "Claim", "Condition", "Kind", "Region", "Verdict", "judge"]
 
 CONFIDENCE = 0.99
-"""Of every interval in the gallery."""
+"""Confidence of every interval in the gallery."""
 
 
 class Verdict(Enum):
@@ -23,9 +23,9 @@ class Verdict(Enum):
     PASS = "pass"
     FAIL = "fail"
     UNDECIDED = "undecided"
-    """The interval holds both outcomes: more replications may decide."""
+    """The interval contains both outcomes: more replications may decide."""
     NULL = "not asserted"
-    """Nothing is asserted here, and the check says why."""
+    """No assertion, for the reason that the check gives."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +75,9 @@ class Check:
     slack: float = 0.0
     """Distance from the bound, in the unit; the least one is the worst check."""
     packets: int | None = None
-    """Of a claim of zero: how many packets were seen."""
+    """Of a claim of zero: number of packets seen."""
     both_positive: bool = True
-    """Of a comparison: whether both sides are above zero."""
+    """Of a comparison: `True` if both sides are above zero."""
     why: str = ""
 
     @property
@@ -87,9 +87,9 @@ class Check:
         return order.index(self.verdict), self.slack
 
     def as_json(self) -> dict[str, object]:
-        """Return the point with what was measured there; `pass` is null where it decides nothing.
+        """Return the point with the measured value; `pass` is null if the check does not decide.
 
-        `verdict` tells these apart: "undecided", or "not asserted" because of `why`.
+        `verdict` distinguishes these cases: "undecided", or "not asserted" because of `why`.
         """
         return {
             "at": self.at,
@@ -175,15 +175,15 @@ class Kind(Enum):
     ASSERTED = "asserted"
     """It passes or fails, and the exit code says so."""
     UNASSERTED = "unasserted"
-    """A sentence of the source that is decided like any other, without a part in the exit code: a known miss."""
+    """A sentence of the source that is decided like any other, without effect on the exit code: a known miss."""
     CALIBRATED = "calibrated"
-    """Something was chosen after the result was seen, so that meeting it proves nothing about the source."""
+    """A parameter was chosen after the result was seen, so that agreement proves nothing about the source."""
     COMPARISON = "comparison"
-    """A measured value beside others; there is nothing that it should be."""
+    """A measured value without an expected one, for comparison with others."""
 
 
 class Shown(Protocol):
-    """Something with values to show, such as a `Quantity`."""
+    """Object with values to show, such as a `Quantity`."""
 
     def as_shown(self, why: str) -> Condition:
         """Return a condition that asserts nothing and shows the values."""
@@ -191,7 +191,7 @@ class Shown(Protocol):
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence, where it comes from, and the condition that decides it."""
+    """A sentence, its source, and the condition that decides it."""
 
     id: str
     """Short and unique in the experiment, such as `C1`."""
@@ -201,9 +201,9 @@ class Claim:
     condition: Condition
     kind: Kind = Kind.ASSERTED
     reason: str = ""
-    """Why it is not asserted; of a calibrated claim, what was chosen so that it holds."""
+    """Reason for which it is not asserted; of a calibrated claim, the parameter that was chosen so that it holds."""
     headline: str = ""
-    """Of a result that the source is known for: what it says or prints, in a few words, for the scoreboard."""
+    """Of a headline: the source's number or sentence, in a few words, for the scoreboard."""
 
     @classmethod
     def comparison(cls, id: str, text: str, source: str, quantity: Shown, why: str) -> Claim:  # noqa: A002
@@ -220,10 +220,10 @@ class Claim:
         why: str,
         headline: str = "",
     ) -> Claim:
-        """Return a sentence of the source that is known not to hold here, or not surely.
+        """Return a sentence of the source that is known not to hold here, or may not hold.
 
         The interval decides its word (reproduced, not reproduced, undecided) at every run; `pass` is null, and `why`
-        says what is known of the reason.
+        is the reason as far as it is known.
         """
         return cls(id, text, source, condition, Kind.UNASSERTED, why, headline)
 
@@ -239,8 +239,8 @@ class Claim:
     ) -> Claim:
         """Return a claim that the experiment was calibrated to meet.
 
-        It is decided like any other, and the outcome is told, but it counts neither as passed nor as failed: meeting
-        it shows that the calibration works, not that the source is right.
+        It is decided like any other, and the outcome is reported, but it counts neither as passed nor as failed:
+        agreement shows that the calibration works, not that the source is right.
         """
         return cls(id, text, source, condition, Kind.CALIBRATED, why, headline)
 
@@ -252,7 +252,7 @@ class Claim:
         return _WORDS[self.condition.verdict]
 
     def as_json(self, profile: ProfileName) -> dict[str, object]:
-        """Return the claim as the reports hold it; `pass` is null where `why` says so."""
+        """Return the JSON form of the claim; `pass` is null for the reason in `why`."""
         condition = self.condition
         worst, verdict = condition.worst, condition.verdict
         passed = _PASSED[verdict] if self.kind is Kind.ASSERTED else None
@@ -288,7 +288,7 @@ _WORDS = {
     Verdict.PASS: "reproduced",
     Verdict.FAIL: "not reproduced",
     Verdict.UNDECIDED: "undecided",
-    # Nothing could be compared, such as two losses that are both zero.
+    # Comparison without values, such as of two losses that are both zero.
     Verdict.NULL: "undecided",
 }
 WORDS = ("reproduced", "not reproduced", "undecided", "calibrated", "comparison")
@@ -297,7 +297,7 @@ _PASSED = {Verdict.PASS: True, Verdict.FAIL: False, Verdict.UNDECIDED: None, Ver
 
 
 def undecided_points(claims: Iterable[Claim]) -> frozenset[Point]:
-    """Return the points at which replications would help any claim."""
+    """Return the points at which more replications would help any claim."""
     # Comparisons are never undecided; claims that are not asserted may be, and are decided like all others.
     return _union(claim.condition.undecided_points for claim in claims)
 

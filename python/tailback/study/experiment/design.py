@@ -21,7 +21,7 @@ from tailback.study.experiment.results import Results
 __all__ = ["HOPS_PER_CPU_S", "Experiment", "Profile"]
 
 HOPS_PER_CPU_S = 5e6
-"""Packet-hops that one processor second counts for in a budget.
+"""Packet-hops per processor second of a budget.
 
 Budgets are declared in seconds but kept in packet-hops, so that a slow machine and a fast one end with the same
 replications and the same report.
@@ -39,7 +39,7 @@ class Profile:
     replications: int = 3
     """At every point, at least 3."""
     max_replications: int = 24
-    """At any point, however undecided a claim is."""
+    """Upper bound of the number of replications at a point."""
     cpu_s: float = 30.0
     """Budget of the whole experiment in processor seconds of `HOPS_PER_CPU_S` packet-hops each."""
 
@@ -49,7 +49,7 @@ class Profile:
 
 
 class Experiment(ABC):
-    """A base scenario, the points to run it at, and what should come out.
+    """A base scenario, its points, and the claims about the results.
 
     Subclass it in `experiment.py` next to `scenario.toml` and `README.md`; the README of the gallery shows how.
     """
@@ -64,7 +64,7 @@ class Experiment(ABC):
     full: ClassVar[Profile]
     metrics: ClassVar[tuple[Observable, ...]]
     traces: ClassVar[Mapping[str, Callable[[Report], object]]] = {}
-    """Things to keep of the first replication at each point, such as a time series for a figure."""
+    """Data to keep of the first replication at each point, such as a time series for a figure."""
 
     @abstractmethod
     def points(self, profile: ProfileName) -> Iterable[Point]:
@@ -72,7 +72,7 @@ class Experiment(ABC):
 
     @abstractmethod
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """Return what this point changes in the base scenario."""
+        """Return the settings of a point in the base scenario."""
 
     @abstractmethod
     def claims(self, results: Results) -> Iterable[Claim]:
@@ -83,14 +83,14 @@ class Experiment(ABC):
         """Return the figures; called once, at the end."""
 
     def scenario(self, point: Point) -> str:
-        """Return which file of the folder is the base of a point."""
+        """Return the file of the folder that is the base of a point."""
         del point
         return "scenario.toml"
 
-    # What follows is the same for all experiments.
+    # The rest is the same for all experiments.
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Travel to another process by name: an experiment has no state of its own."""
+        """Pickle by name: an experiment has no state of its own."""
         return type(self), ()
 
     @property
@@ -137,5 +137,5 @@ class Experiment(ABC):
         return self.base(self.scenario(point)).set(length | self.settings(point, profile))
 
     def warnings(self, profile: ProfileName) -> list[ScenarioWarning]:
-        """Return what looks wrong in the scenarios of all points and is not accepted there."""
+        """Return the warnings of the scenarios of all points that are not accepted there."""
         return gather([self.at(point, profile).warnings for point in self.points(profile)], f"points of {self.id}")

@@ -1,4 +1,4 @@
-"""Points of an experiment: axes with units, combinations of their values, and what names them."""
+"""Points of an experiment: axes with units, combinations of their values, and descriptions of points."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Point(Mapping[str, AxisValue]):
         return len(self._values)
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Travel to another process by value: hashes of texts differ from one to the next."""
+        """Pickle by value: hashes of texts differ between processes."""
         return _point, (self._values,)
 
     def __eq__(self, other: object) -> bool:

@@ -38,7 +38,7 @@ class PointValues:
     values: Mapping[int, float]
     points: frozenset[Point]
     events: tuple[int, int] | None = None
-    """Over all replications: how many events, and out of how many packets."""
+    """Over all replications: number of events and of packets."""
 
     def interval(self) -> Interval:
         """Mean and 99 % interval over the replications."""
@@ -57,7 +57,7 @@ class Quantity:
     factor: float = 1.0
     """Factor on the metric itself; a comparison of quantities with different factors is shown as a ratio."""
 
-    # Looking at it.
+    # Access.
 
     @property
     def axes(self) -> tuple[str, ...]:
@@ -159,7 +159,7 @@ class Quantity:
         return self._compare(other, "≥")
 
     def within(self, lo: float, hi: float) -> Condition:
-        """Return the condition that the mean lies from `lo` to `hi`."""
+        """Return the condition that the mean is between `lo` and `hi`, inclusive."""
         region = Region(lo, hi)
         return Condition(f"{self.label} from {lo:g} to {hi:g} {self.unit}", tuple(self._checks(region)))
 
@@ -168,7 +168,7 @@ class Quantity:
         return (self <= other * (1 + relative)) & (self >= other * (1 - relative))
 
     def is_zero(self) -> Condition:
-        """Return the condition that not one event was seen; the metric must count events."""
+        """Return the condition that no event was seen; the metric must count events."""
 
         def check(key: Key, cell: PointValues) -> Check:
             if cell.events is None:
@@ -177,7 +177,7 @@ class Quantity:
                 )
             count, packets = cell.events
             verdict = Verdict.UNDECIDED if not packets else Verdict.FAIL if count else Verdict.PASS
-            # Where fewer packets were seen, a zero says less: that is the worst point to show.
+            # A zero of fewer packets proves less: the point with the fewest is the worst.
             slack = -count if count else packets
             return Check(self._at(key), verdict, self._shown(cell), self.unit, cell.points, slack, packets)
 
@@ -196,7 +196,7 @@ class Quantity:
         """Return the condition that no step along an axis goes down by more than the tolerance.
 
         Each step's paired difference is judged: pass when its interval lies above minus the tolerance. Without a
-        tolerance a level stretch could never be decided, so it is stated and shown.
+        tolerance equal means could never be decided, so it is stated and shown.
         """
         return self._monotone(along, tolerance, +1)
 
@@ -212,7 +212,7 @@ class Quantity:
         )
         return Condition("shown, not judged", tuple(checks))
 
-    # How conditions are made.
+    # Construction of conditions.
 
     def _monotone(self, along: str, tolerance: float, sign: int) -> Condition:
         region = Region(lo=-tolerance)

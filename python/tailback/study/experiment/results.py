@@ -31,7 +31,7 @@ class Sample:
 
 
 class Measured(Axes, Protocol):
-    """Axes with what is measured at their points; an `Experiment` is one."""
+    """Axes with the metrics of their points; an `Experiment` is one."""
 
     @property
     def axes(self) -> tuple[Axis, ...]:
@@ -97,7 +97,7 @@ class Results:
         return Quantity(self.experiment, label, found.unit, cells, found.lowest)
 
     def trace(self, name: str, **selectors: AxisValue) -> object:
-        """Return what `traces` kept of the first replication at the one point that matches."""
+        """Return the data that `traces` kept of the first replication at the one point that matches."""
         chosen = self.where(**selectors).samples if selectors else self.samples
         if len(chosen) != 1:
             raise KeyError(f"{len(chosen)} points of {self.experiment.id} are at {selectors}; name all its axes")
@@ -108,6 +108,6 @@ class Results:
 
 
 def _short(experiment: Measured, name: str, value: AxisValue) -> str:
-    """A fixed axis in a label: words stand for themselves, numbers need their axis's name."""
+    """Return a fixed axis for a label: words alone, numbers with their axis's name."""
     text = experiment.axis(name).text(value)
     return text if isinstance(value, str) else f"{name} {text}"

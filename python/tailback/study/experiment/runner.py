@@ -24,7 +24,7 @@ MAX_SEED = 2**63 - 10**6
 """Largest base seed: a scenario's seed is below 2^63, and replications count up from the base."""
 
 Watch = Callable[[str, float, int], object]
-"""Told now and then what is being done, how many replications are finished (fractions count) and planned."""
+"""Called with the current step and the numbers of finished (fractions count) and planned replications."""
 
 Key = tuple[Point, int]
 
@@ -41,7 +41,7 @@ class Trial:
     interrupted: bool = False
     cpu_s: float = 0.0
     imprecise: int = 0
-    """Of `full`: at how many points the budget ended before the precision targets were met."""
+    """Of `full`: number of points at which the budget ended before the precision targets were met."""
     resumed: int = 0
     """Number of replications that an earlier reproduction had finished."""
     _scenarios: dict[Point, Scenario] = field(default_factory=dict)
@@ -74,7 +74,7 @@ class Trial:
 
     @property
     def claims(self) -> list[Claim]:
-        """The claims on what has been measured."""
+        """The claims on the results so far."""
         return list(self.experiment.claims(self.results))
 
     @property
@@ -104,7 +104,7 @@ class Trial:
 
 
 def plan(experiment: Experiment, profile: ProfileName, seed: int | None = None) -> Trial:
-    """Return a trial of which nothing has been run: its claims say which points they depend on."""
+    """Return a trial without runs: its claims name the points on which they depend."""
     return Trial(experiment, profile, {point: [] for point in experiment.points(profile)}, check_seed(seed))
 
 
@@ -198,8 +198,8 @@ class _Replications(Replicated[Point]):
     def _tasks(self, wanted: Mapping[Point, int]) -> Iterable[Task[Key]]:
         """Yield the replications that are still missing, as far as the budget goes.
 
-        The first replications are always run: without them there is nothing to report. What one more costs at a point
-        is known from those before it, in packet-hops, which are the same on every machine.
+        The first replications are always run: without them there is nothing to report. The cost of one more at a point
+        is known from earlier ones, in packet-hops, which are the same on every machine.
         """
         trial = self.trial
         left = self.effort.cpu_s * HOPS_PER_CPU_S - trial.packet_hops
@@ -257,7 +257,7 @@ def _imprecise(trial: Trial) -> set[Point]:
 
 
 def _saver(trial: Trial, store: Store) -> Callable[[Done[Key, Sample]], object]:
-    """Return what puts a replication into the store as soon as it has finished."""
+    """Return a function that stores a replication as soon as it has finished."""
     return lambda done: store.add(trial.scenario(done.key[0]).hash, done.value)
 
 
@@ -269,7 +269,7 @@ def _relay(watch: Watch | None, note: str) -> Callable[[float, int], object] | N
 
 
 def verdicts(trials: Iterable[Trial]) -> dict[str, int]:
-    """Count the claims of some trials by what they assert; those that assert nothing are reported."""
+    """Count the claims of some trials by verdict; claims without an assertion count as `reported`."""
     counts = {"pass": 0, "fail": 0, "undecided": 0, "reported": 0}
     for trial in trials:
         for claim in trial.claims:

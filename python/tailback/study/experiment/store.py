@@ -1,4 +1,4 @@
-"""Finished replications on disk, so that a long reproduction that was stopped or killed goes on where it was."""
+"""Finished replications on disk, so that a long reproduction that was stopped or killed resumes where it was."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _MEASURING = (
     "tailback.results.synchronisation",
     "tailback.results.units",
 )
-"""Modules outside the groups that decide what is kept of a run."""
+"""Modules outside the groups that determine the kept part of a run."""
 
 _TUPLE = "()"
 """Key that marks a tuple."""
@@ -56,12 +56,12 @@ _TUPLE = "()"
 class Store:
     """Replications of one experiment by scenario and seed; use it as a context manager.
 
-    A line counts only if the program that wrote it is this one: the same version, the same engine (by the bytes of the
-    extension) and the same sources of the experiment and its metrics. Others stay in the file and are passed over.
+    A line is used only if the program that wrote it is this one: the same version, the same engine (by the bytes of the
+    extension) and the same sources of the experiment and its metrics. Others stay in the file and are skipped.
     """
 
     def __init__(self, folder: Path, experiment: Experiment) -> None:
-        """Read what an earlier reproduction left in the folder."""
+        """Read the replications of an earlier reproduction in the folder."""
         self._file = folder / FILE
         self._program = _program(experiment)
         self._known: dict[tuple[str, int], Sample] = {}
@@ -78,7 +78,7 @@ class Store:
                         "again, or the file to run all of them"
                     ) from error
             if self._file.exists():
-                # What was being written when the program was killed is no replication.
+                # A line that was being written when the program was killed is no replication.
                 with self._file.open("r+b") as file:
                     file.truncate(whole)
             self._out = self._file.open("ab")
@@ -90,7 +90,7 @@ class Store:
         self._out.close()
 
     def find(self, scenario: str, seed: int, point: Point, replication: int) -> Sample | None:
-        """Return a finished replication of the scenario with this hash, as that of a point."""
+        """Return a finished replication of the scenario with this hash, for a point."""
         found = self._known.get((scenario, seed))
         # Another base seed may make a later replication the first, which alone has traces.
         if found is None or (replication == 0 and not found.traced):
@@ -98,7 +98,7 @@ class Store:
         return replace(found, point=point, replication=replication)
 
     def add(self, scenario: str, sample: Sample) -> None:
-        """Keep a finished replication; the system has it when this returns, so that a kill does not lose it."""
+        """Store a finished replication; the operating system has it on return, so that a kill does not lose it."""
         traces = {name: _packed(value) for name, value in sample.traces.items() if _is_plain(value)}
         kept = {
             "program": self._program,
@@ -128,7 +128,7 @@ class Store:
                 yield line
 
     def _take(self, line: bytes) -> None:
-        """Take in what a line holds; raises ValueError if it is not as it was written."""
+        """Add the replication of a line; raises ValueError if the line is damaged."""
         kept = stored.parsed(line, with_nan=True)
         if wrong := stored.unfit(kept, _SHAPE):
             raise ValueError(wrong)
@@ -180,14 +180,14 @@ def _unpacked(value: Any) -> Any:
 
 
 def _program(experiment: Experiment) -> str:
-    """Return a hash over what decides an experiment's samples: the engine, and the sources that measure.
+    """Return a hash of the engine and the sources that determine an experiment's samples.
 
-    These are the modules of the groups that it uses, and the gallery's metrics. A change of what is only
-    said or drawn elsewhere costs nothing.
+    These are the modules of the groups that it uses, and the gallery's metrics. A change of other sources, such as
+    pages and drawings, does not change it.
     """
     own = type(experiment).__module__
-    # Imported here, so that the hash does not depend on what else the process has imported.
-    # GALLERY.group.folder.module: what experiments share is in modules of GALLERY, too.
+    # Imported here, so that the hash does not depend on other imports of the process.
+    # GALLERY.group.folder.module: shared parts of experiments are in modules of GALLERY, too.
     shared = own.rsplit(".", 3)[0] + "."
     modules = [sys.modules[name] for name in _used(own, shared, {own})] + [import_module(name) for name in _MEASURING]
     files = {Path(file) for module in modules if (file := getattr(module, "__file__", None))}
