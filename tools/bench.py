@@ -14,7 +14,7 @@ from pathlib import Path
 
 import measure
 
-# Two lengths each: their difference is free of start-up and of reading the scenario.
+# Two lengths each: their difference excludes start-up and the reading of the scenario.
 LENGTHS = {
     "forward": ("50ms", "150ms"),
     "udpqueue": ("50s", "150s"),

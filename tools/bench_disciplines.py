@@ -1,10 +1,10 @@
-"""Prints how many instructions each discipline of `internet-rivals` takes for a packet that arrives.
+"""Prints the instructions per arriving packet of each discipline of `internet-rivals`.
 
 The load is `overload` of tailback-bench: the same packets arrive at the same instants whatever the discipline does, and
-the link is always busy. The engine is the plain one, in which all ports work alike: the merged one has a shorter way
-for drop-tail and RED. So the instructions of a whole run, less those with drop-tail, are what the discipline takes more
-than a queue with a limit. Two lengths each: their difference is free of start-up and of filling the queue. valgrind
-counts, and a count repeats exactly for the same program.
+the link is always busy. The engine is the plain one, in which all ports have the general form: the merged one has a
+faster form for drop-tail and RED. So the instructions of a whole run, less those with drop-tail, are the cost of the
+discipline above that of a queue with a limit. Two lengths each: their difference excludes start-up and the filling of
+the queue. The counts are valgrind's, and repeat exactly for the same program.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Measures other simulators and ours in turn on the same workloads, and writes the ratios as a Markdown table.
+"""Measures other simulators and Tailback in turn on the same workloads, and writes the ratios as a Markdown table.
 
-Absolute speeds drift on a shared machine, so each round runs ours and then the peer (A B A B), and the ratio is the
-median over the rounds of their quotients.
+Absolute speeds drift on a shared machine, so each round runs Tailback and then the peer (A B A B), and the result is
+the median of the rounds' ratios.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import measure
 PEERS = Path(__file__).resolve().parent.parent / "peers"
 NS3_MODULES = ("core", "network", "internet", "point-to-point", "traffic-control", "applications")
 WORKLOADS = ("forward", "udpqueue", "red64", "tcp1000", "tcp4000", "dc10g")
-# Seconds of `dc10g`, of which the peers simulate 1 unless told.
+# Simulated seconds of `dc10g`; the default of the peers is 1.
 LENGTH = {"DC_T": "0.2"}
 
 
@@ -33,16 +33,16 @@ class Peer:
 
     name: str
     prepare: Callable[[Path], list[str]]
-    """Builds it under the given folder if need be, and returns the command without the workload."""
+    """Builds it under the given folder if necessary, and returns the command without the workload."""
     arguments: list[str] = field(default_factory=list)
-    """What follows the workload."""
+    """Arguments after the workload."""
     counting_arguments: list[str] = field(default_factory=list)
-    """What follows the workload to count packet-hops, where the timed run does not."""
+    """Arguments after the workload that count packet-hops, if the timed run does not."""
     counting_env: dict[str, str] = field(default_factory=dict)
 
 
 def need(program: str, package: str) -> str:
-    """Find a program, or tell which package has it."""
+    """Find a program, or raise `Absent` with its package."""
     path = shutil.which(program)
     if path is None:
         raise Absent(f"needs `{program}` (Debian package {package})")
@@ -100,7 +100,7 @@ def compare(peer: Peer, command: list[str], ours: list[str], workload: str, roun
 
 
 def main() -> None:
-    """Measure whatever is installed."""
+    """Measure the installed peers."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--binary", required=True, help="our benchmark program, tailback-bench")
     parser.add_argument("--build", required=True, type=Path, help="folder for the peers' programs")

@@ -22,7 +22,7 @@ def main() -> None:
     """Build an environment of the oldest versions and test in it."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"]
-    # The tools of the tests may be new: only what a user installs is under test.
+    # The tools of the tests may be new: only the dependencies of users are under test.
     pins = [oldest(r) for r in [*project["dependencies"], *extras["plot"], *extras["pandas"]]]
     env = {name: value for name, value in os.environ.items() if name not in ("PIP_CONSTRAINT", "VIRTUAL_ENV")}
     with tempfile.TemporaryDirectory() as folder:

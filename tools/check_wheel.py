@@ -17,10 +17,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 
 WHEEL_MB = 6.0
-"""The wheel at most."""
+"""Upper bound of the size of the wheel."""
 
 INSTALLED_MB = 300.0
-"""With all that it needs, without the extra that draws figures, at most."""
+"""Upper bound of the size with all dependencies, without the extra for figures."""
 
 
 def only(folder: Path, pattern: str) -> Path:
@@ -116,7 +116,7 @@ def check_use(wheel: Path) -> None:
 
         def call(*command: str | Path, code: int = 0) -> str:
             print("$", *(Path(word).name for word in command), flush=True)
-            # From the empty folder, so that the sources cannot stand in for the wheel.
+            # From the empty folder, so that the sources are not imported in place of the wheel.
             done = subprocess.run(command, check=False, env=env, cwd=folder, capture_output=True, text=True)
             if done.returncode != code:
                 sys.exit(f"exit code {done.returncode} instead of {code}:\n{done.stdout}{done.stderr}")
@@ -126,7 +126,7 @@ def check_use(wheel: Path) -> None:
         call(*pip, wheel.resolve())
         if print_sizes(binaries / "python") > INSTALLED_MB:
             sys.exit(f"more than {INSTALLED_MB:.0f} MB are installed")
-        # What the README prints is what the wheel prints.
+        # The output of the wheel must be that in the README.
         shown = re.search(r"^digest (\S+)", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
         if shown is None or shown[1] not in call(binaries / "tailback", "run", "merge.toml", "--out", "run"):
             sys.exit("the README's first example has another digest")

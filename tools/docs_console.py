@@ -1,8 +1,8 @@
-"""Runs the commands and the Python sessions of the documentation, and compares what they print with what stands there.
+"""Runs the commands and the Python sessions of the documentation, and compares their outputs with the pages.
 
 A fenced block of kind `console` holds commands after `$ ` and, below each, its output (both streams); one of kind
 `pycon` holds a Python session. Both start in a copy of docs/examples, which the blocks of one page share. With
---write the pages take the output of this moment instead, which is how an intended change gets into them.
+--write the outputs in the pages are replaced, for intended changes.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _BLOCK = re.compile(r"^```(console|pycon)\n(.*?)^```$", re.MULTILINE | re.DOTALL
 
 
 def pages() -> list[Path]:
-    """Return every page that has something to run."""
+    """Return every page with commands or sessions."""
     found = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
     return [page for page in found if page.exists() and _BLOCK.search(page.read_text(encoding="utf-8"))]
 
@@ -62,7 +62,7 @@ def _console(body: str, folder: Path) -> Iterator[str]:
 
 
 def _commands(body: str) -> Iterator[str]:
-    """Yield the commands of a block; one goes on after a backslash at the end of a line."""
+    """Yield the commands of a block; a command continues after a backslash at the end of a line."""
     lines = iter(body.splitlines())
     for line in lines:
         if line.startswith("$ "):

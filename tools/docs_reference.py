@@ -1,7 +1,7 @@
 """Writes docs/scenarios.md, the reference of the scenario document, from `tailback schema`.
 
-What a key means, its form, its range and its default come from the schema, and so from the types of the core. The
-sentences about how things go together stand in tools/scenarios.md. With --check nothing is written, and a stale page is
+The meaning, form, range and default of a key come from the schema, and so from the types of the core. Other prose
+is in tools/scenarios.md. With --check nothing is written, and a stale page is
 an error.
 """
 
@@ -50,7 +50,7 @@ class Schema:
         self.root = root
 
     def alternatives(self, node: Node) -> list[Node]:
-        """Return what may stand at a node: references followed, choices opened, null left out."""
+        """Return the alternatives of a node: references followed, choices expanded, null left out."""
         if "$ref" in node:
             return self.alternatives(self.root["$defs"][node["$ref"].rpartition("/")[2]])
         for choice in ("oneOf", "anyOf"):
@@ -59,9 +59,9 @@ class Schema:
         return [] if node.get("type") == "null" else [node]
 
     def tables(self, node: Node, within: tuple[str, ...] = ()) -> list[Node]:
-        """Return the tables that may stand at a node, those in lists and under free names included.
+        """Return the possible tables of a node, including those in lists and under free names.
 
-        `within` are the references that have been followed: what contains itself is not opened again.
+        `within` are the references that have been followed: recursive types are not expanded again.
         """
         if node.get("$ref") in within:
             return []
@@ -78,7 +78,7 @@ class Schema:
 
 
 def form(schema: Schema, node: Node) -> str:
-    """Return how a value is written, in a few words."""
+    """Return the form of a value, in a few words."""
     stated = str(node.get("format", ""))
     if stated and not re.fullmatch(r"u?int\d*|double|float", stated):
         return stated
@@ -108,7 +108,7 @@ def form(schema: Schema, node: Node) -> str:
 
 
 def default(node: Node, required: bool) -> str:
-    """Return a default as TOML, or what its absence means."""
+    """Return a default as TOML, or the meaning of its absence."""
     if required:
         return "required"
     value = node.get("default")
@@ -163,7 +163,7 @@ def inner_tables(schema: Schema, node: Node, seen: set[str]) -> Iterator[tuple[s
 
 
 def section(schema: Schema, name: str, seen: set[str]) -> Iterator[str]:
-    """Yield one section of the document with all that it holds."""
+    """Yield one section of the document with its tables."""
     node = schema.root["properties"][name]
     (top,) = schema.tables(node)
     seen.add(json.dumps([top], sort_keys=True))

@@ -1,13 +1,13 @@
-"""Writes docs/results from what `tailback reproduce` has left in a folder; `make results` does both.
+"""Writes docs/results from the results of `tailback reproduce` in a folder; `make results` does both.
 
     tailback reproduce all --full --out out/full
     python tools/docs_results.py out/full
 
 One page per group, with every claim (its word, what was expected, what was measured at all points, its source, and why
-it is not asserted) and every figure, and an index that opens with the scoreboard of headlines. What an experiment gave
-is kept beside its pictures as `results.json`, so that groups can be run one by one: an experiment without finished
-results in the folder keeps its former ones, and its section says of which commit they are. One that has none at all is
-named as missing. Nothing else in docs/results stays.
+it is not asserted) and every figure, and an index that opens with the scoreboard of headlines. The results of an
+experiment are kept with its pictures as `results.json`, so that groups can be run one by one: an experiment without
+finished results in the folder keeps its former ones, and its section names their commit. An experiment without any is
+named as missing. All other files in docs/results are removed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tailback.study.experiment.claims import WORDS
 
 TARGET = Path(__file__).resolve().parent.parent / "docs" / "results"
 LARGEST_DRAWING = 150_000
-"""Bytes of a vector drawing above which a picture of pixels takes its place."""
+"""Size of a vector drawing, bytes, above which a bitmap is used."""
 LARGEST_FILE = 2_000_000
 RESULTS = "results.json"
 LARGEST_FOLDER = 40_000_000
@@ -52,7 +52,7 @@ def cell(text: object) -> str:
 
 
 def found(claim: Json) -> str:
-    """Lay out what decides a claim: the interval at its worst point, or that there are several to look at."""
+    """Lay out the deciding value of a claim: the interval at its worst point, or a note that there are several."""
     if claim["verdict"] == "comparison" and claim["points"] > 1:
         return f"{claim['points']} points, below"
     where = f" at {claim['at']}" if claim["at"] else ""
@@ -62,7 +62,7 @@ def found(claim: Json) -> str:
 
 
 def details(claim: Json) -> list[str]:
-    """Lay out what stands behind a claim: its source, why it is not asserted, and all its points."""
+    """Lay out the details of a claim: its source, the reason if it is not asserted, and all its points."""
     lines = [f"**{claim['id']}**: source: {cell(claim['source'])}."]
     if "why" in claim:
         lines[0] += f" {cell(claim['why'])}."
@@ -186,19 +186,19 @@ def anchor(experiment: Json) -> str:
 
 
 def missing(known: Iterable[str], there: Iterable[Json]) -> list[str]:
-    """Say which experiments have no results."""
+    """Return a sentence about the experiments without results."""
     absent = [name for name in known if name not in {experiment["id"] for experiment in there}]
     return [f"Not run for these pages: {', '.join(absent)}.", ""] if absent else []
 
 
 def finished(file: Path) -> Json | None:
-    """Return an experiment's results; None if there are none, or the run was interrupted."""
+    """Return an experiment's results; `None`: there are none, or the run was interrupted."""
     experiment: Json | None = json.loads(file.read_text(encoding="utf-8")) if file.exists() else None
     return None if experiment is None or experiment["interrupted"] else experiment
 
 
 def gather(folder: Path) -> list[Json]:
-    """Bring the results of a folder to the documentation; returns them with those that were there and stay."""
+    """Copy the results of a folder to the documentation; returns them with the former ones that are kept."""
     new = {name: found for name in EXPERIMENTS if (found := finished(folder / name / RESULTS))}
     if not new:
         raise SystemExit(f"{folder} holds no results: run `tailback reproduce all --full --out {folder}` first")
@@ -215,13 +215,13 @@ def gather(folder: Path) -> list[Json]:
 
 
 def commits(there: Iterable[Json]) -> list[str]:
-    """Say how many experiments were run at which commit."""
+    """Return a sentence about the number of experiments per commit."""
     found = Counter(experiment["provenance"]["commit"] or "unknown" for experiment in there)
     return ["Run at commit " + ", ".join(f"`{name}` ({count} experiments)" for name, count in found.items()) + ".", ""]
 
 
 def write(folder: Path) -> int:
-    """Write all pages; returns how many bytes they and their pictures have."""
+    """Write all pages; returns the size of pages and pictures in bytes."""
     there = gather(folder)
     index = ["# Results", "", "`make results` writes these pages.", "", WORDS_MEAN, ""]
     for group, title in GROUPS.items():

@@ -1,6 +1,6 @@
 """Writes `python/tailback/scenario/kinds.py`: the schema's kinds as types, so that a type checker finds a misspelt one.
 
-With --check only tells whether the file is what the schema says.
+With --check the file is only compared with the schema.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Checks the language of comments, docstrings and pages: tools/language.py [PATH...]; without a path, all of CHECKED.
 
-The words come from docs/glossary.md, table "Words that are not used". Code, strings and `literals` are not looked at.
-Ends with 1 if something is found, and says where.
+The words come from docs/glossary.md, table "Words that are not used". Code, strings and `literals` are not checked.
+
+Exits with 1 if there are findings, and prints their places.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 GLOSSARY = ROOT / "docs" / "glossary.md"
-# Clean so far; they stay so.
+# Paths without findings, which a test keeps so.
 CHECKED: tuple[str, ...] = (
     "CONTRIBUTING.md",
     "README.md",
@@ -35,7 +36,7 @@ CHECKED: tuple[str, ...] = (
     "docs/glossary.md",
     "docs/index.md",
 )
-# A doc comment opens with what the item is, not with a question.
+# A doc comment opens with the item or its action, not with a question.
 OPENINGS = re.compile(r"(What|Whether|None|Who|Whose|How|Nobody|Nothing)\b(?!:)")
 SUFFIXES = {".rs", ".py", ".md"}
 
@@ -44,7 +45,7 @@ Paragraph = tuple[int, bool, str]
 
 
 def banned() -> list[tuple[re.Pattern[str], str]]:
-    """Return the expressions of the glossary's table, each with what stands in its place."""
+    """Return the expressions of the glossary's table, each with its replacement."""
     section = GLOSSARY.read_text(encoding="utf-8").split("## Words that are not used", 1)[1].split("\n## ", 1)[0]
     rows = [line.strip("|").split("|") for line in section.splitlines() if line.startswith("| ")]
     found = []
@@ -81,7 +82,7 @@ def python(text: str) -> Iterator[Paragraph]:
 
 
 def markdown(text: str) -> Iterator[Paragraph]:
-    """Yield the lines of a page, but for blocks of code and the tables of words that are not used."""
+    """Yield the lines of a page, except blocks of code and the table of words that are not used."""
     fenced = listed = False
     for number, line in enumerate(text.splitlines(), start=1):
         if line.startswith("```"):
@@ -121,7 +122,7 @@ def files(paths: list[str]) -> Iterator[Path]:
 
 
 def main() -> None:
-    """Check the paths and say what is found."""
+    """Check the paths and print the findings."""
     found = [complaint for path in files(sys.argv[1:] or list(CHECKED)) for complaint in complaints(path)]
     for complaint in found:
         print(complaint.removeprefix(f"{ROOT}/"))

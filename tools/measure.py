@@ -1,4 +1,4 @@
-"""Runs a program once and says what it printed and how much processor time it took."""
+"""Runs a program once and returns its output and its processor time."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def write(path: Path, text: str) -> None:
 
 
 def instructions(command: Sequence[str], counted: str) -> tuple[int, int]:
-    """Run `command` under callgrind: its instructions, and what its line `RESULT … COUNTED=N` counts."""
+    """Run `command` under callgrind: its instructions, and the number of its line `RESULT … COUNTED=N`."""
     words = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", *command]
     result = subprocess.run(words, capture_output=True, text=True)
     taken = re.search(r"Collected : (\d+)", result.stderr)

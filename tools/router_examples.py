@@ -1,7 +1,7 @@
-"""Writes docs/router-examples.md: configurations after public documents, what is simulated, what is reported.
+"""Writes docs/router-examples.md: configurations after public documents, simulated and reported lines.
 
-What is reported comes from the importer; the rest is in python/tests/samples_public.py. With --check only tells whether
-the page is what they say.
+The remarks are the importer's; the rest is in python/tests/samples_public.py. With --check the page is only
+compared.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def _traffic(table: str, case: Any) -> str:
 
 
 def _reported(found: Imported) -> str:
-    """All remarks but those without effect, with their lines; of those the numbers of the lines."""
+    """All remarks with their lines, except those on lines without effect: of these the numbers of the lines."""
     lines = []
     for notice in found.notices:
         if notice.level == "ignored":

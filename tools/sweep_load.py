@@ -1,7 +1,7 @@
-"""Measures how busy a sweep keeps the processors, on threads and on a Dask scheduler with a worker for each of them.
+"""Measures the processor utilisation of a sweep, on threads and on a Dask scheduler with a worker per processor.
 
-"Busy" is processor time over the processors' time. Where others are at work too, it is what they leave; "wanted" tells
-more: it adds the time for which threads were ready and waited for a processor, and can exceed 100 %.
+"Busy" is processor time divided by the processors' time; on a shared machine it is limited by other programs. "Wanted"
+adds the time for which threads were ready and waited for a processor, and can exceed 100 %.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Measured:
 
 
 def measure(name: str, points: int, duration: str, backend: Backend, workers: list[int]) -> Measured:
-    """Run a sweep of so many points and one replication each into a directory."""
+    """Run a sweep of the given number of points, one replication each, into a directory."""
     scenario = tailback.load(EXAMPLE).set({"run.duration": duration, "run.warmup": "0s"})
     rates: dict[str, Value] = {"from": "1Mbit/s", "to": "3Mbit/s", "digits": 6}
     with TemporaryDirectory() as folder:

@@ -1,7 +1,7 @@
 """Compares the digests of the WebAssembly module with the native ones, over the gallery and the benchmarks.
 
-Most scenarios are there for other reasons and are cut short: what matters is that every model and mechanism draws and
-computes, not for how long.
+Most scenarios have other purposes and are shortened: every model and mechanism must draw and compute, but not for
+long.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tailback import _native
 
 ROOT = Path(__file__).resolve().parent.parent
 SEED = 7
-# Long enough for bursts to meet, and short enough for a few seconds of WebAssembly in all.
+# Long enough for bursts to coincide, and short enough for a few seconds of WebAssembly in all.
 SHORT = {
     "forward": "20ms",
     "udpqueue": "50s",
@@ -90,7 +90,7 @@ def scenarios() -> list[tuple[str, _native.Scenario]]:
         changes = [(f"backpressure.{key}", value) for key, value in mechanism.items()]
         found.append((f"every kind, {name}", every_kind.with_set(changes)))
     for name in json.loads(_native.names())["disciplines"]:
-        # Without back-pressure, since not every discipline can stop what a mechanism asks it to.
+        # Without back-pressure, since not every discipline can stop the traffic that a mechanism names.
         changes = [("backpressure.scope", "none"), ("network.discipline.kind", name)]
         changes += [(f"network.discipline.{key}", value) for key, value in CLASSFUL.get(name, {}).items()]
         found.append((f"every kind, {name}", every_kind.with_set(changes)))

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, settings
 
 from tailback.cli import main
 
-# How long an example takes is the machine's affair: no test fails for it.
+# The time of an example depends on the machine: no test fails because of it.
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("untimed")
 

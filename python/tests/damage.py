@@ -1,4 +1,4 @@
-"""What disks, people and other programs do to files: each damage by name, the same for the same seed."""
+"""Damage to files by disks, people and other programs: each kind by name, the same for the same seed."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from typing import Any
 __all__ = ["Damage", "deadline", "of_bytes", "of_json", "of_kind", "replaced", "seen_as_nobody"]
 
 Damage = tuple[str, Callable[[Path], object]]
-"""What it is, and what does it to a file."""
+"""Name of the damage, and the function that does it to a file."""
 
 DEEP = 100_000
 
 
 def of_bytes(size: int, draws: random.Random, count: int) -> Iterator[Damage]:
-    """Yield cuts, flipped bits and foreign bytes in a file of so many bytes, `count` of each kind at random."""
+    """Yield cuts, flipped bits and foreign bytes in a file of the given size, `count` of each kind at random."""
     for at in sorted({0, 1, 4, 8, size // 2, size - 8, size - 1} | {draws.randrange(size) for _ in range(count)}):
         yield f"cut at {at}", lambda path, at=at: path.write_bytes(path.read_bytes()[:at])  # type: ignore[misc]
     for _ in range(3 * count):
@@ -41,7 +41,7 @@ def of_bytes(size: int, draws: random.Random, count: int) -> Iterator[Damage]:
 
 
 def of_kind() -> Iterator[Damage]:
-    """Yield what is no longer a file with anything in it."""
+    """Yield damage after which there is no file with content."""
     yield "deleted", _remove
     yield "empty", lambda path: (_remove(path), path.touch())
     yield "a directory", lambda path: (_remove(path), path.mkdir())
@@ -115,7 +115,7 @@ def replaced(tree: Any, path: tuple[Any, ...], other: Any) -> Any:
 
 @contextmanager
 def deadline(seconds: float) -> Iterator[None]:
-    """End what waits for something that never comes; as an exception that nothing takes for one of the system's."""
+    """End a wait for something that never comes, by an exception that no code takes for one of the system's."""
 
     def late(*_: object) -> None:
         raise AssertionError(f"not done after {seconds} s")
@@ -131,7 +131,7 @@ def deadline(seconds: float) -> Iterator[None]:
 
 @contextmanager
 def seen_as_nobody() -> Iterator[None]:
-    """Be somebody else than the administrator, to whom permissions mean nothing."""
+    """Drop the rights of the administrator, for whom permissions have no effect."""
     mine = os.geteuid()
     if mine == 0:
         os.seteuid(65534)

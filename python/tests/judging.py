@@ -1,7 +1,7 @@
-"""Traffic tables of sample configurations, and what must become of each row by hand calculation.
+"""Traffic tables of sample configurations, and the outcome of each row by hand calculation.
 
 A table has a line for each row: name, code point, rate, bytes at layer 3, further columns as `key=value`. Rows send
-at a constant rate with wandering gaps unless they say otherwise. Expectations are rates of layer 3 in bit/s, delays
+at a constant rate with wandering gaps by default. Expectations are rates of layer 3 in bit/s, delays
 in seconds.
 """
 
@@ -38,20 +38,20 @@ class Case:
     loses_less: tuple[tuple[str, str, float], ...] = ()
     """The first row's loss is less than that part of the second one's."""
     open: tuple[str, ...] = ()
-    """What the remarks on parts that are not simulated say, one each; all other configurations have none."""
+    """Words of the remarks on parts that are not simulated, one each; all other configurations have none."""
     duration: str = "20s"
     """Throughput counts from the start, when all buckets are full: in a hundred times the largest they are 1 %."""
     settled: str = "1s"
-    """When queues are full: delays count from then on, in a run of their own."""
+    """Time at which queues are full, s: delays count from then on, in a separate run."""
     exact: float = 0.02
-    """How far from the expected throughput it may be, relative."""
+    """Permitted relative deviation from the expected throughput."""
     options: Mapping[str, str] = field(default_factory=dict)
     """Of the import: rate, overhead, interface."""
 
 
 @dataclass(frozen=True)
 class Refused:
-    """A configuration of which no scenario is made, and what the errors say, one each."""
+    """A configuration from which no scenario is made, and words of its errors, one each."""
 
     errors: tuple[str, ...]
 
@@ -72,12 +72,12 @@ def on_atm(rate: float, size: int = 1500) -> float:
 
 
 def shaped(rate: float, size: int = 1500, header: int = 14) -> float:
-    """Layer 3 of packets that fill a token bucket, which counts the header: 14 B of Ethernet unless said otherwise."""
+    """Layer 3 of packets that fill a token bucket, which counts the header: 14 B of Ethernet by default."""
     return rate * size / (size + header)
 
 
 def csv(rows: str) -> str:
-    """Write the table as the importer takes it."""
+    """Return the table in the importer's form."""
     lines = [line.split() for line in rows.strip().splitlines()]
     keys = list(dict.fromkeys(cell.split("=", 1)[0] for line in lines for cell in line[4:]))
     made = [",".join(["name", "dscp", "rate", "packet", *keys])]
@@ -104,7 +104,7 @@ def _throughput(report: Report, names: str) -> float:
 
 
 def check(language: Language, text: str, case: Case | Refused) -> None:
-    """Run the case, or see it refused, and hold it against what is expected."""
+    """Run the case, or import one that is refused, and compare with the expected outcome."""
     if isinstance(case, Refused):
         found = import_configuration(language, text, rate="10Mbit/s")
         said = [str(error) for error in found.errors]
@@ -123,7 +123,7 @@ def check(language: Language, text: str, case: Case | Refused) -> None:
     names = {line.split()[0] for line in case.rows.strip().splitlines()}
     offered = sum(report.offered_bps(name) for name in names)
     for flows, expected in case.gets.items():
-        # What gets nothing had an idle line at the start.
+        # A row without throughput had an idle line at the start.
         absolute = 0.002 * offered if expected == 0 else 0
         assert _throughput(report, flows) == pytest.approx(expected, rel=case.exact, abs=absolute), flows
     for name in case.whole.split():
@@ -136,7 +136,7 @@ def check(language: Language, text: str, case: Case | Refused) -> None:
         assert least <= later.mean_delay_s(name) <= most, (name, later.mean_delay_s(name))
     for first, second, part in case.loses_less:
         assert report.loss(first) < part * report.loss(second), (report.loss(first), report.loss(second))
-    # Each row is in one class, and says whether it loses, or nothing is judged about it.
+    # Each row is in one class, and states whether it loses, or is not judged.
     judged = {name for flows in case.gets for name in flows.split("+")} | set(case.whole.split())
     judged |= {name for pair in case.loses_less for name in pair[:2]}
     assert judged == names, names - judged

@@ -1,4 +1,4 @@
-"""Results of an experiment that nobody has run, for tests of what is made of results."""
+"""Results of an experiment that was not run, for tests of the evaluation of results."""
 
 from __future__ import annotations
 

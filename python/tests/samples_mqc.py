@@ -1,6 +1,6 @@
 """A traffic table for each Cisco sample of `crates/router/tests/mqc`, and its outcome by hand.
 
-Bandwidths share what priority leaves in their proportion; a class-default without one has what is not reserved
+Bandwidths share the rest after priority in proportion; a class-default without one has the unreserved rate
 (docs/mechanisms/class-based.md). Shapers, policers and shares count 14 B of Ethernet or 4 B of HDLC; the line
 carries 38 B or 7 B more than layer 3.
 """
@@ -19,9 +19,9 @@ TWELVE = on_ethernet(10_000 * MBIT - 900 * MBIT * 1038 / 1000 - 1200 * MBIT * 90
 CORE = on_serial(155 * MBIT - 50 * MBIT * 1007 / 1000) / 60
 # 0.9 Mbit/s at layer 3 less 160 kbit/s; 128 kbit/s against the 900 - 256 - 128 of class-default.
 DSL = (900 - 160) * KBIT / (128 + 516)
-# 768 kbit/s less a call and the control traffic; 384 against the 768 - 128 - 384 - 32 of class-default.
+# 768 kbit/s less a call and the control traffic; 384 to the 768 - 128 - 384 - 32 of class-default.
 VIDEO = on_serial(768 * KBIT - 80 * KBIT * 207 / 200 - 30 * KBIT * 507 / 500) / (384 + 224)
-# Priority passes 20 % of `bandwidth 10000`, and the line is of 100 Mbit/s whatever that says.
+# Priority passes 20 % of `bandwidth 10000`, and the line has 100 Mbit/s in any case.
 ABBREVIATED = shaped(2 * MBIT, 200)
 NESTED = on_ethernet(100 * MBIT - 8 * MBIT * 1038 / 1000) / 90
 LIMITS = on_ethernet(1000 * MBIT) / 100
@@ -40,7 +40,7 @@ MQC: dict[str, tuple[Case | Refused, ...]] = {
         ),
     ),
     "acl-by-name-and-number": (
-        # Mail is denied by list 150 before its code point is looked at, so it is in class-default.
+        # Mail is denied by list 150 before its code point is tested, so it is in class-default.
         Case(
             rows="""\
                 server 0 50M 1500 protocol=tcp src=10.10.0.7 dst=10.9.9.9 sport=445 dport=4000
@@ -235,7 +235,7 @@ MQC: dict[str, tuple[Case | Refused, ...]] = {
         ),
     ),
     "legacy-wfq-ethernet": (
-        # The hold queue of 40 is full before a conversation has its 64: whatever arrives then is refused, so both lose
+        # The hold queue of 40 is full before a conversation has its 64: all arrivals are then refused, so both lose
         # alike.
         Case(
             rows="a 0 12M 1500 model=poisson\nb cs5 3M 1500 model=poisson",

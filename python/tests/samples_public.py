@@ -1,6 +1,6 @@
-"""Configurations after public documents, in `router/public`: traffic, what is simulated, and the outcome by hand.
+"""Configurations after public documents, in `router/public`: traffic, simulated lines, and the outcome by hand.
 
-`tools/router_examples.py` makes docs/router-examples.md of this and of what the importer says.
+`tools/router_examples.py` makes docs/router-examples.md from this and from the importer's remarks.
 """
 
 from dataclasses import dataclass
@@ -16,9 +16,9 @@ class Public:
 
     platform: str
     simulated: str
-    """What each of its lines became, in words."""
+    """The simulated counterpart of each of its lines, in words."""
     by_hand: str
-    """How the outcome was computed."""
+    """Computation of the outcome."""
     case: Case | Refused
 
 

@@ -1,7 +1,7 @@
 """A traffic table for each sample script of `crates/router/tests/tc`, and its outcome by hand.
 
-Linux counts 14 B of Ethernet in `skb->len`; the line carries 38 B more than layer 3. A leaf of HTB sends at its
-rate by right, whatever its parent has left; what is borrowed goes to the smallest prio, among equals in turns of
+Linux counts 14 B of Ethernet in `skb->len`; the line carries 38 B more than layer 3. A leaf of HTB has its
+rate guaranteed, whatever its parent has left; lent rate goes to the smallest prio, among equals in turns of
 their quanta (q_htb.c: rate in B/s divided by r2q, 1000 B to 200,000 B).
 """
 
@@ -46,7 +46,7 @@ TC: dict[str, tuple[Case | Refused, ...]] = {
     ),
     "codel-and-pie": (
         Case(rows=TWO, gets={"a+b": LINE}, options={"rate": "10Mbit/s", "interface": "eth0"}),
-        # PIE's probability settles where what is left fits: then the delay is the target.
+        # PIE's probability settles where the rest fits: then the delay is the target.
         Case(
             rows="a 0 6M 1500 model=poisson\nb 0 6M 1500 model=poisson",
             gets={"a+b": LINE},
@@ -90,7 +90,7 @@ TC: dict[str, tuple[Case | Refused, ...]] = {
     ),
     "delete-and-rebuild": (Case(rows=TWO, gets={"a+b": shaped(1 * MBIT)}),),
     "drr-three-classes": (
-        # Quanta of 1500, 3000 and, where none is stated, a frame of the device: 1514.
+        # Quanta of 1500, 3000 and, by default, a frame of the device: 1514.
         Case(
             rows="a af11 8M 1500\nb af21 8M 1500\nc 0 8M 1500",
             gets={"a": LINE * 1500 / 6014, "b": LINE * 3000 / 6014, "c": LINE * 1514 / 6014},
@@ -116,7 +116,7 @@ TC: dict[str, tuple[Case | Refused, ...]] = {
     "error-target": (Refused(("no class 1:99 on eth0", "no discipline 7: on eth0")),),
     "error-twice": (Refused(("there is a discipline in that place", "there is a class 1:10 already")),),
     "ets-strict-and-quanta": (
-        # Two strict bands; AF31 is in the band of 4500 B and what no filter is about in the last one, of 2500.
+        # Two strict bands; AF31 is in the band of 4500 B, and packets that no filter matches in the last one, of 2500.
         Case(
             rows="voice ef 2M 1500\nvideo af41 1M 1500\norders af31 9M 1500\nweb 0 9M 1500",
             gets={"orders": (LINE - 3 * MBIT) * 45 / 70, "web": (LINE - 3 * MBIT) * 25 / 70},
@@ -327,8 +327,8 @@ TC: dict[str, tuple[Case | Refused, ...]] = {
         ),
     ),
     "tos-precedence": (
-        # Precedence 5 and AF31 are in the class of 3 Mbit/s. The mask 0x1e looks at a bit of ECN, of which no row
-        # tells.
+        # Precedence 5 and AF31 are in the class of 3 Mbit/s. The mask 0x1e tests a bit of ECN, which no row
+        # states.
         Case(
             rows="ef ef 2M 1500\nkeys 4 2M 1500\norders af31 2M 1500\nweb 0 10M 1500",
             gets={"ef+orders": shaped(3 * MBIT), "keys+web": shaped(7 * MBIT)},
@@ -378,7 +378,7 @@ TC: dict[str, tuple[Case | Refused, ...]] = {
         ),
     ),
     "warnings-htb": (
-        # What leads to no leaf goes around the token buckets.
+        # Packets of no leaf bypass the token buckets.
         Case(rows=TWO, gets={"a+b": LINE}, open=("leads to no class",), options=SLOW),
     ),
     "wondershaper": (

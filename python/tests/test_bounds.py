@@ -1,4 +1,4 @@
-"""Worst-case delays by network calculus, and how many flows fit."""
+"""Worst-case delays by network calculus, and the largest number of flows."""
 
 import json
 import math
@@ -53,7 +53,7 @@ def test_what_is_sent_without_a_bucket_or_beyond_its_share_has_no_bound():
     assert "`files` sends is not bounded" in bounds["files"].reason
     # 30 calls send 2.4 Mbit/s, 2.67 at their quickest: the policer bounds them, not the sources.
     policed = worst_case(imported(400, 30).check(), "ce", "sink")["calls"]
-    # Its bucket holds what 400 kbit/s give in 200 ms, and one packet finds no queue.
+    # Its bucket holds the bytes of 400 kbit/s in 200 ms, and one packet finds no queue.
     assert policed.seconds == pytest.approx((10_000 + 200 + 1500) / 256_000, abs=0.001)
     # Without a policer nothing holds them back.
     text = LLQ.format(kilobits=400).replace("priority 400", "priority")
@@ -103,7 +103,7 @@ def test_a_shaper_that_counts_other_bytes_than_buffers_gives_no_bound(counted, w
     bound = worst_case(found.check(), "ce", "sink")["calls"]
     assert bound.seconds is None
     assert "accounting" in bound.reason
-    # The same that counts what buffers count has one.
+    # The same with the bytes that buffers count has one.
     plain = import_configuration("tc", script.replace(f" {counted}", ""), traffic=table, rate="10Mbit/s")
     assert worst_case(plain.check(), "ce", "sink")["calls"].seconds is not None
 
@@ -180,7 +180,7 @@ def test_a_verdict_carries_the_bound_and_the_longest_delay():
     assert any(sentence.startswith("Worst case by network calculus: calls") for sentence in made.sentences())
 
 
-# --- How many flows fit ---
+# --- Largest number of flows ---
 
 
 def test_as_many_calls_fit_as_the_priority_has_room_for():

@@ -21,7 +21,7 @@ Cli = Callable[..., Any]
 
 
 def wait_until_busy(pid: int, cpu_s: float) -> None:
-    """Wait until a child has used so much processor time, however slow the machine is at the moment."""
+    """Wait until a child has used the given processor time, however slow the machine is."""
     ticks = os.sysconf("SC_CLK_TCK")
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:

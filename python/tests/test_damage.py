@@ -1,7 +1,7 @@
-"""Damaged sweeps, run directories and reproductions: the right numbers, or one sentence that says what to do.
+"""Damaged sweeps, run directories and reproductions: the right numbers, or one sentence with a remedy.
 
-Every file is damaged in every way of `damage.py`, and everything that reads it is called. What was damaged may be left
-out, if that is said, or run again; no number may differ from that of the undamaged directory, and nothing else than
+Every file gets every damage of `damage.py`, and all its readers are called. Damaged parts may be left
+out, if that is reported, or run again; no number may differ from that of the undamaged directory, and only
 OutputError may be raised.
 """
 
@@ -47,7 +47,7 @@ _ADVICE = re.compile(r"\b(choose|replace|restore|delete|move|run|use|free|change
 
 @dataclass
 class Faults:
-    """What is wrong, by what was done; all of it is shown at once."""
+    """Faults by damage; all of them are shown at once."""
 
     found: list[str] = field(default_factory=list)
     calls: int = 0
@@ -55,7 +55,7 @@ class Faults:
     what: str = ""
 
     def call(self, who: str, function: Callable[[], Any]) -> Any:
-        """Return what a reader gives; none if it refuses in a sentence, or does anything else, which is a fault."""
+        """Return a reader's result; `None`: it refused with a sentence, or anything else happened, which is a fault."""
         self.calls += 1
         try:
             with deadline(5):
@@ -84,7 +84,7 @@ class Faults:
 
 @pytest.fixture(scope="module")
 def swept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Study, Sweep]]:
-    """A complete sweep of two mechanisms at two points, in more than one shard, with what it gave."""
+    """A complete sweep of two mechanisms at two points, in more than one shard, with its results."""
     directory = tmp_path_factory.mktemp("swept") / "s"
     scenario = core.Scenario.from_toml(MERGE).set(duration="500ms")
     study = study_of(
@@ -100,7 +100,7 @@ def swept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Stud
 
 @pytest.fixture(autouse=True)
 def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave out what takes most of the time and reads nothing: figures, and waiting for the disk."""
+    """Leave out the slow parts that read nothing: figures, and waiting for the disk."""
     monkeypatch.setattr("tailback.study.page._figures", lambda _: [])
     monkeypatch.setattr("tailback.plotting.plot.run_figure", lambda *_: None)
     monkeypatch.setattr("tailback.plotting.plot.to_bytes", lambda *_: b"")
@@ -120,7 +120,7 @@ class Swept:
         self.count = 0
 
     def damaged(self, name: str, damage: Damage, *, forged: bool = False) -> None:
-        """Damage one file of a new copy; what is forged says that it is whole, and may have other numbers."""
+        """Damage one file of a new copy; a forged file has a valid hash, and may have other numbers."""
         what, do = damage
         self.count += 1
         here = self.folder / f"s{self.count}"
@@ -158,7 +158,7 @@ class Swept:
             self.faults.unless(harmless or (said and differing <= may_differ), "status", f"{differing} differ")
 
     def _right(self, read: Sweep) -> None:
-        """Whether what was read is what was written, or says what is missing."""
+        """Return `True` if the data read are those written, or the missing part is reported."""
         missing = 0
         self.faults.unless(list(read.runs) == list(self.read.runs), "open_sweep", "other points")
         for mine, runs in zip(_numbers(read).values(), _numbers(self.read).values(), strict=True):
@@ -187,7 +187,7 @@ def _numbers(sweep: Sweep) -> dict[Any, list[Any]]:
 
 
 def sealed_again(text: str) -> str:
-    """Return a manifest as if it had been written so."""
+    """Return a manifest with a valid hash of its changed content."""
     try:
         tree = json.loads(text)
     except (ValueError, RecursionError):
@@ -294,7 +294,7 @@ def test_runs_of_another_sweep_are_not_taken_for_its_own(
     for name, made in (("a", study), ("b", other)):
         core.sweep(made, replications=2, directory=tmp_path / name)
     if whole:
-        # With the digests of their runs changed, as by somebody who has put them in another file by hand.
+        # With the digests of their runs changed, as by hand in another file.
         frames = [pl.read_parquet(path) for path in sorted((directory / "shards").iterdir())]
         data = tmp_path / "data"
         pl.concat(frames).with_columns(digest=pl.lit("tb1:0")).write_parquet(data)

@@ -1,4 +1,4 @@
-"""The documentation: what it prints is what happens, what it names exists, and nothing in it is stale."""
+"""The documentation: its outputs are real, all names in it exist, and no generated part is stale."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def name(page: Path) -> str:
 
 
 def anchor(heading: str) -> str:
-    """Write a heading as the usual renderers of Markdown link to it."""
+    """Return the fragment of a heading, as by the usual renderers of Markdown."""
     return re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
 
 
@@ -49,7 +49,7 @@ def known_tests() -> set[str]:
 
 
 def pinned(package: str) -> bool:
-    """Whether the version is the one that the outputs were made with; others lay tables out in other ways."""
+    """Return `True` if the version is that of the outputs; others have another layout of tables."""
     text = (ROOT / "requirements" / "dev.txt").read_text(encoding="utf-8")
     return any(line.startswith(f"{package}=={version(package)} ") for line in text.splitlines())
 

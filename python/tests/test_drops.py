@@ -1,4 +1,4 @@
-"""Where lost packets stand: in the table of drops by kind, place and reason, and beside the ports that dropped them."""
+"""Lost packets in results: in the table of drops by kind, place and reason, and in that of the ports."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import tailback as package
 
 Cli = Callable[..., Any]
 
-# Both ways at once, so that acknowledgements meet queues that mark packets of data and drop what cannot be marked.
+# Both directions at once, so that acknowledgements meet queues that mark data packets and drop all others.
 BOTH_WAYS = """tailback = 1
 run = { duration = "2s", warmup = "500ms", replications = 2 }
 

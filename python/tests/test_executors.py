@@ -1,4 +1,4 @@
-"""Where replications run: Dask on a real scheduler, MPI on real ranks, Slurm's protocol on local jobs, broken pools."""
+"""Executors: Dask on a real scheduler, MPI on real ranks, Slurm's protocol on local jobs, broken pools."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_results_come_in_the_order_of_the_tasks_whatever_the_batches(merge: Path
 
 
 class Counting(Executor):
-    """Runs at once what it is given, and remembers how much that was."""
+    """Runs tasks at once, and counts them."""
 
     def __init__(self) -> None:
         self.sizes: list[int] = []
@@ -172,7 +172,7 @@ def test_a_missing_package_is_one_sentence(
 
 
 class Cluster:
-    """A scheduler and its workers, each a process of its own; starts when it is first asked for."""
+    """A scheduler and its workers, each a process of its own; started on first use."""
 
     def __init__(self, *tls: str) -> None:
         self.tls = tls
@@ -182,7 +182,7 @@ class Cluster:
 
     @property
     def address(self) -> str:
-        """Where the scheduler listens; a killed one is started again."""
+        """Address of the scheduler; a killed one is started again."""
         if self.scheduler is None or self.scheduler.poll() is not None:
             self.stop()
             self.begin()
@@ -198,9 +198,9 @@ class Cluster:
         found = re.search(r"(tcp|tls)://\S+", line)
         assert found is not None
         self._address = found[0]
-        # Nobody reads on: the pipe must not fill up.
+        # The pipe has no further reader and must not fill up.
         self.scheduler.stderr.close()
-        # On this machine only: who reaches a worker runs code in it.
+        # On this machine only: anyone who reaches a worker can run code in it.
         options = ("--host", "127.0.0.1", "--nthreads", "1", "--no-dashboard")
         self.nannies = [self._start("worker", found[0], *options) for _ in range(2)]
 
@@ -264,7 +264,7 @@ def finished(directory: Path) -> set[tuple[str, int]]:
 
 
 def wait_for_more(child: subprocess.Popen[str], directory: Path, than: int) -> bool:
-    """Wait until there is more on the disk; false if the child has ended first."""
+    """Wait until there is more on the disk; `False` if the child has ended first."""
     deadline = time.monotonic() + 90
     while child.poll() is None and len(finished(directory)) <= than:
         assert time.monotonic() < deadline, "nothing is written"
@@ -275,7 +275,7 @@ def wait_for_more(child: subprocess.Popen[str], directory: Path, than: int) -> b
 def sweep_through_kills(
     victim: str, kills: int, cluster: Cluster, study: Path, directory: Path, draws: random.Random
 ) -> tuple[str, int]:
-    """Kill a part of a sweep at random moments, start again what has ended; the last digest, and the kills that hit.
+    """Kill a part of a sweep at random moments and restart it; returns the last digest, and the number of kills.
 
     Nothing that was seen on the disk may ever be missing from it.
     """

@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "first-steps.md"
 COLUMNS = 80
 SECONDS = 120
-"""What a command may take on a busy machine; an idle one needs a few seconds for the slowest."""
+"""Time limit of a command on a busy machine, s; an idle one needs a few seconds for the slowest."""
 
 _BLOCK = re.compile(r"^```(console|pycon)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -42,7 +42,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Shown:
-    """What a terminal showed, and the exit code."""
+    """Output of a terminal, and the exit code."""
 
     text: str
     code: int
@@ -133,13 +133,13 @@ def workplace(folder: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def folder(shell: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One folder for all steps of a shell, which go on from each other."""
+    """One folder for all steps of a shell, which continue each other."""
     return workplace(tmp_path_factory.mktemp(shell) / "files")
 
 
 @pytest.fixture(scope="module")
 def session(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """What the page's Python prints, by section: one session, in the order of the page."""
+    """Outputs of the page's Python, by section: one session, in the order of the page."""
     folder = workplace(tmp_path_factory.mktemp("python") / "files")
     lines = [
         line
@@ -157,7 +157,7 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 def check(text: str, expected: list[str]) -> None:
-    """All that the page shows is there, whole, in lines that fit."""
+    """Check that the output has all lines of the page, uncut, and that its lines fit."""
     assert "Traceback" not in text
     assert "…" not in text
     assert "..." not in text
@@ -166,7 +166,7 @@ def check(text: str, expected: list[str]) -> None:
     flat = " ".join(text.split())
     words = set(flat.split())
     for line in expected:
-        # Tables are parted between columns, never within a cell; only sentences are broken into lines.
+        # Tables are split between columns, never within a cell; only sentences are broken into lines.
         for cell in re.split(r"\s{2,}", line.strip()):
             if not cell or set(cell) <= {"─"}:
                 continue
@@ -182,7 +182,7 @@ def test_there_are_twenty_steps_and_each_has_something_to_run() -> None:
 
 @pytest.mark.parametrize("heading", [heading for heading in sections() if commands(heading)])
 def test_the_commands_work_in_a_terminal_of_80_columns(shell: str, heading: str, folder: Path) -> None:
-    # Without the shell's own start files: nobody's settings count here.
+    # Without the shell's start files, so that no user's settings apply.
     start = [shell, "--norc", "-c"] if shell == "bash" else [shell, "-f", "-c"]
     for step in commands(heading):
         shown = in_terminal([*start, step.command], folder)

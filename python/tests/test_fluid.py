@@ -138,7 +138,7 @@ interface Serial0/0
     )
     found = import_configuration("mqc", nested, traffic=rows, rate="10Mbit/s", overhead="0")
     assert found.scenario is not None
-    # 4 of the site: 0.8 of priority, and 1.6 : 1.6 of the rest (B's, and what nobody has reserved).
+    # 4 of the site: 0.8 of priority, and 1.6 : 1.6 of the rest (B's, and the unreserved part).
     expected = {"voice": 0.2, "a": 0.6, "b": 0.6, "rest": 1 - 6 / 9}
     predicted = fluid(found.scenario, "ce", "sink")
     report = run(found.scenario.set({"run.duration": "30s", "run.warmup": "2s"}), replications=1).reports[0]
@@ -173,7 +173,8 @@ def test_htb_gives_what_is_guaranteed_first_and_lends_by_priority_and_quantum() 
     found = import_configuration("tc", HTB, traffic=rows, rate="100Mbit/s", overhead="0")
     assert found.scenario is not None
     got = fluid(found.scenario, "ce", "sink")
-    # 2 + 3 + 1 by right; of the 4 over, the first takes its 1 more, and 3 go by quanta of 37500 and 12500 B, 3 : 1.
+    # 2 + 3 + 1 guaranteed; of the other 4, the first takes 1 more, and 3 are shared by quanta of 37500 and 12500 B, 3 :
+    # 1.
     assert got["first"].loss == pytest.approx(0)
     assert got["middle"].carried_bps == pytest.approx(3e6 + 2.25e6)
     assert got["last"].carried_bps == pytest.approx(1e6 + 0.75e6)

@@ -49,7 +49,7 @@ MERGE = Path(__file__).with_name("merge.toml").read_text()
 
 
 def wait_until_busy(pid: int, cpu_s: float) -> None:
-    """Wait until a child has used so much processor time, however slow the machine is at the moment."""
+    """Wait until a child has used the given processor time, however slow the machine is."""
     ticks = os.sysconf("SC_CLK_TCK")
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
@@ -199,7 +199,7 @@ def test_a_spent_budget_ends_the_search_at_the_same_place_on_every_machine() -> 
         with Pool(threads) as pool:
             trial = run(Poor(), "quick", pool)
         counts.append([len(samples) for samples in trial.samples.values()])
-        # What one more replication costs is only known on average.
+        # The cost of one more replication is only known on average.
         assert trial.packet_hops <= 0.004 * 5e6 * 1.1
     assert counts[0] == counts[1]
     assert max(counts[0]) > 3
@@ -266,7 +266,7 @@ def test_the_report_stands_alone_holds_every_claim_and_repeats_itself(tmp_path: 
         "<code>code</code>",
     ):
         assert text in pages[0], text
-    # The sources' headlines come first, then words, and what the exit code hangs on after them.
+    # The sources' headlines come first, then words, and then the counts that decide the exit code.
     order = [pages[0].index(text) for text in ("Headlines", "&lt;lost&gt;", "Words by experiment", "that are asserted")]
     assert order == sorted(order)
     (shape,) = found.as_json()["experiments"]  # type: ignore[misc]

@@ -13,7 +13,7 @@ from tailback.results.report import Report
 from tailback.scenario import Scenario, Value, load
 
 GRID_S = 1e-3
-"""Bursts are born at whole milliseconds, so that a file with a line per millisecond can hold them."""
+"""Bursts are generated at whole milliseconds, so that a file with a line per millisecond can hold them."""
 DURATION_S = 120
 MEAN_BURST = 48_000
 SOURCES = 3
@@ -31,7 +31,7 @@ def _arrivals(rate_bps: float, seed: int) -> list[list[tuple[int, int]]]:
     sources = []
     for _ in range(SOURCES):
         bursts, at = [], draw.uniform(0, mean_gap)
-        # What is born in the last second might not arrive before the end.
+        # Packets generated in the last second might not arrive before the end.
         while at < DURATION_S - 20:
             bursts.append((round(at / GRID_S), draw.randint(64, 2 * MEAN_BURST)))
             at += max(GRID_S, draw.uniform(0, 2 * mean_gap))
@@ -46,7 +46,7 @@ def _frames(payload: int) -> list[int]:
 
 
 Packet = tuple[float, float, int, int]
-"""When it was born and when its last bit arrived where it is now, its source and its frame's bytes."""
+"""Times of its generation and of the arrival of its last bit at the present node, its source, its frame's bytes."""
 
 
 def _lindley(packets: Sequence[Packet], rate_bps: float) -> list[Packet]:
@@ -69,7 +69,7 @@ def _ideal_ms(sources: list[list[tuple[int, int]]]) -> float:
     for source, bursts in enumerate(sources):
         born = [(at * GRID_S, at * GRID_S, source, frame) for at, payload in bursts for frame in _frames(payload)]
         first += _lindley(born, FAST)
-    # The backbone takes frames in the order of their arrival, whose they ever are.
+    # The backbone takes frames of all sources in the order of their arrival.
     second = _lindley(sorted(first, key=lambda packet: (packet[1], packet[2])), FAST)
     last = [out for source in range(SOURCES) for out in _lindley([p for p in second if p[2] == source], SLOW)]
     return 1e3 * sum(arrived - born for born, arrived, *_ in last) / len(last)

@@ -1,4 +1,4 @@
-"""The lint of comments and pages finds what it is for."""
+"""The lint of comments and pages finds the words of the glossary's table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the last look at a figure mends, and what figures of experiments say of zeros; nothing is simulated."""
+"""Final corrections of figures, and zeros in figures of experiments; nothing is simulated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Delay variation in reports, and what it means to users."""
+"""Delay variation in reports, and the quality for users."""
 
 from __future__ import annotations
 
@@ -176,7 +176,7 @@ def test_a_group_that_is_starved_keeps_no_delay() -> None:
         }
     )
     (found,) = service_levels.watch(scenario, [Target("call", delay_s=0.5, loss=0.01)])
-    # Packets are counted from the warm-up on, so in the first interval of each run none has been under way before.
+    # Packets are counted from the warm-up on, so in the first interval of each run no counted packet was under way.
     assert (found.intervals, found.missed) == (40, {"delay": 38})
 
 

@@ -1,4 +1,4 @@
-"""A long reproduction that is killed goes on where it was, and ends with what it would have ended with."""
+"""A long reproduction that is killed resumes where it was, and ends with the same results."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ REFUSED_BY_EXPORT = {
     # A plain FIFO is no policy.
     ("bfifo-root.sh", "mqc"): "there is no policy",
 }
-"""What an exporter refuses to write because a router would not take it, with what it says."""
+"""Policies that an exporter refuses because a router would, with words of the error."""
 TRAFFIC = "name,dscp,rate,packet,count,model\ncalls,ef,80kbit/s,200,10,cbr\nfiles,0,4Mbit/s,1500,1,poisson\n"
 LLQ = """
 class-map VOICE
@@ -204,7 +204,7 @@ def test_an_unknown_language_or_port_is_a_sentence():
     assert [notice.level for notice in found.notices] == ["error"]
 
 
-# --- What a router would do: consequences for named flows, by hand calculation ---
+# --- Behaviour of a router: consequences for named flows, by hand calculation ---
 
 CASES = Path(__file__).parent / "router"
 
@@ -272,7 +272,7 @@ def test_bandwidth_slows_no_line_and_a_policy_without_a_shaper_is_warned_of():
     assert any("`bandwidth` does not slow" in message for message in levels(found, "warning"))
     # Transfers without a round trip fill the gigabit line; they do not stop at 2 Mbit/s.
     assert rows["web"].offered.mean > 0.8e9
-    # With the shaper that a provider asks for there is nothing to warn of.
+    # With the shaper that a provider requires there are no warnings.
     text = (CASES / "mqc/06-gige-bandwidth-noshape.txt").read_text()
     shaped = text.replace("service-policy output WAN", "service-policy output SHAPE")
     shaped += "policy-map SHAPE\n class class-default\n  shape average 2000000\n  service-policy WAN\n"
@@ -381,7 +381,7 @@ def test_an_unread_line_of_the_judged_policy_makes_survives_impossible(tmp_path)
     assert judge(found, duration="6s", replications=3).survives
 
 
-# --- What groups are held against ---
+# --- Targets of groups ---
 
 
 def test_a_target_is_a_service_or_limits_and_anything_else_is_refused():
@@ -470,7 +470,7 @@ def test_a_round_trip_of_the_table_is_in_the_path():
     assert any("is no round trip" in notice.message for notice in refused.errors)
 
 
-# --- What looks wrong before anything runs ---
+# --- Warnings before a run ---
 
 
 def warned(text: str, traffic: str = TRAFFIC, language: str = "mqc", **options) -> list[str]:
@@ -504,7 +504,7 @@ interface Serial0/0
     assert not any("class `WIDE`" in message for message in found)
     mended = both.replace("match-all", "match-any").replace("class WIDE\n  bandwidth 300\n ", "")
     assert not any("never gets a packet" in message for message in warned(mended))
-    # What an access list decides is not told from code points.
+    # Decisions of an access list do not follow from code points.
     listed = both.replace("match dscp cs5", "match access-group 101").replace("match-all", "match-any")
     listed += "access-list 101 permit udp any any\n"
     assert not any("`VOICE`" in message and "never" in message for message in warned(listed))

@@ -334,7 +334,7 @@ def test_a_tuned_policy_keeps_its_access_lists_so_that_each_flow_stays_in_its_cl
     assert out.read_text() == EXAMPLE.replace("bandwidth 600", "bandwidth 1000")
     before = import_configuration("mqc", EXAMPLE, traffic=TRAFFIC)
     after = import_configuration("mqc", out.read_text(), traffic=TRAFFIC)
-    # The order system is told by an access list: web, with the same code point, is not among it.
+    # The order system is selected by an access list: web has the same code point, but is not selected.
     assert before.classes == after.classes
     assert after.classes["ORDERS"] == ["orders"]
     # 1000 kbit/s hold the 800 kbit/s of orders, 600 did not; web pays for it.
@@ -383,7 +383,7 @@ def test_an_imported_scenario_is_written_in_tables_and_reads_back_as_the_same():
 
 
 def exports(language: Language) -> list[tuple[str, str]]:
-    """What is written of each file that gives a scenario, in a language, without what is refused with a reason."""
+    """Exports of each file that gives a scenario, in a language, except those refused with a reason."""
     made = []
     for own, file in files():
         found = import_configuration(own, file.read_text(), rate="10Mbit/s")
@@ -489,7 +489,7 @@ def test_labels_are_matched_under_the_protocol_of_labels_and_what_never_holds_is
     text += "class-map match-all N\n match dscp ef\n match dscp af41\n"
     text += "policy-map P\n class E\n  priority 100\n class N\n  bandwidth 100\ninterface Serial0/0\n bandwidth 1000\n"
     document = import_configuration("mqc", text + " service-policy output P\n", traffic=table).check().document
-    # An import tells labels by the rows of its table; a scenario of one's own asks for them.
+    # An import resolves labels for the rows of its table; a native scenario tests the labels.
     document["switches"]["ce"]["ports"]["sink"]["discipline"]["classes"][0]["match"] = {"exp": 5}
     made = export_configuration("tc", Scenario.from_document(document).check())
     [filter_] = [line for line in made.text.splitlines() if line.startswith("tc filter")]
@@ -502,11 +502,11 @@ LACKS = (
     "TC classifier not found",
     "Failed to load TC action module",
 )
-"""What a kernel says that was built without a discipline, a classifier or an action."""
+"""Messages of a kernel that was built without a discipline, a classifier or an action."""
 
 
 def through_iproute2(text: str) -> tuple[int, int, list[str]]:
-    """Lines that the kernel took, lines that only `tc` parsed since the kernel lacks something, and complaints."""
+    """Lines that the kernel accepted, lines that only `tc` parsed since the kernel lacks something, and complaints."""
     lines = [line for line in text.splitlines() if line.startswith("tc ")]
     script = "for kind in dummy ifb veth; do ip link add name eth0 type $kind 2>/dev/null && break; done\n"
     script += "ip link set eth0 up || exit 9\n"

@@ -1,4 +1,4 @@
-"""What becomes of named flows behind configurations of Junos, against figures computed by hand or published by Juniper.
+"""Named flows behind configurations of Junos, compared with figures computed by hand or published by Juniper.
 
 Each figure is derived in the test. Packets of the tables are of layer 3; on Ethernet queues and shapers count 14 B
 more of each, and policers of firewall filters none.
@@ -294,7 +294,7 @@ def test_drop_profiles_by_loss_priority_spare_what_is_in_profile():
     assert (profiles["af31"]["min"], profiles["af31"]["max"]) == (302, 378)
     assert (profiles["af32"]["min"], profiles["af32"]["max"]) == (75, 226)
     report = report_of(found)
-    # What is inside fills the queue to its own ramp, where everything outside is dropped.
+    # In-profile packets fill the queue to their own ramp, where all out-of-profile packets are dropped.
     assert report.loss("outside") > 0.99
     assert (1 - report.loss("inside")) * 100 * 1500 / 1486 == pytest.approx(100, rel=0.02)
     assert not found.not_simulated
@@ -349,7 +349,7 @@ def test_a_session_is_followed():
     assert not found.errors
 
 
-# --- What is not simulated ---
+# --- Parts that are not simulated ---
 
 
 UNSUPPORTED = (SAMPLES / "unsupported-features.conf").read_text()

@@ -1,4 +1,4 @@
-"""What becomes of named flows behind configurations of Cisco's dialects, against figures computed by hand.
+"""Named flows behind configurations of Cisco's dialects, compared with figures computed by hand.
 
 Each figure is derived in the test. Packets of the tables are of layer 3; on Ethernet 14 B more of each are counted.
 """
@@ -125,7 +125,7 @@ def test_the_inner_one_of_two_tags_is_not_taken_for_the_outer_one():
     assert class_of(found, "calls") != "V"
 
 
-# --- What the table says of labels ---
+# --- Labels in the table ---
 
 
 def test_flows_are_in_the_class_of_their_label_in_the_run_as_in_the_table():
@@ -145,7 +145,7 @@ def test_the_precedence_stands_for_a_label_that_the_table_does_not_tell_and_that
     assert any("`voice`" in message and "labels" in message for message in messages(found, "assumed"))
 
 
-# --- Policies for what arrives ---
+# --- Input policies ---
 
 
 BRANCH = """
@@ -240,7 +240,8 @@ def test_a_qos_group_of_the_input_policy_decides_the_class():
 
 
 def test_what_an_input_policer_always_writes_decides_the_class_in_which_a_packet_leaves():
-    # Below the rate of the policer all packets conform; above it the others are marked alike, so none is dropped there.
+    # Below the rate of the policer all packets conform; above it the others get the same mark, so no packet is dropped
+    # there.
     marking = "  police cir 100000 conform-action set-dscp-transmit ef exceed-action set-dscp-transmit ef"
     text = BRANCH.replace("  set dscp ef", f"{marking} violate-action set-dscp-transmit ef")
     found = read(text, BRANCH_TABLE)
@@ -286,7 +287,7 @@ REFUSED = {
     "17-juniper.txt": "no interface",
     "27-nested-mixed.txt": "several interfaces",
 }
-"""Configurations that do not say enough to be judged, and what they lack."""
+"""Configurations without enough data to be judged, and the missing value."""
 OPEN = {
     "03-catalyst9k.txt",
     "04-nxos.txt",
@@ -298,12 +299,12 @@ OPEN = {
     "16-arista.txt",
     "18-inner.txt",
 }
-"""Configurations with a part that is not simulated: whatever the run gives, voice does not simply survive."""
+"""Configurations with a part that is not simulated: voice does not simply survive, whatever the results."""
 
 
 @pytest.mark.parametrize("name", sorted(OPEN))
 def test_a_configuration_with_a_part_that_is_not_simulated_never_simply_survives(name):
-    # Nearly no traffic, so that nothing but what is not simulated stands against the verdict.
+    # Nearly no traffic, so that only the part that is not simulated prevents the verdict.
     table = "name,dscp,rate,packet,count,vlan\nvoice,ef,8kbit/s,200,1,100\n"
     found = case(name, table, rate="100Mbit/s")
     assert found.not_simulated
@@ -350,12 +351,12 @@ CLEAR = {
     "28-pe.txt": ("t28.csv", True),
     "29-peak.txt": ("t29.csv", True),
     "30-be.txt": ("traffic4.csv", True),
-    # What is above the priority's rate fits into its burst for a while; see the test below.
+    # The excess over the priority's rate fits into its burst for a while; see the test below.
     "b-300.txt": ("tb.csv", None),
     "b-320.txt": ("tb.csv", None),
     "b-400.txt": ("tb.csv", False),
 }
-"""Configurations that are simulated whole: their table, and whether voice, or
+"""Configurations that are simulated completely: their table, and `True` if voice, or
 else the first group, loses packets."""
 
 
@@ -384,7 +385,7 @@ def test_shape_peak_sends_committed_and_excess_burst():
     assert report.loss("data") == pytest.approx(1 - 2 / 3 / 1.014, abs=0.02)
 
 
-# --- What the table and the configuration name ---
+# --- Names in the table and the configuration ---
 
 
 def test_vlans_of_the_table_decide_the_class():
@@ -509,7 +510,7 @@ def test_queues_of_nxos_hang_at_all_interfaces_and_take_their_qos_groups():
     assert read(NXOS, table).errors[0].advice == "choose with --interface: Ethernet1/1, Ethernet1/2"
 
 
-# --- What is not about queues, and what is and is not simulated ---
+# --- Parts that are not about queues, and parts that are and are not simulated ---
 
 
 RUNNING = """version 15.7

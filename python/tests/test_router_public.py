@@ -1,4 +1,4 @@
-"""Configurations after public documents: what becomes of flows, and that the page about them is fresh."""
+"""Configurations after public documents: the outcome of flows, and the page about them."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""What policies name beside the common queues, judged by hand: ATM cells, versions of IP, limits of single code points,
+"""Parts of policies other than common queues, by hand: ATM cells, versions of IP, limits of single code points,
 service curves, `fq`, `netem`, short frames, entries that never decide.
 """
 
@@ -55,7 +55,7 @@ def test_a_priority_that_fits_layer_3_loses_calls_on_atm_and_the_line_carries_wh
     report = simulated("mqc", text, CALLS, duration="60s")
     assert report.loss("voice") == pytest.approx(1 / 6, abs=0.01)
     assert report.throughput_bps("bulk") == pytest.approx((512e3 - 141.3e3) * 1500 / 1696, rel=0.01)
-    # All pass where the priority is of what is counted.
+    # All pass if the priority has the counted rate.
     report = simulated("mqc", ATM.format(kilobits=116, encapsulation="aal5snap"), CALLS, duration="60s")
     assert report.loss("voice") == 0
     # 200 packets of 106 B: 169.6 kbit/s.

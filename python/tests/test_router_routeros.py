@@ -1,4 +1,4 @@
-"""What RouterOS' queues do to flows: consequences by hand calculation, and what must be reported.
+"""Effects of RouterOS' queues on flows: consequences by hand calculation, and required remarks.
 
 Rates are those of layer 3 (`overhead="none"`).
 """
@@ -102,7 +102,7 @@ add name=rest parent=down packet-mark=rest,no-mark limit-at=1M max-limit=10M
 @pytest.mark.parametrize(
     ("rules", "inside"),
     [
-        # The first rule ends the chain; without that the last one that holds decides.
+        # The first rule ends the chain; otherwise the last matching one decides.
         (
             "add chain=forward protocol=udp action=mark-packet new-packet-mark=a passthrough=no\n"
             "add chain=forward dst-port=5060 protocol=udp action=mark-packet new-packet-mark=b passthrough=no\n",
@@ -268,12 +268,12 @@ def test_an_export_with_continued_lines_lists_jumps_and_quoted_names_is_read():
         "excluded,0,1Mbit/s,1000,tcp,192.168.88.99,203.0.113.9,50000,443,bridge\n"
         "mail,0,1Mbit/s,1000,tcp,192.168.88.99,198.51.100.1,50000,25,bridge\n"
     )
-    # What goes past the queues leaves as fast as the line, so that its rate must be known.
+    # Packets that bypass the queues leave at the rate of the line, which must be known.
     assert "not known" in read(text, traffic).errors[0].message
     found = read(text, traffic, rate="100Mbit/s")
     assert found.classes == {"VOIP": ["phone"], "WEB": ["laptop"], "REST": ["excluded", "mail"]}
     assert found.interface == "pppoe-out1"
     assert not found.not_simulated
-    # A rule that marks connections is asked of answers as well: without a source port that cannot be told.
+    # A rule that marks connections applies to answers too, which cannot be resolved without a source port.
     vague = read(text, traffic.replace(",50000,", ",,"), rate="100Mbit/s")
     assert any("not say enough" in notice.message for notice in vague.assumptions)

@@ -1,4 +1,4 @@
-"""What CONFIG_DB of SONiC does to flows: consequences by hand calculation, and what must be reported.
+"""Effects of SONiC's CONFIG_DB on flows: consequences by hand calculation, and required remarks.
 
 Rates are those of layer 3 (`overhead="none"`), and ports are slow, so that few packets decide.
 """
@@ -16,7 +16,7 @@ CODES = {"0": "0", "8": "1", "16": "2", "46": "5"}
 
 
 def config(queues, schedulers, *, speed=10, port=None, maps=None, buffer="short", **tables):
-    """One port of so many Mbit/s with these rows of QUEUE and SCHEDULER."""
+    """One port of the given rate in Mbit/s with these rows of QUEUE and SCHEDULER."""
     bound = {"dscp_to_tc_map": "AZURE", "tc_to_queue_map": "AZURE", **(port or {})}
     made = {
         "PORT": {"Ethernet0": {"speed": str(speed)}},
@@ -231,7 +231,7 @@ def test_what_is_not_simulated_at_another_port_does_not_matter():
     text = json.dumps(tables, indent=1)
     assert not read(text, VOICE, interface="Ethernet0").not_simulated
     assert read(text, VOICE, interface="Ethernet4").not_simulated
-    # Both have queues: which is meant is asked.
+    # Both have queues: the option is required.
     assert "several interfaces" in read(text, VOICE).errors[0].message
 
 

@@ -1,4 +1,4 @@
-"""What scripts of `tc` do to flows: those in router/tc, by hand calculation, the kernel's source, or iproute2."""
+"""Effects of `tc` scripts on flows: those in router/tc, by hand calculation, the kernel's source, or iproute2."""
 
 import shutil
 import subprocess
@@ -164,13 +164,13 @@ def test_rules_of_the_firewall_are_applied_in_order(lines, inside):
     )
     rest = FW.format(handle="10")
     if "priority" in lines:
-        # No mark is set then, and none asked for.
+        # Then no mark is set and no mark is required.
         rest = rest.replace("tc filter", "# tc filter")
     before, clsact = ("", f"{lines}\n") if "clsact" in lines else (f"{lines}\n", "")
     found = read(before + rest + clsact, traffic)
     assert not levels(found, "unsupported")
     assert set(found.classes.get("1:10", ())) == inside
-    # 1:20 has 500 kbit/s by right, and 1:10 goes first with what it may borrow.
+    # 1:20 has 500 kbit/s guaranteed, and 1:10 goes first with the rate that it may borrow.
     report = tailback.run(found.check().set(duration="6s"), replications=1, threads=1).reports[0]
     if "web" not in inside:
         assert all(report.loss(name) == 0 for name in inside)
@@ -190,8 +190,8 @@ def test_red_in_the_queues_of_sfq_leaves_no_verdict():
 
 
 def test_a_peak_rate_holds_back_what_the_burst_would_let_pass():
-    # A fluid that is on at h = 3.042 and off, for 100 ms on average, before a server of c: what finds a queue waits
-    # 1/(c·(10/(h - c) - 10/c)) on average (Anick, Mitra and Sondhi 1982, one source): 62 ms at the peak rate of
+    # A fluid that is on at h = 3.042 and off, for 100 ms on average, before a server of c: a packet that finds a queue
+    # waits 1/(c·(10/(h - c) - 10/c)) on average (Anick, Mitra and Sondhi 1982, one source): 62 ms at the peak rate of
     # 2.2 Mbit/s alone, 109 ms at the rate of 2 without a bucket. Two buckets lie between; one of 100 kB passes nearly
     # all at once.
     tbf = "tc qdisc add dev eth0 root tbf rate 2mbit burst 100k limit 1mb"
@@ -217,7 +217,7 @@ def test_what_is_redirected_to_an_ifb_device_is_judged_there():
 
 
 def test_what_no_class_is_for_goes_around_the_token_buckets():
-    # `default 2` names no class, and no filter of htb leads anywhere: the policy within 1:1 is never asked.
+    # `default 2` names no class, and no filter of htb leads to a class: the policy within 1:1 is never used.
     assert levels(read(script("09-red-ets.sh"), VOICE), "error")
     found = read(script("09-red-ets.sh"), VOICE + "bulk,0,20Mbit/s,1500,1,cbr\n", rate="10Mbit/s")
     assert list(found.classes) == ["default"]
@@ -242,7 +242,7 @@ def test_root_classes_without_a_default_ask_for_the_rate_of_the_device_and_the_r
 
 
 def test_packets_without_a_class_go_before_those_of_all_classes():
-    # htb_dequeue asks the direct queue first: 12 Mbit/s of it leave nothing of a line of 10.
+    # htb_dequeue serves the direct queue first: 12 Mbit/s of it leave nothing of a line of 10.
     traffic = table("t10.csv") + "flood,cs1,12Mbit/s,1500,1,cbr,udp,9\n"
     report = simulated(script("10-nodefault-police.sh"), traffic, rate="10Mbit/s")
     assert report.throughput_bps("voice") < 10e3
@@ -274,7 +274,7 @@ def test_branches_that_are_not_known_to_be_taken_leave_no_verdict():
 
 
 def test_a_priority_that_a_filter_of_the_discipline_writes_chooses_no_class():
-    # sch_htb.c: htb_classify looks at skb->priority before it asks a filter; these end without a class, which leaves
+    # sch_htb.c: htb_classify tests skb->priority before any filter; these end without a class, which leaves
     # their packets to the default class.
     head = "name,dscp,rate,packet,count,model,protocol,destination-port\n"
     traffic = (
@@ -406,12 +406,12 @@ LINES = {
     TBF.format("300kbit burst 1600 latency 20ms mpu 64 mtu 1500"): True,
     "tc qdisc add dev eth0 parent 1:10 handle 10: stab overhead 44 linklayer atm pfifo": False,
 }
-"""Commands, and whether iproute2 and the kernel take them."""
+"""Commands, with `True` if iproute2 and the kernel accept them."""
 
 
 @pytest.fixture(scope="session")
 def namespace():
-    """A way to run commands where a device and its root discipline are there and nothing else is."""
+    """A function that runs commands in a namespace with only a device and its root discipline."""
     unshare, tc = shutil.which("unshare"), shutil.which("tc")
     if unshare is None or tc is None:
         pytest.skip("unshare and tc of iproute2 are needed")

@@ -33,15 +33,15 @@ FIRST = (
     "quantum",
     "queues",
 )
-"""What is tuned if a text decides it, the first that it does."""
+"""Values to tune; the first that a word of the text determines is taken."""
 UNTUNED = {
-    # Bands and what goes into them, and no number of a queue.
+    # Bands and their packets, without a number of a queue.
     "crlf-lines",
     "flower-mpls-vlan",
     "prio-by-dscp",
     "14-ets.sh",
     "marking-edge",
-    # All numbers are of what is not simulated.
+    # All numbers belong to parts that are not simulated.
     "ingress-policing",
     "11-mq-fq.sh",
 }
@@ -82,7 +82,7 @@ def ports(scenario: Scenario) -> object:
 
 
 def less(value: object) -> str | None:
-    """A tenth less, in whole kbit/s, bytes, packets or percent; none if it is no number or cannot be less."""
+    """A tenth less, in whole kbit/s, bytes, packets or percent; `None`: no number, or it cannot be less."""
     found = re.fullmatch(r"(\d+)(bit/s|B|packets|us|%|)", str(value))
     if found is None or isinstance(value, bool):
         return None
@@ -140,7 +140,7 @@ def is_number(word: str) -> bool:
 def test_after_a_search_only_the_tuned_number_differs_and_is_read_again(language, name, text, table, options):
     found = read(language, text, table, options)
     if found.scenario is None:
-        # Configurations that do not say enough to be judged; `test_router_mqc.py` names what they lack.
+        # Configurations without enough data to be judged; `test_router_mqc.py` names the missing values.
         assert found.errors
         return
     chosen = tunable(found, text, table, options)

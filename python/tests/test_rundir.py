@@ -26,7 +26,7 @@ def test_a_failure_while_writing_leaves_nothing(tmp_path: Path) -> None:
 
 
 def test_a_full_disk_is_a_sentence_and_exit_4(merge: Path, tmp_path: Path) -> None:
-    # A limit on the size of files stands in for a disk that fills up while the tables are written.
+    # A limit on the size of files has the effect of a disk that fills up while the tables are written.
     code = (
         "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000));"
         "from tailback.cli import main; main(sys.argv[1:])"
@@ -107,7 +107,7 @@ def test_a_run_takes_the_traces_that_it_names_with_it(merge: Path, tmp_path: Pat
     result = run(tb.load(merge).set(duration="1s"), replications=1)
     saved = result.write(tmp_path / "run")
     assert tb.load(saved / "scenario.toml").hash == result.scenario.hash
-    # One that lies above the scenario is copied too: the run needs nothing else, and no leave.
+    # A file above the scenario's folder is copied too: the run needs no other file, and no permission.
     merge.write_text(merge.read_text().replace("films/film.txt", "../film.txt"))
     (merge.parent.parent / "film.txt").write_text("1000\n2000\n")
     above = run(tb.load(merge, allow_files=True).set(duration="1s"), replications=1)

@@ -1,4 +1,4 @@
-"""What a scenario of somebody else cannot do: read other files, wait for ever, or write to the terminal."""
+"""Untrusted scenarios cannot read other files, wait for ever, or write to the terminal."""
 
 from __future__ import annotations
 
@@ -69,11 +69,11 @@ def test_other_files_are_read_by_leave_only(
         core.load(path)
     allowed = tailback("run", path, "--allow-files", "--out", tmp_path / "run", "--json")
     assert allowed.code == 0
-    # What was written has the file with it, and needs no leave.
+    # A written scenario has the file with it, and needs no permission.
     again = tailback("run", tmp_path / "run" / "scenario.toml", "--json")
     assert again.code == 0
     assert again.json["digest"] == allowed.json["digest"]
-    # Leave travels with the scenario, and what is derived from it.
+    # The permission is kept by the scenario and by scenarios derived from it.
     scenario = core.load(path, allow_files=True).set(duration="500ms")
     assert pickle.loads(pickle.dumps(scenario)) == scenario
 
@@ -112,7 +112,7 @@ DOTS = "x" + ".a" * (DEEP // 2)
 
 
 def run_apart(*arguments: object) -> subprocess.CompletedProcess[str]:
-    """The command line in a process of its own: what overflows the stack ends it, and not the tests."""
+    """The command line in a separate process: an overflow of the stack ends it, and not the tests."""
     command = [sys.executable, "-m", "tailback", *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
@@ -179,6 +179,6 @@ def test_values_that_are_nested_without_end_are_scenario_errors(merge: Path, kin
     ):
         with pytest.raises(core.ScenarioError, match="nested too deep"):
             make()
-    # What is deep and not endless is judged by what it means.
+    # Deep but finite nesting is checked like other values.
     with pytest.raises(core.ScenarioError, match="unknown key"):
         core.Scenario.from_document({**scenario.document, "x": nested(kind, 90)}).check()

@@ -1,4 +1,4 @@
-"""Studies: what is in the file, which points are chosen, and what is made of their runs."""
+"""Studies: the file, the choice of points, and the results of their runs."""
 
 from __future__ import annotations
 
@@ -232,7 +232,7 @@ def test_figures_show_curves_differences_and_maps(study: Path) -> None:
     grid = tailback.sweep(study)
     titles = [picture.title for picture in figures(grid)]
     assert titles[:2] == ["Means", "Differences from drop"]
-    # The range says so: its values alone span too little.
+    # Because of the range's scale: its values alone span too little.
     assert figures(grid)[0].figure.axes[0].get_xscale() == "log"
     assert [title for title in titles if title.startswith("Map of")] == [
         "Map of loss (%)",

@@ -1,4 +1,4 @@
-"""What a sweep shows: pictures of its report, its table, its frame, and itself in terminals and notebooks."""
+"""Output of a sweep: pictures of its report, its table, its frame, and its form in terminals and notebooks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a sweep's directory survives: kills, full disks, damage, changes and other clients."""
+"""Robustness of a sweep's directory: kills, full disks, damage, changes and other clients."""
 
 from __future__ import annotations
 
@@ -215,7 +215,7 @@ def kill_the_client(merge: Path, directory: Path, draws: random.Random, whole: s
     while True:
         child = subprocess.Popen(call, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         if kills:
-            # From when there is something to lose; a random moment of what follows.
+            # A random moment after the first run was stored.
             deadline = time.monotonic() + 30
             while not (directory / "sweep.json").exists() and time.monotonic() < deadline and child.poll() is None:
                 time.sleep(0.02)
@@ -282,7 +282,7 @@ def test_status_and_report_tell_how_far_it_is(tailback: Cli, merge: Path, tmp_pa
     found = tailback("sweep", "--status", out, "--json").json
     assert (found["state"], found["points"], found["runs_finished"], found["runs_missing"]) == ("complete", 2, 4, 0)
     manifest = json.loads((out / "sweep.json").read_text())
-    # As a client that was killed leaves it.
+    # The state after a client was killed.
     begun = {**manifest, "state": "running", "replications": None, "digest": None}
     (out / "sweep.json").write_text(json.dumps(stored.sealed(begun)))
     shards(out)[0].unlink()
@@ -323,7 +323,7 @@ def test_another_build_of_the_same_version_is_refused(
     for extend in (False, True):
         with pytest.raises(OutputError, match=r"another build of Tailback .*two programs would be mixed"):
             tailback.sweep(merge, axes, replications=2, directory=tmp_path / "s", extend=extend)
-    # What is said of a sweep does not hang on the build.
+    # The description of a sweep does not depend on the build.
     assert tailback.open_sweep(tmp_path / "s").digest == begun.digest
 
 
@@ -485,7 +485,7 @@ def test_a_sweep_keeps_its_warnings(tailback: Cli, merge: Path, tmp_path: Path) 
 def test_a_signal_after_the_last_run_says_how_to_write_the_report(
     tailback: Cli, merge: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, late: str
 ) -> None:
-    """What a service manager sends while figures are drawn costs no run, and no guess at what is missing."""
+    """A signal of a service manager while figures are drawn loses no run; the message names the missing step."""
     out = tmp_path / "a sweep"
     command = ("sweep", merge, "--set", "network.buffer=[10kB, 20kB]", "--reps", "1", "--out", out)
     with monkeypatch.context() as patch:

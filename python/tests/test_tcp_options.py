@@ -1,4 +1,4 @@
-"""Options of the transport for what ns-2.35 does otherwise, and ECT(1), from Python to the engine."""
+"""Options of the transport for differences of ns-2.35, and ECT(1), from Python to the engine."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_each_option_reaches_the_engine(options: Table, changed: Table) -> None:
 
 
 def test_ect_1_waits_less_under_dualpi2() -> None:
-    """DualPI2 tells ECT(1) from ECT(0)."""
+    """DualPI2 distinguishes ECT(1) from ECT(0)."""
     queue = tb.discipline("dualpi2")
     # A packet takes 1.2 ms: windows of a few of them are what the L queue's step of 1 ms leaves.
     runs = [merge(tb.tcp(ecn="classic", ect=ect), 4, "10Mbit/s", queue) for ect in ("ect0", "ect1")]

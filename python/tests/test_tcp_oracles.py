@@ -16,7 +16,7 @@ from tailback.scenario import Table
 SEGMENT = 1000
 PACKET = SEGMENT + 40
 BULK = tb.source("bulk")
-# RFC 5681 without the later refinements, which the formulas know nothing of.
+# RFC 5681 without the later refinements, which the formulas do not model.
 BARE: Table = {
     "segment": f"{SEGMENT}B",
     "handshake": False,
@@ -29,7 +29,7 @@ COUNTED = tb.kind("sack", prr=False, rack=False, tlp=False)
 
 
 def each(every: int) -> Table:
-    """Acknowledge every so many segments, and open the window by acknowledgements, not by bytes."""
+    """Acknowledge every `every`-th segment, and open the window by acknowledgements, not by bytes."""
     return {
         "delayed_ack": {"every": every, "timeout": "100ms"},
         "congestion_control": tb.kind("reno", byte_counting=1),

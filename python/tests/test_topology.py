@@ -1,4 +1,4 @@
-"""Drawings of networks: who stands where, who is drawn as one, and that every experiment has one."""
+"""Drawings of networks: places of nodes, groups drawn as one, and a drawing for every experiment."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_every_experiment_has_a_drawing_or_words(name: str) -> None:
 def test_a_network_too_large_to_draw_is_told_in_words() -> None:
     scenario = merging(4)
     for k in range(MOST_DRAWN):
-        # Each with another rate, so that none is like another.
+        # Each with another rate, so that no two are alike.
         scenario = scenario.host(f"x{k}").link([f"x{k}", "sw1"], rate=f"{k + 1}Mbit/s", delay="1us")
     (axes,) = draw(scenario).axes
     (text,) = axes.texts

@@ -71,7 +71,7 @@ def test_a_target_that_nothing_keeps_is_reported_as_missed():
 
 
 def test_what_the_confirmation_refutes_is_followed_by_the_next_cheapest():
-    # Two seconds of one replication tell little, so that the cheapest that kept the target did so by luck.
+    # Two seconds of one replication prove little, so the cheapest that kept the target did so by chance.
     base = queue().set(duration="3s", warmup="1s")
     places = [parameter(f"{BUFFER}=1packets..30packets", 30)]
     found = tune(base, places, [target("data.loss<=1%")], [cost(BUFFER)], replications=1, confirmations=20)
@@ -84,7 +84,7 @@ def test_what_the_confirmation_refutes_is_followed_by_the_next_cheapest():
     assert [round(1 - attempt.confidence, 9) for attempt in found.attempts] == [
         round(0.05 / 2**k, 9) for k in range(len(found.attempts))
     ]
-    # Theory knows the least number of places; what was confirmed is not below it.
+    # Theory gives the least number of places; the confirmed one is not below it.
     assert loss(int(found.cost)) <= 0.01
     assert [one["met"] for one in found.as_json()["attempts"]] == [attempt.is_met for attempt in found.attempts]
 

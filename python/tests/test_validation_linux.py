@@ -1,4 +1,4 @@
-"""The comparison with a Linux kernel, without the kernel: what is made of its records, and of policies for it."""
+"""The comparison with a Linux kernel, without the kernel: evaluation of its records, and preparation of policies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a claim says about made-up samples: no simulation here."""
+"""Verdicts of claims on made-up samples, without simulation."""
 
 from __future__ import annotations
 

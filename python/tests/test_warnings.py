@@ -1,4 +1,4 @@
-"""Warnings as the commands and Python show them. What each says is tested where it is made, in Rust."""
+"""Warnings as shown by the commands and Python. Their texts are tested where they are made, in Rust."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def test_an_interval_that_is_too_wide_says_how_many_replications_it_takes() -> N
     # Mean 5: 49.7 %, and mean 4.9: 50.7 %.
     assert wide_intervals([estimate("delay", [4.0, 5.0, 6.0])], 0.95) == []
     assert len(wide_intervals([estimate("delay", [3.9, 4.9, 5.9])], 0.95)) == 1
-    # Next to no loss is known well enough, one replication has no interval, and thirty were wanted.
+    # A loss near zero is known well enough, one replication has no interval, and thirty were intended.
     assert wide_intervals([estimate("loss", [0.0, 0.0, 0.0001])], 0.95) == []
     assert wide_intervals([estimate("loss", [0.5])], 0.95) == []
     assert wide_intervals([estimate("loss", [0.0, 1.0] * 2 + [0.0] * 26)], 0.95) == []

@@ -1,4 +1,4 @@
-"""The figures of the documentation, by what they are about. A new figure is a function here."""
+"""The figures of the documentation, by subject. A new figure is a function here."""
 
 from drawings import datacentre, edge, lan, marking, notification, queues, sweeps, traffic, transports
 from drawings.common import FIGURES

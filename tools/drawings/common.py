@@ -1,4 +1,4 @@
-"""What several figures share: small scenarios, their measurement, and the register of figures."""
+"""Shared parts of figures: small scenarios, their measurement, and the register of figures."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def first(scenario: Scenario) -> Report:
 
 
 def series(report: Report) -> SeriesData:
-    """Return a report's time series, which its scenario asked for."""
+    """Return a report's time series; the scenario must have `run.sample`."""
     found = report.data["series"]
     assert found is not None, "the scenario samples"
     return found
@@ -99,10 +99,10 @@ def bottleneck(
     average: str = "",
     state: Mapping[str, tuple[str, float]] | None = None,
 ) -> Figure:
-    """Draw the queue of a TCP dumbbell under a discipline, and what its law shows, over 30 s.
+    """Draw the queue of a TCP dumbbell under a discipline, and the state of its law, over 30 s.
 
-    Eight connections send all the time. From 10 s on there are 32 more or, if `flood`, a source of 8 Mbit/s that
-    does not respond; then the goodputs are shown. `average` is a state in bytes or packets that goes with the queue;
+    Eight connections send all the time. From 10 s on there are 32 more or, if `flood`, a source of 8 Mbit/s that does
+    not respond; then the goodputs are shown. `average` is a state in bytes or packets that is drawn with the queue;
     `state` gives each further panel's name and factor.
     """
     connection = tcp(segment="1000B", ecn="classic" if ecn else "off")
@@ -172,7 +172,7 @@ DUMBBELL_PLACES = 150
 
 
 def goodputs(axes: Axes, found: SeriesData) -> None:
-    """Draw what the flood gets, and what each of the eight connections gets on average, over one second each."""
+    """Draw the goodput of the flood, and the mean of the eight connections, over one second each."""
     span = 20
     for name, words, share, colour in (("tcp", "a connection, mean of 8", 8, BLUE), ("flood", "the flood", 1, RED)):
         delivered = found["flows"][name]["delivered_bytes"]

@@ -42,7 +42,7 @@ def rack(control: Table, duration: float, queue: Table, *, join: float, delay: s
 
 
 def shares(scenario: Scenario, span: int = 6) -> Figure:
-    """Draw the queue of a rack's bottleneck, and what each sender gets, over `span` samples each."""
+    """Draw the queue of a rack's bottleneck, and the goodput of each sender, over `span` samples each."""
     found = series(first(scenario))
     times = [1e3 * at for at in found["time_s"]]
     drawn = plot.new(1, 2, width=8.4, height=2.1, sharex=True)

@@ -31,7 +31,7 @@ def arrow(axes: Axes, start: tuple[float, float], end: tuple[float, float]) -> N
 
 @figure
 def congestion_management() -> Figure:
-    """What a packet meets at a port: classification, dropping, queues, scheduling, shaping."""
+    """Stages of a port: classification, dropping, queues, scheduling, shaping."""
     drawn = plot.new(1, 1, width=7.4, height=3.0)
     (axes,) = drawn.axes
     with plot.style():

@@ -56,7 +56,7 @@ def merging() -> Figure:
 
 @figure
 def plot_of_a_run() -> Figure:
-    """What `tailback plot` draws of the tutorial's run with time series."""
+    """Figure by `tailback plot` of the tutorial's run with time series."""
     text = (DOCS / "examples" / "office.toml").read_text(encoding="utf-8")
     changes = {"backpressure.scope": "plain", "run.sample": "10ms", "run.duration": "15s"}
     return run(Scenario.from_toml(text).set(changes)).plot()
@@ -114,7 +114,7 @@ def fill_rate() -> Figure:
 
 @figure
 def rate_response() -> Figure:
-    """What a notified neighbour sends: all or nothing, or slower."""
+    """Traffic of a notified neighbour: all or nothing, or slower."""
     drawn = plot.new(1, 2, width=8.4, height=2.1, sharex=True)
     top, bottom = drawn.axes
     responses = (("block", kind("block"), RED), ("rate", kind("rate"), BLUE))
@@ -148,7 +148,7 @@ def rate_response() -> Figure:
 
 @figure
 def per_class() -> Figure:
-    """Video beside bursty data of a lower class: what each mechanism does to both."""
+    """Video with bursty data of a lower class: the effect of each mechanism on both."""
     drawn = plot.new(2, 1, width=4.3, height=3.2)
     rates = (1, 3, 5, 6, 7)
     for panel, (group, title) in enumerate((("video", "video, class 0"), ("data", "data, class 1"))):
@@ -183,7 +183,7 @@ def per_class() -> Figure:
 
 @figure
 def per_destination() -> Figure:
-    """An innocent flow that shares a backbone with one that congests."""
+    """A flow that shares a backbone with another one, whose destination is congested."""
     drawn = plot.new(2, 1, width=4.3, height=3.2)
     rates = (2, 4, 6, 8, 9)
     metrics = (
@@ -252,7 +252,8 @@ def saturation() -> Figure:
             )
 
             def used(report: Report) -> float:
-                # What crosses in the measured time, whenever it was born: at saturation packets wait for long.
+                # Packets that cross in the measured time, whenever they were generated: at saturation packets wait for
+                # long.
                 ports = report.ports("sw->o*")
                 return sum(port["utilisation"] for port in ports) / len(ports)
 
@@ -325,7 +326,7 @@ def cut_through() -> Figure:
 
 @figure
 def headroom_needed() -> Figure:
-    """Losses against the room left above the high threshold, and what the formula asks for."""
+    """Losses against the room above the high threshold, and the room by the formula."""
     drawn = plot.new(1, 1, width=6.4, height=3.2)
     (axes,) = drawn.axes
     buffer, links = 50_000, 3

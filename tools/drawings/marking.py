@@ -1,4 +1,4 @@
-"""Figures of meters, reservations and the queues that go by colours."""
+"""Figures of meters, reservations and the queues that use colours."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def loss_by_colour(queue: Table) -> Figure:
-    """Draw the loss of each colour at a link of 10 Mbit/s, 12 Mbit/s arriving, against what is in profile."""
+    """Draw the loss of each colour at a link of 10 Mbit/s, 12 Mbit/s arriving, against the share in profile."""
     drawn = plot.new(1, 1, width=6.4, height=3.0)
     (axes,) = drawn.axes
     profiles = (1, 2, 4, 6, 8, 9, 10, 11)
@@ -114,7 +114,7 @@ def markers() -> Figure:
 
 
 def service(others: int, duration: str, warmup: str = "0s", sample: str | None = None) -> Scenario:
-    """Return a link of 10 Mbit/s under enhanced RED, with so many connections that are best effort."""
+    """Return a link of 10 Mbit/s under enhanced RED, with the given number of best-effort connections."""
     red = {"min": "20packets", "max": "80packets", "mean-packet": "1040B", "count": "packets"}
     yellow = {"meter": kind("fixed", colour="yellow")}
     return (
@@ -136,7 +136,7 @@ def service(others: int, duration: str, warmup: str = "0s", sample: str | None =
 
 @figure
 def reservation() -> Figure:
-    """Goodput of a connection with a reservation, by how it uses it."""
+    """Goodput of a connection with a reservation, by mechanism."""
     drawn = plot.new(1, 1, width=6.4, height=3.4)
     (axes,) = drawn.axes
     rates = (1, 2, 3, 4, 5, 6, 7)
@@ -161,7 +161,7 @@ def reservation() -> Figure:
 
 @figure
 def packet_marking() -> Figure:
-    """The marked and the best-effort window of a sender with a target, and what it observes."""
+    """The marked and the best-effort window of a sender with a target, and its observed rate."""
     drawn = plot.new(1, 2, width=8.4, height=2.1, sharex=True)
     marking = tcp(segment="1000B", congestion_control=kind("packet-marking", target="2500kbit/s"))
     scenario = service(9, duration="60s", sample="100ms")

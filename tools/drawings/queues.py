@@ -38,7 +38,7 @@ def dumbbell() -> Figure:
 
 @figure
 def drop_head() -> Figure:
-    """The delay of what gets through an overloaded FIFO, dropping at either end."""
+    """The delay of packets through an overloaded FIFO that drops at either end."""
     drawn = plot.new(1, 1, width=6.0, height=3.0)
     (axes,) = drawn.axes
     loads = (0.8, 0.9, 1.0, 1.1, 1.3, 1.6, 2.0)

@@ -77,7 +77,7 @@ def video() -> Figure:
         .flow("f", "a", "b", source("video"))
     )
     delivered = series(first(scenario))["flows"]["f"]["delivered_bytes"]
-    # A frame is a burst that is over within a sample; frames are 33 ms apart.
+    # A frame is a burst within one sample; frames are 33 ms apart.
     sizes = [b - a for a, b in pairwise(delivered) if b > a]
     drawn = plot.new(2, 1, width=4.3, height=2.6, width_ratios=[1, 2])
     near, far = drawn.axes

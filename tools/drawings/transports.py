@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @figure
 def tcp_recovery() -> Figure:
-    """The window of one connection through drop-tail, with each way of recovery."""
+    """The window of one connection through drop-tail, with each kind of recovery."""
     flavours: tuple[Kind, ...] = ("tahoe", "reno", "newreno", "sack")
     drawn = plot.new(1, len(flavours), width=8.4, height=1.4, sharex=True, sharey=True)
     for axes, name in zip(drawn.axes, flavours, strict=True):
@@ -83,7 +83,7 @@ def _path(
 
 
 def _window_and_queue(panels: dict[str, tuple[Scenario, str]], segment: float = 1500) -> Figure:
-    """Draw what is outstanding and how much of it waits, a panel each."""
+    """Draw the outstanding and the waiting segments, a panel each."""
     drawn = plot.new(1, len(panels), width=8.4, height=1.8, sharex=True, sharey=True)
     for axes, (title, (scenario, flow)) in zip(drawn.axes, panels.items(), strict=True):
         found = series(first(scenario))
@@ -100,7 +100,7 @@ def _window_and_queue(panels: dict[str, tuple[Scenario, str]], segment: float = 
 
 @figure
 def cubic() -> Figure:
-    """One connection over a long path: CUBIC beside NewReno."""
+    """One connection over a long path: CUBIC and NewReno."""
     queue: Table = {"buffer": "150packets"}
     names: dict[Kind, str] = {"reno": "NewReno", "cubic": "CUBIC"}
     return _window_and_queue(
@@ -110,7 +110,7 @@ def cubic() -> Figure:
 
 @figure
 def dctcp() -> Figure:
-    """Two connections over a queue that marks above 20 packets: DCTCP beside NewReno with ECN."""
+    """Two connections over a queue that marks above 20 packets: DCTCP, and NewReno with ECN."""
     red = discipline(
         "red",
         ecn=True,
@@ -135,7 +135,7 @@ def dctcp() -> Figure:
 
 @figure
 def bbr() -> Figure:
-    """One connection over a buffer of two bandwidth-delay products: both versions beside CUBIC."""
+    """One connection over a buffer of two bandwidth-delay products: both versions and CUBIC."""
     queue: Table = {"buffer": "330packets"}
     names: dict[Kind, str] = {"cubic": "CUBIC", "bbr": "BBR version 1", "bbr3": "BBR version 3"}
     return _window_and_queue(
