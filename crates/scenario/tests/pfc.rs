@@ -276,7 +276,7 @@ source = {{ kind = "cbr", packet = "1500B", rate = "1Mbit/s" }}
     };
     of("6kB").expect("three inputs of 10 kB");
     let refused = of("7kB").expect_err("33 kB");
-    assert!(refused.contains("33kB are set aside") && refused.contains("write \"33kB\" or more"), "{refused}");
+    assert!(refused.contains("of all inputs and classes take 33kB") && refused.contains("write \"33kB\" or more"), "{refused}");
     of("16EB").expect_err("more than 64 bits hold");
 }
 
