@@ -157,7 +157,8 @@ def test_the_command_of_a_failure_reaches_the_program_as_it_is_written(study: Pa
         told = subprocess.run(
             [shell, "-c", words.replace("tailback", "printf '%s\\n'", 1)], capture_output=True, text=True, check=True
         ).stdout.splitlines()
-        assert told[:4] == ["run", str(folder / "merge.toml"), "--set", 'flows[data].source.rate="3Mbit/s"'], shell
+        assert told[:2] == ["run", str(folder / "merge.toml")], shell
+        assert 'flows[data].source.rate="3Mbit/s"' in told, shell
 
 
 def test_random_draws_are_uniform_along_a_range_and_over_values() -> None:

@@ -1,13 +1,8 @@
 //! Forms of a document: canonical, TOML, schema and explanations agree.
 
-#[path = "common/generated.rs"]
-mod generated;
-#[path = "common/right.rs"]
-mod right;
-
-use generated::{Size, document};
+use crate::common::generated::{Size, document};
+use crate::common::right::RIGHT;
 use proptest::prelude::*;
-use right::RIGHT;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use tailback_scenario::{Scenario, explain, names, schema};
