@@ -45,3 +45,16 @@ def test_the_files_that_the_page_names_exist() -> None:
     files = [name for name in named if name.endswith((".rs", "/"))]
     assert len(files) > 20
     assert [name for name in files if not (ROOT / "crates" / "sim" / "src" / name).exists()] == []
+
+
+@pytest.mark.parametrize("crate", [name for name, manifest in CRATES.items() if "test" in manifest])
+def test_each_file_of_the_integration_tests_is_part_of_a_program(crate: str) -> None:
+    # With `autotests = false` a file that is not named is not run.
+    assert CRATES[crate]["package"]["autotests"] is False
+    folder = ROOT / "crates" / crate / "tests"
+    main = folder / "main.rs"
+    modules = set(re.findall(r"^mod (\w+);", main.read_text(encoding="utf-8"), re.MULTILINE))
+    shared = {path.parent.name for path in folder.glob("*/mod.rs")}
+    assert modules == {path.stem for path in folder.glob("*.rs")} - {"main"} | shared
+    programs = {ROOT / "crates" / crate / target["path"] for target in CRATES[crate]["test"]}
+    assert programs == {main, *folder.glob("*/main.rs")}

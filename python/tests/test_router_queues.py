@@ -183,7 +183,16 @@ TWO = HEAD + "first,af21,1.6Mbit/s,1500,1,poisson\nlast,af23,1.6Mbit/s,1500,1,po
 
 
 @pytest.mark.parametrize(
-    "line", ["queue-limit dscp af23 8 packets", "queue-limit dscp af23 percent 12", "queue-limit dscp af23 48 ms"]
+    "line",
+    [
+        "queue-limit dscp af23 8 packets",
+        "queue-limit dscp af23 percent 12",
+        "queue-limit dscp af23 48 ms",
+        # Catalysts list several code points before their limit.
+        "queue-limit dscp af22 af23 percent 12",
+        "queue-limit dscp values af22 af23 percent 12",
+        "queue-limit dscp af23 af22 8",
+    ],
 )
 def test_a_code_point_with_a_limit_of_its_own_bears_all_of_the_loss(line):
     # The queue stays near the limit of af23, 8 packets of 6 ms, far below 64: all that is too much, 1.2 Mbit/s, is

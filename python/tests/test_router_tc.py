@@ -189,7 +189,8 @@ def test_red_in_the_queues_of_sfq_leaves_no_verdict():
     assert made.outcome == "as-far-as-understood"
 
 
-def test_a_peak_rate_holds_back_what_the_burst_would_let_pass():
+@pytest.mark.parametrize("name", ["minburst", "mtu"])
+def test_a_peak_rate_holds_back_what_the_burst_would_let_pass(name):
     # A fluid that is on at h = 3.042 and off, for 100 ms on average, before a server of c: a packet that finds a queue
     # waits 1/(c·(10/(h - c) - 10/c)) on average (Anick, Mitra and Sondhi 1982, one source): 62 ms at the peak rate of
     # 2.2 Mbit/s alone, 109 ms at the rate of 2 without a bucket. Two buckets lie between; one of 100 kB passes nearly
@@ -197,7 +198,8 @@ def test_a_peak_rate_holds_back_what_the_burst_would_let_pass():
     tbf = "tc qdisc add dev eth0 root tbf rate 2mbit burst 100k limit 1mb"
     traffic = "name,dscp,rate,packet,model\nbursts,0,1500kbit/s,1000,onoff\n"
     without = simulated(tbf, traffic, rate="100Mbit/s", duration="60s")
-    held = simulated(f"{tbf} peakrate 2200kbit minburst 1540", traffic, rate="100Mbit/s", duration="60s")
+    # `mtu` and `minburst` are two names of the burst at the peak rate (`q_tbf.c`).
+    held = simulated(f"{tbf} peakrate 2200kbit {name} 1540", traffic, rate="100Mbit/s", duration="60s")
     assert without.mean_delay_s("bursts") < 0.03
     assert 0.05 < held.mean_delay_s("bursts") < 0.12
 
@@ -533,3 +535,49 @@ def test_tbf_around_a_scheduler_chooses_at_another_time_and_that_is_said(inner, 
     assert "1.51 ms" in said.message
     assert said.affects
     assert said.line == 1
+
+
+def test_the_mtu_of_a_class_is_its_burst_where_none_is_written():
+    # `q_htb.c`: a default burst is rate / HZ + mtu, the first term below a byte. On and off as above: with 1600 B the
+    # class is a fluid server of 2 Mbit/s, 109 ms; with 100 kB nearly all passes at once.
+    text = HTB.format(dev="eth0") + "tc class add dev eth0 parent 1: classid 1:20 htb rate 2mbit {words}\n"
+    text += short("eth0", "1:20", packets=1000)
+    traffic = "name,dscp,rate,packet,model\nbursts,0,1500kbit/s,1000,onoff\n"
+    delays = [
+        simulated(text.format(words=words), traffic, rate="100Mbit/s", duration="60s").mean_delay_s("bursts")
+        for words in ("", "mtu 100000", "mtu 100000 burst 1600 cburst 1600")
+    ]
+    assert delays[0] > 0.05
+    assert delays[1] < 0.03
+    assert delays[2] == delays[0]
+
+
+def test_headdrop_halves_the_delay_of_a_flow_of_twice_the_rate():
+    # A flow of 2 packets a service keeps its 50 places full. Dropped at the tail, what is taken waits 50 services; at
+    # the head, the places pass at the rate of arrival, so half as long. 1514 B at 1 Mbit/s: 12.112 ms.
+    text = HTB.format(dev="eth0") + "tc class add dev eth0 parent 1: classid 1:20 htb rate 1mbit\n"
+    text += "tc qdisc add dev eth0 parent 1:20 sfq limit 50 {words}\n"
+    traffic = f"name,dscp,rate,packet\ndata,0,{2e6 * 1500 / 1514:.0f}bit/s,1500\n"
+    tail, head = (simulated(text.format(words=words), traffic).mean_delay_s("data") for words in ("", "headdrop"))
+    assert tail == pytest.approx(50 * 12.112e-3, rel=0.04)
+    assert head == pytest.approx(25 * 12.112e-3, rel=0.04)
+
+
+@pytest.mark.parametrize("batch", [1, 10, 64])
+def test_a_full_fq_codel_drops_a_batch_of_its_longest_flow(batch):
+    # `fq_codel_drop` (`net/sched/sch_fq_codel.c`): from the head, `drop_batch` packets or half of the flow's bytes,
+    # whichever is less, when the packet above the limit has come. The law has no part in it with a target of 10 s.
+    service, queue, delays, free = 1514 * 8 / 1e6, [], [], 0.0
+    for arrival in (service / 2 * n for n in range(5_000)):
+        while queue and max(free, queue[0]) <= arrival:
+            own = queue.pop(0)
+            free = max(free, own) + service
+            delays.append(free - own)
+        queue.append(arrival)
+        if len(queue) > 100:
+            del queue[: min(batch, (len(queue) + 1) // 2)]
+    text = HTB.format(dev="eth0") + "tc class add dev eth0 parent 1: classid 1:20 htb rate 1mbit\n"
+    text += f"tc qdisc add dev eth0 parent 1:20 fq_codel limit 100 target 10s interval 20s drop_batch {batch}\n"
+    traffic = f"name,dscp,rate,packet\ndata,0,{2e6 * 1500 / 1514:.0f}bit/s,1500\n"
+    report = simulated(text, traffic, duration="30s")
+    assert report.mean_delay_s("data") == pytest.approx(sum(delays[500:]) / len(delays[500:]), rel=0.03)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import pickle
+import shlex
+import shutil
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -137,6 +140,25 @@ def test_a_latin_hypercube_has_one_sample_in_every_slice_of_every_axis() -> None
     assert [[value for value, _ in point] for point in again] == found
     other = points({**design, "seed": 8}, [between(0.0, 1.0), between("1ms", "51ms")])
     assert [[value for value, _ in point] for point in other] != found
+
+
+def test_the_command_of_a_failure_reaches_the_program_as_it_is_written(study: Path) -> None:
+    # Brackets are patterns and spaces separators to a shell; printf prints each argument that it is given in a line.
+    folder = study.with_name("a folder")
+    folder.mkdir()
+    for name in ("merge.toml", "study.toml"):
+        study.with_name(name).rename(folder / name)
+    checked = Study.load(folder / "study.toml")
+    words = checked.command(checked.cells[0], 7)
+    assert shlex.split(words)[:3] == ["tailback", "run", str(folder / "merge.toml")]
+    shells = [shell for shell in ("sh", "bash", "zsh") if shutil.which(shell)]
+    assert shells
+    for shell in shells:
+        told = subprocess.run(
+            [shell, "-c", words.replace("tailback", "printf '%s\\n'", 1)], capture_output=True, text=True, check=True
+        ).stdout.splitlines()
+        assert told[:2] == ["run", str(folder / "merge.toml")], shell
+        assert 'flows[data].source.rate="3Mbit/s"' in told, shell
 
 
 def test_random_draws_are_uniform_along_a_range_and_over_values() -> None:

@@ -41,7 +41,7 @@ pub enum Fate {
 /// The event, besides arrivals, that a policy or law watches for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Watch {
-    /// Nothing.
+    /// No event.
     Nothing,
     /// The queue runs empty: the transmission of the last packet begins.
     Empty,

@@ -1,9 +1,7 @@
 //! Blue: how fast its probability can move, and literal transcriptions of the authors' program for
 //! ns and of ALTQ's.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use std::collections::VecDeque;
 use tailback_qdisc::law::Backlog;
 use tailback_qdisc::law::blue::{Blue, Form, IdleSteps, Params, Rise, Timers};

@@ -1,8 +1,6 @@
 //! Claims about disciplines with classes: shares, priority, policing, borrowing, rounds, refusals.
 
-mod link;
-
-use link::{Arrival, Log, build, constant, merged, packet, random, run};
+use crate::link::{Arrival, Log, build, constant, merged, packet, random, run};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use tailback_qdisc::{Cx, Ecn, Gate, Qdisc, Reason, Site};

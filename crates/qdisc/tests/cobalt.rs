@@ -1,8 +1,6 @@
 //! COBALT: CoDel's share and Blue's, and a literal transcription of Linux's `sch_cake`.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use std::collections::VecDeque;
 use tailback_qdisc::law::cobalt::{Cobalt, Params};
 use tailback_qdisc::law::codel::Verdict;

@@ -1,9 +1,7 @@
 //! CoDel: the spacing of its signals, and a literal transcription of Linux's `codel_impl.h`, with its root and with that of
 //! RFC 8289.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use std::collections::VecDeque;
 use tailback_qdisc::law::codel::{Codel, Params, Root, Verdict, control_law};
 use tailback_qdisc::{Reason, Spec};

@@ -1,8 +1,6 @@
 //! PI, REM and AVQ against literal transcriptions of ns-2.35, decision by decision.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use std::collections::VecDeque;
 use tailback_qdisc::law::red::Count;
 use tailback_qdisc::law::{avq, pi, rem};

@@ -1,8 +1,6 @@
 //! DualPI2: the square law, its schedulers, and a literal transcription of Linux's `sch_dualpi2`.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use std::collections::VecDeque;
 use tailback_qdisc::discipline::dualpi2::{Params, Scheduler};
 use tailback_qdisc::law::pi2::{Gains, Pi2};

@@ -1,9 +1,7 @@
 //! What every discipline promises, whatever its parameters: nothing is lost uncounted, no limit is
 //! exceeded, no flow is reordered, and what it shows agrees with what it holds.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;

@@ -1,8 +1,6 @@
 //! What holds for every discipline that tells flows apart.
 
-mod common;
-
-use common::{Arrival, Fate, Rig, Traffic, serve};
+use crate::common::{Arrival, Fate, Rig, Traffic, serve};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -141,7 +139,7 @@ fn the_names_of_a_probe_never_change() {
     let traffic = Traffic { packets: 2_000, ..Traffic::default() }.draw(1);
     for kind in KINDS {
         let spec: Spec = decode(json!({ "kind": kind })).unwrap();
-        let mut rig = Rig::new(&spec, &common::places(40, Rate::mbit(10)), Rng::named(1, "port"));
+        let mut rig = Rig::new(&spec, &crate::common::places(40, Rate::mbit(10)), Rng::named(1, "port"));
         let before = names(&rig);
         serve(&mut rig, Rate::mbit(10), &traffic, |rig, _| assert_eq!(names(rig), before, "{kind}"));
         assert!(!before.is_empty(), "{kind}");

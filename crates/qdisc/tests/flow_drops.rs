@@ -1,9 +1,7 @@
 //! FRED, SRED and CHOKe against literal transcriptions of their papers, decision by decision, and
 //! what they and RED-PD do to a flood.
 
-mod common;
-
-use common::{Arrival, Fate, Held, Log, Queue, Rig, Traffic, assert_same, places, serve, tally};
+use crate::common::{Arrival, Fate, Held, Log, Queue, Rig, Traffic, assert_same, places, serve, tally};
 use serde_json::json;
 use std::collections::{BTreeMap, VecDeque};
 use tailback_document::decode;

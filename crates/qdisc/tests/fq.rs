@@ -1,9 +1,7 @@
 //! FQ-CoDel against a literal transcription of RFC 8290 and RFC 8289, FQ-PIE and SFQ with RED by
 //! what they must do.
 
-mod common;
-
-use common::{Arrival, Fate, Held, Log, Queue, Rig, Traffic, assert_same, places, serve, tally, wire};
+use crate::common::{Arrival, Fate, Held, Log, Queue, Rig, Traffic, assert_same, places, serve, tally, wire};
 use serde_json::json;
 use std::collections::VecDeque;
 use tailback_document::decode;

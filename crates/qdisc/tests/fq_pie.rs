@@ -1,10 +1,8 @@
 //! FQ-PIE against PIE of RFC 8033 in each queue and the rounds of RFC 8290, as `sch_fq_pie.c` of Linux joins them
 //! (`fq_pie_qdisc_enqueue`, `fq_pie_qdisc_dequeue`, `fq_pie_timer`).
 
-mod common;
-
-use common::rfc8033::Rfc;
-use common::{Arrival, Log, Queue, Rig, Traffic, assert_same, places, serve, tally, wire};
+use crate::common::rfc8033::Rfc;
+use crate::common::{Arrival, Log, Queue, Rig, Traffic, assert_same, places, serve, tally, wire};
 use std::collections::VecDeque;
 use tailback_qdisc::Spec;
 use tailback_qdisc::discipline::fair::Buckets;

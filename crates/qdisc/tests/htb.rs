@@ -4,9 +4,7 @@
 //! Leaves of one priority here have no rate of their own to speak of: on level 0 Linux moves on to the next leaf whenever one
 //! leaves its row (`htb_remove_class_from_row`), which this crate does only when a quantum is used up.
 
-mod common;
-
-use common::{Arrival, Fate, Held, Log, Traffic, assert_same, packet, wire};
+use crate::common::{Arrival, Fate, Held, Log, Traffic, assert_same, packet, wire};
 use serde_json::{Value, json};
 use std::collections::{BTreeSet, VecDeque};
 use tailback_document::{Checked, decode};

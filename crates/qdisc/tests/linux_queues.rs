@@ -1,8 +1,6 @@
 //! `fq` and `netem` of Linux, and limits of single code points, by hand.
 
-mod link;
-
-use link::{Arrival, build, constant, merged, packet, run};
+use crate::link::{Arrival, build, constant, merged, packet, run};
 use serde_json::{Value, json};
 use tailback_qdisc::{Cx, Ecn, Gate, Qdisc, Reason, Site};
 use tailback_random::Rng;

@@ -1,9 +1,7 @@
 //! PIE: its bursts, its decay, and a literal transcription of RFC 8033's pseudo-code.
 
-mod common;
-
-use common::rfc8033::Rfc;
-use common::*;
+use crate::common::rfc8033::Rfc;
+use crate::common::*;
 use tailback_qdisc::law::pie::{Estimator, Params, Pie};
 use tailback_qdisc::law::{ArrivalLaw, Backlog, Decision};
 use tailback_qdisc::{Packet, Spec, Traits};

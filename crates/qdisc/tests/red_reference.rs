@@ -1,8 +1,6 @@
 //! RED against a literal transcription of ns-2.35, decision by decision.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use std::collections::VecDeque;
 use tailback_qdisc::law::red::{Adaptive, Count, Feng, Floyd, Params, Red};
 use tailback_qdisc::{Reason, Spec, Victim};

@@ -2,9 +2,7 @@
 //! description (Feng et al., NOSSDAV 1997), each written down literally over the RED of 1993 with
 //! ns-2's idle time, packet by packet.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use std::collections::VecDeque;
 use tailback_qdisc::law::red::{Count, Params};
 use tailback_qdisc::law::{ered, rio};

@@ -1,8 +1,6 @@
 //! Claims about service in rounds: DRR and SFQ.
 
-mod link;
-
-use link::{Arrival, build, merged, run};
+use crate::link::{Arrival, build, merged, run};
 use proptest::prelude::*;
 use serde_json::json;
 use tailback_qdisc::{Ecn, Reason, Site};
@@ -58,8 +56,8 @@ fn drr_follows_weights() {
 #[test]
 fn a_flood_takes_the_room_of_the_flood_and_of_nobody_else() {
     for kind in ["drr", "sfq", "wfq", "wf2q-plus", "scfq", "stfq", "virtual-clock"] {
-        let flood = link::constant(0, 1000, Rate(45_000_000), Time::ZERO, secs(1));
-        let calm = (1..8).map(|f| link::constant(f, 1000, Rate(1_000_000), Time(f.into()), secs(1)));
+        let flood = crate::link::constant(0, 1000, Rate(45_000_000), Time::ZERO, secs(1));
+        let calm = (1..8).map(|f| crate::link::constant(f, 1000, Rate(1_000_000), Time(f.into()), secs(1)));
         let arrivals = merged(std::iter::once(flood).chain(calm).collect());
         let document = json!({ "kind": kind, "buckets": "per-flow" });
         let site = Site { bytes: 50_000, rate: RATE, ..Site::default() };
@@ -124,7 +122,7 @@ fn sfq_with_shares_decides_and_serves_as_ns_2_does() {
         use tailback_qdisc::discipline::fair::{Buckets, ByFlow, Key};
         let mut key = ByFlow::new(Buckets::Hashed(16), &Default::default());
         move |flow: u32, rng: &mut Rng| {
-            key.slot(&link::packet(&Arrival { at: Time::ZERO, flow, bytes: 1, ecn: Ecn::NotEct }, 0), rng)
+            key.slot(&crate::link::packet(&Arrival { at: Time::ZERO, flow, bytes: 1, ecn: Ecn::NotEct }, 0), rng)
         }
     };
     let mut bucket = salt_key;
@@ -135,7 +133,7 @@ fn sfq_with_shares_decides_and_serves_as_ns_2_does() {
             let flow = (rng.uniform() * rng.uniform() * 40.0) as u32;
             let accepted = reference.enque(bucket(flow, &mut probe), i);
             let arrival = Arrival { at: Time(i as u64), flow, bytes: 1000, ecn: Ecn::NotEct };
-            q.enqueue(Time(i as u64), link::packet(&arrival, i), cx);
+            q.enqueue(Time(i as u64), crate::link::packet(&arrival, i), cx);
             assert_eq!(accepted, dropped.is_empty(), "arrival {i}");
             refused += dropped.len();
             dropped.clear();

@@ -1,9 +1,7 @@
 //! Claims about hierarchical fair service curves, by hand: shares, guarantees, ceilings, delay bounds, and that who takes what
 //! is left is not punished for it.
 
-mod link;
-
-use link::{Arrival, Log, build, constant, merged, run};
+use crate::link::{Arrival, Log, build, constant, merged, run};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use tailback_document::{Checked, decode};
@@ -197,7 +195,7 @@ proptest! {
             }
             class
         }).collect();
-        let arrivals = link::random(seed, 4, 2_000, RATE, 1.2);
+        let arrivals = crate::link::random(seed, 4, 2_000, RATE, 1.2);
         let document = json!({ "kind": "hfsc", "classes": classes });
         let log = run(&mut build(document, &SITE), &arrivals, RATE, 1, Time::NEVER);
         prop_assert_eq!(log.left.len(), arrivals.len());

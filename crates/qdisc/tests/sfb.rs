@@ -1,8 +1,6 @@
 //! Stochastic fair Blue: its hashes, its penalty box and its moving hash.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use tailback_qdisc::law::sfb::{Bins, Boxed, Form, LowerAt, Params, PenaltyBox, Rehash, Scope, Sfb, Verdict, Warmed};
 use tailback_qdisc::{Discipline, Ecn, Qdisc, Spec};
 use tailback_random::Rng;

@@ -1,9 +1,7 @@
 //! Stochastic fair Blue against literal transcriptions of the report's figure and of Linux's
 //! `sch_sfb`, decision by decision. Only the hash function is shared.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use std::collections::VecDeque;
 use tailback_qdisc::law::sfb::{BinFull, Bins, Form, LowerAt, Params, Rehash, Warmed};
 use tailback_qdisc::{Reason, Spec};

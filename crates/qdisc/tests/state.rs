@@ -1,8 +1,6 @@
 //! What a discipline keeps besides its packets: by hand for some, and something for each.
 
-mod common;
-
-use common::{Arrival, Log, Queue, Rig, Traffic, places, serve};
+use crate::common::{Arrival, Log, Queue, Rig, Traffic, places, serve};
 use serde_json::{Value, json};
 use tailback_document::Checked;
 use tailback_qdisc::{Colour, Ecn, Qdisc, Site, Spec};

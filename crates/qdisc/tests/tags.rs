@@ -1,8 +1,6 @@
 //! Claims about service by tags: WFQ, WF²Q+, SCFQ, STFQ and Virtual Clock.
 
-mod link;
-
-use link::{Arrival, Log, build, constant, merged, random, run};
+use crate::link::{Arrival, Log, build, constant, merged, random, run};
 use proptest::prelude::*;
 use serde_json::json;
 use tailback_qdisc::{Ecn, Site};

@@ -1,8 +1,6 @@
 //! Weighted RED against a literal transcription, decision by decision, and against its equilibrium.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use serde_json::json;
 use std::collections::VecDeque;
 use tailback_qdisc::{Colour, Reason, Spec};

@@ -154,7 +154,7 @@ mod tests {
             ("links[2].rate", "has 2 entries, [0] to [1]"),
             ("flows[c].class", "there are `a` and `b`"),
             ("links[x].rate", "write an index"),
-            ("run.seed.x", "nothing inside"),
+            ("run.seed.x", "which is not a table"),
             ("run[0]", "write .key"),
             ("nothing.*", "there is no `nothing`"),
             ("a..b", "is not a path"),

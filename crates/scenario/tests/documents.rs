@@ -1,13 +1,8 @@
 //! Forms of a document: canonical, TOML, schema and explanations agree.
 
-#[path = "common/generated.rs"]
-mod generated;
-#[path = "common/right.rs"]
-mod right;
-
-use generated::{Size, document};
+use crate::common::generated::{Size, document};
+use crate::common::right::RIGHT;
 use proptest::prelude::*;
-use right::RIGHT;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use tailback_scenario::{Scenario, explain, names, schema};
@@ -183,15 +178,14 @@ fn every_kind_of_the_schema_is_listed_and_explained() {
 fn an_explanation_gives_units_ranges_and_defaults() {
     let expected = "\
 backpressure.detection = { kind = \"watermark\" }
-  Congested when the queue exceeds a high watermark, until it falls below a low
-  one.
+  Two watermarks: congested when the queue exceeds the high one, until it falls
+  below the low one.
 
   parameters:
     high  (fraction, default 0.8)
-        Fraction of the buffer above which the queue is congested; above `low`,
-        at most 1.
+        High watermark, a fraction of the buffer; above `low`, at most 1.
     low  (fraction, default 0.7)
-        Fraction of the buffer below which it no longer is; 0 to below `high`.
+        Low watermark, a fraction of the buffer; 0 to below `high`.
 ";
     assert_eq!(explain("watermark").unwrap(), expected);
     let run = explain("run").unwrap();

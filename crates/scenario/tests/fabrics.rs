@@ -132,6 +132,42 @@ fn spraying_uses_the_same_paths_packet_by_packet() {
     }
 }
 
+/// A thousand packets over two paths, one of which is a second longer than it takes to send them: each that takes it
+/// arrives after all others, so all but the last few of the flow are behind a later one.
+#[test]
+fn packets_that_are_overtaken_are_counted_as_reordered() {
+    for spread in ["spray", "ecmp"] {
+        let text = format!(
+            r#"
+tailback = 1
+run = {{ duration = "3s" }}
+network = {{ routing = "{spread}" }}
+hosts = {{ a = {{}}, b = {{}} }}
+switches = {{ left = {{}}, up = {{}}, down = {{}}, right = {{}} }}
+links = [
+  {{ between = ["a", "left"], rate = "100Mbit/s" }}, {{ between = ["left", "up"], rate = "100Mbit/s" }},
+  {{ between = ["left", "down"], rate = "100Mbit/s" }}, {{ between = ["up", "right"], rate = "100Mbit/s" }},
+  {{ between = ["down", "right"], rate = "100Mbit/s", delay = "1s" }}, {{ between = ["right", "b"], rate = "100Mbit/s" }} ]
+flows = [{{ name = "f", from = "a", to = "b", source = {{ kind = "bulk", size = "1500kB" }} }}]
+"#
+        );
+        let mut world = World::new(build(&scenario(&text).unwrap_or_else(|e| panic!("{e}")), 1, None));
+        world.run_to_end();
+        let report = world.report();
+        let flow = report.flows.row(0);
+        assert_eq!(flow.delivered.packets, 1000);
+        let longer = report.ports.iter().find(|port| port.name == "left->down").unwrap().classes[0].sent.packets;
+        if spread == "ecmp" {
+            assert_eq!(flow.reordered, 0);
+        } else {
+            // Half of them, within five standard deviations; after the last overtaken one, ten take the longer path in
+            // a row with a probability of one in a thousand.
+            assert!(longer.abs_diff(500) < 80, "{longer}");
+            assert!((longer - 10..=longer).contains(&flow.reordered), "{} of {longer}", flow.reordered);
+        }
+    }
+}
+
 /// A ring of five switches with a host each, with flows to the host two switches on.
 fn ring(routing: &str) -> Plan {
     let links: String = (1..=5)

@@ -23,7 +23,11 @@ fn port<'a>(report: &'a Report, name: &str) -> &'a PortReport {
 /// A host that fills its 10 Gbit/s link towards one of a quarter of that rate, while the reverse direction is full of
 /// frames for which PAUSE frames have to wait. Inputs stop after about 40 frames.
 fn fast_to_slow(headroom: &str) -> Report {
-    run(&format!(
+    run(&fast_to_slow_document(headroom))
+}
+
+fn fast_to_slow_document(headroom: &str) -> String {
+    format!(
         r#"
 tailback = 1
 run = {{ duration = "4ms" }}
@@ -54,7 +58,7 @@ from = "c"
 to = "a"
 source = {{ kind = "cbr", packet = "1500B", rate = "9.6Gbit/s" }}
 "#
-    ))
+    )
 }
 
 #[test]
@@ -74,6 +78,27 @@ fn no_frame_is_lost_with_the_headroom_of_the_link_and_some_with_one_frame_less()
     // A frame and a PAUSE wait and travel, 300 m in each direction, 1.5 us pass, and two frames are in flight: (1538 +
     // 84 + 2 · 1538) B + 4.5 us · 10 Gbit/s = 10.3 kB; the PAUSE meets the longest wait only by chance.
     assert!((5..=7).contains(&least), "{least} frames");
+}
+
+/// The headroom that is computed, to the byte, as 802.1Q (Annex N) adds it up: what a sender at `rate` puts on the line
+/// while the PAUSE waits for a frame and is sent back at the same rate, travels, takes effect and was late by the
+/// switch's latency; and a frame at each end.
+#[test]
+fn the_computed_headroom_is_the_sum_of_the_standard_to_the_byte() {
+    // 1500 B and 18 B of Ethernet, and 20 B between frames; a PAUSE of 64 B with them.
+    let (frame, pause) = (1538, 84);
+    let input = |gbit_10: u64, round_trip_ps: u64| {
+        let wait = (frame + pause) * 8_000 / gbit_10 * 10;
+        (wait + round_trip_ps + 1_000_000 + 500_000) * gbit_10 / 80_000 + 2 * frame
+    };
+    // 300 m take 1.5 us each way; links without a length 1 us.
+    assert_eq!(input(100, 3_000_000), 7_247 + 3_076);
+    let by_hand = input(100, 3_000_000) + input(25, 2_000_000) + input(100, 2_000_000);
+    let plan = build(&scenario(&fast_to_slow_document("")).unwrap(), 1, None);
+    let switch = plan.nodes.iter().position(|node| node.name == "s").expect("the switch") as u16;
+    // Beside the reserve of each input, 4 kB by default.
+    let classes = u64::from(plan.classes);
+    assert_eq!(tailback_sim::set_aside(&plan, switch), Some((1_000_000, classes * (by_hand + 3 * 4_000))));
 }
 
 /// A ring of five switches; each host sends to that two switches on, all in the same direction.
@@ -276,7 +301,10 @@ source = {{ kind = "cbr", packet = "1500B", rate = "1Mbit/s" }}
     };
     of("6kB").expect("three inputs of 10 kB");
     let refused = of("7kB").expect_err("33 kB");
-    assert!(refused.contains("33kB are set aside") && refused.contains("write \"33kB\" or more"), "{refused}");
+    assert!(
+        refused.contains("of all inputs and classes take 33kB") && refused.contains("write \"33kB\" or more"),
+        "{refused}"
+    );
     of("16EB").expect_err("more than 64 bits hold");
 }
 

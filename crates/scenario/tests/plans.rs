@@ -1,9 +1,6 @@
 //! Compiled plans: names and patterns resolved, defaults filled in, paths computed.
 
-#[path = "common/right.rs"]
-mod right;
-
-use right::RIGHT;
+use crate::common::right::RIGHT;
 use tailback_scenario::{Scenario, build};
 use tailback_sim::plan::{
     Change, ChangeKind, Detection, Engine, Fabric, Framing, Length, NO_ROUTE, NodeKind, Place, Plan, Response, Scope,

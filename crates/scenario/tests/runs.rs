@@ -1,13 +1,8 @@
 //! The engine runs every document that passes the checks.
 
-#[path = "common/generated.rs"]
-mod generated;
-#[path = "common/right.rs"]
-mod right;
-
-use generated::{Size, document};
+use crate::common::generated::{Size, document};
+use crate::common::right::RIGHT;
 use proptest::prelude::*;
-use right::RIGHT;
 use tailback_scenario::{Scenario, build};
 use tailback_sim::plan::Engine;
 use tailback_sim::{Report, World};

@@ -1,8 +1,6 @@
 //! A rule that decides at the arrival gives the same numbers to a port that sends ahead and to the general form.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use tailback_document::decode;
 use tailback_qdisc::Spec;
 use tailback_sim::plan::*;

@@ -1,8 +1,6 @@
 //! Applications against closed forms: what a request takes, how closed loops and open ones balance.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use serde_json::json;
 use std::sync::Arc;
 use tailback_sim::plan::NodeId;

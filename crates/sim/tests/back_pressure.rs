@@ -1,8 +1,6 @@
 //! Detection, notification and response: who stops, for whose sake, and who does not.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use tailback_sim::Report;
 use tailback_sim::plan::*;
 use tailback_units::{Dur, Time};

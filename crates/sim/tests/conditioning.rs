@@ -1,8 +1,6 @@
 //! Meters and policers in the network. That no packet vanishes is checked in every report.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use tailback_diffserv::{Colour, Meter};
 use tailback_qdisc::Spec;
 use tailback_sim::Report;

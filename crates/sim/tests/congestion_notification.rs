@@ -1,8 +1,6 @@
 //! BCN in a network: equilibrium, fairness, no lock-up, frames on the wire, and flow control from the edge.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use tailback_measure::statistics::jain;
 use tailback_qdisc::congestion_notification::{Filter, LimitersSpec, Memory, cp, rp};
 use tailback_sim::plan::*;

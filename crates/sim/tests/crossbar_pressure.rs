@@ -1,8 +1,6 @@
 //! Crossbar switches with back-pressure: their inputs are watched, and they pass over what is stopped behind them.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use tailback_sim::Report;
 use tailback_sim::plan::*;
 use tailback_units::Dur;

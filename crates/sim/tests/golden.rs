@@ -1,9 +1,7 @@
 //! One fixed scenario per mechanism, whose results are kept in `golden.txt`: a few counts, so that a
 //! change can be read, and the digest of everything. Both engines must give them, on every platform.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use std::fmt::Write;
 use std::path::Path;
 use tailback_qdisc::{Spec, discipline::drop_head};
@@ -16,7 +14,7 @@ The results of a fixed scenario have changed. If you did not mean to change what
 is an error: find it. If you did (an error is mended, an order of events or of random draws is
 defined anew, a scenario here is new), run
 
-    TAILBACK_GOLDEN=accept cargo test -p tailback-sim --test golden
+    TAILBACK_GOLDEN=accept cargo test -p tailback-sim --test all golden
 
 read the difference, and say in the commit which behaviour has changed and why the new one is right.
 ";

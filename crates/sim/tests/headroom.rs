@@ -9,9 +9,7 @@
 //!
 //! the sum that 802.1Qbb headroom is computed by; buffers count frames without preamble and gap.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use tailback_sim::Report;
 use tailback_sim::plan::*;
 use tailback_units::{Dur, Time};

@@ -1,8 +1,6 @@
 //! Links: loss, jitter, failure, changes, and what makes a run repeatable.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use tailback_sim::plan::*;
 use tailback_sim::{Report, World};
 use tailback_units::{Dur, Rate, Time};

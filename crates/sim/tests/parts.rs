@@ -1,9 +1,7 @@
 //! A run in parts gives the report of the whole, to the last bit: one case for each thing that passes a line between
 //! parts. Random networks are in `random_networks`, the gallery's scenarios in the Python tests.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use serde_json::json;
 use std::sync::Arc;
 use tailback_sim::plan::*;

@@ -1,8 +1,6 @@
 //! MAC control frames (802.3x Annex 31B, 802.1Qbb) beside the idealised on and off.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use tailback_sim::Report;
 use tailback_sim::plan::*;
 use tailback_units::{Dur, Rate, Time};

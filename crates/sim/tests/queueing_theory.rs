@@ -1,9 +1,7 @@
 //! The closed forms of queueing theory. Every statistical claim is a 99.9 % interval over
 //! replications that must contain the theory's figure and be narrow enough to refute another.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use tailback_measure::oracle::{
     BurstLoss, Class, cobham_waits, md1_wait, md1k_loss, mg1_wait, mm1k_loss, overload_loss,
 };

@@ -1,8 +1,6 @@
 //! Slowing down instead of stopping, and forecasting instead of waiting for the watermark.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use tailback_sim::Report;
 use tailback_sim::plan::*;
 use tailback_units::{Dur, Time};

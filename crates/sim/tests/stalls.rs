@@ -1,9 +1,7 @@
 //! What stops must go on: no port waits for an event that never comes, and no corner of a legal
 //! plan panics or grows without end.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use tailback_sim::plan::*;
 use tailback_sim::{Status, World};
 use tailback_units::{Dur, Rate, Time};

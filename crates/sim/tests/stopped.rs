@@ -1,8 +1,6 @@
 //! How long stops are in force, and how long data is held: two different things, both by hand calculation.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use tailback_sim::StopReport;
 use tailback_sim::plan::*;
 use tailback_units::Dur;

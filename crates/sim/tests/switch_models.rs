@@ -1,8 +1,6 @@
 //! The fabrics: what each does to throughput, delay and memory.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use tailback_sim::Report;
 use tailback_sim::plan::*;
 use tailback_units::{Dur, Rate};

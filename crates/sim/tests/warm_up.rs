@@ -1,8 +1,6 @@
 //! What the warm-up leaves out, and what counts at its last instant.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use tailback_units::Dur;
 
 /// A packet of 1 ms every millisecond from time zero on, over a link that takes it at once.

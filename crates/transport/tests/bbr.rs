@@ -1,8 +1,6 @@
 //! BBR on a link of fixed rate: what it measures, what it keeps outstanding, when it probes.
 
-mod common;
-
-use common::{Fate, MS, Net, answer, at, deliver, tcp};
+use crate::common::{Fate, MS, Net, answer, at, deliver, tcp};
 use serde_json::{Value, json};
 use std::cell::Cell;
 use std::collections::BTreeMap;

@@ -1,8 +1,6 @@
 //! The parameters of the congestion controls.
 
-mod common;
-
-use common::tcp;
+use crate::common::tcp;
 use serde_json::{Value, json};
 use tailback_transport::{Cc, Tcp};
 

@@ -1,8 +1,6 @@
 //! CUBIC against a literal transcription of RFC 9438, its mean window, and HyStart++.
 
-mod common;
-
-use common::{Fate, MS, Net, answer, at, deliver, tcp};
+use crate::common::{Fate, MS, Net, answer, at, deliver, tcp};
 use serde_json::json;
 use tailback_random::{Rng, maths};
 use tailback_transport::cc::{Acked, Build, Congestion, CongestionControl, CongestionEvent, Sent, Window, cubic};

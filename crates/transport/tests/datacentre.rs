@@ -1,8 +1,6 @@
 //! DCQCN, TIMELY, HPCC and Swift by their papers' equations, and what network adapters do about losses.
 
-mod common;
-
-use common::{Fate, Net, answer, tcp};
+use crate::common::{Fate, Net, answer, tcp};
 use serde_json::json;
 use std::cell::Cell;
 use std::sync::Arc;

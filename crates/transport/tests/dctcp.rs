@@ -1,8 +1,6 @@
 //! DCTCP: the marked fraction, the saw-tooth in a queue that marks above K, and the answer to loss.
 
-mod common;
-
-use common::{Fate, Net, answer, at, tcp};
+use crate::common::{Fate, Net, answer, at, tcp};
 use serde_json::json;
 use std::cell::RefCell;
 use std::rc::Rc;

@@ -1,8 +1,6 @@
 //! Whatever the network does, everything offered arrives once and in order.
 
-mod common;
-
-use common::{Fate, MS, Net, at, tcp};
+use crate::common::{Fate, MS, Net, at, tcp};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use tailback_random::Rng;
@@ -140,7 +138,8 @@ proptest! {
 #[test]
 fn every_flavour_delivers_without_loss_and_without_retransmission() {
     for flavour in flavours() {
-        let mut net = Net::new(tcp(json!({ "recovery": flavour })), MS(50), common::deliver, common::answer);
+        let mut net =
+            Net::new(tcp(json!({ "recovery": flavour })), MS(50), crate::common::deliver, crate::common::answer);
         net.offer(1_000_000);
         net.run_until(at(20_000));
         assert!(net.sender.done(), "{flavour}");

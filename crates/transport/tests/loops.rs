@@ -1,8 +1,6 @@
 //! Both ends together: what a mechanism is good for.
 
-mod common;
-
-use common::{Fate, MS, Net, answer, at, tcp};
+use crate::common::{Fate, MS, Net, answer, at, tcp};
 use serde_json::{Value, json};
 use tailback_random::Rng;
 use tailback_transport::{Segment, State, Statistics};

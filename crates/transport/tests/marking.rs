@@ -1,8 +1,6 @@
 //! Senders that mark: reservations, and the packet marking engine.
 
-mod common;
-
-use common::{Fate, MS, Net, answer, at, tcp};
+use crate::common::{Fate, MS, Net, answer, at, tcp};
 use serde_json::{Value, json};
 use tailback_random::Rng;
 use tailback_transport::{Segment, Sender};

@@ -1,8 +1,6 @@
 //! Closed forms: Mathis, PFTK, the sawtooth, slow start, SubTCP's arithmetic.
 
-mod common;
-
-use common::{Fate, MS, Net, answer, at, deliver, tcp};
+use crate::common::{Fate, MS, Net, answer, at, deliver, tcp};
 use serde_json::{Value, json};
 use tailback_random::{Rng, maths};
 use tailback_transport::{Segment, State};

@@ -78,7 +78,7 @@ pub struct Counters {
 pub enum Heard {
     /// A limiter has been set up or its rate changed.
     Obeyed,
-    /// Nothing.
+    /// The message has no effect.
     Ignored,
 }
 

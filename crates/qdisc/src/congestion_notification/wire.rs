@@ -16,7 +16,7 @@ pub type Mac = [u8; 6];
 pub const Q_TAG: u16 = 0x8100;
 /// EtherType of BCN's rate-limited tag (IEEE registration).
 pub const RATE_LIMITED: u16 = 0x8904;
-/// EtherType of BCN's messages. None was ever registered: this is IEEE 802's for local experiments.
+/// EtherType of BCN's messages, which have no registered one: IEEE 802's for local experiments.
 pub const BCN: u16 = 0x88b5;
 /// EtherType of 802.1Qau's tag (CN-TAG).
 pub const CN_TAG: u16 = 0x22e9;

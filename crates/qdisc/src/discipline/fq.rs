@@ -27,7 +27,7 @@ pub struct Params {
     pub initial_quantum: Size,
     /// Most packets of a queue, 1 to 2^32 - 1. Default 100.
     pub flow_limit: u32,
-    /// A queue that has been empty for so long has a quantum at least. Default 40ms.
+    /// Time for which a queue is empty until its credit is raised to a quantum. Default 40ms.
     pub refill_delay: Dur,
 }
 

@@ -90,7 +90,7 @@ impl Signals for Params {
     }
 }
 
-/// A discipline that is asked for packets as a token bucket allows.
+/// A discipline whose packets leave when a token bucket has credit for them.
 #[derive(Debug)]
 pub struct Shaper {
     child: Box<Discipline>,

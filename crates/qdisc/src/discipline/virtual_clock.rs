@@ -54,7 +54,7 @@ pub struct Reserved {
 }
 
 impl Reserved {
-    /// Nothing seen yet, on a link of the rate `link`.
+    /// Starts without packets, on a link of the rate `link`.
     pub fn new(link: Rate, rate: Option<Rate>) -> Reserved {
         Reserved { now: 0.0, link, rate, sum: 0.0 }
     }

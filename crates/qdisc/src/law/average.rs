@@ -60,7 +60,7 @@ impl Average {
             Idle::Original => self.value * maths::pow(kept, missed),
         };
     }
-    /// Nothing waits. Calls until the next sample change nothing.
+    /// The queue has run empty. Calls until the next sample change nothing.
     pub fn idle(&mut self, now: Time) {
         self.idle_since.get_or_insert(now);
     }

@@ -13,8 +13,8 @@ pub const MISTAKES: &[Mistake] = &[
     ("warmup = \"10s\"", "confidence = ‸0.9999999999999999", "run.confidence", "0.5 to 0.999999"),
     ("warmup = \"10s\"", "confidence = ‸1e-300", "run.confidence", "0.5 to 0.999999"),
     ("sample = \"100ms\"", "sample = ‸\"0s\"", "run.sample", "above zero"),
-    ("sample = \"100ms\"", "sample = ‸\"61us\"", "run.sample", "no more often than every 85us"),
-    ("sample = \"100ms\"", "sample = ‸\"1ns\"", "run.sample", "no more often than every 60us"),
+    ("sample = \"100ms\"", "sample = ‸\"61us\"", "run.sample", "use an interval of 85us or more"),
+    ("sample = \"100ms\"", "sample = ‸\"1ns\"", "run.sample", "use an interval of 60us or more"),
     ("warmup = \"10s\"", "precision = { metric = \"loss\", relative = ‸0.0 }", "run.precision.relative", "above 0"),
     ("warmup = \"10s\"", "precision = { metric = \"loss\", absolute = ‸-1 }", "run.precision.absolute", "0 or more"),
     (
@@ -51,7 +51,7 @@ pub const MISTAKES: &[Mistake] = &[
     ),
     // nodes
     ("h = { count = 4 }", "h = { count = ‸0 }", "hosts.h.count", "1 or more"),
-    ("h = { count = 4 }", "h = { count = ‸4000000 }", "hosts.h.count", "at most 60000"),
+    ("h = { count = 4 }", "h = { count = ‸4000000 }", "hosts.h.count", "the limit is 60000 hosts and switches"),
     ("server = {}", "server = {}\n‸h1 = {}", "hosts.h1", "rename one"),
     ("[switches.core]", "[switches.‸server]\n[switches.core]", "switches.server", "the name of a host and of a switch"),
     ("server = {}", "server = {}\n‸\"a b\" = {}", "hosts[\"a b\"]", "letters, digits"),

@@ -78,13 +78,13 @@ pub const MISTAKES: &[Mistake] = &[
         "source = { kind = \"uniform-uniform\", burst = \"24kB\", rate = \"3Mbit/s\" }",
         "transport = { kind = \"tcp\" }\napplication = { kind = \"transfers\", size = { kind = \"pareto\", mean = \"3kB\", shape = 1.5, truncate = ‸\"0B\" }, rate = \"1Mbit/s\" }",
         "flows[0].application.size.truncate",
-        "1kB and more",
+        "1kB or more",
     ),
     (
         "source = { kind = \"uniform-uniform\", burst = \"24kB\", rate = \"3Mbit/s\" }",
         "transport = { kind = \"tcp\" }\napplication = { kind = \"transfers\", size = { kind = \"surge\", truncate = ‸\"100kB\" }, rate = \"1Mbit/s\" }",
         "flows[0].application.size.truncate",
-        "133kB and more",
+        "133kB or more",
     ),
     (
         "source = { kind = \"uniform-uniform\", burst = \"24kB\", rate = \"3Mbit/s\" }",
@@ -102,7 +102,7 @@ pub const MISTAKES: &[Mistake] = &[
         "source = { kind = \"uniform-uniform\", burst = \"24kB\", rate = \"3Mbit/s\" }",
         "transport = { kind = \"tcp\" }\napplication = { kind = \"transfers\", size = { kind = \"web-search\" }, bins = ‸[\"1MB\", \"10kB\"], rate = \"1Mbit/s\" }",
         "flows[0].application.bins",
-        "write at most 64 in order",
+        "write at most 64 in ascending order",
     ),
     (
         "source = { kind = \"uniform-uniform\", burst = \"24kB\", rate = \"3Mbit/s\" }",

@@ -19,9 +19,9 @@ pub trait React {
     fn advance(&mut self, _now: Time, _rng: &mut Rng) {}
     /// The rate, bit/s, above 0 and at most the line's.
     fn rate(&self) -> f64;
-    /// Nothing is sent before this instant.
+    /// Earliest time of the next frame.
     fn stopped_until(&self) -> Time;
-    /// Congestion point that the tags of its frames name: the last that slowed it; 0: none has.
+    /// Congestion point that the tags of its frames name: the last that slowed it; 0 before the first.
     fn point(&self) -> u16;
     /// Returns `true` if the tags of its frames solicit positive feedback.
     fn solicits(&self) -> bool {

@@ -202,7 +202,7 @@ impl<K: Key, C: Clock> Tagged<K, C> {
     /// Makes heads ready that are eligible by now.
     fn promote(&mut self) {
         let Some(least) = self.early.first() else { return };
-        // Ready heads were eligible before, so none of them has a later start than the time.
+        // Ready heads were eligible before, so their start tags are at most the virtual time.
         let least = if self.ready.is_empty() { least.tag } else { f64::NEG_INFINITY };
         let bound = self.clock.eligible(least);
         while let Some(head) = self.early.first().copied().filter(|head| head.tag <= bound) {

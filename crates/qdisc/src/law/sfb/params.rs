@@ -87,7 +87,7 @@ pub enum LowerAt {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BinFull {
-    /// Nothing.
+    /// The probability of the bin increases, nothing else.
     #[default]
     Increase,
     /// The packet is dropped if any of its bins is full, as in the figure of the paper.

@@ -1,0 +1,32 @@
+//! The integration tests of this crate in one program: one link instead of 28.
+
+mod blue;
+mod classes;
+mod cobalt;
+mod codel;
+mod common;
+mod congestion_notification;
+mod congestion_notification_wire;
+mod controllers;
+mod dualpi2;
+mod every_discipline;
+mod every_fair;
+mod flow_drops;
+mod fq;
+mod fq_pie;
+mod htb;
+mod lengths;
+mod link;
+mod linux_queues;
+mod pie;
+mod red;
+mod red_reference;
+mod rio;
+mod rio_reference;
+mod rounds;
+mod service_curves;
+mod sfb;
+mod sfb_reference;
+mod state;
+mod tags;
+mod wred;

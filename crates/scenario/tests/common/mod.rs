@@ -1,0 +1,4 @@
+//! Documents for several test files.
+
+pub mod generated;
+pub mod right;

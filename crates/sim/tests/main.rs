@@ -1,0 +1,20 @@
+//! The integration tests of this crate in one program: one link instead of 17.
+
+mod admission;
+mod applications;
+mod back_pressure;
+mod common;
+mod conditioning;
+mod congestion_notification;
+mod crossbar_pressure;
+mod golden;
+mod headroom;
+mod links;
+mod parts;
+mod pause;
+mod queueing_theory;
+mod rate_response;
+mod stalls;
+mod stopped;
+mod switch_models;
+mod warm_up;
