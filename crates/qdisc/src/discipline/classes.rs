@@ -113,13 +113,16 @@ pub(super) struct Inside {
     queue: Discipline,
     backlog: Backlog,
     watches_idle: bool,
+    /// Time of the queue's timer, as of the last call to the queue; [`Time::NEVER`]: not set.
+    due: Time,
 }
 
 impl Inside {
     /// Returns the discipline of `spec` at `site`. `None`: a FIFO.
     pub fn new(spec: Option<&Spec>, site: &Site) -> Inside {
         let queue = spec.map_or_else(|| Spec::default().build(site), |spec| spec.build(site));
-        Inside { watches_idle: queue.watches_idle(), queue, backlog: Backlog::default() }
+        let due = queue.next_wakeup().unwrap_or(Time::NEVER);
+        Inside { watches_idle: queue.watches_idle(), queue, backlog: Backlog::default(), due }
     }
     fn lost(&mut self, dropped: &[Dropped]) {
         for Dropped { packet, .. } in dropped {
@@ -140,13 +143,16 @@ pub(super) struct Classes {
     /// The class of the packet in service.
     served: Option<usize>,
     watches_idle: bool,
+    /// Earliest timer of the classes. Asking each of them per packet would cost more than the packet.
+    due: Time,
 }
 
 impl Classes {
     /// Sorted by `classifier` into `inside`, all together within the limits of `site`.
     pub fn new(classifier: Classifier, inside: Vec<Inside>, site: &Site) -> Classes {
         let watches_idle = inside.iter().any(|one| one.watches_idle);
-        Classes { classifier, inside, backlog: Backlog::default(), site: *site, served: None, watches_idle }
+        let due = inside.iter().map(|one| one.due).min().unwrap_or(Time::NEVER);
+        Classes { classifier, inside, backlog: Backlog::default(), site: *site, served: None, watches_idle, due }
     }
     /// The class of a packet.
     #[inline]
@@ -178,6 +184,7 @@ impl Classes {
         inside.lost(&cx.dropped[dropped..]);
         let after = inside.backlog;
         self.moved(before, after);
+        self.timed(class);
         before.packets == 0 && after.packets > 0
     }
     /// The next packet of a class, if it has one that may leave.
@@ -198,6 +205,7 @@ impl Classes {
         }
         let after = inside.backlog;
         self.moved(before, after);
+        self.timed(class);
         packet
     }
     /// The transmitter has fallen free: a class whose last packet has just been sent is idle from
@@ -208,6 +216,7 @@ impl Classes {
         let inside = &mut self.inside[class];
         if inside.watches_idle && inside.backlog.packets == 0 {
             inside.queue.idle(now, cx);
+            self.timed(class);
         }
     }
     /// Notes that the last packet of a class has been sent and the transmitter is free. For disciplines that hold packets ready
@@ -216,6 +225,17 @@ impl Classes {
         let inside = &mut self.inside[class];
         if inside.watches_idle && inside.backlog.packets == 0 {
             inside.queue.idle(now, cx);
+            self.timed(class);
+        }
+    }
+    /// Reads the timer of a class whose queue has been called.
+    #[inline]
+    fn timed(&mut self, class: usize) {
+        let inside = &mut self.inside[class];
+        let due = inside.queue.next_wakeup().unwrap_or(Time::NEVER);
+        if due != inside.due {
+            inside.due = due;
+            self.due = self.inside.iter().map(|one| one.due).min().unwrap_or(Time::NEVER);
         }
     }
     #[inline]
@@ -236,17 +256,18 @@ impl Classes {
         self.inside.iter().for_each(|one| one.queue.visit(f));
     }
     pub fn next_wakeup(&self) -> Option<Time> {
-        self.inside.iter().filter_map(|one| one.queue.next_wakeup()).min()
+        (self.due != Time::NEVER).then_some(self.due)
     }
     pub fn wake(&mut self, now: Time, cx: &mut Cx<'_>) {
         for class in 0..self.inside.len() {
             let inside = &mut self.inside[class];
-            if inside.queue.next_wakeup().is_some_and(|at| at <= now) {
+            if inside.due <= now {
                 let (before, dropped) = (inside.backlog, cx.dropped.len());
                 inside.queue.wake(now, cx);
                 inside.lost(&cx.dropped[dropped..]);
                 let after = inside.backlog;
                 self.moved(before, after);
+                self.timed(class);
             }
         }
     }
@@ -255,13 +276,20 @@ impl Classes {
     }
     pub fn idle(&mut self, now: Time, cx: &mut Cx<'_>) {
         self.served = None;
-        for inside in self.inside.iter_mut().filter(|one| one.watches_idle && one.backlog.packets == 0) {
-            inside.queue.idle(now, cx);
+        for class in 0..self.inside.len() {
+            let inside = &mut self.inside[class];
+            if inside.watches_idle && inside.backlog.packets == 0 {
+                inside.queue.idle(now, cx);
+                self.timed(class);
+            }
         }
     }
     pub fn set_rate(&mut self, rate: Rate) {
         self.site.rate = rate;
-        self.inside.iter_mut().for_each(|one| one.queue.set_rate(rate));
+        for class in 0..self.inside.len() {
+            self.inside[class].queue.set_rate(rate);
+            self.timed(class);
+        }
     }
     /// Size of the classes' state and counters in bytes.
     pub fn state_bytes(&self) -> usize {
