@@ -147,7 +147,7 @@ def new_directory(directory: str | PathLike[str], fill: Callable[[Path], None], 
 
 
 def _replaced(target: Path) -> Iterator[Path]:
-    """Restore a directory that a kill between the two renames of a replacement has left under another name."""
+    """Yield a directory that a kill between the two renames of a replacement has left under another name."""
     with suppress(OSError):
         if not target.exists():
             for old in sorted(target.parent.glob(f".{glob.escape(target.name)}.*{_OLD}")):

@@ -34,7 +34,7 @@ class _Unpacked:
         self._lock = threading.Lock()
 
     def keep(self, report: Report) -> None:
-        """Add a document, and remove the least recently read one."""
+        """Add a report, and drop the document of the oldest one."""
         with self._lock:
             self._reports.append(report)
             if len(self._reports) > self._most:

@@ -44,7 +44,7 @@ INTERVAL_S = {MOVING: 20, COLD: 20, FAST: 2, FROZEN: 2}
 REFORM_S = 50
 """Time at which the one flow of 45 Mbit/s falls below a fair share."""
 GAP_MS, OPEN_US = 100, 200
-"""Length of its bursts from then on: 1.1 packets per 100 ms, 0.09 Mbit/s."""
+"""Interval and length of its bursts from then on: 1.1 packets per 100 ms, 0.09 Mbit/s."""
 RECOVERED_BPS = 45e3
 """Half of that."""
 END_S = 110
