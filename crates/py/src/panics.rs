@@ -10,6 +10,7 @@ thread_local! {
 }
 
 /// Keeps the message of a panic, with its place, for [`guarded`]; also prints it if `TAILBACK_DEBUG` is set.
+#[allow(clippy::disallowed_methods, reason = "debugging output, not a result, depends on it")]
 pub fn catch_messages() {
     let print = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {

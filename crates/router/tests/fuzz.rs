@@ -3,6 +3,8 @@
 //!
 //! A failure prints the seed; `TAILBACK_FUZZ_SEED=n cargo test -p tailback-router --test fuzz` repeats it.
 
+#![allow(clippy::disallowed_methods, reason = "settings of the test come from the environment")]
+
 use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;

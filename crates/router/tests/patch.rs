@@ -1,5 +1,7 @@
 //! Patches: values of a scenario written back into the text that it was imported from.
 
+#![allow(clippy::disallowed_methods, reason = "settings of the test come from the environment")]
+
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};

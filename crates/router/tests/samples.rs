@@ -2,6 +2,8 @@
 //!
 //! `TAILBACK_UPDATE=1 cargo test -p tailback-router --test samples` rewrites the expectations.
 
+#![allow(clippy::disallowed_methods, reason = "settings of the test come from the environment")]
+
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};

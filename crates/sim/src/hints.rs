@@ -4,6 +4,8 @@
 //! of its time waiting for it. The agenda knows some events ahead what comes, so memory can be asked
 //! for in time. A hint changes no result.
 
+#![allow(unsafe_code, reason = "an intrinsic function of the processor")]
+
 /// Asks for the cache line of `at`.
 #[inline(always)]
 pub(crate) fn prefetch<T>(at: &T) {

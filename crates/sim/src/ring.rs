@@ -4,6 +4,8 @@
 //! follows what is in it: in a network of thousands of lines most have had a burst at some time, and room kept for
 //! another on each of them would be most of the memory of a run.
 
+#![allow(unsafe_code, reason = "uninitialised slots; the tests run under Miri")]
+
 use std::mem::MaybeUninit;
 use tailback_qdisc::Packet;
 

@@ -1,6 +1,8 @@
 //! One fixed scenario per mechanism, whose results are kept in `golden.txt`: a few counts, so that a
 //! change can be read, and the digest of everything. Both engines must give them, on every platform.
 
+#![allow(clippy::disallowed_methods, reason = "settings of the test come from the environment")]
+
 use crate::common::*;
 use std::fmt::Write;
 use std::path::Path;

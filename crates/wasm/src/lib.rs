@@ -4,6 +4,8 @@
 //! text ([`tailback_alloc`]), writes the scenario there as UTF-8, calls [`tailback_run`], reads the answer at
 //! [`tailback_result_ptr`], and frees the memory ([`tailback_free`]). `tools/wasm_digest.mjs` is an example of a host.
 
+#![allow(unsafe_code, reason = "memory is handed over through pointers of the C interface")]
+
 use std::cell::RefCell;
 use tailback_scenario::{Scenario, build};
 use tailback_sim::World;

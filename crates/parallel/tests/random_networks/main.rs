@@ -8,6 +8,8 @@
 //! it. A failure prints the network's seed and the smallest document with the same failure: `TAILBACK_FUZZ_SEED=n
 //! TAILBACK_FUZZ=1 cargo test -p tailback-parallel --test random_networks` repeats it.
 
+#![allow(clippy::disallowed_methods, reason = "settings of the test come from the environment")]
+
 mod coverage;
 mod draw;
 mod flows;

@@ -5,6 +5,8 @@
 //!
 //! `case` draws, `build` makes networks of cases. Everything together, in documents, is in the tests of `tailback-parallel`.
 
+#![allow(clippy::disallowed_methods, reason = "settings of the test come from the environment")]
+
 mod build;
 mod case;
 #[path = "../common/mod.rs"]
