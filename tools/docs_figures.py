@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from drawing_weight import lighter
 from drawings import FIGURES
 from tailback.plotting import plot
 
@@ -26,7 +27,7 @@ def save(name: str, drawn: Figure) -> Path:
     """Write a figure."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     path = FOLDER / f"{name}.svg"
-    path.write_bytes(plot.to_bytes(drawn, "svg"))
+    path.write_bytes(lighter(plot.to_bytes(drawn, "svg")))
     return path
 
 

@@ -22,13 +22,12 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from drawing_weight import LARGEST_DRAWING, lighter
 from tailback.gallery.registry import EXPERIMENTS, GROUPS, folder
 from tailback.reproduction.scoreboard import measured_text, number
 from tailback.study.experiment.claims import WORDS
 
 TARGET = Path(__file__).resolve().parent.parent / "docs" / "results"
-LARGEST_DRAWING = 150_000
-"""Size of a vector drawing, bytes, above which a bitmap is used."""
 LARGEST_FILE = 2_000_000
 RESULTS = "results.json"
 LARGEST_FOLDER = 40_000_000
@@ -36,8 +35,6 @@ LARGEST_FOLDER = 40_000_000
 Json = dict[str, Any]
 
 _HELD = {"pass": "holds", "fail": "does not hold", "undecided": "undecided", "not asserted": "not asserted"}
-_NUMBERS = re.compile(rb'(?<= d=")[^"]*')
-_DIGITS = re.compile(rb"(\d+\.\d\d)\d+")
 WORDS_MEAN = """Every interval is a 99 % interval over replications ([statistics](../statistics.md#verdicts-of-claims)).
 *Reproduced*: the whole interval satisfies the claim. *Not reproduced*: the whole interval violates it. *Undecided*: it
 holds both outcomes. *Calibrated*: something was chosen after the result was seen, so that meeting it proves nothing
@@ -91,7 +88,10 @@ def made(experiment: Json) -> str:
 
 
 def take(folder: Path, experiment: Json) -> None:
-    """Copy an experiment's results and figures to the documentation, in place of former ones."""
+    """Copy an experiment's results and figures to the documentation, in place of former ones.
+
+    A figure is a vector drawing, or a bitmap if that has more than `LARGEST_DRAWING` bytes.
+    """
     home = TARGET / experiment["id"]
     shutil.rmtree(home, ignore_errors=True)
     home.mkdir(parents=True)
@@ -100,7 +100,7 @@ def take(folder: Path, experiment: Json) -> None:
     )
     for figure in experiment["figures"]:
         source = folder / experiment["id"] / f"{figure['name']}.svg"
-        drawing = _NUMBERS.sub(lambda path: _DIGITS.sub(rb"\1", path[0]), source.read_bytes())
+        drawing = lighter(source.read_bytes())
         if len(drawing) <= LARGEST_DRAWING:
             (home / source.name).write_bytes(drawing)
         else:

@@ -66,6 +66,7 @@ class Board(Experiment):
 
 @pytest.fixture
 def tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
     spec = importlib.util.spec_from_file_location("docs_results", ROOT / "tools" / "docs_results.py")
     assert spec is not None
     assert spec.loader is not None
