@@ -47,7 +47,8 @@ macro_rules! disciplines {
         }
 
         impl Qdisc for Discipline {
-            #[inline]
+            // Else a port calls a function to reach its drop-tail queue, 2.5 % of the instructions of a LAN.
+            #[inline(always)]
             fn enqueue(&mut self, now: Time, packet: Packet, cx: &mut Cx<'_>) {
                 match self { $(Discipline::$variant(q) => q.enqueue(now, packet, cx),)+ }
             }
