@@ -9,11 +9,11 @@
 //!
 //! ```text
 //! what must stay together (together.rs) ─┐
-//! look-ahead of each link (look_ahead.rs) ├─▶ split.rs ─▶ which part each node is in
+//! look-ahead of each link (lookahead.rs) ├─▶ split.rs ─▶ which part each node is in
 //! expected work of each node (work.rs) ──┘
 //! ```
 
-mod look_ahead;
+mod lookahead;
 mod split;
 mod together;
 mod work;
@@ -29,24 +29,24 @@ pub struct Partition {
     parts: usize,
     /// Links between parts.
     cut: Vec<u32>,
-    look_ahead: Dur,
+    lookahead: Dur,
 }
 
 impl Partition {
     /// At most so many parts of a network whose plan draws nothing any more, with about equal work each.
     pub(crate) fn of(plan: &Plan, most: usize) -> Partition {
-        let look_ahead = look_ahead::of_links(plan);
-        let together = together::groups(plan, &look_ahead);
+        let lookahead = lookahead::of_links(plan);
+        let together = together::groups(plan, &lookahead);
         let work = work::expected(plan);
-        let part_of = split::split(plan, &together, &look_ahead, &work, most);
+        let part_of = split::split(plan, &together, &lookahead, &work, most);
         let parts = part_of.iter().max().map_or(1, |last| usize::from(*last) + 1);
         let apart = |link: &u32| {
             let [a, b] = plan.links[*link as usize].ends;
             part_of[usize::from(a)] != part_of[usize::from(b)]
         };
         let cut: Vec<u32> = (0..plan.links.len() as u32).filter(apart).collect();
-        let look_ahead = cut.iter().map(|link| look_ahead[*link as usize]).min().unwrap_or(Dur(u64::MAX));
-        Partition { part_of, parts, cut, look_ahead }
+        let lookahead = cut.iter().map(|link| lookahead[*link as usize]).min().unwrap_or(Dur(u64::MAX));
+        Partition { part_of, parts, cut, lookahead }
     }
 
     /// How many parts there are, at least one.
@@ -65,6 +65,6 @@ impl Partition {
     /// How long each part can go on by itself: the shortest look-ahead of the links between parts, above zero; as
     /// long as there is time where there are none.
     pub fn look_ahead(&self) -> Dur {
-        self.look_ahead
+        self.lookahead
     }
 }

@@ -25,13 +25,13 @@ const CROSSING_NS: u128 = 150;
 const MEETING_NS: u128 = 1_500;
 
 /// By node the part that it is in, at most `most` of them, numbered in the order of their first nodes.
-pub(super) fn split(plan: &Plan, together: &Groups, look_ahead: &[Dur], work: &Work, most: usize) -> Vec<u16> {
-    let mut steps: Vec<Dur> = look_ahead.to_vec();
+pub(super) fn split(plan: &Plan, together: &Groups, lookahead: &[Dur], work: &Work, most: usize) -> Vec<u16> {
+    let mut steps: Vec<Dur> = lookahead.to_vec();
     steps.sort_unstable();
     steps.dedup();
     let every = steps.len().div_ceil(TRIED).max(1);
     let attempt = |least: &Dur| {
-        let pieces = Pieces::new(plan, together, look_ahead, work, *least);
+        let pieces = Pieces::new(plan, together, lookahead, work, *least);
         let parts = most.min(pieces.weights.len());
         if parts < 2 {
             return None;
@@ -66,11 +66,11 @@ struct Pieces {
 
 impl Pieces {
     /// What is left whole if only links whose look-ahead is at least `least` may be cut.
-    fn new(plan: &Plan, together: &Groups, look_ahead: &[Dur], work: &Work, least: Dur) -> Pieces {
+    fn new(plan: &Plan, together: &Groups, lookahead: &[Dur], work: &Work, least: Dur) -> Pieces {
         let nodes = plan.nodes.len();
         let mut groups = Groups::new(nodes);
         (0..nodes as u16).for_each(|node| groups.join(node, together.first(node)));
-        for (link, _) in plan.links.iter().zip(look_ahead).filter(|(_, ahead)| **ahead < least) {
+        for (link, _) in plan.links.iter().zip(lookahead).filter(|(_, ahead)| **ahead < least) {
             groups.join(link.ends[0], link.ends[1]);
         }
         let mut numbers = BTreeMap::new();
@@ -100,20 +100,20 @@ impl Pieces {
 
     /// By piece the part that it is in, the best of several attempts, and how much that costs; frames have so many
     /// bits and the links in between this look-ahead.
-    fn divide(&self, parts: usize, bits: u64, look_ahead: Dur) -> (u128, Vec<usize>) {
+    fn divide(&self, parts: usize, bits: u64, lookahead: Dur) -> (u128, Vec<usize>) {
         let far = self.farthest(&[0]);
         let heaviest = (0..self.weights.len()).max_by_key(|piece| self.weights[*piece]).unwrap_or(0);
         let seeds = [0, far, self.farthest(&[far]), heaviest];
         let attempt = |seed: &usize| {
             let mut sides = self.grown(*seed, parts);
             self.refine(&mut sides, parts);
-            (self.cost(&sides, parts, bits, look_ahead), sides)
+            (self.cost(&sides, parts, bits, lookahead), sides)
         };
         seeds.iter().map(attempt).min_by_key(|(cost, _)| *cost).unwrap_or_default()
     }
 
     /// Processor time that a simulated second takes where most is to do, nanoseconds.
-    fn cost(&self, sides: &[usize], parts: usize, bits: u64, look_ahead: Dur) -> u128 {
+    fn cost(&self, sides: &[usize], parts: usize, bits: u64, lookahead: Dur) -> u128 {
         let heaviest = self.loads(sides, parts).into_iter().max().unwrap_or(0);
         let crossing = |(piece, neighbours): (usize, &BTreeMap<usize, u64>)| -> u64 {
             neighbours.iter().filter(|(other, _)| sides[**other] != sides[piece]).map(|(_, traffic)| traffic).sum()
@@ -122,7 +122,7 @@ impl Pieces {
         let crossing = self.neighbours.iter().enumerate().map(crossing).sum::<u64>() / 2;
         let frames = |load: u64| u128::from(load / bits);
         // No window is without an event.
-        let windows = frames(self.total()).min(1_000_000_000_000 / u128::from(look_ahead.0.max(1)));
+        let windows = frames(self.total()).min(1_000_000_000_000 / u128::from(lookahead.0.max(1)));
         frames(heaviest) * HOP_NS + frames(crossing) * CROSSING_NS + windows * MEETING_NS
     }
 

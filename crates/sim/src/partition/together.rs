@@ -40,11 +40,11 @@ impl Groups {
 }
 
 /// The sets of nodes of a plan that must be in one part.
-pub(super) fn groups(plan: &Plan, look_ahead: &[Dur]) -> Groups {
+pub(super) fn groups(plan: &Plan, lookahead: &[Dur]) -> Groups {
     let mut groups = Groups::new(plan.nodes.len());
-    for (link, look_ahead) in plan.links.iter().zip(look_ahead) {
+    for (link, lookahead) in plan.links.iter().zip(lookahead) {
         // What one end does the other would meet at the same instant.
-        if *look_ahead == Dur::ZERO {
+        if *lookahead == Dur::ZERO {
             groups.join(link.ends[0], link.ends[1]);
         }
         // A port that is stopped for want of memory asks what waits behind it in the neighbour.
@@ -70,7 +70,7 @@ pub(super) fn groups(plan: &Plan, look_ahead: &[Dur]) -> Groups {
     // Switches write into a record that is kept at the sender.
     for flow in &plan.flows {
         if flow.transport.as_ref().is_some_and(|tcp| tcp.congestion_control.needs().telemetry) {
-            groups.join_all(ways(plan, flow.from, flow.to));
+            groups.join_all(nodes_on_paths(plan, flow.from, flow.to));
         }
     }
     conditioners(plan, &mut groups);
@@ -99,7 +99,7 @@ fn conditioners(plan: &Plan, groups: &mut Groups) {
 }
 
 /// The source and all nodes that packets to `to` may pass.
-fn ways(plan: &Plan, from: NodeId, to: NodeId) -> BTreeSet<NodeId> {
+fn nodes_on_paths(plan: &Plan, from: NodeId, to: NodeId) -> BTreeSet<NodeId> {
     let (mut seen, mut ahead) = (BTreeSet::from([from]), vec![from]);
     while let Some(node) = ahead.pop() {
         for link in plan.routes.links(node, to) {

@@ -62,7 +62,7 @@ pub struct Report {
     pub ports: Vec<PortReport>,
     /// Per node: the same.
     pub nodes: Vec<NodeReport>,
-    /// Per conditioner: packets that it judged, born after the warm-up.
+    /// Per conditioner: packets that it admission, born after the warm-up.
     pub conditioners: Vec<ConditionerReport>,
     /// Congestion notification, in scenarios with congestion points or rate limiters.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -153,7 +153,7 @@ impl World {
         let now = self.now;
         let packet_hops = self.ports.iter_mut().map(|p| hops(p, now)).sum();
         let control_frames =
-            self.ports.iter().map(|p| if let Queue::Managed(m) = &p.queue { m.sent_control } else { 0 }).sum();
+            self.ports.iter().map(|p| if let Queue::General(m) = &p.queue { m.sent_control } else { 0 }).sum();
         digest.u64(packet_hops);
         digest.u64(control_frames);
         Report {
@@ -208,7 +208,7 @@ impl World {
         }
         let (flows, acks) = found.split_at(self.ledger.flows.len());
         for (index, account) in self.ledger.flows.iter().enumerate() {
-            let missing = self.ledger.carried(index).in_network().plus(account.in_network()).packets;
+            let missing = self.ledger.unmeasured(index).in_network().plus(account.in_network()).packets;
             let name = || self.plan.flows[index].name().to_string();
             assert_eq!(u64::from(flows[index]), missing, "flow {}: packets in the network", name());
         }

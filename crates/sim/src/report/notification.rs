@@ -93,7 +93,7 @@ impl World {
         let mean = |area: u128| if span == 0 { 0.0 } else { area as f64 / span as f64 };
         let (mut points, mut limiters) = (Vec::new(), Vec::new());
         for (port, name) in self.ports.iter_mut().zip(names) {
-            let Queue::Managed(m) = &mut port.queue else { continue };
+            let Queue::General(m) = &mut port.queue else { continue };
             for (class, queue) in m.queues.iter_mut().enumerate() {
                 if let Some(point) = &queue.point {
                     let c = point.counters;

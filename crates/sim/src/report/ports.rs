@@ -118,11 +118,11 @@ pub struct ConditionerReport {
     pub name: String,
     /// Kind of its meter.
     pub meter: String,
-    /// Judged green.
+    /// AdmissionQueue green.
     pub green: Counts,
-    /// Judged yellow.
+    /// AdmissionQueue yellow.
     pub yellow: Counts,
-    /// Judged red.
+    /// AdmissionQueue red.
     pub red: Counts,
     /// Of all these, dropped.
     pub policed: Counts,
@@ -164,11 +164,11 @@ impl World {
                 });
             }
             let (sent, received, held_up, for_others, storms) = match &p.queue {
-                Queue::Managed(m) => {
+                Queue::General(m) => {
                     let storms = m.responder.as_ref().map_or(0, |r| r.storms);
-                    (m.notices_sent, m.notices_received, m.held_up, m.held_up_for_others, storms)
+                    (m.notifications_sent, m.notifications_received, m.held_up, m.held_up_for_others, storms)
                 }
-                Queue::Fifo { .. } | Queue::Judged(_) => (0, 0, 0, 0, 0),
+                Queue::Fifo { .. } | Queue::Admission(_) => (0, 0, 0, 0, 0),
             };
             digest.u64(sent);
             digest.u64(received);

@@ -1,12 +1,12 @@
 //! The flows' part of the report: what the run has counted, made into a row for each flow when that is asked for.
 //!
-//! A hundred thousand flows have more in their rows than the run needed to simulate them, so nothing is copied: the
+//! A hundred thousand flows have extras in their rows than the run needed to simulate them, so nothing is copied: the
 //! report takes over the accounts.
 
 use super::flows::{ColourReport, ColourReports, DropReport, FlowReport, TransportReport, VariationReport};
 use super::{ClassReport, Counts, Delay};
-use crate::causes::Cause;
 use crate::conditioning::NONE;
+use crate::drop_causes::DropCause;
 use crate::ledger::{ByColour, Count, FlowAccount, Ledger};
 use crate::plan::FlowPlan;
 use crate::world::{Base, Transports, World};
@@ -96,9 +96,9 @@ impl Rows {
     /// Adds all flows to a digest, but for the delays of the classes.
     pub fn digest(&self, digest: &mut Digest) {
         for (index, (_, account)) in self.accounts().enumerate() {
-            let carried = self.ledger.carried(index);
-            let offered = [carried.offered, account.offered];
-            let gone = [carried.delivered, account.delivered, carried.dropped, account.dropped];
+            let unmeasured = self.ledger.unmeasured(index);
+            let offered = [unmeasured.offered, account.offered];
+            let gone = [unmeasured.delivered, account.delivered, unmeasured.dropped, account.dropped];
             for count in offered.into_iter().chain(gone) {
                 digest.u64(count.packets);
                 digest.u64(count.bytes);
@@ -106,8 +106,8 @@ impl Rows {
             digest.u128(account.delay_sum());
             digest.u64(account.delay_max);
             digest.u64(account.reordered);
-            let more = self.ledger.more(index);
-            if let Some(delays) = more.and_then(|more| more.delays.as_ref()) {
+            let extras = self.ledger.extras(index);
+            if let Some(delays) = extras.and_then(|extras| extras.delays.as_ref()) {
                 digest.sketch(delays);
             }
             if let Some(variation) = self.ledger.variation(index) {
@@ -121,7 +121,7 @@ impl Rows {
                 digest.u64(u64::from(port));
                 digest.u64(packets);
             }
-            if let Some(by) = more.and_then(|more| more.colours.as_ref()) {
+            if let Some(by) = extras.and_then(|extras| extras.colours.as_ref()) {
                 for count in [self.coloured(index, by), by.delivered, by.dropped].iter().flatten() {
                     digest.u64(count.packets);
                 }
@@ -142,10 +142,10 @@ impl Rows {
     /// One flow's results.
     fn row(&self, index: usize) -> FlowReport {
         let (plan, account) = (&self.flows[index], &self.ledger.flows[index]);
-        let more = self.ledger.more(index);
-        let delays = more.and_then(|more| more.delays.as_ref());
+        let extras = self.ledger.extras(index);
+        let delays = extras.and_then(|extras| extras.delays.as_ref());
         let variation = delays.and(self.ledger.variation(index));
-        let drop = |((port, why), packets): (Cause, u64)| DropReport {
+        let drop = |((port, why), packets): (DropCause, u64)| DropReport {
             place: self.ports[port as usize].clone(),
             reason: why.to_string(),
             packets,
@@ -165,11 +165,11 @@ impl Rows {
             in_network: account.in_network().into(),
             reordered: account.reordered,
             drops: self.ledger.causes(index).into_iter().map(drop).collect(),
-            carried_drops: self.ledger.carried_causes(index).into_iter().map(drop).collect(),
+            carried_drops: self.ledger.unmeasured_causes(index).into_iter().map(drop).collect(),
             ack_drops: acks.into_iter().map(drop).collect(),
             delay: Delay::of(account.delivered.packets, account.delay_sum(), account.delay_max, delays),
             transport: connection.map(|connection| self.transport(connection as usize)),
-            colours: more.and_then(|more| more.colours.as_ref()).map(|by| Box::new(self.colours(index, by))),
+            colours: extras.and_then(|extras| extras.colours.as_ref()).map(|by| Box::new(self.colours(index, by))),
             variation: variation.and_then(|v| VariationReport::of(v, 1)).map(Box::new),
         }
     }

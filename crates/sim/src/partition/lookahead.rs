@@ -1,6 +1,6 @@
 //! How soon after a frame was put on a link the other end can have anything to do with it.
 
-use crate::notice::MIN_WIRE;
+use crate::control_frame::MIN_WIRE;
 use crate::plan::{ChangeKind, Fabric, LinkPlan, NodeKind, Plan};
 use tailback_units::{Dur, Rate};
 
