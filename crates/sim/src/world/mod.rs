@@ -273,7 +273,7 @@ impl World {
     }
 
     /// Lets go of what only a run that goes on would need.
-    pub(crate) fn forget_the_future(&mut self) {
+    pub(crate) fn drop_pending_state(&mut self) {
         self.event_queue = EventQueue::new(false);
         (self.flows, self.writers) = (Vec::new(), Vec::new());
     }
