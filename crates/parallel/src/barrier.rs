@@ -6,7 +6,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread::Thread;
-use tailback_sim::Parcels;
+use tailback_sim::Messages;
 use tailback_units::Time;
 
 /// Upper and lower bound on the spins of a thread at the barrier before it parks (the upper bound is about 10 µs). The
@@ -19,7 +19,7 @@ pub struct Barrier {
     participants: Vec<Participant>,
     /// Mailboxes by parity of the window, sender and receiver. Their locks are never contended: the barrier separates
     /// sender and receiver in time.
-    mailboxes: [Vec<Mutex<Parcels>>; 2],
+    mailboxes: [Vec<Mutex<Messages>>; 2],
     abandoned: AtomicBool,
 }
 
@@ -61,18 +61,18 @@ impl Barrier {
     }
 
     /// Posts messages to another thread, and takes back empty ones.
-    pub fn post(&self, window: u64, from: usize, to: usize, parcels: &mut Parcels) {
-        self.at(window, from, to, |there| std::mem::swap(there, parcels));
+    pub fn post(&self, window: u64, from: usize, to: usize, messages: &mut Messages) {
+        self.at(window, from, to, |there| std::mem::swap(there, messages));
     }
 
     /// Calls `take` with the messages of another thread.
-    pub fn take(&self, window: u64, from: usize, to: usize, take: impl FnOnce(&mut Parcels)) {
+    pub fn take(&self, window: u64, from: usize, to: usize, take: impl FnOnce(&mut Messages)) {
         self.at(window, from, to, take);
     }
 
-    fn at(&self, window: u64, from: usize, to: usize, f: impl FnOnce(&mut Parcels)) {
-        let parcels = &self.mailboxes[window as usize % 2][from * self.participants.len() + to];
-        f(&mut parcels.lock().unwrap_or_else(PoisonError::into_inner));
+    fn at(&self, window: u64, from: usize, to: usize, f: impl FnOnce(&mut Messages)) {
+        let messages = &self.mailboxes[window as usize % 2][from * self.participants.len() + to];
+        f(&mut messages.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
     /// Waits until all threads have finished a window; `None`: one has panicked.

@@ -91,10 +91,10 @@ fn work(parts: &Parts, me: usize, barrier: &Barrier, mut goes_on: impl FnMut(&Pa
     loop {
         part.run_before(limit);
         let mut next = part.next_time();
-        for (to, parcels) in part.leaving().iter_mut().enumerate() {
-            if !parcels.is_empty() {
-                next = next.min(parcels.first());
-                barrier.post(window, me, to, parcels);
+        for (to, messages) in part.outbox().iter_mut().enumerate() {
+            if !messages.is_empty() {
+                next = next.min(messages.first());
+                barrier.post(window, me, to, messages);
             }
         }
         if part.events() - watched.0 > EVENTS_PER_WATCH || window - watched.1 > WINDOWS_PER_WATCH {
@@ -106,7 +106,7 @@ fn work(parts: &Parts, me: usize, barrier: &Barrier, mut goes_on: impl FnMut(&Pa
             return None;
         }
         for from in (0..parts.partition().parts()).filter(|from| *from != me) {
-            barrier.take(window, from, me, |parcels| part.accept(parcels));
+            barrier.take(window, from, me, |messages| part.accept(messages));
         }
         let Some(found) = parts.limit(next) else { return Some(part) };
         (limit, window) = (found, window + 1);

@@ -2,19 +2,19 @@
 
 use crate::ledger::Count;
 
-/// One class's account at a port, since the start.
+/// A port's account of one class, since the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub(crate) struct ClassAccount {
     pub arrived: Count,
     pub dropped: Count,
-    /// Packets whose transmission has begun.
+    /// Packets whose transmission has begun, with buffer bytes.
     pub started: Count,
     /// Packets marked "congestion experienced".
     pub marked: u64,
-    /// Most buffer bytes waiting since the end of the warm-up.
+    /// Maximum backlog since the end of the warm-up, buffer bytes.
     pub max: u64,
-    /// Integral of the buffer bytes waiting over time, byte · picosecond. At a port that sends ahead it
-    /// includes the future of those that wait.
+    /// Integral of the backlog over time, byte · picosecond. At a port that transmits early it includes the future wait of
+    /// the packets in the queue.
     pub area: u128,
 }

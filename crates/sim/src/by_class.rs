@@ -1,10 +1,9 @@
-//! One thing per class, the first one kept where its owner is.
+//! Per-class array whose class 0 is stored inline.
 
 use std::ops::{Index, IndexMut};
 
-/// One per class, at least one, the highest first. Most ports have one class only, whose part then shares cache lines
-/// with what else a packet touches instead of lying in a block of its own: with thousands of ports that is what a hop
-/// waits for.
+/// Per-class array, at least one class, the highest priority first. Class 0 is stored inline: most ports have no other,
+/// and its state then shares cache lines with the rest of the port; with thousands of ports a hop waits for cache misses.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct ByClass<T> {
@@ -13,7 +12,7 @@ pub(crate) struct ByClass<T> {
 }
 
 impl<T> ByClass<T> {
-    /// As many as there are classes.
+    /// Collects one element per class; there has to be one.
     pub fn new(mut of_classes: impl Iterator<Item = T>) -> ByClass<T> {
         let Some(first) = of_classes.next() else { unreachable!("there is at least one class") };
         ByClass { first, more: of_classes.collect() }

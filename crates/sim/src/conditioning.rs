@@ -1,8 +1,7 @@
-//! Traffic conditioning (RFC 2475 section 2.3.3): meters colour packets where a flow enters the
-//! network and at the ports of switches, and policers drop what is too much.
+//! Traffic conditioning (RFC 2475 section 2.3.3): meters colour packets where a flow enters the network and at the ports
+//! of switches, and policers drop packets that do not conform.
 //!
-//! A network without any pays one comparison with nothing per packet that a source emits, and one
-//! per packet that is forwarded.
+//! Without conditioners it costs a comparison per packet generated and one per packet forwarded.
 
 use crate::ledger::Count;
 use crate::plan::{ConditionerPlan, Place, Plan};
@@ -13,37 +12,37 @@ use tailback_qdisc::{Colour, Packet};
 use tailback_random::Rng;
 use tailback_units::Time;
 
-/// No conditioner.
+/// Index that refers to no conditioner.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// All conditioners at work.
+/// All conditioners of a world.
 #[derive(Debug, Default)]
 pub(crate) struct Conditioning {
     pub rules: Vec<Rule>,
-    /// By flow, the rule at its entry; empty if no flow has one.
+    /// Conditioner at the entry of each flow; empty if no flow has one.
     source: Vec<u32>,
-    /// By port: rules for what is about to be queued there; empty if no port has any.
+    /// By port: conditioners of packets about to be queued there; empty if no port has any.
     egress: Vec<Vec<u32>>,
-    /// By port: rules for what has come over its line; empty if no port has any.
+    /// By port: conditioners of packets that arrive over its link; empty if no port has any.
     ingress: Vec<Vec<u32>>,
 }
 
-/// One conditioner.
+/// State of a conditioner.
 #[derive(Debug)]
 pub(crate) struct Rule {
     pub plan: ConditionerPlan,
-    /// Sorts what it is for under 0; none where that is everything.
+    /// Classifier whose class 0 are the packets of this conditioner; `None`: all packets.
     matches: Option<Classifier>,
-    /// By flow, or under 0 where all share one.
+    /// By flow, or under 0 if all flows share one.
     pub meters: BTreeMap<u32, Meter>,
     /// Measured packets by the colour that they were given.
     pub metered: [Count; 3],
-    /// Of these, dropped.
+    /// Measured packets dropped.
     pub dropped: Count,
     seed: u64,
 }
 
-/// A meter with its random stream.
+/// Meter with its random stream.
 #[derive(Debug)]
 pub(crate) struct Meter {
     marker: Marker,
@@ -78,14 +77,14 @@ impl Rule {
         })
     }
 
-    /// The node at which the meter of `key` is.
+    /// Returns the node at which the meter of `key` is.
     pub fn node(&self, key: u32, plan: &Plan) -> u16 {
         let end = |port: u32, side: u32| plan.links[port as usize / 2].ends[((port % 2) ^ side) as usize];
         match self.plan.place {
             Place::Egress { port } => end(port, 0),
             Place::Ingress { port } => end(port, 1),
             Place::Source if self.plan.per_flow => plan.flows[key as usize].from,
-            // The sources of a meter that flows share are all in one part.
+            // All sources of a shared meter are in one partition.
             Place::Source => match self.plan.flows.as_ref() {
                 Some(flows) => flows.first().map_or(0, |flow| plan.flows[*flow as usize].from),
                 None => plan.flows.first().map_or(0, |flow| flow.from),
@@ -98,7 +97,7 @@ impl Rule {
             && self.matches.as_ref().is_none_or(|matches| matches.class(packet) == 0)
     }
 
-    /// Colours a packet and does what is to be done with that colour; whether it may pass.
+    /// Colours a packet and applies the action of that colour. Returns `true` if the packet passes.
     fn judge(&mut self, now: Time, packet: &mut Packet) -> bool {
         let key = if self.plan.per_flow { packet.flow() } else { 0 };
         let bytes = self.plan.accounting.bytes(packet);
@@ -127,14 +126,14 @@ impl Rule {
 }
 
 impl Meter {
-    /// Shows the meter's state.
+    /// Passes the meter's state to `f`, by name.
     pub fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
         self.marker.probe(f);
     }
 }
 
 impl Conditioning {
-    /// The conditioners of a plan.
+    /// Returns the conditioners of a plan.
     pub fn new(plan: &Plan) -> Conditioning {
         let mut made = Conditioning::default();
         for (index, conditioner) in plan.conditioners.iter().enumerate() {
@@ -162,7 +161,7 @@ impl Conditioning {
         made
     }
 
-    /// The rule at a flow's entry.
+    /// Returns the conditioner at a flow's entry, or [`NONE`].
     pub fn of_flow(&self, flow: u32) -> u32 {
         self.source.get(flow as usize).copied().unwrap_or(NONE)
     }
@@ -175,15 +174,15 @@ impl Conditioning {
         !self.ingress.is_empty()
     }
 
-    /// Colours a packet that enters the network; whether it may pass.
+    /// Conditions a packet that enters the network. Returns `true` if it passes.
     pub fn enter(&mut self, rule: u32, now: Time, packet: &mut Packet) -> bool {
         self.rules[rule as usize].judge(now, packet)
     }
-    /// Colours a packet that is about to be queued at `port`; whether it may pass.
+    /// Conditions a packet that is about to be queued at `port`. Returns `true` if it passes.
     pub fn egress(&mut self, port: u32, now: Time, packet: &mut Packet) -> bool {
         Self::first_match(&mut self.rules, &self.egress[port as usize], now, packet)
     }
-    /// Colours a packet that has come over the line of `port`; whether it may pass.
+    /// Conditions a packet that arrives over the link of `port`. Returns `true` if it passes.
     pub fn ingress(&mut self, port: u32, now: Time, packet: &mut Packet) -> bool {
         Self::first_match(&mut self.rules, &self.ingress[port as usize], now, packet)
     }

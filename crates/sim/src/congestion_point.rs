@@ -1,4 +1,4 @@
-//! A congestion point at work: its law, its random stream, and what it has counted.
+//! Congestion point (IEEE 802.1Qau) of a queue: its law, its random stream and its counters.
 
 use crate::ledger::Count;
 use tailback_qdisc::congestion_notification::cp::{Arrival, Point, Spec, Watch};
@@ -11,25 +11,25 @@ use tailback_random::Rng;
 pub(crate) struct CongestionPoint {
     law: Point,
     rng: Rng,
-    /// Its number in messages and tags, from 1.
+    /// Number of the congestion point in messages and tags, from 1.
     pub number: u16,
-    /// The format of its messages.
+    /// Format of its messages.
     pub format: wire::Format,
-    /// Messages since the start.
+    /// Messages sent since the start.
     pub said: u64,
     pub counters: Counters,
 }
 
-/// What it has counted since the end of the warm-up.
+/// Counters since the end of the warm-up.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Counters {
     /// Frames that arrived.
     pub arrived: u64,
-    /// Of these, sampled.
+    /// Arrived frames that were sampled.
     pub sampled: u64,
-    /// Messages to stop, to slow down, to speed up.
+    /// Messages to stop, to slow down and to speed up.
     pub sent: [u64; 3],
-    /// Of these, in answer to frames that were not sampled.
+    /// Messages in answer to frames that solicited one and were not sampled.
     pub solicited: u64,
 }
 
@@ -45,7 +45,8 @@ impl CongestionPoint {
         }
     }
 
-    /// A frame of `size` buffer bytes arrives at a queue of so much: what its source should be told.
+    /// Judges the arrival of a frame of `size` buffer bytes at a queue of length `queued`. Returns the feedback for its
+    /// source; `None`: no message is sent.
     pub fn judge(&mut self, queued: Count, size: u16, tag: Option<Tag>) -> Option<Feedback> {
         let queued = Backlog { packets: queued.packets, bytes: queued.bytes };
         let limited = tag.filter(|tag| tag.point == self.number).map(|tag| tag.solicit);

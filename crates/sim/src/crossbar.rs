@@ -1,64 +1,62 @@
-//! A crossbar fabric: frames wait at the inputs and cross one at a time per input and output.
+//! Crossbar fabric: frames wait at the inputs, and each input and output transfers one frame at a time.
 //!
-//! With one FIFO per input the head of line blocks what is behind it, which limits uniform traffic
-//! to 2 − √2 = 58.6 % of the outputs (Karol, Hluchyj and Morgan 1987); with one queue per output at
-//! each input it does not.
+//! With one FIFO per input, head-of-line blocking limits uniform traffic to 2 − √2 = 58.6 % of the output capacity
+//! (Karol, Hluchyj and Morgan 1987); with virtual output queues it does not.
 //!
-//! A switch with back-pressure watches the inputs: an input's memory as a whole, or, where each of its queues has a
-//! limit of its own, each of these.
+//! A switch with back-pressure detects congestion at the inputs: in an input's memory as a whole, or in each of its
+//! queues if these have their own limits.
 
-use crate::detector::{Detector, Episode, Turn};
+use crate::detector::{Detector, Episode, Transition};
 use crate::plan::Detection;
 use std::collections::VecDeque;
 use tailback_qdisc::Packet;
 use tailback_units::Time;
 
-/// The inputs and outputs of one switch, by local port number.
+/// Inputs and outputs of a switch, by local port number.
 #[derive(Debug)]
 pub(crate) struct Crossbar {
     pub inputs: Vec<Input>,
-    /// Per output: the input being carried, and the input to ask first next time (round robin).
+    /// Per output: whether it is busy, and the input that round robin considers first.
     pub outputs: Vec<Output>,
     classes: usize,
     limits: Limits,
-    /// Crossing speed relative to the output's rate.
+    /// Transfer rate relative to the output's rate.
     pub speedup: f64,
 }
 
-/// What an input may hold. All in buffer bytes; `u64::MAX` is unbounded.
+/// Limits of an input, in buffer bytes; `u64::MAX` is unbounded.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
-    /// Whether each input keeps one queue per output and class, rather than one for all.
+    /// `true`: each input has a queue per output and class (virtual output queues); `false`: one FIFO.
     pub virtual_queues: bool,
-    /// Of all of an input.
+    /// Memory of an input.
     pub memory: u64,
-    /// Of each of its queues.
+    /// Limit of each of its queues.
     pub queue: u64,
-    /// Whether each destination in a queue has the queue's limit to itself.
+    /// `true`: each destination in a queue has the whole limit of the queue.
     pub partition: bool,
 }
 
 #[derive(Debug, Default)]
 pub(crate) struct Input {
-    queues: Vec<Waiting>,
+    queues: Vec<InputQueue>,
     pub bytes: u64,
-    /// Most of them, since the end of the warm-up.
+    /// Maximum of `bytes` since the end of the warm-up.
     pub max: u64,
-    /// The frame that is crossing, and its output.
+    /// The frame in transfer, and its output.
     pub crossing: Option<(usize, Packet)>,
-    /// Watches the whole memory.
+    /// Detector of the whole memory.
     detector: Option<Detector>,
 }
 
-/// One queue at an input.
+/// A queue at an input.
 #[derive(Debug, Default)]
-struct Waiting {
+struct InputQueue {
     frames: VecDeque<(usize, Packet)>,
-    /// Of its frames and of one from it that is crossing.
+    /// Buffer bytes of its frames, and of one from it that is in transfer.
     bytes: u64,
-    /// The same by destination, where each has a limit of its own.
+    /// The same by destination, where each has its own limit.
     by_destination: Vec<(u16, u64)>,
-    /// Watches it.
     detector: Option<Detector>,
 }
 
@@ -68,7 +66,7 @@ pub(crate) struct Output {
     next: usize,
 }
 
-/// A frame at an input, as back-pressure sees it.
+/// Input, output, class and destination of a frame, for detection.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
     pub input: usize,
@@ -77,7 +75,7 @@ pub(crate) struct Place {
     pub destination: u16,
 }
 
-impl Waiting {
+impl InputQueue {
     fn bytes_to(&self, destination: u16) -> u64 {
         self.by_destination.iter().find(|(to, _)| *to == destination).map_or(0, |(_, bytes)| *bytes)
     }
@@ -101,7 +99,7 @@ impl Waiting {
 impl Crossbar {
     pub fn new(ports: usize, classes: usize, limits: Limits, speedup: f64) -> Crossbar {
         let queues = if limits.virtual_queues { ports * classes } else { 1 };
-        let input = || Input { queues: (0..queues).map(|_| Waiting::default()).collect(), ..Input::default() };
+        let input = || Input { queues: (0..queues).map(|_| InputQueue::default()).collect(), ..Input::default() };
         Crossbar {
             inputs: (0..ports).map(|_| input()).collect(),
             outputs: (0..ports).map(|_| Output::default()).collect(),
@@ -111,7 +109,7 @@ impl Crossbar {
         }
     }
 
-    /// From now on the queues are watched, where they have limits, or else the memory of the inputs.
+    /// Adds detectors: of the queues if these have limits, else of the memory of the inputs.
     pub fn watch(&mut self, detection: Detection) {
         let Limits { memory, queue, .. } = self.limits;
         for input in &mut self.inputs {
@@ -123,12 +121,12 @@ impl Crossbar {
         }
     }
 
-    /// Whether the queues are watched by themselves.
+    /// Returns `true` if the queues have detectors of their own.
     pub fn watches_queues(&self) -> bool {
         self.limits.queue != u64::MAX
     }
 
-    /// Takes new thresholds, as fractions of the limits.
+    /// Sets new thresholds, as fractions of the limits.
     pub fn set_thresholds(&mut self, high: f64, low: f64) {
         let Limits { memory, queue, .. } = self.limits;
         for input in &mut self.inputs {
@@ -146,7 +144,7 @@ impl Crossbar {
         if self.limits.virtual_queues { output * self.classes + class } else { 0 }
     }
 
-    /// Takes a frame at an input for an output, or returns it when the input is full.
+    /// Queues a frame at an input, or returns it if the input is full.
     pub fn accept(&mut self, input: usize, output: usize, packet: Packet) -> Result<(), Packet> {
         let size = u64::from(packet.size);
         let (queue, limits) = (self.queue_of(output, packet.class()), self.limits);
@@ -163,10 +161,10 @@ impl Crossbar {
         Ok(())
     }
 
-    /// The next frame to start crossing to a free `output`: round robin over the inputs that are
-    /// idle and whose head goes there, the highest class first within an input. `admits` says what the output has room
-    /// for. A frame whose destination alone is stopped (`selects`) is passed over in a queue by output, as if that kept
-    /// its destinations apart; in a FIFO of all outputs it blocks.
+    /// Starts the next transfer to a free `output`: round robin over the idle inputs whose head of line goes there,
+    /// the highest class first within an input. `admits` returns `true` if the output has room for a frame. If only
+    /// some destinations are stopped (`selects`), their frames are passed over in a virtual output queue; in a FIFO they
+    /// block. Returns the input.
     pub fn start(&mut self, output: usize, selects: bool, admits: impl Fn(&Packet) -> bool) -> Option<usize> {
         if self.outputs[output].busy {
             return None;
@@ -190,20 +188,20 @@ impl Crossbar {
         None
     }
 
-    /// The queues of an input in which frames for `output` wait, the highest class first.
+    /// Returns the queues of an input with frames for `output`, the highest class first.
     fn queues_to(&self, output: usize) -> std::ops::Range<usize> {
         if self.limits.virtual_queues { output * self.classes..(output + 1) * self.classes } else { 0..1 }
     }
 
-    /// Whether the first frame of an idle `input`, or of one of its virtual queues, goes to `output`.
+    /// Returns `true` if `input` is idle and its head of line, or that of a virtual output queue, goes to `output`.
     pub fn wants(&self, input: usize, output: usize) -> bool {
         let range = self.queues_to(output);
         let input = &self.inputs[input];
-        let head = |q: &Waiting| q.frames.front().is_some_and(|(to, _)| *to == output);
+        let head = |q: &InputQueue| q.frames.front().is_some_and(|(to, _)| *to == output);
         input.crossing.is_none() && input.queues[range].iter().any(head)
     }
 
-    /// Ends the crossing of `input`: its output and frame.
+    /// Ends the transfer of `input`. Returns the output and the frame.
     pub fn finish(&mut self, input: usize) -> Option<(usize, Packet)> {
         let (output, packet) = self.inputs[input].crossing.take()?;
         let (queue, size) = (self.queue_of(output, packet.class()), u64::from(packet.size));
@@ -213,9 +211,9 @@ impl Crossbar {
         Some((output, packet))
     }
 
-    /// Judges what a frame that has come to a place, or gone from it, shares a limit with. Also the destination that this
-    /// limit is for, if it is for one.
-    pub fn observe(&mut self, now: Time, place: Place) -> Option<(Turn, Option<u16>)> {
+    /// Evaluates the occupancy that a frame shares a limit with, after its arrival or departure. Returns the transition
+    /// and the destination of the limit, if that is per destination.
+    pub fn observe(&mut self, now: Time, place: Place) -> Option<(Transition, Option<u16>)> {
         let (queue, partition) = (self.queue_of(place.output, place.class), self.limits.partition);
         let input = &mut self.inputs[place.input];
         if let Some(detector) = &mut input.detector {
@@ -229,14 +227,14 @@ impl Crossbar {
         Some((waiting.detector.as_mut()?.observe(now, level, of), of))
     }
 
-    /// The detector of a place.
+    /// Returns the detector that a frame is subject to.
     pub fn detector(&mut self, place: Place) -> Option<&mut Detector> {
         let queue = self.queue_of(place.output, place.class);
         let input = &mut self.inputs[place.input];
         input.detector.as_mut().or(input.queues[queue].detector.as_mut())
     }
 
-    /// The destinations of the frames that share a limit with one at a place, in no order that means anything.
+    /// Returns the destinations of the frames that share a limit with this one, sorted.
     pub fn destinations(&self, place: Place) -> Vec<u16> {
         let input = &self.inputs[place.input];
         let queues = if self.watches_queues() {
@@ -253,9 +251,9 @@ impl Crossbar {
         found
     }
 
-    /// What stands at an input: of each queue that is watched, its output and class (none for the whole memory) and its
-    /// episodes.
-    pub fn standing(&self, input: usize) -> impl Iterator<Item = (Option<(usize, u8)>, &Episode)> {
+    /// Returns the episodes under way at an input, each with the output and class of its queue; `None`: the whole
+    /// memory.
+    pub fn episodes(&self, input: usize) -> impl Iterator<Item = (Option<(usize, u8)>, &Episode)> {
         let (input, classes) = (&self.inputs[input], self.classes);
         let whole = input.detector.iter().flat_map(|d| &d.episodes).map(|episode| (None, episode));
         let queues = input.queues.iter().enumerate().filter_map(|(q, waiting)| Some((q, waiting.detector.as_ref()?)));
@@ -265,12 +263,12 @@ impl Crossbar {
         whole.chain(parts)
     }
 
-    /// Maxima start anew.
+    /// Ends the warm-up: resets the maxima.
     pub fn end_warmup(&mut self) {
         self.inputs.iter_mut().for_each(|input| input.max = input.bytes);
     }
 
-    /// Visits every frame at the inputs.
+    /// Passes every frame at the inputs to `f`.
     pub fn visit(&self, f: &mut dyn FnMut(&Packet)) {
         for input in &self.inputs {
             let waiting = input.queues.iter().flat_map(|q| &q.frames);

@@ -1,46 +1,49 @@
-//! Detection of congestion in one output queue, and the episodes in which it is congested.
+//! Congestion detection in a queue, and its congestion episodes.
 
 use crate::plan::Detection;
 use tailback_units::Time;
 
-/// The detector of one class of one port (or, partitioned, of each destination in it).
+/// Detector of a class queue of a port, or of each destination in it if the queue is partitioned by destination.
 #[derive(Debug)]
 pub(crate) struct Detector {
-    /// Occupancy above which a queue becomes congested, buffer bytes.
+    /// Occupancy above which the queue becomes congested, buffer bytes.
     high: u64,
-    /// Occupancy below which it is relieved, buffer bytes.
+    /// Occupancy below which congestion ends, buffer bytes.
     low: u64,
     detection: Detection,
-    /// Growth of the queue (fill-rate detection), by destination where partitioned.
+    /// Growth of the queue (fill-rate detection), by destination if partitioned.
     growth: Vec<(Option<u16>, Growth)>,
-    /// Episodes under way: at most one, or one per destination where partitioned.
+    /// Episodes under way: at most one, or one per destination if partitioned.
     pub episodes: Vec<Episode>,
-    /// Upstream ports that have sent into the queue since it last was empty.
+    /// Upstream ports that sent into the queue since it was last empty.
     pub feeders: Vec<u32>,
 }
 
-/// A time during which a queue is congested.
+/// Congestion episode of a queue.
 #[derive(Debug)]
 pub(crate) struct Episode {
-    /// The destination that is congested, where each has a limit of its own.
+    /// The congested destination, where each has its own limit.
     pub destination: Option<u16>,
-    /// Ports through which neighbours have been told.
+    /// Ports whose neighbours have been notified.
     pub targets: Vec<u32>,
-    /// Addresses that they have been told.
+    /// Destinations that were named in the notifications.
     pub addresses: Vec<u16>,
 }
 
-/// What an observation of the occupancy means.
+/// Change of state that an observation of the occupancy causes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Turn {
-    Stays,
+pub(crate) enum Transition {
+    Unchanged,
     Congested,
     Relieved,
 }
 
+/// Growth of a queue, measured in windows.
 #[derive(Clone, Copy, Debug, Default)]
 struct Growth {
+    /// Start of the window.
     since: Time,
+    /// Occupancy at the start of the window, buffer bytes.
     from: u64,
     /// Bytes per picosecond over the last full window.
     slope: f64,
@@ -57,7 +60,7 @@ impl Detector {
         detector
     }
 
-    /// Takes new thresholds, as fractions of the limit; an episode under way goes on under them.
+    /// Sets new thresholds, as fractions of the limit; an episode under way continues with them.
     pub fn set_thresholds(&mut self, high: f64, low: f64, limit: u64) {
         // An unbounded queue is never congested.
         let mark = |fraction: f64| if limit == u64::MAX { u64::MAX } else { (limit as f64 * fraction) as u64 };
@@ -65,13 +68,13 @@ impl Detector {
         self.low = mark(low);
     }
 
-    /// The episode of `destination` (none where not partitioned), if it is congested.
+    /// Returns the episode of `destination` (`None` if not partitioned), if it is congested.
     pub fn episode(&mut self, destination: Option<u16>) -> Option<&mut Episode> {
         self.episodes.iter_mut().find(|e| e.destination == destination)
     }
 
-    /// Judges an occupancy of `level` bytes, seen at an enqueue or a dequeue.
-    pub fn observe(&mut self, now: Time, level: u64, destination: Option<u16>) -> Turn {
+    /// Evaluates an occupancy of `level` buffer bytes after an enqueue or a dequeue.
+    pub fn observe(&mut self, now: Time, level: u64, destination: Option<u16>) -> Transition {
         let congested = self.episodes.iter().any(|e| e.destination == destination);
         let expected = match self.detection {
             Detection::Watermark { .. } => level,
@@ -90,19 +93,19 @@ impl Detector {
                     growth.since = now;
                     growth.from = level;
                 }
-                // Growth only: a queue that has been falling may be about to be hit by the next burst,
-                // so the forecast is never below the queue itself, and acts no later than a watermark.
+                // Growth only: a falling queue may be about to receive the next burst, so the forecast is never below the
+                // occupancy, and detects congestion no later than a watermark would.
                 (level as f64 + growth.slope.max(0.0) * horizon.0 as f64) as u64
             }
         };
-        // An empty queue is relieved whatever the low mark or the forecast: once the neighbours have
-        // stopped, no frame would come to bring another observation.
+        // An empty queue always ends the episode: the neighbours are stopped, so no frame would cause another
+        // observation.
         if !congested && expected > self.high && level > 0 {
-            Turn::Congested
+            Transition::Congested
         } else if congested && (expected < self.low || level == 0) {
-            Turn::Relieved
+            Transition::Relieved
         } else {
-            Turn::Stays
+            Transition::Unchanged
         }
     }
 }
@@ -119,43 +122,43 @@ mod tests {
     #[test]
     fn watermarks_turn_above_high_and_below_low_and_not_between() {
         let mut d = Detector::new(Detection::Watermark { high: 0.8, low: 0.7 }, 1000);
-        assert_eq!(d.observe(Time(0), 800, None), Turn::Stays);
-        assert_eq!(d.observe(Time(0), 801, None), Turn::Congested);
+        assert_eq!(d.observe(Time(0), 800, None), Transition::Unchanged);
+        assert_eq!(d.observe(Time(0), 801, None), Transition::Congested);
         enter(&mut d);
-        assert_eq!(d.observe(Time(0), 700, None), Turn::Stays);
-        assert_eq!(d.observe(Time(0), 699, None), Turn::Relieved);
+        assert_eq!(d.observe(Time(0), 700, None), Transition::Unchanged);
+        assert_eq!(d.observe(Time(0), 699, None), Transition::Relieved);
     }
 
     #[test]
     fn a_fast_filling_queue_is_congested_before_its_high_mark() {
         let fill = Detection::FillRate { high: 0.8, low: 0.7, window: Dur(10), horizon: Dur(100) };
         let mut d = Detector::new(fill, 1000);
-        assert_eq!(d.observe(Time(0), 0, None), Turn::Stays);
-        assert_eq!(d.observe(Time(10), 100, None), Turn::Congested);
+        assert_eq!(d.observe(Time(0), 0, None), Transition::Unchanged);
+        assert_eq!(d.observe(Time(10), 100, None), Transition::Congested);
         let mut slow = Detector::new(fill, 1000);
-        assert_eq!(slow.observe(Time(0), 0, None), Turn::Stays);
-        assert_eq!(slow.observe(Time(100), 100, None), Turn::Stays);
+        assert_eq!(slow.observe(Time(0), 0, None), Transition::Unchanged);
+        assert_eq!(slow.observe(Time(100), 100, None), Transition::Unchanged);
     }
 
     #[test]
     fn an_empty_queue_is_relieved_whatever_its_low_mark_or_the_forecast() {
         let mut d = Detector::new(Detection::Watermark { high: 0.8, low: 0.0 }, 1000);
         enter(&mut d);
-        assert_eq!(d.observe(Time(0), 1, None), Turn::Stays);
-        assert_eq!(d.observe(Time(0), 0, None), Turn::Relieved);
+        assert_eq!(d.observe(Time(0), 1, None), Transition::Unchanged);
+        assert_eq!(d.observe(Time(0), 0, None), Transition::Relieved);
         let fill = Detection::FillRate { high: 0.8, low: 0.7, window: Dur(10), horizon: Dur(100) };
         let mut d = Detector::new(fill, 1000);
-        assert_eq!(d.observe(Time(0), 1, None), Turn::Stays);
-        assert_eq!(d.observe(Time(10), 900, None), Turn::Congested);
+        assert_eq!(d.observe(Time(0), 1, None), Transition::Unchanged);
+        assert_eq!(d.observe(Time(10), 900, None), Transition::Congested);
         enter(&mut d);
-        assert_eq!(d.observe(Time(15), 0, None), Turn::Relieved);
+        assert_eq!(d.observe(Time(15), 0, None), Transition::Relieved);
         d.episodes.clear();
-        assert_eq!(d.observe(Time(16), 0, None), Turn::Stays);
+        assert_eq!(d.observe(Time(16), 0, None), Transition::Unchanged);
     }
 
     #[test]
     fn an_unbounded_queue_is_never_congested() {
         let mut d = Detector::new(Detection::Watermark { high: 0.8, low: 0.7 }, u64::MAX);
-        assert_eq!(d.observe(Time(0), u64::MAX / 2, None), Turn::Stays);
+        assert_eq!(d.observe(Time(0), u64::MAX / 2, None), Transition::Unchanged);
     }
 }

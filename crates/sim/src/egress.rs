@@ -1,4 +1,4 @@
-//! What may stand between a port's scheduler and its line: a transmit ring, and a shaper.
+//! Optional stages between a port's scheduler and its transmitter: a transmit ring and a shaper.
 
 use crate::plan::ShaperPlan;
 use std::collections::VecDeque;
@@ -6,25 +6,25 @@ use tailback_diffserv::TokenBucket;
 use tailback_qdisc::{Accounting, Gate, Packet};
 use tailback_units::{Rate, Time};
 
-/// Packets that the scheduler has given away, in the order in which it did, and when the next may go.
+/// Packets that the scheduler has released, in that order, and the shaper that delays them.
 #[derive(Debug)]
 pub(crate) struct Egress {
     ring: VecDeque<Packet>,
-    /// How many packets the ring holds; 0 is no ring.
+    /// Capacity of the ring, packets; 0: no ring.
     places: usize,
     shaper: Option<Shaping>,
 }
 
-/// A token bucket in front of the line.
+/// Token bucket in front of the transmitter.
 #[derive(Debug)]
 struct Shaping {
     bucket: TokenBucket,
     rate: Rate,
-    /// Counted of each packet beyond what buffers count.
+    /// Bytes counted of each packet in addition to its buffer bytes.
     accounting: Accounting,
-    /// What the largest packet so far counts: without a ring nobody knows which one is next.
+    /// Counted length of the largest packet so far, bytes: without a ring the next packet is not known in advance.
     largest: u32,
-    /// When what is held back may go.
+    /// Earliest time at which the packet that is held back conforms.
     release: Time,
 }
 
@@ -32,7 +32,7 @@ impl Shaping {
     fn counts(&self, packet: &Packet) -> u32 {
         self.accounting.bytes(packet)
     }
-    /// Whether so many bytes may go now. What never fits goes when the bucket is full.
+    /// Returns `true` if `bytes` conform now. More bytes than the bucket holds conform when it is full.
     fn allows(&mut self, now: Time, bytes: u32) -> bool {
         self.bucket.fill(now);
         let need = u64::from(bytes).min(self.bucket.depth()) as u32;
@@ -43,7 +43,7 @@ impl Shaping {
 }
 
 impl Egress {
-    /// A ring of so many places, or none, and a shaper, or none; none at all where neither is wanted.
+    /// Returns the stages; `None`: neither a ring nor a shaper. `ring` is its capacity in packets.
     pub fn new(ring: Option<u32>, shaper: Option<&ShaperPlan>) -> Option<Box<Egress>> {
         if ring.is_none() && shaper.is_none() {
             return None;
@@ -61,28 +61,28 @@ impl Egress {
             shaper: shaper.map(shaping),
         }))
     }
-    /// Whether there is a ring, and it takes another packet.
+    /// Returns `true` if the ring has room for another packet.
     #[inline]
     pub fn has_room(&self) -> bool {
         self.ring.len() < self.places
     }
-    /// Whether packets pass through a ring.
+    /// Returns `true` if there is a ring.
     #[inline]
     pub fn has_ring(&self) -> bool {
         self.places > 0
     }
-    /// Puts a packet into the ring.
+    /// Appends a packet to the ring.
     pub fn push(&mut self, packet: Packet) {
         self.ring.push_back(packet);
     }
-    /// A packet has come to the port.
+    /// Records the arrival of a packet at the port.
     #[inline]
     pub fn arrived(&mut self, packet: &Packet) {
         if let Some(shaper) = &mut self.shaper {
             shaper.largest = shaper.largest.max(shaper.counts(packet));
         }
     }
-    /// The oldest packet of the ring, if it may go.
+    /// Removes and returns the oldest packet of the ring if it conforms and the gate admits it.
     pub fn pop(&mut self, now: Time, gate: &Gate) -> Option<Packet> {
         let head = self.ring.front()?;
         if !gate.admits(head.class(), head.dst) {
@@ -96,14 +96,14 @@ impl Egress {
         }
         self.ring.pop_front()
     }
-    /// Without a ring: whether the scheduler may be asked for whatever is next.
-    pub fn may_ask(&mut self, now: Time) -> bool {
+    /// Without a ring: returns `true` if the scheduler may release any packet.
+    pub fn may_release(&mut self, now: Time) -> bool {
         self.shaper.as_mut().is_none_or(|shaper| {
             let largest = shaper.largest;
             shaper.allows(now, largest)
         })
     }
-    /// A packet goes onto the line.
+    /// Charges a packet whose transmission begins to the token bucket.
     #[inline]
     pub fn sent(&mut self, packet: &Packet) {
         if let Some(shaper) = &mut self.shaper {
@@ -111,17 +111,17 @@ impl Egress {
             shaper.bucket.charge(bytes);
         }
     }
-    /// When what the shaper holds back may go; never if it is something else that holds it back.
+    /// Returns when the packet that the shaper holds back conforms; [`Time::NEVER`] if the shaper holds back none.
     pub fn release(&self, now: Time) -> Time {
         self.shaper
             .as_ref()
             .map_or(Time::NEVER, |shaper| if shaper.release > now { shaper.release } else { Time::NEVER })
     }
-    /// The rate at which the scheduler is served on a link of `rate`.
+    /// Returns the rate at which the scheduler is served on a link of `rate`.
     pub fn rate(&self, rate: Rate) -> Rate {
         self.shaper.as_ref().map_or(rate, |shaper| shaper.rate.min(rate))
     }
-    /// Visits the packets in the ring.
+    /// Passes each packet in the ring to `f`.
     pub fn visit(&self, f: &mut dyn FnMut(&Packet)) {
         self.ring.iter().for_each(f);
     }
@@ -140,8 +140,8 @@ mod tests {
         packet
     }
 
-    /// Offers packets of random sizes at random times and asks whenever something may go; checks what
-    /// goes between any two instants, by way of the least of all credits so far.
+    /// Offers packets of random sizes at random times and polls; checks the token bucket's bound between any two instants
+    /// by way of the least credit so far.
     fn conforms(ring: Option<u32>, seed: u64) {
         const RATE: u64 = 5_000_000;
         const BYTE: i128 = 8_000_000_000_000;
@@ -164,7 +164,7 @@ mod tests {
             }
             let next = if egress.has_ring() {
                 egress.pop(now, &gate)
-            } else if !waiting.is_empty() && egress.may_ask(now) {
+            } else if !waiting.is_empty() && egress.may_release(now) {
                 waiting.pop_front()
             } else {
                 None

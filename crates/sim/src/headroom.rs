@@ -1,5 +1,5 @@
-//! What memory that is accounted by input sets aside: for each input, class by class, a reserve and the headroom for
-//! what still comes after its sender was told to stop.
+//! Memory that a switch with a shared buffer sets aside for its inputs: per input and class a reserve, and headroom for
+//! frames that arrive after their sender was notified to stop (IEEE 802.1Q annex N).
 
 use crate::plan::{Fabric, LinkPlan, NodeId, NodeKind, Plan, SharedBufferPlan, SwitchPlan};
 use tailback_units::Dur;
@@ -7,8 +7,8 @@ use tailback_units::Dur;
 /// A PAUSE on the wire (802.3 Annex 31B), bytes.
 const PAUSE_BYTES: u32 = 84;
 
-/// Memory of a switch with a shared buffer, and what of it is set aside for its inputs, in buffer bytes; none for other
-/// nodes. More set aside than there is could not be kept.
+/// Returns the memory of a switch with a shared buffer and the part of it that is set aside for its inputs, both in
+/// buffer bytes; `None`: another kind of node. More than the whole memory may be set aside; then headroom can overflow.
 pub fn set_aside(plan: &Plan, node: NodeId) -> Option<(u64, u64)> {
     let NodeKind::Switch(switch) = &plan.nodes[usize::from(node)].kind else { return None };
     let Fabric::SharedBuffer(buffer) = switch.fabric else { return None };
@@ -19,7 +19,7 @@ pub fn set_aside(plan: &Plan, node: NodeId) -> Option<(u64, u64)> {
     Some((buffer.memory, inputs.iter().map(one).fold(0, u64::saturating_add)))
 }
 
-/// The headroom of each input of a switch, whose ports are those that leave it, by port; each class has so much.
+/// Returns the headroom of each input of a switch in buffer bytes per class; `ports` are the ports that leave it.
 pub(crate) fn of_inputs(plan: &Plan, switch: &SwitchPlan, buffer: SharedBufferPlan, ports: &[u32]) -> Vec<u64> {
     let input = |port: &u32| {
         let (link, side) = (&plan.links[*port as usize / 2], 1 - *port as usize % 2);
@@ -28,13 +28,13 @@ pub(crate) fn of_inputs(plan: &Plan, switch: &SwitchPlan, buffer: SharedBufferPl
     ports.iter().map(input).collect()
 }
 
-/// Buffer bytes that may come from the sender of `link.ends[side]` after this switch has decided to stop it: while the
-/// PAUSE waits for a frame and travels, until it takes effect, while the frame then under way ends, and what
-/// was on the line and in the switch's own latency by then.
+/// Returns the buffer bytes that may arrive from `link.ends[side]` after this switch decides to stop it: while the PAUSE
+/// waits for a frame in transmission and travels, until it takes effect, while the frame then in transmission ends,
+/// and what is on the link and in the switch's own latency by then.
 fn headroom(plan: &Plan, switch: &SwitchPlan, link: &LinkPlan, side: usize) -> u64 {
     let framing = plan.framing;
     let frame = (framing.mtu + framing.header).max(framing.min_frame) + framing.overhead;
-    let response = switch.backpressure.as_ref().map_or(Dur::ZERO, |law| law.response_time);
+    let response = switch.backpressure.as_ref().map_or(Dur::ZERO, |backpressure| backpressure.response_time);
     let pause = link.rate[1 - side].clock().tx_time(frame + PAUSE_BYTES);
     let time = pause + link.delay * 2 + response + switch.latency;
     let arrives = u128::from(time.0) * u128::from(link.rate[side].0) / 8_000_000_000_000;

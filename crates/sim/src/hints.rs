@@ -1,20 +1,19 @@
-//! Hints to the processor: what will be needed soon.
+//! Hints to the processor: prefetches, and branches that are unlikely.
 //!
-//! With thousands of flows what an event touches lies in no near cache, and a hop would spend most
-//! of its time waiting for it. The agenda knows some events ahead what comes, so memory can be asked
-//! for in time. A hint changes no result.
+//! With thousands of flows the state that an event touches is in no cache, and a hop would spend most of its time on
+//! cache misses. The event queue knows upcoming events, so their state can be prefetched. A hint changes no result.
 
 #![allow(unsafe_code, reason = "an intrinsic function of the processor")]
 
-/// Asks for the cache line of `at`.
+/// Prefetches the cache line of `at`.
 #[inline(always)]
 pub(crate) fn prefetch<T>(at: &T) {
-    lines::<T, 1>(at);
+    prefetch_lines::<T, 1>(at);
 }
 
-/// Asks for the first `N` cache lines from `at` on; the address is all that is used.
+/// Prefetches `N` cache lines from `at` on; only the address is used.
 #[inline(always)]
-pub(crate) fn lines<T, const N: usize>(at: *const T) {
+pub(crate) fn prefetch_lines<T, const N: usize>(at: *const T) {
     #[cfg(target_arch = "x86_64")]
     for line in 0..N {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
@@ -25,15 +24,15 @@ pub(crate) fn lines<T, const N: usize>(at: *const T) {
     let _ = at;
 }
 
-/// Whether a condition holds that seldom does: what follows if it does is laid out apart, so that what follows as a
-/// rule lies together and keeps its registers.
+/// Returns `condition`, which is expected to be `false`: the code of the other case is laid out elsewhere, so that the
+/// likely path is contiguous and keeps its registers.
 #[inline(always)]
-pub(crate) fn seldom(condition: bool) -> bool {
+pub(crate) fn unlikely(condition: bool) -> bool {
     #[inline]
     #[cold]
-    fn apart() {}
+    fn cold() {}
     if condition {
-        apart();
+        cold();
     }
     condition
 }

@@ -1,8 +1,8 @@
-//! MPLS label stacks: who pushes and pops them, and what becomes of the traffic class field.
+//! MPLS label stacks: where they are pushed and popped, and the traffic class field.
 //!
-//! A port is labelled or not, and a label-switched path is a chain of labelled ports. So where a packet
-//! comes from and where it goes say what happens to it between: neither labelled, nothing; only the
-//! latter, the stack is pushed; both, labels are swapped; only the former, the stack is popped.
+//! A port is labelled or not, and a label-switched path is a chain of labelled ports. The ports by which a packet
+//! arrives at and leaves a node decide: neither labelled, nothing happens; only the latter, the stack is pushed; both,
+//! labels are swapped; only the former, the stack is popped.
 
 use crate::plan::{LabelPlan, Plan, Tunnel};
 use tailback_qdisc::Packet;
@@ -10,7 +10,7 @@ use tailback_qdisc::Packet;
 /// The labelled ports of a world.
 #[derive(Debug, Default)]
 pub(crate) struct Labelling {
-    /// By port; empty where nothing is labelled.
+    /// By port; empty if no port is labelled.
     ports: Vec<Option<LabelPlan>>,
 }
 
@@ -24,8 +24,8 @@ impl Labelling {
         made
     }
 
-    /// Whether labels have anything to do with what is queued at a port: it is labelled, or one that
-    /// leads to its node is.
+    /// Returns `true` if labels may change packets that are queued at a port: it is labelled, or a port that leads to its
+    /// node is.
     pub fn concern(plan: &Plan, port: u32) -> bool {
         let sender = |port: u32| plan.links[port as usize / 2].ends[port as usize % 2];
         plan.labels.iter().any(|label| label.port == port || sender(label.port ^ 1) == sender(port))
@@ -36,11 +36,12 @@ impl Labelling {
         !self.ports.is_empty()
     }
 
-    /// A packet that has come over the line of `via`, or was born here, is about to be queued at `port`.
+    /// Applies the label operation to a packet that is about to be queued at `port`; `via` is the port by which it came,
+    /// `None`: it was generated here.
     pub fn switch(&self, via: Option<u32>, port: u32, packet: &mut Packet) {
         let label = |port: u32| self.ports[port as usize].as_ref();
         match (via.and_then(label), label(port)) {
-            // Pipe mode may have left a class for the last port.
+            // In pipe mode the class of the labels was kept for the port before.
             (None, None) => packet.set_exp(packet.code >> 3 & 0b111),
             (None, Some(pushed)) => {
                 packet.relabel(0, pushed.labels);
@@ -55,13 +56,13 @@ impl Labelling {
     }
 }
 
-/// What becomes of the traffic class field when the labels are taken off (RFC 3270 section 2.6).
+/// Sets the code point and traffic class when the label stack is popped (RFC 3270 section 2.6).
 fn pop(tunnel: Tunnel, packet: &mut Packet) {
     let (exp, precedence) = (packet.exp(), packet.code >> 3 & 0b111);
     match tunnel {
         Tunnel::Pipe => {}
         Tunnel::ShortPipe => packet.set_exp(precedence),
-        // Three bits cannot say a drop precedence: a class that has not changed keeps the one that it had.
+        // Three bits cannot encode a drop precedence: an unchanged class keeps the code point.
         Tunnel::Uniform if exp == precedence => {}
         Tunnel::Uniform => packet.code = exp << 3,
     }

@@ -1,29 +1,42 @@
-//! The engine: a network of hosts, switches and links, carried event by event.
+//! The engine: deterministic discrete-event simulation of a network of hosts, switches and links, packet by packet.
 //!
-//! The rooms, in the order in which a packet meets them: a source's burst is cut into packets
-//! (`world/emit`), each waits at a port and is transmitted (`port`, `world/transmit`), arrives and
-//! is forwarded or delivered (`world/arrive`, `world/crossbar`); a queue that fills up is detected
-//! (`detector`) and told to the neighbours (`world/notify`), who stop or slow down (`responder`,
-//! `world/respond`). What happens is counted in the `ledger`, watched by `world/observe`, and told
-//! in the `report`.
+//! The modules, in the order in which a packet meets them:
 //!
-//! Time comes from the agenda alone, randomness from named streams alone: equal plans give equal
-//! digests on every platform.
+//! - input: [`plan`], the network and its traffic as plain data; `routes`, next hops;
+//! - `world`: the event loop, with a module per activity; `event_queue`, pending events in order;
+//! - generation: a source's burst becomes packets (`world/emit`), or segments of a transport (`world/transport`,
+//!   `world/connections`), or requests and responses (`world/application`);
+//! - conditioning: meters and policers (`conditioning`, `world/condition`), MPLS labels (`labelling`);
+//! - port: queue, transmitter and link (`port`, `world/transmit`, `world/early`), with the link's packets in a `ring`,
+//!   a transmit ring and shaper (`egress`), and accounts per class (`accounts`, `by_class`);
+//! - arrival: delivered, or forwarded through the switch's fabric (`world/arrive`): `crossbar`, or memory accounted by
+//!   input (`shared_buffer`, `world/shared_buffer`, `headroom`); switches may add in-band `telemetry`;
+//! - back-pressure: a congested queue is detected (`detector`) and notifies neighbours (`world/notify`, for inputs of
+//!   crossbars `world/inputs`) by control frames (`control_frame`); these stop or slow down (`responder`,
+//!   `world/respond`), for times that `stops` counts; `world/deadlock` finds ports that wait for each other;
+//! - congestion notification: a `congestion_point` notifies sources, rate limiters obey (`world/feedback`);
+//! - timeline: links, flows and thresholds change (`world/change`);
+//! - results: the `ledger` of packets with their `drop_causes`, time series (`world/observe`), and the `report`;
+//! - parallel runs: `partition` divides a network, `parts` runs the partitions, `world/share` exchanges their messages,
+//!   `world/gather` merges their results; `hints` are prefetches and branch hints.
+//!
+//! Time comes from the event queue only, randomness from named streams only: equal plans give equal digests on every
+//! platform.
 
 mod accounts;
-mod agenda;
 mod by_class;
-mod causes;
 mod conditioning;
 mod congestion_point;
+mod control_frame;
 mod crossbar;
 mod detector;
+mod drop_causes;
 mod egress;
+mod event_queue;
 mod headroom;
 mod hints;
 mod labelling;
 mod ledger;
-mod notice;
 mod partition;
 mod parts;
 pub mod plan;
@@ -45,4 +58,4 @@ pub use report::{
     CongestionReport, Counts, DeadlockReport, Delay, DropReport, FlowReport, FlowReports, HeadOfLine, LimitersReport,
     NodeReport, PortClassReport, PortReport, Report, Series, SizeSlowdown, Slowdown, StopReport, TransportReport,
 };
-pub use world::{Parcels, Status, World};
+pub use world::{Messages, Status, World};

@@ -1,86 +1,85 @@
-//! A run in parts, each of which is a world of its own that handles events by itself for a window of time.
+//! Conservative parallel simulation: a run in partitions, each a world that handles the events of a window on its own.
 //!
 //! ```text
-//! for each part:    run_before(limit) ─▶ leaving(): what goes to each other part
-//! all together:     limit = the next event of all, or arrival of what leaves, and the look-ahead of the parts
-//! for each part:    accept() what has left the others for it
-//! at the end:       gather() ─▶ one world, and its report
+//! each partition:  run_before(limit) ─▶ outbox(): messages to each other partition
+//! barrier:         limit = earliest next event or arrival of a message + lookahead
+//! each partition:  accept() the messages of the others
+//! at the end:      gather() ─▶ one world, and its report
 //! ```
 //!
-//! No thread is in here: whoever has some moves the parts to them ([`Part`] is `Send`). [`Parts::run_in_turn`] does
-//! the same with one.
+//! There are no threads here: the caller moves the partitions to its threads ([`Part`] is `Send`).
+//! [`Parts::run_in_turn`] runs all of them on one.
 
 use crate::partition::Partition;
 use crate::plan::Plan;
-use crate::world::{Parcels, World, draw};
+use crate::world::{Messages, World, draw};
 use std::sync::Arc;
 use tailback_units::Time;
 
-/// At least so many windows make a run, so that whoever runs one can look up now and then.
+/// Lower bound of windows in a run, so that the caller can check for interruption.
 const WINDOWS: u64 = 1_000;
 
-/// A run that is divided into parts, before its first event.
+/// A run that is divided into partitions, before its first event.
 #[derive(Clone, Debug)]
 pub struct Parts {
-    /// It draws nothing any more.
+    /// All random choices of the plan have been drawn.
     plan: Plan,
     partition: Arc<Partition>,
 }
 
-/// One part of a run under way.
+/// One partition of a run under way.
 #[derive(Debug)]
 pub struct Part {
     world: World,
 }
 
 impl Parts {
-    /// Divides a run into at most so many parts: fewer where the network does not fall into as many, and one where it
-    /// cannot be divided at all. The plan has been checked; an inconsistent one panics.
+    /// Divides a run into at most `most` partitions: fewer if the network does not allow as many, one if it cannot be
+    /// divided. The plan has been checked; an inconsistent one panics.
     pub fn new(mut plan: Plan, most: usize) -> Parts {
         draw(&mut plan);
         let partition = Arc::new(Partition::of(&plan, most));
         Parts { plan, partition }
     }
 
-    /// Which part each node is in, and the look-ahead between them.
+    /// Returns the partition of each node and the lookahead.
     pub fn partition(&self) -> &Partition {
         &self.partition
     }
 
-    /// A part at time zero, by its number.
+    /// Returns a partition at time zero, by its number.
     pub fn part(&self, number: usize) -> Part {
         Part { world: World::part(self.plan.clone(), &self.partition, number) }
     }
 
-    /// The world as a whole at time zero.
+    /// Returns the undivided world at time zero.
     pub fn whole(self) -> World {
         World::drawn(self.plan, None)
     }
 
-    /// Before which all parts may handle events by themselves, if the next event of all is at `next`; none when that
-    /// is after the end of the run.
+    /// Returns the end of the next window, exclusive, if the earliest next event is at `next`; `None`: that is after the
+    /// end of the run.
     pub fn limit(&self, next: Time) -> Option<Time> {
         let end = self.plan.end.0.saturating_add(1);
         let window = self.partition.look_ahead().0.min(end.div_ceil(WINDOWS));
         (next <= self.plan.end).then(|| Time(next.0.saturating_add(window).min(end)))
     }
 
-    /// The last instant of the run.
+    /// Returns the last instant of the run.
     pub fn end(&self) -> Time {
         self.plan.end
     }
 
-    /// The world of all parts, in the order of their numbers, when there is nothing before the end that any of them
-    /// has not handled.
+    /// Merges the worlds of all partitions, in the order of their numbers, after all events of the run.
     pub fn gather(&self, parts: Vec<Part>) -> World {
         let worlds = parts.into_iter().map(|mut part| {
             part.world.end();
             part.world
         });
-        World::gather(worlds.collect(), &self.partition).expect("there is at least one part")
+        World::gather(worlds.collect(), &self.partition).expect("there is at least one partition")
     }
 
-    /// Runs all parts to the end, one after the other in each window.
+    /// Runs all partitions to the end on one thread.
     pub fn run_in_turn(&self) -> World {
         let mut parts: Vec<Part> = (0..self.partition.parts()).map(|number| self.part(number)).collect();
         loop {
@@ -89,8 +88,8 @@ impl Parts {
             parts.iter_mut().for_each(|part| part.run_before(limit));
             for from in 0..parts.len() {
                 for to in 0..parts.len() {
-                    let mut parcels = std::mem::take(&mut parts[from].leaving()[to]);
-                    parts[to].accept(&mut parcels);
+                    let mut messages = std::mem::take(&mut parts[from].outbox()[to]);
+                    parts[to].accept(&mut messages);
                 }
             }
         }
@@ -98,27 +97,27 @@ impl Parts {
 }
 
 impl Part {
-    /// When its next event is; never if there is none.
+    /// Returns the time of the next event; [`Time::NEVER`]: there is none.
     pub fn next_time(&self) -> Time {
         self.world.next_time()
     }
-    /// Handles all events before `limit`, and none after the end.
+    /// Handles all events before `limit` up to the end of the run.
     pub fn run_before(&mut self, limit: Time) {
         self.world.run_before(limit);
     }
-    /// By part what leaves for it, to be taken away before the next window.
-    pub fn leaving(&mut self) -> &mut [Parcels] {
-        self.world.leaving()
+    /// Returns the messages to each partition, to be taken before the next window.
+    pub fn outbox(&mut self) -> &mut [Messages] {
+        self.world.outbox()
     }
-    /// Takes in what has left another part for this one, and leaves it empty.
-    pub fn accept(&mut self, parcels: &mut Parcels) {
-        self.world.accept(parcels);
+    /// Delivers messages of another partition, and empties them.
+    pub fn accept(&mut self, messages: &mut Messages) {
+        self.world.accept(messages);
     }
-    /// Events handled so far.
+    /// Returns the number of events handled.
     pub fn events(&self) -> u64 {
         self.world.events
     }
-    /// The instant of the last event.
+    /// Returns the time of the last event.
     pub fn now(&self) -> Time {
         self.world.now
     }

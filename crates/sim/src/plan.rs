@@ -1,7 +1,7 @@
-//! What to simulate, as plain data: the hand-over from a scenario to the engine.
+//! Input of the engine: the network, its traffic and the run, as plain data.
 //!
-//! Names have been resolved to indices, units to integers and patterns to lists; the engine checks
-//! nothing again that the scenario crate has checked, except by assertion.
+//! Names have been resolved to indices, units to integers and patterns to lists. The scenario crate has checked the
+//! plan; the engine only asserts.
 
 mod flows;
 
@@ -20,7 +20,7 @@ use tailback_units::{Dur, Rate, Time};
 /// Index of a node in [`Plan::nodes`].
 pub type NodeId = u16;
 
-/// A whole run, before its first event.
+/// A run before its first event.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// Hosts and switches.
@@ -29,48 +29,47 @@ pub struct Plan {
     pub links: Vec<LinkPlan>,
     /// Flows of packets from one host to another.
     pub flows: Vec<FlowPlan>,
-    /// What sends over some of the flows in place of their models.
+    /// Applications, which drive some of the flows in place of the flows' models.
     pub applications: Vec<ApplicationPlan>,
     /// Next hops.
     pub routes: Routes,
-    /// How many bytes a payload takes in a buffer and on the wire.
+    /// Length of packets in a buffer and on the wire.
     pub framing: Framing,
     /// Number of traffic classes, 1 to 8; class 0 is the highest.
     pub classes: u8,
-    /// The run's seed: all streams derive from it.
+    /// Seed of the run; all random streams derive from it.
     pub seed: u64,
-    /// Packets born before this instant are carried but not measured.
+    /// End of the warm-up; packets generated before this instant are not measured.
     pub warmup: Time,
-    /// The run's last instant; events at it still happen.
+    /// Last instant of the run; events at it are handled.
     pub end: Time,
-    /// Interval of the time series; none records no series.
+    /// Interval of the time series; `None`: no series.
     pub sample: Option<Dur>,
-    /// Whether each flow keeps a delay histogram of its own (each class always has one).
+    /// `true` if each flow has its own delay histogram; each class always has one.
     pub per_flow_delay: bool,
-    /// Whether the variation of delays is measured, by group of flows and where each flow keeps a
-    /// histogram also by flow.
+    /// `true` if delay variation is measured, by group of flows, and by flow if each flow has a histogram.
     pub delay_variation: bool,
     /// Meters, markers and policers.
     pub conditioners: Vec<ConditionerPlan>,
-    /// Links over which packets go with a stack of MPLS labels; at most one for each port.
+    /// MPLS label stacks, at most one per port.
     pub labels: Vec<LabelPlan>,
-    /// Changes at given instants, in order of time.
+    /// Changes during the run, in order of time.
     pub timeline: Vec<Change>,
-    /// Which engine to use; both give the same digest.
+    /// Engine; both give the same digest.
     pub engine: Engine,
 }
 
-/// How the engine carries packets over FIFO ports.
+/// Treatment of FIFO ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Engine {
-    /// One event per hop where a port is a plain FIFO that nothing can stop.
+    /// One event per hop at ports where departures are known in advance.
     #[default]
     Merged,
-    /// Two events per hop everywhere: slower and simpler, kept as the reference.
+    /// Two events per hop everywhere: slower and simpler, the reference for the other.
     Plain,
 }
 
-/// Which length of a packet counts where. All lengths in bytes.
+/// Lengths of a packet, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Framing {
     /// Largest payload of one packet.
@@ -81,16 +80,16 @@ pub struct Framing {
     pub min_frame: u32,
     /// Added to the frame on the wire (Ethernet: 8 of preamble and 12 of gap).
     pub overhead: u32,
-    /// What a buffer counts.
+    /// Length that buffers count.
     pub buffer: Length,
 }
 
-/// One of the three lengths of a packet.
+/// Length of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Length {
-    /// What the source handed over.
+    /// Payload: the bytes that the source handed over.
     Payload,
-    /// Payload and header, padded to the least frame.
+    /// Payload and header, padded to the shortest frame.
     Frame,
     /// Frame, preamble and gap.
     Wire,
@@ -101,11 +100,11 @@ pub enum Length {
 pub struct NodePlan {
     /// Unique name.
     pub name: String,
-    /// What it is.
+    /// Host or switch, with its parameters.
     pub kind: NodeKind,
 }
 
-/// What a node is.
+/// Kind of a node.
 #[derive(Clone, Debug)]
 pub enum NodeKind {
     /// An end station.
@@ -117,9 +116,9 @@ pub enum NodeKind {
 /// An end station's parameters.
 #[derive(Clone, Debug)]
 pub struct HostPlan {
-    /// Whether it obeys back-pressure notifications.
+    /// `true` if it obeys back-pressure notifications.
     pub obeys: bool,
-    /// Rate limiters in its ports; none has no reaction point here.
+    /// Rate limiters in its ports; `None`: the host is not a reaction point.
     pub limiters: Option<Box<LimitersSpec>>,
 }
 
@@ -128,34 +127,34 @@ pub struct HostPlan {
 pub struct SwitchPlan {
     /// Time from the end of reception to the output queue.
     pub latency: Dur,
-    /// Where frames wait and how they get across.
+    /// Switch model: memory and crossing.
     pub fabric: Fabric,
-    /// What it does about congestion; none does nothing but drop.
+    /// Back-pressure; `None`: the switch only drops.
     pub backpressure: Option<BackPressure>,
-    /// The congestion points at its output queues, but for those with rate limiters; none has none. In all
-    /// the network there are at most [`Tag::MAX_POINTS`] of them, or 65535 if their law reads no tags.
+    /// Congestion points at its output queues, except those with rate limiters; `None`: no congestion points. A network
+    /// has at most [`Tag::MAX_POINTS`] of them, or 65535 if their law reads no tags.
     pub notification: Option<Box<cp::Spec>>,
-    /// Rate limiters in its ports towards other switches; none has no reaction points.
+    /// Rate limiters in its ports towards other switches; `None`: the switch is not a reaction point.
     pub limiters: Option<Box<LimitersSpec>>,
-    /// What it does about PAUSE frames without end; none obeys them.
+    /// Watchdog against endless PAUSE frames; `None`: all are obeyed.
     pub watchdog: Option<Watchdog>,
 }
 
-/// A switch's memory and crossing.
+/// Switch model.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Fabric {
     /// Non-blocking; frames wait at the output only.
     OutputQueued,
-    /// Output queues share one memory under dynamic thresholds (Choudhury and Hahne 1998): a queue
-    /// may hold at most alpha times the free memory.
+    /// Output queues that share a memory under dynamic thresholds (Choudhury and Hahne 1998): the limit of a queue is
+    /// alpha times the free memory.
     SharedMemory {
-        /// The whole memory in buffer bytes.
+        /// Memory in buffer bytes.
         memory: u64,
-        /// Share of the free memory that one queue may take, above 0.
+        /// Factor of the free memory, above 0.
         alpha: f64,
     },
-    /// Output queues in one memory that is accounted by input and class, with headroom for what arrives
-    /// after a neighbour was told to stop (802.1Qbb).
+    /// Output queues in a memory that is accounted by input and class, with headroom for frames that arrive after their
+    /// sender was notified to stop (IEEE 802.1Qbb).
     SharedBuffer(SharedBufferPlan),
     /// A crossbar with one FIFO per input: its head blocks what is behind (Karol et al. 1987).
     InputFifo {
@@ -166,40 +165,40 @@ pub enum Fabric {
     VirtualOutputQueues {
         /// Limit of each input's memory in buffer bytes.
         buffer: u64,
-        /// Limit of each queue, of an output and class at an input, in buffer bytes; `u64::MAX` is none but the memory.
+        /// Limit of each queue (output and class) at an input in buffer bytes; `u64::MAX`: only the memory limits it.
         output_buffer: u64,
         /// Crossing speed relative to the output's rate, at least 1.
         speedup: f64,
     },
-    /// Output queues; a frame may leave while its tail still arrives.
+    /// Output queues; a frame may leave before its tail has arrived.
     CutThrough {
-        /// Bytes of the frame that must have arrived before the decision.
+        /// Bytes of a frame that must have arrived before it is forwarded.
         header: u32,
     },
 }
 
-/// A switch's memory as priority-based flow control has it. All in buffer bytes.
+/// Memory of a switch with priority-based flow control, in buffer bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SharedBufferPlan {
-    /// The whole memory.
+    /// Memory of the switch.
     pub memory: u64,
-    /// An input's class may take one part in two to this power of what is free, 0 to 16.
+    /// Dynamic threshold: an input's class may use the free memory / 2^shift; 0 to 16.
     pub shift: u8,
-    /// What each input and class has to itself.
+    /// Reserve of each input and class.
     pub reserve: u64,
-    /// How far below its threshold an input's class must fall before its neighbour goes on.
+    /// Distance below the threshold at which a stopped neighbour resumes.
     pub resume: u64,
-    /// What each input and class has for frames that come after its neighbour was told to stop; none is
-    /// what its link needs.
+    /// Headroom of each input and class for frames that arrive after their sender was notified to stop; `None`: as the
+    /// link requires.
     pub headroom: Option<u64>,
 }
 
-/// What a switch does about a neighbour that keeps one of its ports paused.
+/// PAUSE watchdog: ignores a neighbour that keeps a port paused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Watchdog {
-    /// A pause that lasts so long is a storm: it is ignored from then on.
+    /// Duration beyond which a pause is a storm and is ignored.
     pub after: Dur,
-    /// PAUSE frames are obeyed again when none has come for so long.
+    /// Time without a PAUSE after which PAUSE frames are obeyed again.
     pub restore: Dur,
 }
 
@@ -216,15 +215,15 @@ pub struct LinkPlan {
     pub loss: f64,
     /// Largest extra delay of each side's frames, uniform, drawn per frame; order is kept.
     pub jitter: [Dur; 2],
-    /// What the line carries of a frame beyond its wire bytes, never less than these. Neither end of a link that has one
-    /// is a cut-through switch.
+    /// Bytes that the link carries of a frame in addition to its wire bytes; not below these. `None`: no others. Neither
+    /// end of a link that has one is a cut-through switch.
     pub accounting: Option<Accounting>,
-    /// The egress queue of each side.
+    /// Egress queue of each side.
     pub queue: [QueuePlan; 2],
 }
 
 impl fmt::Debug for LinkPlan {
-    /// Without what is absent, so that the effect of documents without it stays what it was.
+    /// Leaves out absent fields, so that the text of plans without them is the same as before these fields existed.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let LinkPlan { ends, rate, delay, loss, jitter, accounting, queue } = self;
         let mut shown = f.debug_struct("LinkPlan");
@@ -246,72 +245,71 @@ pub struct QueuePlan {
     pub limits: Vec<u64>,
     /// Limit of each class in packets; `u64::MAX` is unbounded.
     pub places: Vec<u64>,
-    /// Packets in a FIFO between the discipline and the shaper or the line, at least 1; none without.
+    /// Capacity of the transmit ring between the discipline and the transmitter, packets, at least 1; `None`: no ring.
     pub ring: Option<u32>,
-    /// What delays packets until they conform; none without.
+    /// Shaper; `None`: no shaper.
     pub shaper: Option<ShaperPlan>,
 }
 
-/// A shaper in front of a line: what leaves in any interval of length t is at most burst + rate · t.
+/// A shaper: the bytes that leave in any interval of length t are at most burst + rate · t.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShaperPlan {
     /// Rate after shaping, above 0.
     pub rate: Rate,
     /// Depth of the bucket in bytes, above 0.
     pub burst: u64,
-    /// Bytes counted of each packet beyond what buffers count.
+    /// Bytes counted of each packet in addition to buffer bytes.
     pub accounting: tailback_qdisc::Accounting,
 }
 
-/// A traffic conditioner (RFC 2475): a meter that gives packets a colour, and perhaps a policer that
-/// drops some.
+/// A traffic conditioner (RFC 2475): a meter that colours packets, and optionally a policer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ConditionerPlan {
     /// Unique name, such as `data` or `edge->core egress 1`.
     pub name: String,
-    /// Where it works.
+    /// Place in the network.
     pub place: Place,
-    /// The flows that it is for, ascending; none is all, their acknowledgements included. At a port
-    /// the first conditioner that is for a packet's flow takes it.
+    /// Flows that it conditions, ascending; `None`: all, their acknowledgements included. At a port the first
+    /// conditioner that matches a packet applies.
     pub flows: Option<Vec<u32>>,
-    /// Of these flows' packets, those that it is for; none is all. Only at ports.
+    /// Packets of these flows that it conditions; `None`: all. Only at ports.
     pub matches: Option<Match>,
-    /// Whether each flow has a meter of its own, rather than one for all.
+    /// `true`: a meter per flow; `false`: one for all.
     pub per_flow: bool,
-    /// By what the stream is judged; sizes are those that buffers count, and `accounting`.
+    /// Meter; sizes are buffer bytes and `accounting`.
     pub meter: tailback_diffserv::Meter,
-    /// Bytes that the meter counts of each packet beyond what buffers count.
+    /// Bytes that the meter counts of each packet in addition to buffer bytes.
     pub accounting: tailback_qdisc::Accounting,
-    /// Packets of this colour and of worse ones are dropped.
+    /// Lowest colour that is dropped, with all worse ones; `None`: the policer drops no packets.
     pub police: Option<tailback_diffserv::Colour>,
-    /// What is done with green, yellow and red packets.
+    /// Actions for green, yellow and red packets.
     pub actions: [Action; 3],
 }
 
-/// What a conditioner does with a packet of a colour.
+/// Action of a conditioner on packets of a colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Action {
-    /// It is dropped.
+    /// `true` if they are dropped.
     pub drop: bool,
-    /// It gets this code point, 0 to 63.
+    /// New code point, 0 to 63.
     pub dscp: Option<u8>,
-    /// The upper three bits of its code point become this, 0 to 7.
+    /// New value of the upper three bits of the code point, 0 to 7.
     pub precedence: Option<u8>,
-    /// It moves into this class, below [`Plan::classes`].
+    /// New class, below [`Plan::classes`].
     pub class: Option<u8>,
 }
 
-/// Where a conditioner works. Ports are numbered by twice their link and the side that sends.
+/// Place of a conditioner. Port numbers are twice the link plus the sending side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// Where a flow enters the network: in the sending host, before its queue.
+    /// At a flow's entry to the network: in the sending host, before its queue.
     Source,
     /// Before the queue of a port.
     Egress {
         /// The port.
         port: u32,
     },
-    /// Behind the line of a port, in the switch that it leads to.
+    /// Behind the link of a port, in the switch at its end.
     Ingress {
         /// The port.
         port: u32,
@@ -321,43 +319,43 @@ pub enum Place {
 /// A label stack (RFC 3031, RFC 3032) on the packets that leave by a port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LabelPlan {
-    /// The port: twice the link and the side that sends.
+    /// Port number: twice the link plus the sending side.
     pub port: u32,
     /// Entries of the stack, 4 bytes each.
     pub labels: u8,
-    /// What the traffic class field has to do with the code point under the labels.
+    /// Relation of the traffic class field to the code point under the labels.
     pub tunnel: Tunnel,
-    /// The traffic class field of packets that get their labels here, by code point.
+    /// Traffic class field of packets that are labelled here, by code point.
     pub exp: Box<[u8; 64]>,
 }
 
-/// Tunnelling models of differentiated services over MPLS (RFC 3270 section 2.6), told apart where the
-/// labels are taken off.
+/// Tunnelling models of differentiated services over MPLS (RFC 3270 section 2.6); they differ where the labels are
+/// popped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tunnel {
-    /// What the labels say goes into the packet.
+    /// The traffic class of the labels is written into the packet.
     Uniform,
-    /// The packet keeps its code point; the port by which it leaves the tunnel still goes by the labels.
+    /// The packet keeps its code point; the port by which it leaves the tunnel still schedules by the labels.
     Pipe,
-    /// The packet keeps its code point, and the port by which it leaves the tunnel goes by that.
+    /// The packet keeps its code point, and the port by which it leaves the tunnel schedules by it.
     ShortPipe,
 }
 
-/// An application and the flows that carry it. Its name, group, start and stop are those of its first
-/// flow; a flow is part of one application, and its model is not asked.
+/// An application and the flows that carry it. Its name, group, start and stop are those of its first flow; a flow
+/// belongs to at most one application, and its own model is not used.
 #[derive(Clone, Debug)]
 pub enum ApplicationPlan {
     /// A client and its server.
     Session {
-        /// What the client does: any but transfers.
+        /// Behaviour of the client: any kind but transfers.
         law: Arc<Application>,
-        /// Flows for requests and for responses, as many pairs as there are requests at a time, at
-        /// least one. The first request flow's ends are those of all.
+        /// Pairs of flows, for requests and for responses; as many as there are concurrent requests, at least one. All
+        /// have the ends of the first request flow.
         channels: Vec<[u32; 2]>,
     },
-    /// Transfers, each on a free one of these flows, all of which have a transport.
+    /// Transfers, each on an idle one of these flows, all of which have a transport.
     Transfers {
-        /// How large they are and how often they come: of kind transfers.
+        /// Sizes and arrivals: of kind transfers.
         law: Arc<Application>,
         /// At least one.
         flows: Vec<u32>,
@@ -365,14 +363,14 @@ pub enum ApplicationPlan {
 }
 
 impl ApplicationPlan {
-    /// Its first flow.
+    /// Returns its first flow.
     pub fn first(&self) -> u32 {
         match self {
             ApplicationPlan::Session { channels, .. } => channels[0][0],
             ApplicationPlan::Transfers { flows, .. } => flows[0],
         }
     }
-    /// What it does.
+    /// Returns its parameters.
     pub fn law(&self) -> &Arc<Application> {
         match self {
             ApplicationPlan::Session { law, .. } | ApplicationPlan::Transfers { law, .. } => law,
@@ -387,48 +385,48 @@ pub struct Among {
     pub from: Vec<NodeId>,
     /// Receivers, at least one.
     pub to: Vec<NodeId>,
-    /// How.
+    /// Method of the draw.
     pub draw: Draw,
 }
 
-/// How the ends of flows are drawn. No flow's receiver is its sender.
+/// Draw of the ends of flows; sender and receiver of a flow always differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Draw {
-    /// Both uniformly, each flow for itself.
+    /// Both uniformly, independently for each flow.
     Independent,
-    /// The sender stays, and each has a receiver of its own. There are as many receivers as senders,
-    /// which are all of them (then the permutation is one cycle) or none of them.
+    /// Senders stay, and each gets a receiver of its own. The receivers are either the senders (then the permutation is
+    /// one cycle) or as many other hosts.
     Permutation,
 }
 
-/// Detection, notification and response of a switch (Tobagi, Fraleigh and Noureddine). What is watched are its output
-/// queues; of a crossbar the inputs, of which each tells the neighbour behind it alone.
+/// Detection, notification and response of a switch (Tobagi, Fraleigh and Noureddine). Output queues are watched, of a
+/// crossbar the inputs, each of which notifies only the neighbour behind it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BackPressure {
-    /// What a notification names, and so what stops.
+    /// Traffic that a notification names, and so stops.
     pub scope: Scope,
-    /// When an output queue counts as congested.
+    /// Detection of congestion in an output queue.
     pub detection: Detection,
-    /// Whom a congested queue notifies.
+    /// Neighbours that a congested queue notifies.
     pub notify: Notify,
-    /// Where a destination list comes from.
+    /// Source of the destination addresses in notifications.
     pub addresses: Addresses,
-    /// Each destination's virtual queue has the class's whole limit to itself.
+    /// `true`: each destination's virtual queue has the whole limit of the class.
     pub partition: bool,
-    /// What a notified neighbour does.
+    /// Response of a notified neighbour.
     pub response: Response,
-    /// How notifications travel.
+    /// Signalling of notifications.
     pub signal: Signal,
-    /// From the full reception of a notification to its effect.
+    /// Time from the full reception of a notification to its effect.
     pub response_time: Dur,
-    /// Whether hosts are notified too.
+    /// `true` if hosts are notified too.
     pub end_stations: bool,
 }
 
-/// What a notification names.
+/// Traffic that a notification names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// Nothing: the whole port stops (802.3x).
+    /// The whole port (IEEE 802.3 PAUSE).
     Plain,
     /// The class of the congested queue.
     Class,
@@ -438,18 +436,18 @@ pub enum Scope {
     ClassDestination,
 }
 
-/// When an output queue counts as congested.
+/// Detection of congestion in an output queue.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Detection {
-    /// Occupancy above `high` of the limit, until below `low`.
+    /// Occupancy above `high` of the limit; ends below `low`.
     Watermark {
         /// Fraction of the limit, 0 to 1.
         high: f64,
         /// Fraction of the limit, 0 to `high`.
         low: f64,
     },
-    /// Occupancy as forecast over `horizon` from its growth over the last `window`, never below the
-    /// occupancy itself: above `high` of the limit, until the forecast is below `low`.
+    /// Occupancy as forecast over `horizon` from its growth over the last `window`, not below the occupancy itself:
+    /// above `high` of the limit; ends when the forecast is below `low`.
     FillRate {
         /// Fraction of the limit, 0 to 1.
         high: f64,
@@ -462,32 +460,31 @@ pub enum Detection {
     },
 }
 
-/// Whom a congested queue notifies.
+/// Neighbours that a congested queue notifies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Notify {
     /// Every neighbour but the one behind the congested port.
     All,
-    /// Only those that have sent into the congested queue since it last was empty.
+    /// Only those that sent into the congested queue since it was last empty.
     Feeding,
 }
 
-/// Where a destination list comes from.
+/// Source of the destination addresses in notifications.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Addresses {
-    /// The frames in the congested buffer, and later arrivals while it is congested.
+    /// Destinations of the frames in the congested buffer, and of later arrivals while it is congested.
     Buffer,
-    /// All addresses reached through the congested port.
+    /// All destinations reached through the congested port.
     FilteringDatabase,
 }
 
-/// What a notified neighbour does with the traffic in scope.
+/// Response of a notified neighbour to the traffic in scope.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Response {
     /// Stops it.
     Block,
-    /// Slows it: the rate is multiplied by `decrease` at the notification and at each `interval`
-    /// while it lasts, not below `floor`; once cleared it grows by `increase` each `interval`.
-    /// Rates are fractions of the link's rate.
+    /// Slows it: the rate is multiplied by `decrease` at the notification and at each `interval` while it is in force,
+    /// not below `floor`; then it grows by `increase` each `interval`. Rates are fractions of the link's rate.
     Rate {
         /// Factor, above 0 and below 1.
         decrease: f64,
@@ -500,52 +497,52 @@ pub enum Response {
     },
 }
 
-/// How notifications travel.
+/// Signalling of notifications.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signal {
-    /// One control frame for XOFF and one for XON per congested queue, remembered by the receiver
-    /// until cleared: the idealised mechanism of the deck.
+    /// A control frame for XOFF and one for XON per congested queue, stored by the receiver until cleared: the idealised
+    /// mechanism of the reference.
     OnOff,
-    /// 802.3x Annex 31B or 802.1Qbb frames with quanta, refreshed while congested.
+    /// PAUSE (IEEE 802.3 annex 31B) or PFC (IEEE 802.1Qbb) frames with quanta, refreshed while congested.
     Mac {
         /// Quanta of 512 bit times in each XOFF, 1 to 65535.
         quanta: u16,
     },
 }
 
-/// A change at a given instant.
+/// A change during the run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change {
-    /// When.
+    /// Instant.
     pub at: Time,
-    /// What.
+    /// Change.
     pub what: ChangeKind,
 }
 
-/// What changes.
+/// Kind of a change.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ChangeKind {
-    /// A link, by index, stops carrying: frames on it are lost, queues wait, and both ends forget
-    /// the notifications that came over it.
+    /// A link, by index, goes down: frames on it are lost, queues wait, and both ends clear the notifications received
+    /// over it.
     LinkDown(u32),
-    /// A link carries again; queues that are congested by then notify over it anew.
+    /// A link comes up; queues that are congested notify over it again.
     LinkUp(u32),
     /// Both sides of a link take a new rate from the next frame on.
     LinkRate(u32, Rate),
     /// A link takes a new delay from the next frame on (order is kept).
     LinkDelay(u32, Dur),
-    /// A host begins to send PAUSE frames without end, as a broken adapter does, or stops that.
+    /// A host begins or ends to send PAUSE frames without end, as a broken network adapter does.
     PauseStorm {
         /// The host.
         node: NodeId,
-        /// Whether it begins.
+        /// `true`: begins; `false`: ends.
         on: bool,
     },
     /// A flow, by index, starts or resumes sending.
     FlowStart(u32),
     /// A flow stops sending.
     FlowStop(u32),
-    /// A switch's thresholds become these fractions.
+    /// A switch gets new detection thresholds.
     Thresholds {
         /// The switch.
         node: NodeId,

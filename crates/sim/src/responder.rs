@@ -1,69 +1,70 @@
-//! The response of one output port to notifications: what is stopped or slowed, and by whom.
+//! Response of an output port to notifications: the traffic that is stopped or slowed, and by which source.
 //!
-//! Several congested queues may name the same traffic. Each cause is remembered and clears only
-//! itself, so a port that two downstream queues have stopped goes on when both are relieved.
+//! Several congested queues may stop the same traffic. Each source is stored and clears only its own stops, so a port
+//! that two downstream queues have stopped resumes when both are relieved.
 
-use crate::notice::{Body, Cause, Notice};
+use crate::control_frame::{CongestionSource, ControlFrame, Notification};
 use crate::plan::{Response, Scope, Watchdog};
 use crate::stops::Stops;
 use tailback_qdisc::{Gate, Packet};
 use tailback_units::{Dur, Rate, Time, TxClock};
 
-/// Quanta of PAUSE frames are 512 bit times (802.3 Annex 31B), that is 64 bytes.
+/// Bytes of a PAUSE quantum: 512 bit times (IEEE 802.3 annex 31B).
 const QUANTUM_BYTES: u64 = 64;
 
-/// The state of a port that obeys notifications.
+/// State of a port that obeys notifications.
 #[derive(Debug)]
 pub(crate) struct Responder {
     response: Response,
-    reasons: Vec<Body>,
+    /// Idealised notifications in force.
+    active: Vec<Notification>,
     limiters: Vec<Limiter>,
-    /// End of the PAUSE in force; in the past if none is.
+    /// Expiry of the PAUSE in force; in the past if there is no PAUSE.
     paused_until: Time,
-    /// The same by class (802.1Qbb).
+    /// The same by class (IEEE 802.1Qbb).
     class_paused_until: [Time; 8],
     watchdog: Option<Watchdog>,
-    /// By class, and last for the whole port: the watch on the pause in force.
+    /// Watch on the pause in force: by class, and last for the whole port.
     watches: [Watch; 9],
-    /// Pauses that the watchdog has broken off.
+    /// Number of pauses that the watchdog has ended.
     pub storms: u64,
-    /// What is stopped at the moment.
+    /// Traffic that is stopped now.
     gate: Gate,
-    /// When the gate next changes by the passing of time.
+    /// Next change of the gate by the passing of time.
     until: Time,
-    /// For how long what has been stopped.
+    /// Time in force of the stops.
     pub stops: Stops,
 }
 
-/// A watch on a pause.
+/// Watchdog of a pause.
 #[derive(Clone, Copy, Debug)]
 struct Watch {
-    /// Since when it has lasted without a break; never if none is in force.
+    /// Start of the uninterrupted pause in force; [`Time::NEVER`]: no pause.
     since: Time,
-    /// It is ignored before this.
+    /// End of the time in which PAUSE frames are ignored.
     ignored_until: Time,
 }
 
-/// Traffic that is slowed down.
+/// Rate limiter of traffic that is slowed down.
 #[derive(Debug)]
 struct Limiter {
     target: Target,
-    /// Share of the link's rate, above 0 and below 1.
+    /// Fraction of the link's rate, above 0 and at most 1.
     fraction: f64,
-    /// Causes that hold it down.
-    holds: Vec<Cause>,
-    /// When the next frame may go.
+    /// Sources that hold the rate down.
+    holds: Vec<CongestionSource>,
+    /// Earliest start of the next frame.
     next: Time,
-    /// When the fraction next changes.
+    /// Next change of the fraction.
     step: Time,
 }
 
-/// What a notification stops or slows.
+/// Traffic that a notification stops or slows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Target {
     Port,
     Class(u8),
-    /// A destination, in one class or (none) in all.
+    /// A destination in one class; `None`: in all classes.
     Destination(u16, Option<u8>),
 }
 
@@ -86,13 +87,15 @@ impl Target {
     }
 }
 
-fn targets(body: &Body) -> Vec<Target> {
-    let class = body.cause.class;
-    match body.scope {
+fn targets(notification: &Notification) -> Vec<Target> {
+    let class = notification.source.class;
+    match notification.scope {
         Scope::Plain => vec![Target::Port],
         Scope::Class => vec![Target::Class(class)],
-        Scope::Destination => body.destinations.iter().map(|d| Target::Destination(*d, None)).collect(),
-        Scope::ClassDestination => body.destinations.iter().map(|d| Target::Destination(*d, Some(class))).collect(),
+        Scope::Destination => notification.destinations.iter().map(|d| Target::Destination(*d, None)).collect(),
+        Scope::ClassDestination => {
+            notification.destinations.iter().map(|d| Target::Destination(*d, Some(class))).collect()
+        }
     }
 }
 
@@ -100,7 +103,7 @@ impl Responder {
     pub fn new(response: Response, watchdog: Option<Watchdog>) -> Responder {
         Responder {
             response,
-            reasons: Vec::new(),
+            active: Vec::new(),
             limiters: Vec::new(),
             paused_until: Time::ZERO,
             class_paused_until: [Time::ZERO; 8],
@@ -113,7 +116,7 @@ impl Responder {
         }
     }
 
-    /// What may leave now.
+    /// Returns the gate at `now`.
     #[inline]
     pub fn gate(&mut self, now: Time) -> &Gate {
         if now >= self.until {
@@ -122,46 +125,46 @@ impl Responder {
         &self.gate
     }
 
-    /// Whether nothing stops or slows anything now, nor will by the passing of time alone.
+    /// Returns `true` if nothing is stopped or slowed now, and no pending change could stop anything.
     pub fn is_free(&mut self, now: Time) -> bool {
         self.gate(now).is_open() && self.until == Time::NEVER
     }
 
-    /// Forgets at `now` all that it has been told.
+    /// Clears all notifications in force at `now`.
     pub fn reset(&mut self, now: Time) {
         let (storms, mut stops) = (self.storms, std::mem::take(&mut self.stops));
         stops.set(now, Vec::new(), false);
         *self = Responder { storms, stops, ..Responder::new(self.response, self.watchdog) };
     }
 
-    /// Takes a notification at the instant of its effect.
-    pub fn apply(&mut self, now: Time, notice: Notice, rate: Rate) {
-        match notice {
-            Notice::Off(body) => match self.response {
-                Response::Block => self.stop(body),
-                Response::Rate { .. } => self.slow(now, &body),
+    /// Applies a notification at the instant of its effect.
+    pub fn apply(&mut self, now: Time, control: ControlFrame, rate: Rate) {
+        match control {
+            ControlFrame::Off(notification) => match self.response {
+                Response::Block => self.stop(notification),
+                Response::Rate { .. } => self.slow(now, &notification),
             },
-            Notice::On(body) => {
-                self.restart(&body);
-                self.release(&body);
+            ControlFrame::On(notification) => {
+                self.restart(&notification);
+                self.release(&notification);
             }
-            Notice::Pause(quanta) => {
+            ControlFrame::Pause(quanta) => {
                 self.paused_until = now + quanta_time(quanta, rate);
                 self.watch(8, now, quanta);
             }
-            Notice::PriorityPause { enabled, quanta } => {
+            ControlFrame::PriorityPause { enabled, quanta } => {
                 for class in (0..8).filter(|c| enabled & (1 << c) != 0) {
                     self.class_paused_until[class] = now + quanta_time(quanta[class], rate);
                     self.watch(class, now, quanta[class]);
                 }
             }
-            // It is for rate limiters, and never comes here.
-            Notice::Feedback(_) => {}
+            // For rate limiters only; never delivered here.
+            ControlFrame::Feedback(_) => {}
         }
         self.refresh(now);
     }
 
-    /// A PAUSE has come for a class (8: the port).
+    /// Updates the watch when a PAUSE for a class (8: the port) takes effect.
     fn watch(&mut self, which: usize, now: Time, quanta: u16) {
         let Some(watchdog) = self.watchdog else { return };
         let watch = &mut self.watches[which];
@@ -174,8 +177,8 @@ impl Responder {
         }
     }
 
-    /// Breaks off pauses that have lasted too long, and ends the watch on those that are over.
-    fn look_after(&mut self, now: Time) {
+    /// Ends pauses that have lasted too long, and the watch on those that are over.
+    fn check_watchdog(&mut self, now: Time) {
         let Some(watchdog) = self.watchdog else { return };
         for which in 0..9 {
             let paused_until = if which == 8 { &mut self.paused_until } else { &mut self.class_paused_until[which] };
@@ -190,35 +193,35 @@ impl Responder {
         }
     }
 
-    /// Whether a pause counts.
+    /// Returns `true` if pauses of a class (8: the port) are not ignored by the watchdog.
     fn obeys(&self, which: usize, now: Time) -> bool {
         now >= self.watches[which].ignored_until
     }
 
-    fn stop(&mut self, body: Body) {
-        match self.reasons.iter_mut().find(|r| r.cause == body.cause) {
-            Some(reason) => {
-                reason.destinations.extend(body.destinations);
-                reason.destinations.sort_unstable();
-                reason.destinations.dedup();
+    fn stop(&mut self, notification: Notification) {
+        match self.active.iter_mut().find(|r| r.source == notification.source) {
+            Some(entry) => {
+                entry.destinations.extend(notification.destinations);
+                entry.destinations.sort_unstable();
+                entry.destinations.dedup();
             }
-            None => self.reasons.push(body),
+            None => self.active.push(notification),
         }
     }
 
-    fn restart(&mut self, body: &Body) {
-        if let Some(at) = self.reasons.iter().position(|r| r.cause == body.cause) {
-            let reason = &mut self.reasons[at];
-            reason.destinations.retain(|d| !body.destinations.contains(d));
-            if reason.destinations.is_empty() {
-                self.reasons.swap_remove(at);
+    fn restart(&mut self, notification: &Notification) {
+        if let Some(at) = self.active.iter().position(|r| r.source == notification.source) {
+            let entry = &mut self.active[at];
+            entry.destinations.retain(|d| !notification.destinations.contains(d));
+            if entry.destinations.is_empty() {
+                self.active.swap_remove(at);
             }
         }
     }
 
-    fn slow(&mut self, now: Time, body: &Body) {
+    fn slow(&mut self, now: Time, notification: &Notification) {
         let Response::Rate { decrease, floor, interval, .. } = self.response else { return };
-        for target in targets(body) {
+        for target in targets(notification) {
             let at = match self.limiters.iter().position(|l| l.target == target) {
                 Some(at) => at,
                 None => {
@@ -228,22 +231,22 @@ impl Responder {
                 }
             };
             let limiter = &mut self.limiters[at];
-            if !limiter.holds.contains(&body.cause) {
-                limiter.holds.push(body.cause);
+            if !limiter.holds.contains(&notification.source) {
+                limiter.holds.push(notification.source);
                 limiter.fraction = (limiter.fraction * decrease).max(floor);
                 limiter.step = now + interval;
             }
         }
     }
 
-    fn release(&mut self, body: &Body) {
-        let released = targets(body);
+    fn release(&mut self, notification: &Notification) {
+        let released = targets(notification);
         for limiter in self.limiters.iter_mut().filter(|l| released.contains(&l.target)) {
-            limiter.holds.retain(|c| *c != body.cause);
+            limiter.holds.retain(|c| *c != notification.source);
         }
     }
 
-    /// Counts a frame that starts now against the limiters that cover it.
+    /// Charges a frame whose transmission starts now to the limiters that cover it.
     pub fn sent(&mut self, now: Time, packet: &Packet, clock: TxClock) {
         if self.limiters.is_empty() {
             return;
@@ -255,7 +258,7 @@ impl Responder {
         self.refresh(now);
     }
 
-    /// Steps the limiters and pauses that have come due, and sets the gate anew.
+    /// Advances limiters and pauses to `now`, and updates the gate.
     pub fn refresh(&mut self, now: Time) {
         if let Response::Rate { decrease, floor, increase, interval } = self.response {
             for limiter in &mut self.limiters {
@@ -270,7 +273,7 @@ impl Responder {
             }
             self.limiters.retain(|l| l.fraction < 1.0);
         }
-        self.look_after(now);
+        self.check_watchdog(now);
         let port = self.paused_until > now && self.obeys(8, now);
         let paused = |c: &u8| self.class_paused_until[usize::from(*c)] > now && self.obeys(usize::from(*c), now);
         let classes = (0..8).filter(paused).fold(0u8, |mask, class| mask | 1 << class);
@@ -282,8 +285,8 @@ impl Responder {
         for class in (0..8).filter(|class| classes & 1 << class != 0) {
             gate.close_class(class);
         }
-        for reason in &self.reasons {
-            targets(reason).into_iter().for_each(|t| t.close(gate));
+        for entry in &self.active {
+            targets(entry).into_iter().for_each(|t| t.close(gate));
         }
         for limiter in self.limiters.iter().filter(|l| l.next > now) {
             limiter.target.close(gate);
@@ -291,12 +294,12 @@ impl Responder {
         let ports = port.then_some((Target::Port, self.paused_until)).into_iter();
         let classes = (0..8u8).filter(|class| classes & 1 << class != 0);
         let classes = classes.map(|c| (Target::Class(c), self.class_paused_until[usize::from(c)]));
-        let named = self.reasons.iter().flat_map(targets).map(|target| (target, Time::NEVER));
+        let named = self.active.iter().flat_map(targets).map(|target| (target, Time::NEVER));
         self.stops.set(now, ports.chain(classes).chain(named).collect(), !self.limiters.is_empty());
         self.until = self.next_change(now);
     }
 
-    /// When the gate changes by the passing of time alone; never, if it does not.
+    /// Returns the next change of the gate by the passing of time; [`Time::NEVER`]: there is no such change.
     pub fn next_change(&self, now: Time) -> Time {
         let pauses = self.class_paused_until.iter().chain([&self.paused_until]).copied();
         let limits = self.limiters.iter().flat_map(|l| [l.next, l.step]);
@@ -309,7 +312,7 @@ impl Responder {
     }
 }
 
-/// How long `quanta` last at `rate`.
+/// Returns the duration of `quanta` at `rate`.
 pub(crate) fn quanta_time(quanta: u16, rate: Rate) -> Dur {
     let bytes = u32::try_from(u64::from(quanta) * QUANTUM_BYTES).expect("65535 quanta are 4 MB");
     rate.clock().tx_time(bytes)
@@ -319,29 +322,33 @@ pub(crate) fn quanta_time(quanta: u16, rate: Rate) -> Dur {
 mod tests {
     use super::*;
 
-    fn body(port: u32, scope: Scope, destinations: &[u16]) -> Body {
-        Body { cause: Cause { port, class: 1, destination: None }, scope, destinations: destinations.to_vec() }
+    fn notification(port: u32, scope: Scope, destinations: &[u16]) -> Notification {
+        Notification {
+            source: CongestionSource { port, class: 1, destination: None },
+            scope,
+            destinations: destinations.to_vec(),
+        }
     }
     const RATE: Rate = Rate::mbit(100);
 
     #[test]
     fn a_port_stopped_by_two_queues_goes_on_when_both_are_relieved() {
         let mut r = Responder::new(Response::Block, None);
-        r.apply(Time(0), Notice::Off(body(1, Scope::Plain, &[])), RATE);
-        r.apply(Time(0), Notice::Off(body(2, Scope::Plain, &[])), RATE);
-        r.apply(Time(1), Notice::On(body(1, Scope::Plain, &[])), RATE);
+        r.apply(Time(0), ControlFrame::Off(notification(1, Scope::Plain, &[])), RATE);
+        r.apply(Time(0), ControlFrame::Off(notification(2, Scope::Plain, &[])), RATE);
+        r.apply(Time(1), ControlFrame::On(notification(1, Scope::Plain, &[])), RATE);
         assert!(!r.gate(Time(1)).admits(0, 0));
-        r.apply(Time(2), Notice::On(body(2, Scope::Plain, &[])), RATE);
+        r.apply(Time(2), ControlFrame::On(notification(2, Scope::Plain, &[])), RATE);
         assert!(r.gate(Time(2)).is_open());
     }
 
     #[test]
     fn xon_clears_exactly_the_addresses_of_its_cause() {
         let mut r = Responder::new(Response::Block, None);
-        r.apply(Time(0), Notice::Off(body(1, Scope::Destination, &[5, 6])), RATE);
-        r.apply(Time(0), Notice::Off(body(1, Scope::Destination, &[7])), RATE);
-        r.apply(Time(0), Notice::Off(body(2, Scope::Destination, &[6])), RATE);
-        r.apply(Time(1), Notice::On(body(1, Scope::Destination, &[5, 6, 7])), RATE);
+        r.apply(Time(0), ControlFrame::Off(notification(1, Scope::Destination, &[5, 6])), RATE);
+        r.apply(Time(0), ControlFrame::Off(notification(1, Scope::Destination, &[7])), RATE);
+        r.apply(Time(0), ControlFrame::Off(notification(2, Scope::Destination, &[6])), RATE);
+        r.apply(Time(1), ControlFrame::On(notification(1, Scope::Destination, &[5, 6, 7])), RATE);
         let gate = r.gate(Time(1));
         assert!(gate.admits(0, 5) && gate.admits(0, 7) && !gate.admits(0, 6));
     }
@@ -349,7 +356,7 @@ mod tests {
     #[test]
     fn class_and_destination_together_stop_neither_alone() {
         let mut r = Responder::new(Response::Block, None);
-        r.apply(Time(0), Notice::Off(body(1, Scope::ClassDestination, &[5])), RATE);
+        r.apply(Time(0), ControlFrame::Off(notification(1, Scope::ClassDestination, &[5])), RATE);
         let gate = r.gate(Time(0));
         assert!(!gate.admits(1, 5) && gate.admits(0, 5) && gate.admits(1, 6));
     }
@@ -357,14 +364,14 @@ mod tests {
     #[test]
     fn a_pause_lasts_its_quanta_and_a_later_one_replaces_it() {
         let mut r = Responder::new(Response::Block, None);
-        r.apply(Time(0), Notice::Pause(10), RATE);
+        r.apply(Time(0), ControlFrame::Pause(10), RATE);
         assert_eq!(r.next_change(Time(0)), Time(0) + Dur::from_ns(51_200));
-        r.apply(Time(1), Notice::Pause(1), RATE);
+        r.apply(Time(1), ControlFrame::Pause(1), RATE);
         assert_eq!(r.next_change(Time(1)), Time(1) + Dur::from_ns(5_120));
         assert!(!r.gate(Time(1)).admits(0, 0));
         assert!(r.gate(Time(1) + Dur::from_ns(5_120)).is_open());
-        r.apply(Time(2), Notice::Pause(1), RATE);
-        r.apply(Time(3), Notice::Pause(0), RATE);
+        r.apply(Time(2), ControlFrame::Pause(1), RATE);
+        r.apply(Time(3), ControlFrame::Pause(0), RATE);
         assert!(r.gate(Time(3)).is_open());
     }
 
@@ -378,13 +385,13 @@ mod tests {
     fn a_slowed_port_halves_at_each_step_and_recovers_by_addition() {
         let law = Response::Rate { decrease: 0.5, floor: 0.1, increase: 0.25, interval: Dur(100) };
         let mut r = Responder::new(law, None);
-        r.apply(Time(0), Notice::Off(body(1, Scope::Plain, &[])), RATE);
+        r.apply(Time(0), ControlFrame::Off(notification(1, Scope::Plain, &[])), RATE);
         assert_eq!(r.limiters[0].fraction, 0.5);
         r.refresh(Time(100));
         assert_eq!(r.limiters[0].fraction, 0.25);
         r.refresh(Time(1000));
         assert_eq!(r.limiters[0].fraction, 0.1);
-        r.apply(Time(1001), Notice::On(body(1, Scope::Plain, &[])), RATE);
+        r.apply(Time(1001), ControlFrame::On(notification(1, Scope::Plain, &[])), RATE);
         r.refresh(Time(1200));
         assert!((r.limiters[0].fraction - 0.6).abs() < 1e-12);
         r.refresh(Time(1500));

@@ -1,27 +1,27 @@
-//! A ring of packets: the store behind every line.
+//! Ring buffer of packets: the store of every link.
 //!
-//! `VecDeque` would do; this one indexes with a mask and takes about a tenth off the cost of a hop. And its memory
-//! follows what is in it: in a network of thousands of lines most have had a burst at some time, and room kept for
-//! another on each of them would be most of the memory of a run.
+//! `VecDeque` would do; this one indexes with a mask, which saves about a tenth of the cost of a hop, and its memory
+//! follows its length: in a network of thousands of links most have had a burst at some time, and capacity kept for
+//! another one would be most of the memory of a run.
 
 #![allow(unsafe_code, reason = "uninitialised slots; the tests run under Miri")]
 
 use std::mem::MaybeUninit;
 use tailback_qdisc::Packet;
 
-/// A first-in, first-out ring whose capacity is a power of two: it doubles when there is no more room, and is halved by
-/// [`Ring::settle`] while three quarters of it are free.
+/// FIFO ring buffer whose capacity is a power of two: it doubles when full, and [`Ring::shrink`] halves it while three
+/// quarters of it are free.
 #[derive(Debug, Default)]
 pub(crate) struct Ring {
     slots: Box<[MaybeUninit<Packet>]>,
-    /// Packets taken since the start, modulo 2^32; the oldest is at `head & mask`.
+    /// Number of packets removed since the start, modulo 2^32; the oldest is at `head & mask`.
     head: u32,
     len: u32,
 }
 
-/// The capacity that a ring begins with.
+/// Initial capacity, packets.
 const LEAST: usize = 4;
-/// Packets for which a ring has room beyond a quarter of its capacity before it is halved.
+/// Free places that are left beyond a quarter of the capacity before it is halved, packets.
 const SPARE: usize = 8;
 
 impl Ring {
@@ -39,7 +39,7 @@ impl Ring {
         (self.head as usize).wrapping_add(index) & (self.slots.len() - 1)
     }
 
-    /// Puts a packet last; the packet in its place.
+    /// Appends a packet. Returns the packet in its place.
     #[inline(always)]
     pub fn push_back(&mut self, packet: Packet) -> &mut Packet {
         if self.len() == self.slots.len() {
@@ -65,14 +65,14 @@ impl Ring {
         Some(unsafe { self.slots.get_unchecked(slot).assume_init_read() })
     }
 
-    /// Takes the packet that was put last.
+    /// Removes and returns the packet that was added last.
     pub fn pop_back(&mut self) -> Option<Packet> {
         self.len = self.len.checked_sub(1)?;
         // SAFETY: as in `pop_front`, of the last of the slots that are initialised.
         Some(unsafe { self.slots.get_unchecked(self.slot(self.len())).assume_init_read() })
     }
 
-    /// The packet at `index`, 0 being the oldest.
+    /// Returns the packet at `index`; 0 is the oldest.
     #[inline]
     pub fn get(&self, index: usize) -> Option<&Packet> {
         if index >= self.len() {
@@ -105,10 +105,9 @@ impl Ring {
         self.resize((2 * self.slots.len()).max(LEAST));
     }
 
-    /// Gives back memory that is not needed, to be called now and then: not when a packet is taken, where it would be
-    /// asked in vain at almost each hop.
+    /// Releases unused memory; called rarely, since a check at each removal would cost more than it saves.
     #[inline]
-    pub fn settle(&mut self) {
+    pub fn shrink(&mut self) {
         let mut capacity = self.slots.len();
         while 4 * (self.len() + SPARE) <= capacity {
             capacity /= 2;
@@ -118,9 +117,9 @@ impl Ring {
         }
     }
 
-    /// Gives it another capacity, the oldest packet first.
+    /// Changes the capacity; the oldest packet moves to the front.
     fn resize(&mut self, capacity: usize) {
-        assert!(capacity <= 1 << 31, "fewer than 2^31 packets on a line");
+        assert!(capacity <= 1 << 31, "fewer than 2^31 packets on a link");
         let mut slots = Vec::with_capacity(capacity);
         let len = self.len;
         while let Some(packet) = self.pop_front() {
@@ -147,9 +146,9 @@ mod tests {
         for n in 0..40_000 {
             capacities.insert(ring.slots.len());
             if rng.chance(0.001) {
-                ring.settle();
+                ring.shrink();
             }
-            // Up for a while, and down to nothing.
+            // Fills for a while, then empties.
             let pushes = [0.8, 0.3][n as usize / 5_000 % 2];
             if rng.chance(0.1) {
                 assert_eq!(ring.pop_back().map(|p| p.seq), deque.pop_back());
@@ -175,7 +174,7 @@ mod tests {
         }
         let order = std::iter::from_fn(|| ring.pop_front());
         assert!(order.take(99_990).map(|p| p.seq).eq(0..99_990));
-        ring.settle();
+        ring.shrink();
         assert!(ring.len() == 10 && ring.slots.len() <= 64, "{} slots", ring.slots.len());
         assert!(ring.iter().map(|p| p.seq).eq(99_990..100_000));
     }

@@ -3,52 +3,49 @@
 use crate::plan::NodeId;
 use tailback_random::{GOLDEN, Rng, mix};
 
-/// No way to the destination.
+/// No path to the destination.
 pub const NO_ROUTE: u32 = u32::MAX;
 
-/// Set in an entry of a table that names a group of equal ways, by its place in [`Routes::groups`],
-/// in place of a link.
+/// Flag of an entry that refers to a group of equal-cost links, by its index in [`Routes::groups`], in place of a link.
 pub const GROUP: u32 = 1 << 31;
 
-/// The link to take from each node to each destination.
+/// Next hops: the link to take from each node to each destination.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Routes {
     /// By node.
     pub rows: Vec<Row>,
     /// Links of equal cost, at least two; each group belongs to one node.
     pub groups: Vec<Vec<u32>>,
-    /// How packets choose among the links of a group.
+    /// Choice among the links of a group.
     pub spread: Spread,
 }
 
-/// How packets are spread over ways of equal cost.
+/// Load balancing over paths of equal cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Spread {
-    /// By a hash of their flow, so that those of a flow keep their order (ECMP, RFC 2992).
+    /// By a hash of the flow, so that a flow's packets keep their order (ECMP, RFC 2992).
     #[default]
     Flow,
-    /// By a hash of flow and number, packet by packet.
+    /// By a hash of flow and sequence number, per packet (packet spraying).
     Packet,
 }
 
-/// One node's next hops.
+/// Next hops of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Row {
-    /// A host at a switch: its only link, whatever the destination. So a network of many hosts
-    /// takes memory for its switches only.
+    /// A host at a switch: its only link, for every destination. So large networks need tables for switches only.
     Only {
         /// Index of the link.
         link: u32,
         /// The switch at its other end.
         switch: NodeId,
     },
-    /// By destination, index of the link, or [`GROUP`] and that of a group; [`NO_ROUTE`] if there is
-    /// no way.
+    /// By destination: index of the link, or [`GROUP`] and the index of a group; [`NO_ROUTE`]: no path.
     Table(Vec<u32>),
 }
 
 impl Routes {
-    /// The link to take at `node` for `destination`, the first of several; [`NO_ROUTE`] if there is no way.
+    /// Returns the link to take at `node` for `destination`, the first of several; [`NO_ROUTE`]: no path.
     pub fn link(&self, node: NodeId, destination: NodeId) -> u32 {
         let entry = match &self.rows[usize::from(node)] {
             Row::Table(links) => links[usize::from(destination)],
@@ -64,7 +61,7 @@ impl Routes {
 }
 
 impl Routes {
-    /// All links that packets may take at `node` for `destination`; none if there is no way.
+    /// Returns all links that packets may take at `node` for `destination`; empty: no path.
     pub fn links(&self, node: NodeId, destination: NodeId) -> &[u32] {
         let entry = match &self.rows[usize::from(node)] {
             Row::Table(entries) => &entries[usize::from(destination)],
@@ -85,19 +82,19 @@ impl From<Vec<Vec<u32>>> for Routes {
     }
 }
 
-/// Routes at work: in place of links the ports that lead to them.
+/// Forwarding tables: ports in place of the links of [`Routes`].
 #[derive(Debug)]
 pub(crate) struct Forwarding {
-    /// By node and destination; none for a host with a single link.
+    /// By node and destination; empty for a host with a single link.
     tables: Vec<Vec<u32>>,
     groups: Vec<Vec<u32>>,
     spread: Spread,
-    /// Makes the hash another one in each run, and different from that of any other seed.
+    /// Salt of the hash, drawn per run.
     salt: u64,
 }
 
 impl Forwarding {
-    /// The routes of a plan; `port_of` gives the port of a link at a node.
+    /// Builds the tables of a plan; `port_of` returns the port of a link at a node.
     pub fn new(routes: &Routes, seed: u64, port_of: impl Fn(NodeId, u32) -> u32) -> Forwarding {
         let mut groups = vec![Vec::new(); routes.groups.len()];
         let mut entry = |node: NodeId, entry: u32| {
@@ -119,21 +116,21 @@ impl Forwarding {
         Forwarding { tables, groups, spread: routes.spread, salt }
     }
 
-    /// The port that a packet of `flow` with number `seq` takes at `node` for `destination`.
+    /// Returns the port that a packet of `flow` with sequence number `seq` takes at `node` for `destination`.
     #[inline]
     pub fn port(&self, node: u16, destination: u16, flow: u32, seq: u32) -> u32 {
         let entry = self.tables[usize::from(node)][usize::from(destination)];
         if entry & GROUP == 0 { entry } else { self.choose(entry, node, flow, seq) }
     }
 
-    /// The port that is known without a look at the packet, for hints only.
+    /// Returns the port if it does not depend on the packet; for prefetches only.
     #[inline]
     pub fn single(&self, node: u16, destination: u16) -> Option<u32> {
         let entry = *self.tables[usize::from(node)].get(usize::from(destination))?;
         (entry & GROUP == 0).then_some(entry)
     }
 
-    /// All ports that packets may take at `node` for `destination`.
+    /// Returns all ports that packets may take at `node` for `destination`.
     pub fn ports(&self, node: u16, destination: u16) -> &[u32] {
         let entry = &self.tables[usize::from(node)][usize::from(destination)];
         match *entry {
@@ -145,7 +142,7 @@ impl Forwarding {
 
     #[inline(never)]
     fn choose(&self, entry: u32, node: u16, flow: u32, seq: u32) -> u32 {
-        assert!(entry != NO_ROUTE, "a packet of flow {flow} is at node {node}, from which there is no way");
+        assert!(entry != NO_ROUTE, "a packet of flow {flow} is at node {node}, which has no path to its destination");
         let group = &self.groups[(entry & !GROUP) as usize];
         let packet = if self.spread == Spread::Packet { u64::from(seq) + 1 } else { 0 };
         let key = self.salt ^ u64::from(flow) << 16 ^ u64::from(node) ^ packet << 40;

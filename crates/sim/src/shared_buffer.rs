@@ -1,7 +1,7 @@
-//! A switch's memory accounted by the input that frames came by: when an input's share runs out, the
-//! neighbour behind it is stopped before anything is lost (802.1Qbb).
+//! Switch memory accounted by input: when an input's share is used up, the neighbour behind it is stopped before
+//! anything is lost (IEEE 802.1Qbb).
 //!
-//! Each input and class has a reserve, a share of what is free, and headroom for what arrives between the
+//! Each input and class has a reserve, a share of the free memory, and headroom for frames that arrive between the
 //! decision to stop the neighbour and its effect:
 //!
 //! ```text
@@ -11,52 +11,53 @@
 
 use crate::plan::SharedBufferPlan;
 
-/// The memory of a switch at work. All amounts in buffer bytes.
+/// State of a switch's memory. All amounts in buffer bytes.
 #[derive(Debug)]
 #[repr(align(64))]
 pub(crate) struct SharedBuffer {
-    /// By input and class.
+    /// By input, then by class.
     inputs: Box<[Input]>,
-    /// What inputs share: the memory without reserves and headroom.
+    /// Shared pool: the memory without reserves and headroom.
     pool: u64,
-    /// Of it, in use.
+    /// Part of the pool in use.
     shared: u64,
-    /// What each input and class has to itself.
+    /// Reserve of each input and class.
     reserve: u64,
-    /// How far below its threshold an input's class must fall before its neighbour goes on.
+    /// Distance below the threshold at which the neighbour resumes.
     resume: u64,
-    /// An input's class may take one part in two to this power of what is free.
+    /// Dynamic threshold: free pool / 2^shift.
     shift: u8,
     classes: u8,
-    /// How many inputs and classes are stopped.
+    /// Number of inputs and classes that are stopped.
     stopped: u32,
 }
 
-// For each frame its memory and its input: two cache lines.
+// A frame touches two cache lines: this one, and its input's.
 const _: () = assert!(size_of::<SharedBuffer>() == 64 && size_of::<Input>() == 32);
 
-/// What frames of a class from an input take.
+/// Memory in use by frames of a class from an input.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(32))]
 struct Input {
-    /// In the reserve and the shared part.
+    /// Bytes in the reserve and the pool.
     bytes: u64,
-    /// In headroom.
+    /// Bytes in headroom.
     beyond: u64,
+    /// Size of the headroom.
     headroom: u64,
     stopped: bool,
 }
 
-/// What a frame's coming or going means for the neighbour that it came from.
+/// Notification to the neighbour that an admission or a release causes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Turn {
-    Stays,
+pub(crate) enum FlowControl {
+    Unchanged,
     Stop,
-    Go,
+    Resume,
 }
 
 impl SharedBuffer {
-    /// `headroom` by input, each class having so much.
+    /// Returns an empty memory; `headroom` is that of each input, per class.
     pub fn new(plan: SharedBufferPlan, classes: u8, headroom: &[u64]) -> SharedBuffer {
         let input =
             |bytes: &u64| std::iter::repeat_n(Input { headroom: *bytes, ..Input::default() }, usize::from(classes));
@@ -80,13 +81,13 @@ impl SharedBuffer {
         slot * usize::from(self.classes) + class
     }
 
-    /// What an input and class may take of the shared part now.
+    /// Returns the pool bytes that an input and class may use now.
     fn threshold(&self) -> u64 {
         self.pool.saturating_sub(self.shared) >> self.shift
     }
 
-    /// Whether a frame of `size` would be admitted without its neighbour being stopped. It would be all the more if less
-    /// of the memory were in use.
+    /// Returns `true` if a frame of `size` would be admitted without stopping its neighbour. Monotone: memory that is
+    /// freed can only turn `false` into `true`.
     #[inline]
     pub fn stays(&self, slot: usize, class: usize, size: u64) -> bool {
         let input = &self.inputs[self.place(slot, class)];
@@ -96,8 +97,8 @@ impl SharedBuffer {
         input.beyond == 0 && (shared == 0 || shared < left)
     }
 
-    /// A frame of `size` comes; none if there is no room for it.
-    pub fn admit(&mut self, slot: usize, class: usize, size: u64) -> Option<Turn> {
+    /// Admits a frame of `size`; `None`: there is no room for it.
+    pub fn admit(&mut self, slot: usize, class: usize, size: u64) -> Option<FlowControl> {
         let (threshold, reserve) = (self.threshold(), self.reserve);
         let input = &mut self.inputs[self.place(slot, class)];
         let before = input.bytes.saturating_sub(reserve);
@@ -112,17 +113,17 @@ impl SharedBuffer {
             self.shared += shared - before;
         }
         let (taken, beyond) = (input.bytes.saturating_sub(reserve), input.beyond > 0);
-        // By what is free now that the frame is in.
+        // By the memory that is free after the admission.
         let stops = beyond || (taken > 0 && taken >= self.threshold());
         let input = &mut self.inputs[self.place(slot, class)];
         let stops = stops && !input.stopped;
         input.stopped |= stops;
         self.stopped += u32::from(stops);
-        Some(if stops { Turn::Stop } else { Turn::Stays })
+        Some(if stops { FlowControl::Stop } else { FlowControl::Unchanged })
     }
 
-    /// A frame that was admitted leaves.
-    pub fn release(&mut self, slot: usize, class: usize, size: u64) -> Turn {
+    /// Releases the memory of a frame of `size` that leaves.
+    pub fn release(&mut self, slot: usize, class: usize, size: u64) -> FlowControl {
         let (reserve, resume) = (self.reserve, self.resume);
         let input = &mut self.inputs[self.place(slot, class)];
         let from_beyond = size.min(input.beyond);
@@ -135,20 +136,20 @@ impl SharedBuffer {
         let goes = stopped && beyond == 0 && (shared == 0 || shared + resume <= self.threshold());
         self.inputs[self.place(slot, class)].stopped &= !goes;
         self.stopped -= u32::from(goes);
-        if goes { Turn::Go } else { Turn::Stays }
+        if goes { FlowControl::Resume } else { FlowControl::Unchanged }
     }
 
-    /// Whether the neighbour behind an input is stopped.
+    /// Returns `true` if the neighbour behind an input is stopped.
     pub fn stops(&self, slot: usize, class: usize) -> bool {
         self.inputs[self.place(slot, class)].stopped
     }
 
-    /// Whether any neighbour is stopped.
+    /// Returns `true` if any neighbour is stopped.
     pub fn stops_any(&self) -> bool {
         self.stopped > 0
     }
 
-    /// All bytes in use.
+    /// Returns all bytes in use.
     #[cfg(test)]
     fn used(&self) -> u64 {
         self.inputs.iter().map(|input| input.bytes + input.beyond).sum()
@@ -167,12 +168,12 @@ mod tests {
         let mut buffer = SharedBuffer::new(PLAN, 1, &[10_000, 10_000]);
         // The pool is 100 kB less twice 14 kB; with a shift of 1 an input stops at a third of it.
         let mut held = 0;
-        while buffer.admit(0, 0, 1000).expect("there is room") == Turn::Stays {
+        while buffer.admit(0, 0, 1000).expect("there is room") == FlowControl::Unchanged {
             held += 1000;
         }
         assert_eq!(held + 1000, 4_000 + 24_000);
         assert!(buffer.stops(0, 0) && !buffer.stops(1, 0));
-        // At the threshold of 24 kB the next goes to headroom, of which there are ten frames.
+        // At the threshold of 24 kB the next frame goes to headroom, which holds ten.
         let more = (0..20).take_while(|_| buffer.admit(0, 0, 1000).is_some()).count();
         assert_eq!(more, 10);
         assert_eq!(buffer.used(), 38_000);
@@ -182,13 +183,13 @@ mod tests {
     #[test]
     fn a_neighbour_goes_on_when_headroom_is_empty_and_the_share_is_the_offset_below_its_threshold() {
         let mut buffer = SharedBuffer::new(PLAN, 1, &[10_000, 10_000]);
-        while buffer.admit(0, 0, 1000).expect("there is room") == Turn::Stays {}
+        while buffer.admit(0, 0, 1000).expect("there is room") == FlowControl::Unchanged {}
         buffer.admit(0, 0, 1000).unwrap();
         let mut turns = (0..29).map(|_| buffer.release(0, 0, 1000));
         // One from headroom; then s + 3 kB ≤ (72 kB − s)/2 first holds for s = 22 kB.
-        let go = turns.position(|turn| turn == Turn::Go).unwrap();
+        let go = turns.position(|action| action == FlowControl::Resume).unwrap();
         assert_eq!(go, 2);
-        assert!(turns.all(|turn| turn == Turn::Stays));
+        assert!(turns.all(|action| action == FlowControl::Unchanged));
         assert_eq!((buffer.used(), buffer.shared), (0, 0));
     }
 }

@@ -1,41 +1,41 @@
-//! How long notifications have been in force at a port: in all, and by what they named.
+//! Time for which notifications are in force at a port: in all, and by target.
 //!
-//! A stop is in force from the instant of its effect until it is lifted, whether or not data waits for it: a port on
-//! which one destination of many is stopped goes on sending. For how long data waits while the transmitter idles is
+//! A stop is in force from the instant of its effect until it is lifted, whether or not data waits for it: a port with
+//! one of many destinations stopped continues to send. The time for which data waits while the transmitter is idle is
 //! counted by the port itself (`blocked`).
 
 use crate::responder::Target;
 use std::collections::BTreeMap;
 use tailback_units::Time;
 
-/// The stops of one port.
+/// Stops of one port.
 #[derive(Debug, Default)]
 pub(crate) struct Stops {
-    /// At least one of them was in force.
+    /// At least one stop is in force.
     pub any: Spell,
-    /// A limiter kept something below the rate of the link.
+    /// A limiter keeps something below the rate of the link.
     pub slowed: Spell,
-    /// By what was named, of all that ever was.
+    /// By target, of all targets that were ever stopped.
     pub by_target: BTreeMap<Target, Spell>,
 }
 
-/// Times during which something was so.
+/// On-time of a condition: the intervals in which it holds.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Spell {
-    /// Since when it has been, if it is.
+    /// Start of the current interval; `None`: the condition does not hold.
     since: Option<Time>,
-    /// When it ends by itself; never if something must end it.
+    /// Expiry of the current interval; [`Time::NEVER`]: it must be ended.
     until: Time,
-    /// Those that are over, picoseconds.
+    /// Total of past intervals, picoseconds.
     over: u64,
-    /// How many have begun.
+    /// Number of intervals begun.
     times: u64,
-    /// What the last two were at the end of the warm-up.
+    /// Total in picoseconds and number of intervals at the end of the warm-up.
     base: (u64, u64),
 }
 
 impl Spell {
-    /// From `now` on it is so until an instant, or it is not.
+    /// Sets the condition from `now` on: it holds until an instant, or (`None`) does not hold.
     fn set(&mut self, now: Time, until: Option<Time>) {
         if self.since.is_some() && self.until < now {
             self.end(self.until);
@@ -56,22 +56,22 @@ impl Spell {
         }
     }
 
-    /// Whether it is so at `now`.
+    /// Returns `true` if the condition holds at `now`.
     pub fn stands(&self, now: Time) -> bool {
         self.since.is_some() && self.until > now
     }
 
-    /// How long it has been so by `now`, picoseconds since the start.
+    /// Returns the time for which it held by `now`, picoseconds since the start.
     pub fn total(&self, now: Time) -> u64 {
         self.over + self.since.map_or(0, |since| now.min(self.until).since(since).0)
     }
 
-    /// The same since the end of the warm-up.
+    /// Returns the time for which it held since the end of the warm-up, picoseconds.
     pub fn measured(&self, now: Time) -> u64 {
         self.total(now) - self.base.0
     }
 
-    /// How often it has begun since the end of the warm-up.
+    /// Returns the number of intervals begun since the end of the warm-up.
     pub fn begun(&self) -> u64 {
         self.times - self.base.1
     }
@@ -82,7 +82,7 @@ impl Spell {
 }
 
 impl Stops {
-    /// From `now` on these are stopped, each until an instant; `slowed` says whether limiters hold something back.
+    /// Sets the stops in force from `now` on, each with its expiry; `slowed`: limiters hold something back.
     pub fn set(&mut self, now: Time, mut stopped: Vec<(Target, Time)>, slowed: bool) {
         if slowed || self.slowed.since.is_some() {
             self.slowed.set(now, slowed.then_some(Time::NEVER));
@@ -92,7 +92,7 @@ impl Stops {
             return;
         }
         self.any.set(now, last);
-        // The latest end of each target first.
+        // Of several stops of one target the one that ends last comes first.
         stopped.sort_unstable_by_key(|(target, until)| (*target, std::cmp::Reverse(*until)));
         stopped.dedup_by_key(|(target, _)| *target);
         for (target, spell) in &mut self.by_target {
@@ -105,7 +105,7 @@ impl Stops {
         }
     }
 
-    /// What comes is measured from `now` on.
+    /// Ends the warm-up: totals count from `now` on.
     pub fn end_warmup(&mut self, now: Time) {
         let all = self.by_target.values_mut().chain([&mut self.any, &mut self.slowed]);
         all.for_each(|spell| spell.end_warmup(now));

@@ -1,32 +1,33 @@
-//! What switches write into the packets of flows that ask for it. A packet has no room for that, so it
-//! is kept aside, by flow and number, from the sending of a segment to its acknowledgement.
+//! In-band telemetry: the records that switches add to packets of flows that request it. A packet has no room for them,
+//! so they are stored here by flow and sequence number, from the sending of a segment to its acknowledgement.
 
 use crate::plan::Plan;
 use std::collections::VecDeque;
 use tailback_transport::Hop;
 
-/// The records of all flows that collect any.
+/// Telemetry records of all flows that collect them.
 #[derive(Debug)]
 pub(crate) struct Telemetry {
-    /// By flow, its place in `logs`; [`NONE`] if it collects nothing.
+    /// Index into `logs` of each flow; [`NONE`] if it collects nothing.
     of_flow: Vec<u32>,
     logs: Vec<Log>,
-    /// Records to be used again, cleared when they are.
+    /// Spare records for reuse, cleared at the next use.
     spare: Vec<Vec<Hop>>,
 }
 
+/// Index of a flow that collects nothing.
 const NONE: u32 = u32::MAX;
 
-/// The records of a flow's segments under way.
+/// Records of a flow's segments under way.
 #[derive(Debug, Default)]
 struct Log {
-    /// The number of the first segment.
+    /// Sequence number of the first segment.
     first: u32,
     records: VecDeque<Vec<Hop>>,
 }
 
 impl Telemetry {
-    /// For a plan; none if no flow collects anything.
+    /// Returns the store of a plan; `None`: no flow collects telemetry.
     pub fn new(plan: &Plan) -> Option<Box<Telemetry>> {
         let mut logs = Vec::new();
         let of_flow = plan.flows.iter().map(|flow| {
@@ -45,7 +46,7 @@ impl Telemetry {
         self.logs.get_mut(place as usize)
     }
 
-    /// A segment is sent, perhaps again: nothing is written into it yet.
+    /// Adds an empty record for a segment that is sent, or clears it if the segment is sent again.
     pub fn sent(&mut self, flow: u32, seq: u32) {
         let mut fresh = self.spare.pop().unwrap_or_default();
         fresh.clear();
@@ -61,7 +62,7 @@ impl Telemetry {
         }
     }
 
-    /// A switch writes into the segment that leaves it.
+    /// Adds a switch's entry to the record of a segment that leaves it.
     pub fn note(&mut self, flow: u32, seq: u32, hop: Hop) {
         let Some(log) = self.log(flow) else { return };
         let place = seq.wrapping_sub(log.first) as usize;
@@ -70,8 +71,8 @@ impl Telemetry {
         }
     }
 
-    /// All before `next` is acknowledged: what the last segment of these has collected, if anything new
-    /// is acknowledged.
+    /// Removes the records before `next`, which are acknowledged. Returns the record of the last of these segments;
+    /// `None`: nothing new is acknowledged.
     pub fn acknowledged(&mut self, flow: u32, next: u32) -> Option<&[Hop]> {
         let place = *self.of_flow.get(flow as usize)?;
         let log = self.logs.get_mut(place as usize)?;
@@ -89,7 +90,7 @@ impl Telemetry {
         self.spare.last().map(Vec::as_slice)
     }
 
-    /// A flow begins anew.
+    /// Clears the records of a flow whose connection is reopened.
     pub fn forget(&mut self, flow: u32) {
         if let Some(log) = self.log(flow) {
             log.records.clear();

@@ -1,19 +1,19 @@
-//! Which nodes of a network can be simulated apart, and for how long each part can go on without the others.
+//! Partitioning of a network for conservative parallel simulation.
 //!
-//! Parts have to do with each other by frames on the lines between them only, and a frame on a line arrives no sooner
-//! than the *look-ahead* of the line after it was put there: the transmission of the shortest frame, and the delay. So
-//! all parts may handle the events of a window as long as the shortest look-ahead of any line between them, each by
-//! itself, and then tell each other what they have sent (conservative parallel simulation: Chandy and Misra 1979; with
-//! windows: Nicol, JACM 40, 1993). Since the order of events at one instant is total and no number that was drawn
-//! belongs to more than one component, the results are those of one world, bit for bit.
+//! Partitions interact only by frames on the links between them, and a frame arrives no sooner than the *lookahead* of
+//! the link after its transmission began: the transmission time of the shortest frame, and the delay. So all partitions
+//! may handle the events of a window as long as the shortest lookahead of any link between them, each on its own, and
+//! then exchange messages (Chandy and Misra 1979; with windows: Nicol, JACM 40, 1993). Since the order of events at one
+//! instant is total and no random stream belongs to more than one component, the results equal those of one world, bit
+//! for bit.
 //!
 //! ```text
-//! what must stay together (together.rs) ─┐
-//! look-ahead of each link (look_ahead.rs) ├─▶ split.rs ─▶ which part each node is in
-//! expected work of each node (work.rs) ──┘
+//! nodes that must stay together (together.rs) ─┐
+//! lookahead of each link (lookahead.rs) ───────├─▶ split.rs ─▶ partition of each node
+//! expected work of each node (work.rs) ────────┘
 //! ```
 
-mod look_ahead;
+mod lookahead;
 mod split;
 mod together;
 mod work;
@@ -21,50 +21,50 @@ mod work;
 use crate::plan::Plan;
 use tailback_units::Dur;
 
-/// Which part of a network each node is in.
+/// Assignment of nodes to partitions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Partition {
-    /// By node.
+    /// Partition of each node.
     part_of: Vec<u16>,
     parts: usize,
     /// Links between parts.
     cut: Vec<u32>,
-    look_ahead: Dur,
+    lookahead: Dur,
 }
 
 impl Partition {
-    /// At most so many parts of a network whose plan draws nothing any more, with about equal work each.
+    /// Divides a network into at most `most` partitions of about equal work; all random choices of its plan have been drawn.
     pub(crate) fn of(plan: &Plan, most: usize) -> Partition {
-        let look_ahead = look_ahead::of_links(plan);
-        let together = together::groups(plan, &look_ahead);
+        let lookahead = lookahead::of_links(plan);
+        let together = together::groups(plan, &lookahead);
         let work = work::expected(plan);
-        let part_of = split::split(plan, &together, &look_ahead, &work, most);
+        let part_of = split::split(plan, &together, &lookahead, &work, most);
         let parts = part_of.iter().max().map_or(1, |last| usize::from(*last) + 1);
         let apart = |link: &u32| {
             let [a, b] = plan.links[*link as usize].ends;
             part_of[usize::from(a)] != part_of[usize::from(b)]
         };
         let cut: Vec<u32> = (0..plan.links.len() as u32).filter(apart).collect();
-        let look_ahead = cut.iter().map(|link| look_ahead[*link as usize]).min().unwrap_or(Dur(u64::MAX));
-        Partition { part_of, parts, cut, look_ahead }
+        let lookahead = cut.iter().map(|link| lookahead[*link as usize]).min().unwrap_or(Dur(u64::MAX));
+        Partition { part_of, parts, cut, lookahead }
     }
 
-    /// How many parts there are, at least one.
+    /// Returns the number of partitions, at least one.
     pub fn parts(&self) -> usize {
         self.parts
     }
-    /// The part of a node.
+    /// Returns the partition of a node.
     #[inline]
     pub fn part_of(&self, node: u16) -> usize {
         usize::from(self.part_of[usize::from(node)])
     }
-    /// The links between parts, by index.
+    /// Returns the links between partitions, by index.
     pub fn cut(&self) -> &[u32] {
         &self.cut
     }
-    /// How long each part can go on by itself: the shortest look-ahead of the links between parts, above zero; as
-    /// long as there is time where there are none.
+    /// Returns the lookahead: the shortest of the links between partitions, above zero; `u64::MAX` picoseconds if there are
+    /// no such links.
     pub fn look_ahead(&self) -> Dur {
-        self.look_ahead
+        self.lookahead
     }
 }

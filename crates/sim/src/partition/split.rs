@@ -1,10 +1,9 @@
-//! Dividing a network: parts of about equal work, long look-ahead between them, and little that goes from one to the
-//! other.
+//! Graph partitioning: parts of about equal work, with long lookahead and little traffic between them.
 //!
-//! Several divisions are tried, and the one is taken that is expected to take the least time. For each of several
-//! look-aheads, links that have less are left whole. Then parts grow from far-off pieces, each by the neighbour to
-//! which it has most to say (Karypis and Kumar, SIAM J. Sci. Comput. 20, 1998: greedy graph growing), and pieces at
-//! their borders change sides where that is better.
+//! Several divisions are tried, and the one with the least expected time is taken. For each of several lookaheads, links
+//! with a smaller one are not cut. Then parts grow from distant seeds, each by the neighbour with which it exchanges most
+//! (greedy graph growing: Karypis and Kumar, SIAM J. Sci. Comput. 20, 1998), and pieces at their borders change sides if
+//! that is better.
 
 use super::together::Groups;
 use super::work::Work;
@@ -12,26 +11,27 @@ use crate::plan::Plan;
 use std::collections::{BTreeMap, BTreeSet};
 use tailback_units::Dur;
 
-/// A part may have so many percent of an equal share of the work for the sake of fewer frames between parts.
+/// Upper bound of a part's work, percent of an equal share; the excess is accepted for fewer frames between parts.
 const TOLERANCE: u64 = 115;
-/// Rounds in which pieces may change sides.
+/// Upper bound of refinement rounds.
 const ROUNDS: usize = 10;
-/// Look-aheads that are tried, at most.
+/// Upper bound of lookaheads that are tried.
 const TRIED: usize = 12;
-/// Processor time for a frame at a hop, for one that goes from part to part besides, and for all parts to meet at the
-/// end of a window, nanoseconds: as measured, roughly, since only their ratios count.
+/// Processor time of a frame at a hop, nanoseconds; measured, as the two below, of which only the ratios matter.
 const HOP_NS: u128 = 120;
+/// Additional processor time of a frame that crosses to another part, nanoseconds.
 const CROSSING_NS: u128 = 150;
-const MEETING_NS: u128 = 1_500;
+/// Processor time of the barrier at the end of a window, nanoseconds.
+const BARRIER_NS: u128 = 1_500;
 
-/// By node the part that it is in, at most `most` of them, numbered in the order of their first nodes.
-pub(super) fn split(plan: &Plan, together: &Groups, look_ahead: &[Dur], work: &Work, most: usize) -> Vec<u16> {
-    let mut steps: Vec<Dur> = look_ahead.to_vec();
+/// Returns the part of each node, at most `most` parts, numbered in the order of their first nodes.
+pub(super) fn split(plan: &Plan, together: &Groups, lookahead: &[Dur], work: &Work, most: usize) -> Vec<u16> {
+    let mut steps: Vec<Dur> = lookahead.to_vec();
     steps.sort_unstable();
     steps.dedup();
     let every = steps.len().div_ceil(TRIED).max(1);
     let attempt = |least: &Dur| {
-        let pieces = Pieces::new(plan, together, look_ahead, work, *least);
+        let pieces = Pieces::new(plan, together, lookahead, work, *least);
         let parts = most.min(pieces.weights.len());
         if parts < 2 {
             return None;
@@ -43,7 +43,7 @@ pub(super) fn split(plan: &Plan, together: &Groups, look_ahead: &[Dur], work: &W
     best.map_or_else(|| vec![0; plan.nodes.len()], |(_, part_of)| part_of)
 }
 
-/// Numbers parts in the order in which they are met.
+/// Numbers parts in order of first occurrence.
 fn numbered(sides: impl Iterator<Item = usize>) -> Vec<u16> {
     let mut numbers = BTreeMap::new();
     let number = |side: usize| {
@@ -53,24 +53,24 @@ fn numbered(sides: impl Iterator<Item = usize>) -> Vec<u16> {
     sides.map(number).collect()
 }
 
-/// Sets of nodes that stay together, as a graph.
+/// Graph of pieces: sets of nodes that stay together.
 #[derive(Debug)]
 struct Pieces {
-    /// By node.
+    /// Piece of each node.
     of_node: Vec<usize>,
-    /// By piece: its work.
+    /// Work of each piece.
     weights: Vec<u64>,
-    /// By piece: its neighbours, and what goes to and fro.
+    /// Neighbours of each piece, with the traffic in both directions.
     neighbours: Vec<BTreeMap<usize, u64>>,
 }
 
 impl Pieces {
-    /// What is left whole if only links whose look-ahead is at least `least` may be cut.
-    fn new(plan: &Plan, together: &Groups, look_ahead: &[Dur], work: &Work, least: Dur) -> Pieces {
+    /// Returns the pieces that remain if only links with a lookahead of at least `least` may be cut.
+    fn new(plan: &Plan, together: &Groups, lookahead: &[Dur], work: &Work, least: Dur) -> Pieces {
         let nodes = plan.nodes.len();
         let mut groups = Groups::new(nodes);
         (0..nodes as u16).for_each(|node| groups.join(node, together.first(node)));
-        for (link, _) in plan.links.iter().zip(look_ahead).filter(|(_, ahead)| **ahead < least) {
+        for (link, _) in plan.links.iter().zip(lookahead).filter(|(_, ahead)| **ahead < least) {
             groups.join(link.ends[0], link.ends[1]);
         }
         let mut numbers = BTreeMap::new();
@@ -98,32 +98,32 @@ impl Pieces {
         self.weights.iter().sum()
     }
 
-    /// By piece the part that it is in, the best of several attempts, and how much that costs; frames have so many
-    /// bits and the links in between this look-ahead.
-    fn divide(&self, parts: usize, bits: u64, look_ahead: Dur) -> (u128, Vec<usize>) {
+    /// Returns the cost and the part of each piece of the best of several attempts; `bits` is the length of a frame,
+    /// `lookahead` that of the links between parts.
+    fn divide(&self, parts: usize, bits: u64, lookahead: Dur) -> (u128, Vec<usize>) {
         let far = self.farthest(&[0]);
         let heaviest = (0..self.weights.len()).max_by_key(|piece| self.weights[*piece]).unwrap_or(0);
         let seeds = [0, far, self.farthest(&[far]), heaviest];
         let attempt = |seed: &usize| {
             let mut sides = self.grown(*seed, parts);
             self.refine(&mut sides, parts);
-            (self.cost(&sides, parts, bits, look_ahead), sides)
+            (self.cost(&sides, parts, bits, lookahead), sides)
         };
         seeds.iter().map(attempt).min_by_key(|(cost, _)| *cost).unwrap_or_default()
     }
 
-    /// Processor time that a simulated second takes where most is to do, nanoseconds.
-    fn cost(&self, sides: &[usize], parts: usize, bits: u64, look_ahead: Dur) -> u128 {
+    /// Returns the processor time per simulated second of the busiest part, nanoseconds.
+    fn cost(&self, sides: &[usize], parts: usize, bits: u64, lookahead: Dur) -> u128 {
         let heaviest = self.loads(sides, parts).into_iter().max().unwrap_or(0);
         let crossing = |(piece, neighbours): (usize, &BTreeMap<usize, u64>)| -> u64 {
             neighbours.iter().filter(|(other, _)| sides[**other] != sides[piece]).map(|(_, traffic)| traffic).sum()
         };
-        // Each link has been met from both sides.
+        // Each link has been counted from both sides.
         let crossing = self.neighbours.iter().enumerate().map(crossing).sum::<u64>() / 2;
         let frames = |load: u64| u128::from(load / bits);
-        // No window is without an event.
-        let windows = frames(self.total()).min(1_000_000_000_000 / u128::from(look_ahead.0.max(1)));
-        frames(heaviest) * HOP_NS + frames(crossing) * CROSSING_NS + windows * MEETING_NS
+        // A window has at least one event.
+        let windows = frames(self.total()).min(1_000_000_000_000 / u128::from(lookahead.0.max(1)));
+        frames(heaviest) * HOP_NS + frames(crossing) * CROSSING_NS + windows * BARRIER_NS
     }
 
     fn tolerated(&self, parts: usize) -> u64 {
@@ -136,7 +136,7 @@ impl Pieces {
         loads
     }
 
-    /// A piece that is the most hops away from all of these.
+    /// Returns a piece at the largest hop distance from all of these.
     fn farthest(&self, from: &[usize]) -> usize {
         let mut seen = vec![false; self.weights.len()];
         let mut order = from.to_vec();
@@ -153,7 +153,7 @@ impl Pieces {
         seen.iter().position(|seen| !seen).or(order.last().copied()).unwrap_or(0)
     }
 
-    /// Parts that grow one after the other until each has its share; the last takes what is left.
+    /// Grows parts one after the other until each has its share; the last takes the rest.
     fn grown(&self, seed: usize, parts: usize) -> Vec<usize> {
         let mut sides = vec![parts - 1; self.weights.len()];
         let mut free: BTreeSet<usize> = (0..self.weights.len()).collect();
@@ -164,7 +164,7 @@ impl Pieces {
         for part in 0..parts - 1 {
             let target = left / (parts - part) as u64;
             let mut load = 0;
-            // What a piece has to say to this part, less what it has to say to others.
+            // Traffic of a piece with this part, less that with others.
             let mut gains = silent.clone();
             let mut border = BTreeSet::from([(gains[seeds[part]], seeds[part])]);
             while load < target && free.len() > parts - 1 - part {
@@ -172,7 +172,7 @@ impl Pieces {
                 let Some(piece) = chosen.filter(|piece| free.contains(piece)) else { continue };
                 let weight = self.weights[piece];
                 if load > 0 && load + weight > target && load + weight - target > target - load {
-                    // Nearer to its share without it.
+                    // Closer to its share without it.
                     break;
                 }
                 free.remove(&piece);
@@ -193,8 +193,8 @@ impl Pieces {
         sides
     }
 
-    /// Has pieces change sides while that is better: less work for a part that has too much, or less that goes from
-    /// part to part.
+    /// Moves pieces to other parts while that is better: less work for an overloaded part, or less traffic between
+    /// parts.
     fn refine(&self, sides: &mut [usize], parts: usize) {
         let tolerated = self.tolerated(parts);
         let mut loads = self.loads(sides, parts);
@@ -239,7 +239,7 @@ impl Pieces {
 mod tests {
     use super::*;
 
-    /// Pieces of equal weight in a row, with more traffic over some links.
+    /// Pieces in a row, with traffic between neighbours.
     fn row(weights: &[u64], traffic: &[u64]) -> Pieces {
         let mut neighbours = vec![BTreeMap::new(); weights.len()];
         for (left, traffic) in traffic.iter().enumerate() {
@@ -249,7 +249,7 @@ mod tests {
         Pieces { of_node: (0..weights.len()).collect(), weights: weights.to_vec(), neighbours }
     }
 
-    /// How long the pieces of each part in a row are.
+    /// Returns the lengths of the parts of a row.
     fn lengths(row: &Pieces, parts: usize) -> Vec<usize> {
         let (_, sides) = row.divide(parts, 1, Dur::from_ms(1));
         sides.chunk_by(|a, b| a == b).map(<[_]>::len).collect()

@@ -1,13 +1,13 @@
-//! What cannot be simulated apart, since it has to do with each other other than by frames on a line.
+//! Nodes that cannot be in different partitions, since they interact other than by frames on a link.
 
 use crate::plan::{ApplicationPlan, Fabric, NodeId, NodeKind, Place, Plan};
 use std::collections::BTreeSet;
 use tailback_units::Dur;
 
-/// Sets of nodes.
+/// Disjoint sets of nodes (union-find).
 #[derive(Debug)]
 pub(super) struct Groups {
-    /// By node, another one of its set, or itself.
+    /// By node: another node of its set, or itself if it is the representative.
     parent: Vec<u16>,
 }
 
@@ -15,7 +15,7 @@ impl Groups {
     pub fn new(nodes: usize) -> Groups {
         Groups { parent: (0..nodes).map(|node| node as u16).collect() }
     }
-    /// One node of the set of a node, the same for all in it: the first one.
+    /// Returns the representative of a node's set: its first node.
     pub fn first(&self, node: u16) -> u16 {
         let mut at = node;
         while self.parent[usize::from(at)] != at {
@@ -23,15 +23,15 @@ impl Groups {
         }
         at
     }
-    /// Makes one set of those of two nodes.
+    /// Joins the sets of two nodes.
     pub fn join(&mut self, a: u16, b: u16) {
         let (first, second) = (self.first(a).min(self.first(b)), self.first(a).max(self.first(b)));
-        // The ways from both get short.
+        // Path compression.
         for node in [a, b, second] {
             self.parent[usize::from(node)] = first;
         }
     }
-    /// Makes one set of those of all these.
+    /// Joins the sets of all these nodes.
     fn join_all(&mut self, nodes: impl IntoIterator<Item = u16>) {
         let mut nodes = nodes.into_iter();
         let Some(first) = nodes.next() else { return };
@@ -39,26 +39,26 @@ impl Groups {
     }
 }
 
-/// The sets of nodes of a plan that must be in one part.
-pub(super) fn groups(plan: &Plan, look_ahead: &[Dur]) -> Groups {
+/// Returns the sets of nodes of a plan that must be in one partition.
+pub(super) fn groups(plan: &Plan, lookahead: &[Dur]) -> Groups {
     let mut groups = Groups::new(plan.nodes.len());
-    for (link, look_ahead) in plan.links.iter().zip(look_ahead) {
-        // What one end does the other would meet at the same instant.
-        if *look_ahead == Dur::ZERO {
+    for (link, lookahead) in plan.links.iter().zip(lookahead) {
+        // Without lookahead an action at one end affects the other at the same instant.
+        if *lookahead == Dur::ZERO {
             groups.join(link.ends[0], link.ends[1]);
         }
-        // A port that is stopped for want of memory asks what waits behind it in the neighbour.
-        let asks = |node: NodeId| match &plan.nodes[usize::from(node)].kind {
+        // Head-of-line blocking is counted by looking at the neighbour's queues.
+        let looks = |node: NodeId| match &plan.nodes[usize::from(node)].kind {
             NodeKind::Switch(switch) => {
                 matches!(switch.fabric, Fabric::SharedBuffer(_)) && switch.backpressure.is_some()
             }
             NodeKind::Host(_) => false,
         };
-        if link.ends.iter().any(|node| asks(*node)) {
+        if link.ends.iter().any(|node| looks(*node)) {
             groups.join(link.ends[0], link.ends[1]);
         }
     }
-    // The two sides of an application know each other's state.
+    // Both ends of an application share its state.
     for application in &plan.applications {
         let flows: Vec<u32> = match application {
             ApplicationPlan::Session { channels, .. } => channels.iter().flatten().copied().collect(),
@@ -67,17 +67,17 @@ pub(super) fn groups(plan: &Plan, look_ahead: &[Dur]) -> Groups {
         let ends = |flow: u32| [plan.flows[flow as usize].from, plan.flows[flow as usize].to];
         groups.join_all(flows.into_iter().flat_map(ends));
     }
-    // Switches write into a record that is kept at the sender.
+    // Telemetry records are stored at the sender.
     for flow in &plan.flows {
         if flow.transport.as_ref().is_some_and(|tcp| tcp.congestion_control.needs().telemetry) {
-            groups.join_all(ways(plan, flow.from, flow.to));
+            groups.join_all(nodes_on_paths(plan, flow.from, flow.to));
         }
     }
     conditioners(plan, &mut groups);
     groups
 }
 
-/// A meter that flows share is one thing.
+/// Joins the nodes that share a meter.
 fn conditioners(plan: &Plan, groups: &mut Groups) {
     for conditioner in plan.conditioners.iter().filter(|c| c.place == Place::Source && !c.per_flow) {
         match &conditioner.flows {
@@ -85,7 +85,7 @@ fn conditioners(plan: &Plan, groups: &mut Groups) {
             None => groups.join_all(plan.flows.iter().map(|flow| flow.from)),
         }
     }
-    // Meters of a probed flow at several ports show their states in one series.
+    // Meters of a probed flow at several ports are in one time series.
     if plan.sample.is_some() && plan.conditioners.iter().any(|c| c.place != Place::Source && c.per_flow) {
         let node = |port: u32, side: u32| plan.links[port as usize / 2].ends[((port % 2) ^ side) as usize];
         let probed = plan.flows.iter().filter(|flow| flow.probe).map(|flow| flow.from);
@@ -98,8 +98,8 @@ fn conditioners(plan: &Plan, groups: &mut Groups) {
     }
 }
 
-/// The source and all nodes that packets to `to` may pass.
-fn ways(plan: &Plan, from: NodeId, to: NodeId) -> BTreeSet<NodeId> {
+/// Returns the source and all nodes that packets to `to` may pass.
+fn nodes_on_paths(plan: &Plan, from: NodeId, to: NodeId) -> BTreeSet<NodeId> {
     let (mut seen, mut ahead) = (BTreeSet::from([from]), vec![from]);
     while let Some(node) = ahead.pop() {
         for link in plan.routes.links(node, to) {

@@ -1,20 +1,20 @@
-//! How much there will be to do at each node and for each link, roughly: bits per second of all flows at each hop.
+//! Expected work at each node and link: bits per second of all flows at each hop, roughly.
 
 use crate::plan::{NodeId, Plan};
 
-/// What flows bring, bit/s.
+/// Expected traffic, bit/s.
 #[derive(Debug)]
 pub(super) struct Work {
-    /// By node: what is born and what arrives there.
+    /// Per node: generated and arriving.
     pub nodes: Vec<u64>,
-    /// By link: what goes over it, both ways.
+    /// Per link, both directions.
     pub links: Vec<u64>,
 }
 
-/// The work that a plan makes.
+/// Returns the expected traffic of a plan.
 pub(super) fn expected(plan: &Plan) -> Work {
     let paths: Vec<Vec<u32>> = (0u32..).zip(&plan.flows).map(|(n, flow)| path(plan, n, flow.from, flow.to)).collect();
-    // By side of a link.
+    // By direction of a link.
     let mut flows = vec![0u64; 2 * plan.links.len()];
     paths.iter().flatten().for_each(|port| flows[*port as usize] += 1);
     let capacity = |port: u32| plan.links[port as usize / 2].rate[port as usize % 2].0;
@@ -26,7 +26,7 @@ pub(super) fn expected(plan: &Plan) -> Work {
         let rate = stated.map_or(share, |rate| (rate as u64).min(bottleneck)).max(1);
         let mut add = |node: NodeId, rate: u64| work.nodes[usize::from(node)] += rate;
         add(flow.from, rate);
-        // An acknowledgement for each packet or two goes back.
+        // An acknowledgement returns for each packet or two.
         let both = if flow.transport.is_some() { rate + rate / 2 } else { rate };
         for port in path {
             let link = &plan.links[*port as usize / 2];
@@ -41,10 +41,10 @@ pub(super) fn expected(plan: &Plan) -> Work {
     work
 }
 
-/// The ports that a flow's packets leave by; of several ways one or another.
+/// Returns the ports on a flow's path; of several equal paths one by the flow's index.
 fn path(plan: &Plan, flow: u32, from: NodeId, to: NodeId) -> Vec<u32> {
     let (mut at, mut path) = (from, Vec::new());
-    // No way is longer than there are nodes.
+    // A path is not longer than the number of nodes.
     while at != to && path.len() < plan.nodes.len() {
         let choice = plan.routes.links(at, to);
         if choice.is_empty() {

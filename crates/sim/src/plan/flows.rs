@@ -1,4 +1,4 @@
-//! Flows: what each is, in few bytes, since a plan may have a hundred thousand.
+//! Flows, stored in few bytes each, since a plan may have a hundred thousand.
 
 use super::{Among, NodeId};
 use std::fmt;
@@ -8,8 +8,7 @@ use tailback_traffic::Model;
 use tailback_transport::Tcp;
 use tailback_units::{Dur, Time};
 
-/// A flow of packets. What it has in common with others is kept once for all of them and read as if it were its own;
-/// written, it becomes its own.
+/// A flow of packets. Parameters shared with other flows are stored once, and are copied when a flow's own are changed.
 #[derive(Clone, Debug)]
 pub struct FlowPlan {
     /// Unique name.
@@ -18,59 +17,59 @@ pub struct FlowPlan {
     pub from: NodeId,
     /// Receiving host.
     pub to: NodeId,
-    /// When the source starts.
+    /// Start of the source.
     pub start: Time,
-    /// What it has in common with others.
+    /// Parameters shared with other flows.
     pub kind: Arc<FlowKind>,
 }
 
 const _: () = assert!(size_of::<FlowPlan>() <= 40);
 
-/// What flows have in common.
+/// Parameters that flows share.
 #[derive(Clone, Debug)]
 pub struct FlowKind {
-    /// Name of the group that they are reported with, such as `data`.
+    /// Name of the group under which they are reported, such as `data`.
     pub group: String,
     /// Traffic class, below [`Plan::classes`](super::Plan::classes).
     pub class: u8,
     /// Code point of their packets and their acknowledgements, 0 to 63 (RFC 2474).
     pub code: u8,
-    /// The start is drawn uniformly from `start` to so much later.
+    /// Upper bound of a random delay of the start, uniform.
     pub start_spread: Dur,
-    /// When the source stops; packets already sent go on, and a transport repeats them if need be.
+    /// Stop of the source; packets sent before continue, and a transport retransmits them if needed.
     pub stop: Time,
-    /// What they send.
+    /// Traffic model of the source.
     pub model: Model,
-    /// Draws sender and receiver anew in each run from these, in place of `from` and `to`.
+    /// Hosts from which sender and receiver are drawn in each run, in place of `from` and `to`.
     pub among: Option<Arc<Among>>,
-    /// TCP that carries them; none hands packets to the network as the source makes them.
+    /// TCP that carries the flow; `None`: packets enter the network as the source generates them.
     pub transport: Option<Arc<Tcp>>,
-    /// Whether time series of their state are kept.
+    /// `true` if time series of their state are recorded.
     pub probe: bool,
 }
 
-/// A flow's name: as a rule it follows from that of its group.
+/// Name of a flow, usually derived from its group.
 #[derive(Clone, Debug)]
 pub enum FlowName {
-    /// That of the group: it is alone there.
+    /// The name of the group: the only flow in it.
     Group,
-    /// That of the group with a number, such as `data[3]`.
+    /// The name of the group with an index, such as `data[3]`.
     Numbered(u32),
-    /// Another.
+    /// Another name.
     Own(Arc<String>),
 }
 
 impl FlowPlan {
-    /// Its name, such as `data[3]`, to be written out.
+    /// Returns the name, such as `data[3]`, for display.
     pub fn name(&self) -> impl fmt::Display {
-        Written(self)
+        DisplayName(self)
     }
 }
 
-/// The name of a flow.
-struct Written<'a>(&'a FlowPlan);
+/// Displays the name of a flow.
+struct DisplayName<'a>(&'a FlowPlan);
 
-impl fmt::Display for Written<'_> {
+impl fmt::Display for DisplayName<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let group = &self.0.kind.group;
         match &self.0.name {

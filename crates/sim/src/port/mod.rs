@@ -2,23 +2,23 @@
 //!
 //! Three forms of queue. A plain FIFO is one drop-tail class that nothing can stop: a packet's departure
 //! is known when it is enqueued, so it goes onto the line at once and costs one event per hop.
-//! [`Judged`] is the same behind a rule that decides about packets when they arrive. [`Managed`] is
-//! everything else: classes, disciplines, gates, control frames; while nothing stops it, it sends ahead
+//! [`AdmissionQueue`] is the same behind a rule that decides about packets when they arrive. [`General`] is
+//! everything else: classes, disciplines, gates, control frames; while nothing stops it, it sends idle
 //! as well if it can. Where several can serve they give the same numbers to the last bit, since
 //! "waiting" means the same in all: from the enqueue to the start of transmission.
 
-mod ahead;
-mod managed;
+mod early;
+mod general;
 
 use crate::accounts::ClassAccount;
 use crate::by_class::ByClass;
-use crate::hints::seldom;
+use crate::hints::unlikely;
 use crate::ledger::Count;
 use crate::plan::NodeId;
 use crate::ring::Ring;
 use crate::stops::Stops;
-pub(crate) use ahead::{Ahead, Judged};
-pub(crate) use managed::{ClassQueue, Managed, Manner, Origin, Waiting};
+pub(crate) use early::{AdmissionQueue, PendingIdle};
+pub(crate) use general::{ClassQueue, General, LineTiming, Origin, Waiting};
 use tailback_qdisc::Packet;
 use tailback_random::Rng;
 use tailback_units::{Dur, Rate, Time, TxClock};
@@ -28,12 +28,12 @@ use tailback_units::{Dur, Rate, Time, TxClock};
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Port {
-    /// Frames in transmission and on the way, `at` being their arrival; at a port that sends ahead also those
+    /// Frames in transmission and on the way, `at` being their arrival; at a port that sends idle also those
     /// that wait.
     pub line: Ring,
     /// What becomes of frames at the end of the line, where that is not simply their arrival.
     pub end: Option<Box<LineEnd>>,
-    /// At a port that sends ahead, how many packets at the end of the line there are whose transmission has not begun
+    /// At a port that sends idle, how many packets at the end of the line there are whose transmission has not begun
     /// (as of the last look).
     waiting: u32,
     pub to: NodeId,
@@ -81,9 +81,9 @@ pub(crate) struct Line {
 pub(crate) enum LineEnd {
     Loss(Loss),
     /// In a part of a network, the line leads into another part, where the arrival proper takes place; so many of
-    /// the frames on it, the oldest ones, have been told to that part.
+    /// the frames on it, the oldest ones, have been announced to that part.
     Exit {
-        told: usize,
+        announced: usize,
     },
 }
 
@@ -109,20 +109,20 @@ pub(crate) enum Queue {
     Fifo {
         limit: u64,
     },
-    Judged(Box<Judged>),
-    Managed(Box<Managed>),
+    Admission(Box<AdmissionQueue>),
+    General(Box<General>),
 }
 
 const _: () = assert!(size_of::<Queue>() == 16);
 
 impl Queue {
-    /// What a rule has to be told late.
+    /// What a rule has to be announced late.
     #[inline]
-    fn ahead_mut(&mut self) -> Option<&mut Ahead> {
+    fn idle_mut(&mut self) -> Option<&mut PendingIdle> {
         match self {
             Queue::Fifo { .. } => None,
-            Queue::Judged(judged) => Some(&mut judged.ahead),
-            Queue::Managed(m) => Some(&mut m.ahead),
+            Queue::Admission(admission) => Some(&mut admission.idle),
+            Queue::General(m) => Some(&mut m.idle),
         }
     }
 }
@@ -181,7 +181,7 @@ impl Port {
     #[inline(always)]
     pub fn arrived(&mut self, now: Time) -> Option<Option<Time>> {
         let front = self.line.front()?;
-        if seldom(front.at != now) {
+        if unlikely(front.at != now) {
             return None;
         }
         // Its transmission has begun even if nobody has looked.
@@ -199,8 +199,8 @@ impl Port {
         let control = self.line.front().is_some_and(Packet::is_control);
         match self.end.as_deref_mut() {
             Some(LineEnd::Loss(loss)) => !control && loss.takes(),
-            Some(LineEnd::Exit { told }) => {
-                *told -= 1;
+            Some(LineEnd::Exit { announced }) => {
+                *announced -= 1;
                 true
             }
             None => false,
@@ -222,16 +222,16 @@ impl Port {
     /// Time with data waiting and the transmitter idle by `now`, picoseconds.
     pub fn blocked_at(&self, now: Time) -> u64 {
         match &self.queue {
-            Queue::Fifo { .. } | Queue::Judged(_) => 0,
-            Queue::Managed(m) => m.blocked + m.blocked_since.map_or(0, |since| now.since(since).0),
+            Queue::Fifo { .. } | Queue::Admission(_) => 0,
+            Queue::General(m) => m.blocked + m.blocked_since.map_or(0, |since| now.since(since).0),
         }
     }
 
     /// What has been stopped here, where the port obeys notifications.
     pub fn stops(&self) -> Option<&Stops> {
         match &self.queue {
-            Queue::Fifo { .. } | Queue::Judged(_) => None,
-            Queue::Managed(m) => m.responder.as_ref().map(|responder| &responder.stops),
+            Queue::Fifo { .. } | Queue::Admission(_) => None,
+            Queue::General(m) => m.responder.as_ref().map(|responder| &responder.stops),
         }
     }
 
@@ -243,17 +243,17 @@ impl Port {
     /// What waits at `now`, by class.
     pub fn waiting_at(&mut self, now: Time, class: usize) -> Count {
         match &self.queue {
-            Queue::Managed(m) if !m.sends_ahead => m.queues[class].backlog,
+            Queue::General(m) if !m.transmits_early => m.queues[class].backlog,
             _ => {
                 self.expire(now);
-                self.waits_ahead()
+                self.waiting_early()
             }
         }
     }
 
-    /// What waits at a port that sends ahead, as of the last look.
+    /// What waits at a port that sends idle, as of the last look.
     #[inline]
-    pub fn waits_ahead(&self) -> Count {
+    pub fn waiting_early(&self) -> Count {
         Count { packets: u64::from(self.waiting), bytes: self.backlog }
     }
 
@@ -273,13 +273,13 @@ impl Port {
         let service = service.map_or(Count::default(), |p| Count { packets: 1, bytes: u64::from(p.size) });
         let account = &self.classes[class];
         let (waiting, started, area) = match &self.queue {
-            Queue::Managed(m) if !m.sends_ahead => {
+            Queue::General(m) if !m.transmits_early => {
                 let queue = &m.queues[class];
                 (queue.backlog, account.started, account.area + queue.unsettled(now))
             }
             _ => {
-                let waiting = self.waits_ahead();
-                (waiting, account.arrived.minus(account.dropped).minus(waiting), account.area - self.promised(now))
+                let waiting = self.waiting_early();
+                (waiting, account.arrived.minus(account.dropped).minus(waiting), account.area - self.future_area(now))
             }
         };
         Settled {
@@ -299,7 +299,7 @@ impl Port {
             self.base.classes[class] = settled;
             self.classes[class].max = self.backlog_at(now, class);
         }
-        if let Queue::Managed(m) = &mut self.queue {
+        if let Queue::General(m) = &mut self.queue {
             if let Some(responder) = &mut m.responder {
                 responder.stops.end_warmup(now);
             }
@@ -321,7 +321,7 @@ impl Port {
     /// Visits every data packet at this port: waiting, in transmission or on the line.
     pub fn visit(&self, f: &mut dyn FnMut(&Packet)) {
         self.line.iter().filter(|p| !p.is_control()).for_each(&mut *f);
-        if let Queue::Managed(m) = &self.queue {
+        if let Queue::General(m) = &self.queue {
             m.queues.iter().for_each(|q| q.waiting.visit(f));
             m.egress.iter().for_each(|egress| egress.visit(f));
         }

@@ -1,4 +1,4 @@
-//! What became of packets: per flow, class, group and application.
+//! Results of packets per flow, class, group and application.
 
 use super::Counts;
 use super::Delay;
@@ -11,24 +11,24 @@ use std::collections::BTreeMap;
 use tailback_measure::Sketch;
 use tailback_measure::Variation;
 
-/// Where and why packets were lost.
+/// Dropped packets by place and reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct DropReport {
     /// Port, such as `sw1->sw2`.
     #[serde(rename = "where")]
     pub place: String,
-    /// Why.
+    /// Reason.
     pub reason: String,
     /// Packets.
     pub packets: u64,
 }
 
-/// One flow's results. offered = delivered + dropped + in_network, always.
+/// Results of a flow. offered = delivered + dropped + in_network, always.
 #[derive(Clone, Debug, Serialize)]
 pub struct FlowReport {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// Its group's name.
+    /// Name of the group.
     pub group: String,
     /// Sending host.
     pub from: String,
@@ -36,68 +36,68 @@ pub struct FlowReport {
     pub to: String,
     /// Traffic class.
     pub class: u8,
-    /// Code point that its packets enter the network with, 0 to 63.
+    /// Code point with which its packets enter the network, 0 to 63.
     pub dscp: u8,
-    /// Handed to the network.
+    /// Packets and payload handed to the network.
     pub offered: Counts,
-    /// Received.
+    /// Packets and payload received.
     pub delivered: Counts,
-    /// Lost.
+    /// Packets and payload dropped.
     pub dropped: Counts,
-    /// Neither yet.
+    /// Packets and payload in the network at the end.
     pub in_network: Counts,
     /// Packets that arrived after a later one of the flow, since the start.
     pub reordered: u64,
-    /// Losses by place and reason.
+    /// Drops by place and reason.
     pub drops: Vec<DropReport>,
-    /// Losses after the warm-up of packets born in it, which no counter of the flow holds; absent without any.
+    /// Drops after the warm-up of packets generated in it, which the other counters exclude; absent without any.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub carried_drops: Vec<DropReport>,
-    /// Losses after the warm-up of its transport's acknowledgements, answers to the opening of connections included;
+    /// Drops after the warm-up of its transport's acknowledgements, answers to the opening of connections included;
     /// absent without any.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ack_drops: Vec<DropReport>,
-    /// Delay.
+    /// One-way delay.
     pub delay: Delay,
-    /// What its transport did, if it has one.
+    /// Results of its transport; `None`: the flow has no transport.
     pub transport: Option<TransportReport>,
-    /// Packets by colour, in scenarios in which anything gives packets a colour.
+    /// Packets by colour, in scenarios in which packets are coloured.
     pub colours: Option<Box<ColourReports>>,
-    /// How its delays vary, where each flow keeps a histogram and variation is measured.
+    /// Delay variation, if it is measured and each flow keeps a histogram.
     pub variation: Option<Box<VariationReport>>,
 }
 
-/// How the delays of a flow or of a group's flows vary. Only differences of delays of one flow count in
-/// jitter and `ipdv`; `pdv` is over all packets, less the least delay of any.
+/// Delay variation of a flow or of a group's flows. Jitter and `ipdv` compare delays within a flow; `pdv` is over all
+/// packets, less the smallest delay of any.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct VariationReport {
     /// Delays, with quantiles.
     pub delay: Delay,
     /// Smallest delay, seconds.
     pub min_s: f64,
-    /// Interarrival jitter (RFC 3550 section 6.4.1), mean over the packets, seconds; none without two packets.
+    /// Interarrival jitter (RFC 3550 section 6.4.1), mean over the packets, seconds; `None`: fewer than two packets.
     pub jitter_s: Option<f64>,
-    /// The same after the last packet, mean over the flows, seconds.
+    /// Interarrival jitter after the last packet, mean over the flows, seconds.
     pub last_jitter_s: f64,
     /// Packet delay variation (RFC 5481: the delay less the smallest), mean, seconds.
     pub pdv_mean_s: f64,
-    /// 99th percentile of it.
+    /// 99th percentile of packet delay variation, seconds.
     pub pdv_p99_s: f64,
-    /// 99.9th percentile of it: the IPDV of ITU-T Y.1541.
+    /// 99.9th percentile of packet delay variation, seconds: the IPDV of ITU-T Y.1541.
     pub pdv_p999_s: f64,
-    /// Differences of the delays of packets sent one after the other, without sign (RFC 5481: IPDV), mean,
-    /// seconds; none where no two such packets arrived.
+    /// Inter-packet delay variation (RFC 5481: absolute difference of the delays of consecutive packets), mean, seconds;
+    /// `None`: no two consecutive packets arrived.
     pub ipdv_mean_s: Option<f64>,
-    /// 99th percentile of it.
+    /// 99th percentile of inter-packet delay variation, seconds.
     pub ipdv_p99_s: Option<f64>,
-    /// 99.9th percentile of it.
+    /// 99.9th percentile of inter-packet delay variation, seconds.
     pub ipdv_p999_s: Option<f64>,
-    /// Mean length of runs of losses per that of independent losses (BurstR of ITU-T G.107); none without losses.
+    /// Mean length of loss bursts relative to independent losses (BurstR of ITU-T G.107); `None`: no losses.
     pub burst_ratio: Option<f64>,
 }
 
-/// Packets by the colour that they have at each place: when they enter the network (behind a meter
-/// there), are delivered, or are lost. Meters on the way change it.
+/// Packets by colour at each place: when they enter the network (behind a meter there), are delivered, or are dropped.
+/// Meters along the path change the colour.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct ColourReports {
     /// In profile, or never metered.
@@ -119,22 +119,22 @@ pub struct ColourReport {
     pub dropped: Counts,
 }
 
-/// A transport's results: since the end of the warm-up, but for the state at the end.
+/// Results of a transport since the end of the warm-up, but for the state at the end.
 #[derive(Clone, Debug, Serialize)]
 pub struct TransportReport {
     /// Payload bytes that reached the receiving application in order, each counted once.
     pub goodput_bytes: u64,
     /// Segments sent, retransmissions included.
     pub segments: u64,
-    /// Segments sent again.
+    /// Segments retransmitted.
     pub retransmissions: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
     /// Entries into fast retransmit.
     pub fast_retransmits: u64,
-    /// Reductions that an echo of "congestion experienced" caused.
+    /// Reductions caused by an echo of "congestion experienced".
     pub ecn_reductions: u64,
-    /// Reductions undone since the loss was none.
+    /// Reductions undone, since the retransmission was spurious.
     pub spurious: u64,
     /// Tail loss probes.
     pub probes: u64,
@@ -144,48 +144,48 @@ pub struct TransportReport {
     pub acks_lost: u64,
     /// Congestion window at the end, segments.
     pub window: f64,
-    /// Slow-start threshold at the end, segments; none before the first congestion.
+    /// Slow-start threshold at the end, segments; `None`: no congestion so far.
     pub ssthresh: Option<f64>,
-    /// Smoothed round-trip time at the end, seconds; none without a sample.
+    /// Smoothed round-trip time at the end, seconds; `None`: no sample.
     pub srtt_s: Option<f64>,
-    /// Times from a write of the application to its last byte's arrival.
+    /// Times from a write of the application to the arrival of its last byte.
     pub completion: Delay,
 }
 
-/// A group's results at the level of the application: of pages and transfers begun after the warm-up.
+/// Results of a group at the level of the application: of pages and transfers begun after the warm-up.
 #[derive(Clone, Debug, Serialize)]
 pub struct ApplicationReport {
     /// Pages (of request-response: exchanges) or transfers begun, those refused included.
     pub begun: u64,
-    /// Pages of which an exchange was given up after its time-out.
+    /// Pages of which an exchange was given up after its timeout.
     pub failed: u64,
-    /// Transfers refused since no connection was free.
+    /// Transfers refused, since no connection was free.
     pub refused: u64,
-    /// Times from a page's first request to its last byte, or from a transfer's beginning to its last
-    /// byte's arrival, of those complete by the end.
+    /// Flow completion times: from a page's first request to its last byte, or from the start of a transfer to the
+    /// arrival of its last byte, of those complete by the end.
     pub time: Delay,
-    /// Times from a request to its response's last byte; of transfers none.
+    /// Times from a request to the last byte of its response; empty for transfers.
     pub exchange: Delay,
-    /// Times of transfers per the time that their segments would take over the idle path if all were
-    /// sent at once; none but of transfers.
+    /// Completion time of transfers relative to the time of their segments over the idle path if all were sent at once;
+    /// `None`: no transfers.
     pub slowdown: Option<Slowdown>,
-    /// The same by size of the transfer, smallest first; empty but of transfers.
+    /// Slowdown by size of the transfer, smallest first; empty unless for transfers.
     pub slowdown_by_size: Vec<SizeSlowdown>,
-    /// Pages or transfers complete from the warm-up to the end, whenever they began: with their mean
-    /// time, a throughput and a latency over the same time, neither short of the long ones.
+    /// Pages or transfers complete from the warm-up to the end, regardless of their start: with their mean time,
+    /// throughput and latency over the same interval, without bias against long ones.
     pub completed: Completed,
 }
 
-/// Pages or transfers that ended in the measured time.
+/// Pages or transfers that ended after the warm-up.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Completed {
-    /// How many.
+    /// Number.
     pub count: u64,
-    /// Their mean time, seconds; none without any.
+    /// Mean time, seconds; `None`: no pages or transfers.
     pub mean_s: Option<f64>,
 }
 
-/// How much longer transfers took than they would over an idle path: 1 is as long.
+/// Slowdown of transfers: completion time relative to that over an idle path, at least 1.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Slowdown {
     /// Mean.
@@ -194,7 +194,7 @@ pub struct Slowdown {
     pub min: f64,
     /// Largest.
     pub max: f64,
-    /// Median. Quantiles are right to 0.4 %.
+    /// Median. Quantiles are accurate to 0.4 %.
     pub p50: f64,
     /// 90th percentile.
     pub p90: f64,
@@ -204,38 +204,38 @@ pub struct Slowdown {
     pub p99: f64,
 }
 
-/// Slowdowns of the transfers of a range of sizes.
+/// Slowdowns of transfers in a range of sizes.
 #[derive(Clone, Debug, Serialize)]
 pub struct SizeSlowdown {
-    /// The largest that is meant, payload bytes; none is without end. Smaller ones than those of the bin before are not.
+    /// Upper edge of the bin, payload bytes, inclusive; `None`: the last, open bin. The lower edge is that of the bin before.
     pub up_to_bytes: Option<u64>,
-    /// Begun after the warm-up, those refused included.
+    /// Transfers begun after the warm-up, those refused included.
     pub begun: u64,
-    /// Of these, complete by the end.
+    /// Transfers of these complete by the end.
     pub complete: u64,
-    /// Of the complete; none without any.
+    /// Slowdown of the complete ones; `None`: no complete ones.
     pub slowdown: Option<Slowdown>,
 }
 
-/// One class's results.
+/// Results of a class.
 #[derive(Clone, Debug, Serialize)]
 pub struct ClassReport {
-    /// The class, 0 highest.
+    /// The class; 0 is the highest.
     pub class: u8,
-    /// Handed to the network.
+    /// Packets and payload handed to the network.
     pub offered: Counts,
-    /// Received.
+    /// Packets and payload received.
     pub delivered: Counts,
-    /// Lost.
+    /// Packets and payload dropped.
     pub dropped: Counts,
-    /// Neither yet.
+    /// Packets and payload in the network at the end.
     pub in_network: Counts,
-    /// Delay, with quantiles.
+    /// One-way delay, with quantiles.
     pub delay: Delay,
 }
 
 impl VariationReport {
-    /// Of one flow, or of several merged; none without a packet.
+    /// Returns the variation of a flow, or of several merged; `None`: no packets.
     pub(super) fn of(v: &Variation, flows: usize) -> Option<VariationReport> {
         let (delays, differences) = (v.delays(), v.differences());
         let least = delays.min()?;
@@ -256,7 +256,7 @@ impl VariationReport {
 }
 
 impl Slowdown {
-    /// From a sketch of millionths; none without any.
+    /// Returns the statistics of a histogram in millionths; `None`: it is empty.
     fn of(sketch: &Sketch) -> Option<Slowdown> {
         let real = |millionths: u64| millionths as f64 * 1e-6;
         let quantile = |q| sketch.quantile(q).map(real);

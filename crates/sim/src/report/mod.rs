@@ -1,4 +1,4 @@
-//! What a run has measured, in the units of the report: packets, bytes, seconds, bit/s.
+//! Results of a run, in the units of the report: packets, bytes, seconds, bit/s.
 
 mod flows;
 mod notification;
@@ -23,7 +23,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use tailback_measure::{Digest, Sketch};
 
-/// Version of the report's shape; it changes when a field changes its meaning.
+/// Version of the report's format; it changes when a field changes its meaning.
 const SCHEMA: u32 = 2;
 
 /// One replication's results.
@@ -31,11 +31,11 @@ const SCHEMA: u32 = 2;
 pub struct Report {
     /// Version of the program.
     pub version: &'static str,
-    /// Version of this shape.
+    /// Version of this format.
     pub schema: u32,
     /// The replication's seed.
     pub seed: u64,
-    /// Versioned hash over the integers of the results: equal runs have equal digests everywhere.
+    /// Versioned hash of all integer results: equal runs have equal digests on every platform.
     pub digest: String,
     /// Length of the run, warm-up included, seconds.
     pub end_s: f64,
@@ -43,34 +43,34 @@ pub struct Report {
     pub warmup_s: f64,
     /// Events handled; depends on the engine, so it is not in the digest.
     pub events: u64,
-    /// Data packets that have completed transmission on a link, each link counted, since the start.
+    /// Data packets that completed transmission on a link, counted at each link, since the start.
     pub packet_hops: u64,
     /// Control frames sent since the start.
     pub control_frames: u64,
-    /// Per flow: packets born after the warm-up.
+    /// Per flow: packets generated after the warm-up.
     pub flows: FlowReports,
-    /// Per class: the same.
+    /// Per class: packets generated after the warm-up.
     pub classes: Vec<ClassReport>,
-    /// Per group of flows: times from a write of the application to its last byte's arrival, of
-    /// writes after the warm-up; groups without any are absent.
+    /// Per group of flows: times from a write of the application to the arrival of its last byte, of writes after the
+    /// warm-up; groups without any are absent.
     pub completions: BTreeMap<String, Delay>,
-    /// Per group of flows: how delays vary, where the scenario asks for it; groups without a packet are absent.
+    /// Per group of flows: delay variation, if the scenario requests it; groups without a packet are absent.
     pub variation: BTreeMap<String, VariationReport>,
-    /// Per group of flows that an application drives.
+    /// Per group of flows that an application drives: results of the application.
     pub applications: BTreeMap<String, ApplicationReport>,
     /// Per output port: from the end of the warm-up to the end.
     pub ports: Vec<PortReport>,
-    /// Per node: the same.
+    /// Per node: from the end of the warm-up to the end.
     pub nodes: Vec<NodeReport>,
-    /// Per conditioner: packets that it judged, born after the warm-up.
+    /// Per conditioner: packets that it metered, generated after the warm-up.
     pub conditioners: Vec<ConditionerReport>,
     /// Congestion notification, in scenarios with congestion points or rate limiters.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub congestion: Option<CongestionReport>,
-    /// Circles of ports that wait for each other's memory at the end and will for ever; absent if there are none.
+    /// Cycles of ports that wait for each other's memory at the end and can never send again; absent if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub deadlocks: Vec<DeadlockReport>,
-    /// Time series, where the scenario asks for them.
+    /// Time series, if the scenario requests them.
     pub series: Option<Series>,
 }
 
@@ -79,20 +79,20 @@ pub struct Report {
 pub struct Counts {
     /// Packets.
     pub packets: u64,
-    /// Bytes: of payload for flows and classes, as buffers count for ports.
+    /// Bytes: payload for flows and classes, buffer bytes for ports.
     pub bytes: u64,
 }
 
-/// One-way delay from the birth of a packet to its last bit at the destination.
+/// One-way delay from the generation of a packet to its last bit at the destination.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct Delay {
     /// Packets.
     pub count: u64,
-    /// Mean, seconds; none without packets.
+    /// Mean, seconds; `None`: no packets.
     pub mean_s: Option<f64>,
     /// Largest, seconds.
     pub max_s: Option<f64>,
-    /// Median, seconds; none where no sketch is kept. Quantiles are right to 0.4 %.
+    /// Median, seconds; `None`: no histogram is kept. Quantiles are accurate to 0.4 %.
     pub p50_s: Option<f64>,
     /// 90th percentile, seconds.
     pub p90_s: Option<f64>,
@@ -129,15 +129,15 @@ impl Delay {
 }
 
 impl World {
-    /// The results so far, after a check that no packet has vanished or doubled. That ends the run: with many flows
-    /// there is not to be room for what the report says beside what the world knows.
+    /// Returns the results, after a check that no packet has vanished or been duplicated. Consumes the world: with many
+    /// flows there may not be memory for both.
     ///
     /// # Panics
-    /// When conservation is violated: that is an error of the program.
+    /// If conservation is violated, which is an error of the program.
     pub fn report(mut self) -> Report {
         let names = self.port_names();
         self.check_conservation(&names);
-        self.forget_the_future();
+        self.drop_pending_state();
         let series = self.series(&names);
         let mut digest = Digest::new();
         let rows = Rows::of(&mut self, names.clone());
@@ -153,7 +153,7 @@ impl World {
         let now = self.now;
         let packet_hops = self.ports.iter_mut().map(|p| hops(p, now)).sum();
         let control_frames =
-            self.ports.iter().map(|p| if let Queue::Managed(m) = &p.queue { m.sent_control } else { 0 }).sum();
+            self.ports.iter().map(|p| if let Queue::General(m) = &p.queue { m.sent_control } else { 0 }).sum();
         digest.u64(packet_hops);
         digest.u64(control_frames);
         Report {
@@ -189,14 +189,14 @@ impl World {
         self.ports.iter().for_each(|p| *parallel.entry((p.from, p.to)).or_default() += 1);
         let name = |(port, p): (usize, &crate::port::Port)| {
             let name = format!("{}->{}", self.node_name(p.from), self.node_name(p.to));
-            // Parallel links between the same nodes are told apart by their link's number.
+            // Parallel links between two nodes are distinguished by the link's number.
             if parallel[&(p.from, p.to)] > 1 { format!("{name}#{}", port / 2) } else { name }
         };
         self.ports.iter().enumerate().map(name).collect()
     }
 
-    /// offered = delivered + dropped + in the network, per flow, the last counted one by one where
-    /// the packets are; and arrived = sent + dropped + queued, per port and class.
+    /// Asserts offered = delivered + dropped + in the network per flow, with the last counted packet by packet, and
+    /// arrived = sent + dropped + queued per port and class.
     fn check_conservation(&mut self, names: &[String]) {
         let mut found = vec![0u32; self.ledger.flows.len() + self.ledger.acks.len()];
         let mut count = |packet: &tailback_qdisc::Packet| found[packet.flow() as usize] += 1;
@@ -208,7 +208,7 @@ impl World {
         }
         let (flows, acks) = found.split_at(self.ledger.flows.len());
         for (index, account) in self.ledger.flows.iter().enumerate() {
-            let missing = self.ledger.carried(index).in_network().plus(account.in_network()).packets;
+            let missing = self.ledger.unmeasured(index).in_network().plus(account.in_network()).packets;
             let name = || self.plan.flows[index].name().to_string();
             assert_eq!(u64::from(flows[index]), missing, "flow {}: packets in the network", name());
         }

@@ -1,4 +1,4 @@
-//! What congestion points have said, rate limiters have done, and where ports wait for each other for ever.
+//! Results of congestion points and rate limiters, and deadlocks.
 
 use crate::port::Queue;
 use crate::port::Waiting;
@@ -6,29 +6,29 @@ use crate::world::World;
 use serde::Serialize;
 use tailback_measure::Digest;
 
-/// What congestion points have said and rate limiters have done, from the end of the warm-up to the end.
+/// Congestion notification from the end of the warm-up to the end.
 #[derive(Clone, Debug, Serialize)]
 pub struct CongestionReport {
-    /// Congestion points, in the order of their ports.
+    /// Congestion points, in port order.
     pub points: Vec<CongestionPointReport>,
     /// Reaction points.
     pub limiters: Vec<LimitersReport>,
-    /// Messages that found no rate limiters, since the start.
+    /// Messages that reached no reaction point, since the start.
     pub unheard: u64,
 }
 
-/// One congestion point's results.
+/// Results of a congestion point.
 #[derive(Clone, Debug, Serialize)]
 pub struct CongestionPointReport {
-    /// Its port.
+    /// Port.
     pub port: String,
-    /// Its class.
+    /// Class.
     pub class: u8,
-    /// Its number in tags.
+    /// Number of the congestion point in tags.
     pub number: u16,
     /// Frames that arrived.
     pub arrived: u64,
-    /// Of these, sampled.
+    /// Arrived frames that were sampled.
     pub sampled: u64,
     /// Messages to stop.
     pub stop: u64,
@@ -36,64 +36,64 @@ pub struct CongestionPointReport {
     pub slower: u64,
     /// Messages to speed up.
     pub faster: u64,
-    /// Of all these, in answer to frames that solicited and were not sampled.
+    /// Messages, of the three kinds, in answer to frames that solicited one and were not sampled.
     pub solicited: u64,
 }
 
-/// The results of one port's rate limiters in one class.
+/// Results of the rate limiters of a port and class.
 #[derive(Clone, Debug, Serialize)]
 pub struct LimitersReport {
-    /// The port.
+    /// Port.
     pub port: String,
-    /// The class.
+    /// Class.
     pub class: u8,
-    /// Limiters set up and done with.
+    /// Limiters created.
     pub created: u64,
-    /// See `created`.
+    /// Limiters removed.
     pub removed: u64,
     /// Time average of the number of limiters.
     pub mean_active: f64,
-    /// Messages obeyed.
+    /// Messages to stop that were obeyed.
     pub stop: u64,
-    /// See `stop`.
+    /// Messages to slow down that were obeyed.
     pub slower: u64,
-    /// See `stop`.
+    /// Messages to speed up that were obeyed.
     pub faster: u64,
-    /// Messages ignored: to speed up from a congestion point that has not slowed the limiter last, or during a stop.
+    /// Messages ignored: to speed up from a congestion point other than the last that slowed the limiter, or during a stop.
     pub ignored: u64,
-    /// Frames of TCP that met more than the threshold of their kind, and of these the marked or dropped.
+    /// Frames of TCP that found their queue above the threshold for TCP.
     pub tcp_above: u64,
-    /// See `tcp_above`.
+    /// Frames of these that were marked or dropped.
     pub tcp_signalled: u64,
-    /// Frames of UDP that met more than the threshold of their kind, all of which were dropped.
+    /// Frames of UDP that found their queue above the threshold for UDP; all were dropped.
     pub udp_refused: u64,
-    /// Most frames of UDP in one limiter's queue.
+    /// Maximum number of frames of UDP in one limiter's queue.
     pub most_udp: u64,
     /// Time average of the bytes in the limiters' queues.
     pub mean_bytes: f64,
-    /// Most bytes in the limiters' queues.
+    /// Maximum of the bytes in the limiters' queues.
     pub max_bytes: u64,
 }
 
-/// Ports that can never send again, since the frames at each hold the memory that the one before waits for.
+/// Deadlock: ports that can never send again, since the frames at each hold the memory that the one before waits for.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DeadlockReport {
     /// Class of the frames.
     pub class: u8,
-    /// The circle, in order: each waits for frames at the next, the last for those at the first.
+    /// The cycle, in order: each port waits for frames at the next, the last one for those at the first.
     pub ports: Vec<String>,
-    /// Since when all of them have waited, seconds.
+    /// Time since which all of them have waited, seconds.
     pub since_s: f64,
 }
 
 impl World {
-    /// None where there is nothing of the kind, so that the digest is as it was before there was any.
+    /// Returns `None` if there are no congestion or reaction points; the digest is then as without this report.
     pub(super) fn congestion_report(&mut self, names: &[String], digest: &mut Digest) -> Option<CongestionReport> {
         let (now, span) = (self.now, self.now.since(self.plan.warmup).0);
         let mean = |area: u128| if span == 0 { 0.0 } else { area as f64 / span as f64 };
         let (mut points, mut limiters) = (Vec::new(), Vec::new());
         for (port, name) in self.ports.iter_mut().zip(names) {
-            let Queue::Managed(m) = &mut port.queue else { continue };
+            let Queue::General(m) = &mut port.queue else { continue };
             for (class, queue) in m.queues.iter_mut().enumerate() {
                 if let Some(point) = &queue.point {
                     let c = point.counters;

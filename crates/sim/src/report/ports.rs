@@ -1,4 +1,4 @@
-//! What happened at ports, nodes and conditioners.
+//! Results of ports, nodes and conditioners.
 
 use super::Counts;
 use super::secs;
@@ -10,121 +10,121 @@ use crate::world::{FabricState, World};
 use serde::Serialize;
 use tailback_measure::Digest;
 
-/// One output port's results.
+/// Results of an output port.
 #[derive(Clone, Debug, Serialize)]
 pub struct PortReport {
     /// Name, such as `sw1->sw2`.
     pub name: String,
-    /// Its node.
+    /// Node.
     pub node: String,
-    /// The neighbour.
+    /// Neighbour.
     pub to: String,
     /// Link rate at the end, bit/s.
     pub rate_bps: u64,
     /// Share of the time spent transmitting, control frames included, 0 to 1.
     pub utilisation: f64,
     /// Time for which a notification was in force that stopped the port, a class or a destination, whether or not data
-    /// waited for it, seconds.
+    /// waited, seconds.
     pub stopped_s: f64,
     /// Time for which a notification kept something below the link's rate (`response = { kind = "rate" }`), seconds.
     pub slowed_s: f64,
-    /// Time in which data waited and the transmitter idled, for whatever reason, seconds.
+    /// Time for which data waited and the transmitter was idle, for any reason, seconds.
     pub held_s: f64,
-    /// What was stopped, each by itself; absent where nothing was.
+    /// Stops by target; absent if there were none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stops: Vec<StopReport>,
-    /// Most bytes at the crossbar input that its line leads to; absent where it leads to none.
+    /// Maximum of the bytes at the crossbar input at the end of its link; absent if there is no such input.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input_max_bytes: Option<u64>,
-    /// Data lost on its line, at random or because the link went down.
+    /// Data lost on its link, at random or because the link went down.
     pub lost_on_line: Counts,
-    /// Data that came over its line and was refused by the input buffer of a crossbar switch.
+    /// Data that arrived over its link and was refused by the input buffer of a crossbar switch.
     pub refused_at_input: Counts,
-    /// Notifications handed to this port for sending, since the start.
+    /// Notifications queued for transmission at this port, since the start.
     pub notifications_sent: u64,
     /// Notifications obeyed at this port, since the start.
     pub notifications_received: u64,
-    /// Head-of-line blocking; absent where the neighbour never stopped it for want of memory.
+    /// Head-of-line blocking; absent if the neighbour never stopped it for lack of memory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub head_of_line: Option<HeadOfLine>,
-    /// Pauses that the watchdog has broken off, since the start; absent without any.
+    /// Pauses ended by the watchdog, since the start; absent if there were none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pause_storms: Option<u64>,
     /// Per class.
     pub classes: Vec<PortClassReport>,
 }
 
-/// What notifications have stopped at a port: all of it, a class, a destination, or a destination in a class.
+/// Stops of a target at a port: the port, a class, a destination, or a destination in a class.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StopReport {
-    /// The class; none is all.
+    /// Class; `None`: all.
     pub class: Option<u8>,
-    /// The destination's name; none is all.
+    /// Name of the destination; `None`: all.
     pub destination: Option<String>,
-    /// Stops that began.
+    /// Number of stops.
     pub times: u64,
     /// Time for which one was in force, seconds.
     pub stopped_s: f64,
 }
 
-/// One class at one port. At the warm-up's end some are queued: arrived + queued then = sent +
+/// Results of a class at a port. The queue may hold packets at the end of the warm-up: arrived + queued then = sent +
 /// dropped + queued now.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct PortClassReport {
-    /// Came to the queue.
+    /// Packets and buffer bytes that arrived at the queue.
     pub arrived: Counts,
-    /// Completed transmission.
+    /// Packets and buffer bytes of completed transmissions.
     pub sent: Counts,
-    /// Lost here.
+    /// Packets and buffer bytes dropped.
     pub dropped: Counts,
     /// Waiting or in transmission at the end.
     pub queued: Counts,
     /// Marked "congestion experienced" here, packets.
     pub marked_packets: u64,
-    /// Most bytes waiting.
+    /// Maximum backlog, bytes.
     pub max_bytes: u64,
-    /// Time average of the bytes waiting.
+    /// Time average of the backlog, bytes.
     pub mean_bytes: f64,
 }
 
-/// Packets that waited at a port when its neighbour stopped it for want of memory, since the start.
+/// Packets that waited at a port when its neighbour stopped it for lack of memory, since the start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct HeadOfLine {
-    /// All of them, once for each stop.
+    /// Number of packets, counted at each stop.
     pub held_up_packets: u64,
-    /// Of these, such as leave the neighbour by another port than its fullest: they waited for others.
+    /// Packets of these that were head-of-line blocked: bound for a port of the neighbour other than its fullest.
     pub for_others_packets: u64,
 }
 
-/// One node's results.
+/// Results of a node.
 #[derive(Clone, Debug, Serialize)]
 pub struct NodeReport {
-    /// Its name.
+    /// Name.
     pub name: String,
     /// `host` or `switch`.
     pub kind: &'static str,
-    /// Time average of the bytes waiting at all its ports.
+    /// Time average of the backlog of all its ports, bytes.
     pub mean_bytes: f64,
-    /// Most bytes that waited in one class of one port.
+    /// Maximum backlog of one class of one port, bytes.
     pub max_queue_bytes: u64,
-    /// Packets lost in its queues and at its inputs.
+    /// Packets dropped in its queues and at its inputs.
     pub dropped_packets: u64,
 }
 
-/// One conditioner's results. Bytes are those that buffers count.
+/// Results of a conditioner, in packets and buffer bytes.
 #[derive(Clone, Debug, Serialize)]
 pub struct ConditionerReport {
-    /// Its name: that of a group of flows, or of a port and a direction.
+    /// Name: that of a group of flows, or of a port and a direction.
     pub name: String,
-    /// Kind of its meter.
+    /// Kind of the meter.
     pub meter: String,
-    /// Judged green.
+    /// Packets metered green.
     pub green: Counts,
-    /// Judged yellow.
+    /// Packets metered yellow.
     pub yellow: Counts,
-    /// Judged red.
+    /// Packets metered red.
     pub red: Counts,
-    /// Of all these, dropped.
+    /// Packets dropped, of all colours.
     pub policed: Counts,
 }
 
@@ -149,7 +149,7 @@ impl World {
                     digest.u64(count.packets);
                     digest.u64(count.bytes);
                 }
-                // What never happens has no part in the digest, so that it outlives new features.
+                // A counter that stays 0 is not in the digest, so that features added later do not change it.
                 if settled.marked > 0 {
                     digest.u64(settled.marked);
                 }
@@ -164,11 +164,11 @@ impl World {
                 });
             }
             let (sent, received, held_up, for_others, storms) = match &p.queue {
-                Queue::Managed(m) => {
+                Queue::General(m) => {
                     let storms = m.responder.as_ref().map_or(0, |r| r.storms);
-                    (m.notices_sent, m.notices_received, m.held_up, m.held_up_for_others, storms)
+                    (m.notifications_sent, m.notifications_received, m.held_up, m.held_up_for_others, storms)
                 }
-                Queue::Fifo { .. } | Queue::Judged(_) => (0, 0, 0, 0, 0),
+                Queue::Fifo { .. } | Queue::Admission(_) => (0, 0, 0, 0, 0),
             };
             digest.u64(sent);
             digest.u64(received);
@@ -215,7 +215,7 @@ impl World {
         stops.by_target.iter().map(report).filter(|stop| stop.times > 0 || stop.stopped_s > 0.0).collect()
     }
 
-    /// Most bytes at the crossbar input that the line of a port leads to, if it leads to one.
+    /// Returns the maximum of the bytes at the crossbar input at the end of a port's link; `None`: there is no such input.
     fn input_max(&self, port: usize) -> Option<u64> {
         let FabricState::Crossbar(crossbar) = &self.nodes[usize::from(self.ports[port].to)].fabric else { return None };
         Some(crossbar.inputs[self.slots[port ^ 1] as usize].max)
@@ -223,7 +223,7 @@ impl World {
 
     pub(super) fn node_reports(&self, ports: &[PortReport]) -> Vec<NodeReport> {
         let report = |(node, state): (&crate::plan::NodePlan, &crate::world::Node)| {
-            // The way back of each of its ports is the line that leads to it.
+            // The reverse direction of a port is the link that leads to it.
             let inputs = state.ports.iter().map(|p| ports[(*p ^ 1) as usize].refused_at_input.packets);
             let classes = || state.ports.iter().flat_map(|p| &ports[*p as usize].classes);
             NodeReport {

@@ -1,12 +1,12 @@
-//! The flows' part of the report: what the run has counted, made into a row for each flow when that is asked for.
+//! Results of the flows: the accounts of the run, converted to a row per flow on request.
 //!
-//! A hundred thousand flows have more in their rows than the run needed to simulate them, so nothing is copied: the
-//! report takes over the accounts.
+//! With a hundred thousand flows the rows are larger than the state of the run, so they are not stored: the report takes
+//! over the accounts.
 
 use super::flows::{ColourReport, ColourReports, DropReport, FlowReport, TransportReport, VariationReport};
 use super::{ClassReport, Counts, Delay};
-use crate::causes::Cause;
 use crate::conditioning::NONE;
+use crate::drop_causes::DropCause;
 use crate::ledger::{ByColour, Count, FlowAccount, Ledger};
 use crate::plan::FlowPlan;
 use crate::world::{Base, Transports, World};
@@ -24,26 +24,26 @@ pub struct FlowReports {
 }
 
 impl FlowReports {
-    /// How many flows there are.
+    /// Returns the number of flows.
     pub fn len(&self) -> usize {
         self.rows.flows.len()
     }
-    /// Whether there are none.
+    /// Returns `true` if there are no flows.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
-    /// One flow's results, made anew by each call.
+    /// Returns the results of a flow, computed at each call.
     ///
     /// # Panics
-    /// When there is no flow of that number.
+    /// If there is no flow of this index.
     pub fn row(&self, index: usize) -> FlowReport {
         self.rows.row(index)
     }
-    /// The results of one flow after the other.
+    /// Iterates over the results of all flows.
     pub fn iter(&self) -> impl Iterator<Item = FlowReport> {
         (0..self.len()).map(|index| self.rows.row(index))
     }
-    /// Packets and payload delivered to all of them.
+    /// Returns the packets and payload delivered, of all flows.
     pub fn delivered(&self) -> Counts {
         self.rows.sum(|account| account.delivered, |_| true)
     }
@@ -61,21 +61,21 @@ impl From<Rows> for FlowReports {
     }
 }
 
-/// What the rows are made of.
+/// Accounts from which the rows are computed.
 #[derive(Debug)]
 pub(super) struct Rows {
     flows: Vec<FlowPlan>,
     ledger: Ledger,
     transports: Transports,
-    /// Names of nodes and of ports.
+    /// Names of nodes, then of ports.
     nodes: Vec<String>,
     ports: Vec<String>,
-    /// The flows that a conditioner judges at their entry, ascending.
+    /// Flows with a conditioner at their entry, ascending.
     conditioned: Vec<u32>,
 }
 
 impl Rows {
-    /// Takes over what a world has counted.
+    /// Takes over the accounts of a world.
     pub fn of(world: &mut World, ports: Vec<String>) -> Rows {
         let flows = take(&mut world.plan.flows);
         let conditioned = |flow: &u32| world.conditioning.of_flow(*flow) != NONE;
@@ -96,9 +96,9 @@ impl Rows {
     /// Adds all flows to a digest, but for the delays of the classes.
     pub fn digest(&self, digest: &mut Digest) {
         for (index, (_, account)) in self.accounts().enumerate() {
-            let carried = self.ledger.carried(index);
-            let offered = [carried.offered, account.offered];
-            let gone = [carried.delivered, account.delivered, carried.dropped, account.dropped];
+            let unmeasured = self.ledger.unmeasured(index);
+            let offered = [unmeasured.offered, account.offered];
+            let gone = [unmeasured.delivered, account.delivered, unmeasured.dropped, account.dropped];
             for count in offered.into_iter().chain(gone) {
                 digest.u64(count.packets);
                 digest.u64(count.bytes);
@@ -106,8 +106,8 @@ impl Rows {
             digest.u128(account.delay_sum());
             digest.u64(account.delay_max);
             digest.u64(account.reordered);
-            let more = self.ledger.more(index);
-            if let Some(delays) = more.and_then(|more| more.delays.as_ref()) {
+            let extras = self.ledger.extras(index);
+            if let Some(delays) = extras.and_then(|extras| extras.delays.as_ref()) {
                 digest.sketch(delays);
             }
             if let Some(variation) = self.ledger.variation(index) {
@@ -121,7 +121,7 @@ impl Rows {
                 digest.u64(u64::from(port));
                 digest.u64(packets);
             }
-            if let Some(by) = more.and_then(|more| more.colours.as_ref()) {
+            if let Some(by) = extras.and_then(|extras| extras.colours.as_ref()) {
                 for count in [self.coloured(index, by), by.delivered, by.dropped].iter().flatten() {
                     digest.u64(count.packets);
                 }
@@ -139,13 +139,13 @@ impl Rows {
         }
     }
 
-    /// One flow's results.
+    /// Returns the results of a flow.
     fn row(&self, index: usize) -> FlowReport {
         let (plan, account) = (&self.flows[index], &self.ledger.flows[index]);
-        let more = self.ledger.more(index);
-        let delays = more.and_then(|more| more.delays.as_ref());
+        let extras = self.ledger.extras(index);
+        let delays = extras.and_then(|extras| extras.delays.as_ref());
         let variation = delays.and(self.ledger.variation(index));
-        let drop = |((port, why), packets): (Cause, u64)| DropReport {
+        let drop = |((port, why), packets): (DropCause, u64)| DropReport {
             place: self.ports[port as usize].clone(),
             reason: why.to_string(),
             packets,
@@ -165,28 +165,28 @@ impl Rows {
             in_network: account.in_network().into(),
             reordered: account.reordered,
             drops: self.ledger.causes(index).into_iter().map(drop).collect(),
-            carried_drops: self.ledger.carried_causes(index).into_iter().map(drop).collect(),
+            carried_drops: self.ledger.unmeasured_causes(index).into_iter().map(drop).collect(),
             ack_drops: acks.into_iter().map(drop).collect(),
             delay: Delay::of(account.delivered.packets, account.delay_sum(), account.delay_max, delays),
             transport: connection.map(|connection| self.transport(connection as usize)),
-            colours: more.and_then(|more| more.colours.as_ref()).map(|by| Box::new(self.colours(index, by))),
+            colours: extras.and_then(|extras| extras.colours.as_ref()).map(|by| Box::new(self.colours(index, by))),
             variation: variation.and_then(|v| VariationReport::of(v, 1)).map(Box::new),
         }
     }
 
-    /// A flow's packets at their entry, by colour.
+    /// Returns a flow's packets at its entry, by colour.
     fn coloured(&self, index: usize, by: &ByColour) -> [Count; 3] {
         let connection = self.transports.of(index as u32);
         let marks = connection.is_some_and(|c| self.transports.outgoing[c as usize].sender.marks());
         let mut offered = by.offered;
         if !marks && self.conditioned.binary_search(&(index as u32)).is_err() {
-            // Nobody has looked at them.
+            // Uncoloured packets are not counted by colour.
             offered[0] = self.ledger.flows[index].offered;
         }
         offered
     }
 
-    /// A flow's packets by colour.
+    /// Returns a flow's packets by colour.
     fn colours(&self, index: usize, by: &ByColour) -> ColourReports {
         let offered = self.coloured(index, by);
         let report = |colour: usize| ColourReport {
@@ -220,7 +220,7 @@ impl Rows {
         }
     }
 
-    /// Completion times of writes, by group of flows, where any write was completed.
+    /// Returns the completion times of writes by group of flows, of groups with any.
     pub fn completions(&self) -> BTreeMap<String, Delay> {
         let mut groups = BTreeMap::new();
         for (out, incoming) in self.transports.outgoing.iter().zip(&self.transports.incoming) {
@@ -235,7 +235,7 @@ impl Rows {
         groups
     }
 
-    /// How delays vary, by group of flows.
+    /// Returns the delay variation by group of flows.
     pub fn variation(&self) -> BTreeMap<String, VariationReport> {
         let mut groups: BTreeMap<&str, (Variation, usize)> = BTreeMap::new();
         for (index, plan) in self.flows.iter().enumerate() {
@@ -251,13 +251,13 @@ impl Rows {
         groups.into_iter().filter_map(report).collect()
     }
 
-    /// The sum of a count over some of the flows.
+    /// Returns the sum of a count over the flows that `of` selects.
     fn sum(&self, count: fn(&FlowAccount) -> Count, of: impl Fn(&FlowPlan) -> bool) -> Counts {
         let counts = self.accounts().filter(|(plan, _)| of(plan)).map(|(_, account)| count(account));
         counts.fold(Count::default(), Count::plus).into()
     }
 
-    /// All classes; their delays go into the digest.
+    /// Returns the results of all classes; their delays are added to the digest.
     pub fn classes(&self, digest: &mut Digest) -> Vec<ClassReport> {
         let report = |(class, sketch): (usize, &Sketch)| {
             digest.sketch(sketch);

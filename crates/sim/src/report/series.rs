@@ -1,4 +1,4 @@
-//! Time series, as the report shows them.
+//! Time series in the form of the report.
 
 use super::secs;
 use crate::world::{Named, Quality, World};
@@ -15,10 +15,10 @@ pub struct Series {
     pub ports: BTreeMap<String, PortSeries>,
     /// By flow group.
     pub flows: BTreeMap<String, FlowSeries>,
-    /// By meter: what it shows, by name. Those that flows share, under their conditioner's name, and
-    /// those of probed flows.
+    /// By meter, then by name: the state of the meter. Shared meters are under their conditioner's name, others are those
+    /// of probed flows.
     pub meters: BTreeMap<String, BTreeMap<String, Vec<f64>>>,
-    /// By flow, those that are probed: what its transport shows, by name.
+    /// By probed flow, then by name: the state of its transport.
     pub transports: BTreeMap<String, BTreeMap<String, Vec<f64>>>,
     /// Packets in the network.
     pub in_network_packets: Vec<u64>,
@@ -29,13 +29,13 @@ pub struct Series {
 pub struct PortSeries {
     /// Bytes waiting.
     pub queue_bytes: Vec<u64>,
-    /// Whether a notification is in force that stops the port, a class or a destination, whether or not data waits.
+    /// `true` if a notification is in force that stops the port, a class or a destination, whether or not data waits.
     pub stopped: Vec<bool>,
-    /// For how long one has been since the start, seconds.
+    /// Time since the start for which such a notification was in force, seconds.
     pub stopped_s: Vec<f64>,
-    /// Whether data waits while the transmitter idles.
+    /// `true` if data waits while the transmitter is idle.
     pub held: Vec<bool>,
-    /// For how long it has since the start, seconds.
+    /// Time since the start for which data waited while the transmitter was idle, seconds.
     pub held_s: Vec<f64>,
     /// Bytes sent since the start.
     pub sent_bytes: Vec<u64>,
@@ -43,21 +43,21 @@ pub struct PortSeries {
     pub dropped_packets: Vec<u64>,
     /// Packets marked since the start.
     pub marked_packets: Vec<u64>,
-    /// What the discipline shows, by name; of several classes with the class in front.
+    /// State of the discipline, by name; of several classes with the class as a prefix.
     pub state: BTreeMap<String, Vec<f64>>,
 }
 
-/// One group's time series.
+/// Time series of a group of flows.
 #[derive(Clone, Debug, Serialize)]
 pub struct FlowSeries {
     /// Payload bytes delivered since the start.
     pub delivered_bytes: Vec<u64>,
-    /// Where the variation of delays is measured: more of it.
+    /// Further series, if delay variation is measured.
     #[serde(flatten)]
     pub quality: Option<QualitySeries>,
 }
 
-/// What a group gets, as a time series, of packets born after the warm-up.
+/// Time series of a group's packets generated after the warm-up.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct QualitySeries {
     /// Packets handed to the network so far.
@@ -66,14 +66,14 @@ pub struct QualitySeries {
     pub delivered_packets: Vec<u64>,
     /// Packets lost so far.
     pub dropped_packets: Vec<u64>,
-    /// Sum of the delays of those delivered so far, seconds.
+    /// Sum of the delays of packets delivered so far, seconds.
     pub delay_sum_s: Vec<f64>,
-    /// Interarrival jitter (RFC 3550) at the instant, mean over the flows, seconds.
+    /// Interarrival jitter (RFC 3550) at the sample, mean over the flows, seconds.
     pub jitter_s: Vec<f64>,
 }
 
 impl QualitySeries {
-    /// From the sums over a group of so many flows.
+    /// Converts the sums over a group; `flows` is its number of flows.
     fn of(samples: &[Quality], flows: usize) -> QualitySeries {
         QualitySeries {
             offered_packets: samples.iter().map(|sum| sum.offered).collect(),
@@ -85,7 +85,7 @@ impl QualitySeries {
     }
 }
 
-/// What shows no more has no numbers from then on.
+/// Pads a series that ended early with NaN to the number of samples.
 fn whole(series: &Named, samples: usize) -> Named {
     let filled = |values: &Vec<f64>| {
         let mut values = values.clone();

@@ -1,10 +1,10 @@
 //! Arrivals: control frames are obeyed, data is delivered or forwarded.
 
 use super::{FabricState, World};
-use crate::agenda::{Key, Kind};
 use crate::crossbar::Place;
-use crate::hints::seldom;
-use crate::port::{LineEnd, Manner, Queue, Waiting};
+use crate::event_queue::{Key, Kind};
+use crate::hints::unlikely;
+use crate::port::{LineEnd, LineTiming, Queue, Waiting};
 use tailback_qdisc::{Gate, Packet, Reason};
 use tailback_units::{Dur, Time};
 
@@ -19,15 +19,15 @@ impl World {
         let p = &mut self.ports[port as usize];
         let Some(next) = p.arrived(now) else { return };
         if let Some(at) = next {
-            self.agenda.push(at, Key::new(Kind::Arrive, port));
+            self.event_queue.push(at, Key::new(Kind::Arrive, port));
         }
         let node = p.to;
-        if seldom(p.end.is_some()) && p.end_takes() {
+        if unlikely(p.end.is_some()) && p.end_takes() {
             return self.end_at_line(port);
         }
         let Some(packet) = p.line.pop_front() else { return };
-        if seldom(packet.is_control()) {
-            self.receive_notice(port, packet);
+        if unlikely(packet.is_control()) {
+            self.receive_control(port, packet);
             return;
         }
         if packet.dst == node {
@@ -38,7 +38,7 @@ impl World {
             }
             return;
         }
-        if seldom(self.conditioning.at_ingress()) {
+        if unlikely(self.conditioning.at_ingress()) {
             return self.forward_conditioned(node, packet, port);
         }
         self.forward(node, packet, port);
@@ -67,8 +67,8 @@ impl World {
     #[inline]
     fn tail_of(&self, port: u32, packet: &Packet) -> Option<Time> {
         let p = &self.ports[port as usize];
-        let Queue::Managed(m) = &p.queue else { return None };
-        let Manner::CutThrough(header) = m.manner else { return None };
+        let Queue::General(m) = &p.queue else { return None };
+        let LineTiming::CutThrough(header) = m.timing else { return None };
         let wire = u32::from(packet.wire());
         Some(self.now + (p.clock.tx_time(wire) - p.clock.tx_time(header.min(wire))))
     }
@@ -77,7 +77,7 @@ impl World {
     #[inline(always)]
     fn forward(&mut self, node: u16, mut packet: Packet, via: u32) {
         // Elsewhere it is in as it arrives, that is at `packet.at`.
-        if seldom(self.nodes[usize::from(node)].cuts_through)
+        if unlikely(self.nodes[usize::from(node)].cuts_through)
             && let Some(tail) = self.tail_of(via, &packet)
         {
             packet.at = tail;
@@ -92,7 +92,7 @@ impl World {
         match crossbar.accept(place.input, place.output, packet) {
             Ok(()) => {
                 self.match_output(output);
-                if seldom(self.nodes[usize::from(node)].backpressure.is_some()) {
+                if unlikely(self.nodes[usize::from(node)].backpressure.is_some()) {
                     self.detect_at_input(usize::from(node), place, true);
                 }
             }
@@ -107,7 +107,7 @@ impl World {
     pub(super) fn match_output(&mut self, port: u32) {
         let now = self.now;
         let p = &mut self.ports[port as usize];
-        let Queue::Managed(m) = &mut p.queue else { return };
+        let Queue::General(m) = &mut p.queue else { return };
         let open = Gate::default();
         let gate = m.responder.as_mut().map_or(&open, |r| r.gate(now));
         // Class by class, so that one that is stopped here does not hold up the others; nor does a destination.

@@ -1,7 +1,7 @@
 //! The scenario's timeline: links, sources and thresholds change during the run.
 
 use super::{FabricState, World};
-use crate::agenda::Kind;
+use crate::event_queue::Kind;
 use crate::plan::ChangeKind;
 use crate::port::{LineEnd, Queue};
 use tailback_qdisc::Reason;
@@ -29,7 +29,7 @@ impl World {
                     let p = &mut self.ports[port as usize];
                     p.rate = rate;
                     p.clock = rate.clock();
-                    let Queue::Managed(m) = &mut p.queue else { continue };
+                    let Queue::General(m) = &mut p.queue else { continue };
                     let rate = m.egress.as_ref().map_or(rate, |egress| egress.rate(rate));
                     for queue in m.queues.iter_mut() {
                         queue.waiting.set_rate(rate);
@@ -52,7 +52,7 @@ impl World {
                     crossbar.set_thresholds(high, low);
                 }
                 for port in self.nodes[usize::from(node)].ports.clone() {
-                    let Queue::Managed(m) = &mut self.ports[port as usize].queue else { continue };
+                    let Queue::General(m) = &mut self.ports[port as usize].queue else { continue };
                     for queue in m.queues.iter_mut() {
                         let limit = queue.limit;
                         if let Some(detector) = &mut queue.detector {
@@ -73,7 +73,7 @@ impl World {
     /// else a lost XON would stop a port for ever.
     fn cut(&mut self, port: u32) {
         let now = self.now;
-        if let Queue::Managed(m) = &mut self.ports[port as usize].queue {
+        if let Queue::General(m) = &mut self.ports[port as usize].queue {
             m.up = false;
             m.control.clear();
             m.effects.clear();
@@ -82,8 +82,8 @@ impl World {
             }
         }
         let p = &mut self.ports[port as usize];
-        if let Some(LineEnd::Exit { told }) = p.end.as_deref_mut() {
-            *told = 0;
+        if let Some(LineEnd::Exit { announced }) = p.end.as_deref_mut() {
+            *announced = 0;
         }
         let from = p.from;
         while let Some(packet) = self.ports[port as usize].line.pop_front() {
@@ -100,13 +100,13 @@ impl World {
     /// A link comes up: what waits is sent, and queues that are congested by now say so (again).
     fn mend(&mut self, port: u32) {
         let owned = self.owns(self.ports[port as usize].from);
-        let Queue::Managed(m) = &mut self.ports[port as usize].queue else { return };
+        let Queue::General(m) = &mut self.ports[port as usize].queue else { return };
         if !m.up {
             m.up = true;
             if !owned {
                 return;
             }
-            self.tell_again(port);
+            self.renotify(port);
             self.kick(port);
         }
     }

@@ -1,7 +1,7 @@
 //! Connections: the ends of the flows that a transport carries.
 
 use crate::conditioning::NONE;
-use crate::hints::lines;
+use crate::hints::prefetch_lines;
 use crate::plan::{FlowPlan, Plan};
 use std::collections::VecDeque;
 use tailback_measure::Sketch;
@@ -33,7 +33,7 @@ pub(crate) struct Base {
     pub delivered: u64,
 }
 
-/// A connection's sending side, in whole cache lines.
+/// A connection's sending side, in whole cache prefetch_lines.
 #[derive(Debug)]
 #[repr(align(64))]
 pub(crate) struct Outgoing {
@@ -155,18 +155,18 @@ impl LongAcks {
 
 impl Transports {
     /// The acknowledgement that a packet carries beside itself, if it is one and has such.
-    pub(super) fn aside(&self, packet: &Packet) -> Option<Ack> {
+    pub(super) fn long_ack(&self, packet: &Packet) -> Option<Ack> {
         let long = packet.born.0 & LONG != 0 && packet.flow() as usize >= self.of_flow.len();
         long.then(|| self.long.slots[packet.born.0 as u32 as usize])
     }
 
     /// The word of a packet that carries `ack` beside itself.
-    pub(super) fn put_aside(&mut self, ack: Ack) -> Time {
+    pub(super) fn store_long_ack(&mut self, ack: Ack) -> Time {
         Time(LONG | u64::from(self.long.put(ack)))
     }
 
     /// Forgets what a packet carries beside itself.
-    pub(super) fn forget_aside(&mut self, packet: &Packet) {
+    pub(super) fn drop_long_ack(&mut self, packet: &Packet) {
         if packet.born.0 & LONG != 0 && packet.flow() as usize >= self.of_flow.len() {
             self.long.take(packet.born.0 as u32);
         }
@@ -260,19 +260,19 @@ impl Transports {
 
     /// Asks for what a packet of this number will touch at its destination.
     #[inline]
-    pub fn ask_for(&self, flow: u32) {
+    pub fn prefetch_end(&self, flow: u32) {
         let flows = self.of_flow.len() as u32;
         if flow >= flows {
-            self.ask_for_sender((flow - flows) as usize);
+            self.prefetch_sender((flow - flows) as usize);
         } else if let Some(incoming) = self.incoming.get(self.of_flow[flow as usize] as usize) {
-            lines::<_, 2>(incoming);
+            prefetch_lines::<_, 2>(incoming);
         }
     }
 
     /// Asks for a sender.
     #[inline]
-    pub fn ask_for_sender(&self, connection: usize) {
-        lines::<_, 4>(&raw const self.outgoing[connection]);
+    pub fn prefetch_sender(&self, connection: usize) {
+        prefetch_lines::<_, 4>(&raw const self.outgoing[connection]);
     }
 
     /// The number under which a connection's acknowledgements travel.

@@ -67,8 +67,8 @@ impl World {
             return None;
         }
         let holds = |next: &&u32| match &self.ports[**next as usize].queue {
-            Queue::Managed(m) => m.queues[usize::from(class)].origins.iter().any(|origin| origin.slot == slot),
-            Queue::Fifo { .. } | Queue::Judged(_) => false,
+            Queue::General(m) => m.queues[usize::from(class)].origins.iter().any(|origin| origin.slot == slot),
+            Queue::Fifo { .. } | Queue::Admission(_) => false,
         };
         Some(node.ports.iter().filter(holds).copied().collect())
     }

@@ -1,9 +1,9 @@
 //! Sources: bursts in, packets out.
 
 use super::World;
-use crate::agenda::{Key, Kind};
 use crate::conditioning::NONE;
-use crate::hints::seldom;
+use crate::event_queue::{Key, Kind};
+use crate::hints::unlikely;
 use crate::plan::{FlowPlan, Framing, Length, Plan};
 use tailback_qdisc::{Packet, Traits};
 use tailback_random::Rng;
@@ -115,7 +115,7 @@ impl World {
         flow.next = Burst::NONE;
         if let Some(first) = source.next(&mut flow.rng).filter(|burst| burst.at < flow.stop) {
             flow.next = first;
-            self.agenda.push(first.at, Key::new(Kind::Emit, index));
+            self.event_queue.push(first.at, Key::new(Kind::Emit, index));
         }
         flow.source = Some(source);
     }
@@ -134,7 +134,7 @@ impl World {
         let mut source = plan.model.start(at, rng);
         writer.next = source.next(rng).filter(|burst| burst.at < plan.stop).unwrap_or(Burst::NONE);
         if writer.next.at < Time::NEVER {
-            self.agenda.push(writer.next.at, Key::new(Kind::Emit, index));
+            self.event_queue.push(writer.next.at, Key::new(Kind::Emit, index));
         }
         // A single burst has drawn nothing, and nothing is behind it.
         if !matches!(plan.model, Model::Bulk(_)) {
@@ -178,7 +178,7 @@ impl World {
         // After the last burst comes the stop: what has not been sent by then is given up.
         writer.next = next.filter(|burst| burst.at < stop).unwrap_or(Burst { at: stop, bytes: 0 });
         if writer.next.at < Time::NEVER {
-            self.agenda.push(writer.next.at, Key::new(Kind::Emit, index));
+            self.event_queue.push(writer.next.at, Key::new(Kind::Emit, index));
         }
         self.write(connection, bytes);
     }
@@ -199,18 +199,18 @@ impl World {
             return self.emit_to(connection, index);
         }
         let flow = &mut self.flows[self.transports.plain(index)];
-        if seldom(flow.next.at != now) {
+        if unlikely(flow.next.at != now) {
             return self.not_due(index);
         }
         let bytes = flow.next.bytes;
         flow.next = flow.source.as_mut().map_or(Burst::NONE, |s| s.next_or_none(&mut flow.rng));
         if flow.next.at < flow.stop {
-            self.agenda.push(flow.next.at, Key::new(Kind::Emit, index));
+            self.event_queue.push(flow.next.at, Key::new(Kind::Emit, index));
         } else {
             flow.next.at = Time::NEVER;
         }
         // Most bursts are one packet.
-        if seldom(bytes > u64::from(self.plan.framing.mtu) || bytes == 0) {
+        if unlikely(bytes > u64::from(self.plan.framing.mtu) || bytes == 0) {
             return self.send_packets(index, bytes);
         }
         self.send_packet(index, bytes as u32);
@@ -259,7 +259,7 @@ impl World {
         packet.code = flow.code;
         packet.set_lengths(flow.last.1, flow.last.2);
         let (port, rule) = (flow.port, flow.conditioner);
-        if seldom(rule != NONE) {
+        if unlikely(rule != NONE) {
             return self.enter(port, rule, None, packet);
         }
         self.ledger.offer(&packet);

@@ -2,7 +2,7 @@
 //! on that way obey.
 
 use super::World;
-use crate::notice::{Message, Notice};
+use crate::control_frame::{ControlFrame, Message};
 use crate::plan::NO_ROUTE;
 use crate::port::{Queue, Waiting};
 use tailback_qdisc::congestion_notification::{Frame, Heard};
@@ -13,7 +13,7 @@ impl World {
     /// A packet is about to be queued at `port`: asks its congestion point, if it has one, and sends off what
     /// that says.
     pub(super) fn judge_arrival(&mut self, port: u32, packet: &Packet) {
-        let Queue::Managed(m) = &mut self.ports[port as usize].queue else { return };
+        let Queue::General(m) = &mut self.ports[port as usize].queue else { return };
         let queue = &mut m.queues[usize::from(packet.class())];
         let Some(point) = &mut queue.point else { return };
         let Some(feedback) = point.judge(queue.backlog, packet.size, packet.tag()) else { return };
@@ -31,7 +31,7 @@ impl World {
             self.unheard += 1;
             return;
         }
-        self.send_notice(out, Notice::Feedback(message));
+        self.send_control(out, ControlFrame::Feedback(message));
     }
 
     /// A message has arrived at a node: its rate limiters obey if the frame left by them, else it goes on.
@@ -44,7 +44,7 @@ impl World {
             self.routes.port(node, frame.destination, frame.flow, 0)
         };
         if out != NO_ROUTE
-            && let Queue::Managed(m) = &mut self.ports[out as usize].queue
+            && let Queue::General(m) = &mut self.ports[out as usize].queue
             && let Waiting::Limited(limiters) = &mut m.queues[usize::from(frame.class)].waiting
         {
             if limiters.hear(self.now, frame, message.point, message.feedback) == Heard::Obeyed {

@@ -5,9 +5,9 @@
 
 use super::notify::has_addresses;
 use super::{FabricState, World};
+use crate::control_frame::CongestionSource;
 use crate::crossbar::{Crossbar, Place};
-use crate::detector::{Episode, Turn};
-use crate::notice::Cause;
+use crate::detector::{Episode, Transition};
 use crate::plan::{Addresses, BackPressure};
 use std::sync::Arc;
 
@@ -23,32 +23,34 @@ impl World {
     pub(super) fn detect_at_input(&mut self, node: usize, place: Place, came: bool) {
         let Some(law) = self.nodes[node].backpressure.clone() else { return };
         let now = self.now;
-        let Some((turn, of)) = self.crossbar(node).and_then(|crossbar| crossbar.observe(now, place)) else { return };
+        let Some((transition, of)) = self.crossbar(node).and_then(|crossbar| crossbar.observe(now, place)) else {
+            return;
+        };
         // The way back to the neighbour.
         let back = self.nodes[node].ports[place.input];
-        match turn {
-            Turn::Congested => {
+        match transition {
+            Transition::Congested => {
                 let addresses = self.addresses_at_input(node, place, of, &law);
                 let targets = if self.may_notify(back, &law) { vec![back] } else { Vec::new() };
-                let cause = self.cause_at_input(node, place, of);
+                let source = self.source_at_input(node, place, of);
                 for target in &targets {
-                    self.assert_congestion(*target, cause, &addresses, &law, true);
+                    self.assert_congestion(*target, source, &addresses, &law, true);
                 }
                 if let Some(detector) = self.crossbar(node).and_then(|crossbar| crossbar.detector(place)) {
                     detector.episodes.push(Episode { destination: of, targets, addresses });
                 }
             }
-            Turn::Relieved => {
-                let cause = self.cause_at_input(node, place, of);
+            Transition::Relieved => {
+                let source = self.source_at_input(node, place, of);
                 let Some(detector) = self.crossbar(node).and_then(|crossbar| crossbar.detector(place)) else { return };
                 let Some(at) = detector.episodes.iter().position(|e| e.destination == of) else { return };
                 let episode = detector.episodes.swap_remove(at);
                 for target in episode.targets {
-                    self.assert_congestion(target, cause, &episode.addresses, &law, false);
+                    self.assert_congestion(target, source, &episode.addresses, &law, false);
                 }
             }
-            Turn::Stays if came && has_addresses(law.scope) && law.addresses == Addresses::Buffer => {
-                let cause = self.cause_at_input(node, place, of);
+            Transition::Unchanged if came && has_addresses(law.scope) && law.addresses == Addresses::Buffer => {
+                let source = self.source_at_input(node, place, of);
                 let Some(detector) = self.crossbar(node).and_then(|crossbar| crossbar.detector(place)) else { return };
                 let Some(episode) = detector.episode(of) else { return };
                 if episode.addresses.contains(&place.destination) {
@@ -56,21 +58,21 @@ impl World {
                 }
                 episode.addresses.push(place.destination);
                 for target in episode.targets.clone() {
-                    self.assert_congestion(target, cause, &[place.destination], &law, true);
+                    self.assert_congestion(target, source, &[place.destination], &law, true);
                 }
             }
-            Turn::Stays => {}
+            Transition::Unchanged => {}
         }
     }
 
     /// The queue, or (in the name of the way back) the whole memory of an input.
-    fn cause_at_input(&self, node: usize, place: Place, destination: Option<u16>) -> Cause {
+    fn source_at_input(&self, node: usize, place: Place, destination: Option<u16>) -> CongestionSource {
         let ports = &self.nodes[node].ports;
         match &self.nodes[node].fabric {
             FabricState::Crossbar(crossbar) if crossbar.watches_queues() => {
-                Cause { port: ports[place.output], class: place.class, destination }
+                CongestionSource { port: ports[place.output], class: place.class, destination }
             }
-            _ => Cause { port: ports[place.input], class: 0, destination: None },
+            _ => CongestionSource { port: ports[place.input], class: 0, destination: None },
         }
     }
 
@@ -85,14 +87,14 @@ impl World {
     }
 
     /// What the input that shares its link with `port` has told the neighbour and still holds: causes and addresses.
-    pub(super) fn standing_at_input(&self, port: u32) -> Vec<(Cause, Vec<u16>)> {
+    pub(super) fn standing_at_input(&self, port: u32) -> Vec<(CongestionSource, Vec<u16>)> {
         let node = &self.nodes[usize::from(self.ports[port as usize].from)];
         let FabricState::Crossbar(crossbar) = &node.fabric else { return Vec::new() };
-        let told = crossbar.standing(self.slots[port as usize] as usize).filter(|(_, e)| e.targets.contains(&port));
-        let cause = |queue: Option<(usize, u8)>, destination| match queue {
-            Some((output, class)) => Cause { port: node.ports[output], class, destination },
-            None => Cause { port, class: 0, destination: None },
+        let told = crossbar.episodes(self.slots[port as usize] as usize).filter(|(_, e)| e.targets.contains(&port));
+        let source = |queue: Option<(usize, u8)>, destination| match queue {
+            Some((output, class)) => CongestionSource { port: node.ports[output], class, destination },
+            None => CongestionSource { port, class: 0, destination: None },
         };
-        told.map(|(queue, episode)| (cause(queue, episode.destination), episode.addresses.clone())).collect()
+        told.map(|(queue, episode)| (source(queue, episode.destination), episode.addresses.clone())).collect()
     }
 }

@@ -1,12 +1,12 @@
 //! The world: everything that exists in a run, and the loop that moves it.
 
-mod ahead;
 mod application;
 mod arrive;
 mod change;
 mod condition;
 mod connections;
 mod deadlock;
+mod early;
 mod emit;
 mod feedback;
 mod gather;
@@ -20,13 +20,13 @@ mod shared_buffer;
 mod transmit;
 mod transport;
 
-use crate::agenda::{Agenda, Ahead, Key, Kind};
 use crate::conditioning::Conditioning;
+use crate::control_frame::ControlFrames;
 use crate::crossbar::Crossbar;
-use crate::hints::{lines, prefetch};
+use crate::event_queue::{EventQueue, Key, Kind, Upcoming};
+use crate::hints::{prefetch, prefetch_lines};
 use crate::labelling::Labelling;
 use crate::ledger::Ledger;
-use crate::notice::Notices;
 use crate::plan::{BackPressure, Plan};
 use crate::port::Port;
 use crate::routes::Forwarding;
@@ -39,7 +39,7 @@ use emit::{Flow, Writer};
 pub(crate) use new::draw;
 use observe::Recorder;
 pub(crate) use observe::{Named, Quality};
-pub use share::Parcels;
+pub use share::Messages;
 pub(crate) use share::Share;
 use std::sync::Arc;
 use tailback_qdisc::Dropped;
@@ -50,7 +50,7 @@ use tailback_units::Time;
 #[derive(Debug)]
 pub struct World {
     pub(crate) now: Time,
-    agenda: Agenda,
+    event_queue: EventQueue,
     /// Two per link: side s of link l is port 2 l + s; its way back is the port with the last bit flipped.
     pub(crate) ports: Vec<Port>,
     /// By port, its place among its node's.
@@ -59,7 +59,7 @@ pub struct World {
     /// The port to take at a switch for a destination.
     routes: Forwarding,
     /// Whether it is worth asking for memory ahead, since the near caches do not hold the whole network.
-    looks_ahead: bool,
+    prefetches: bool,
     /// Sources of the flows without a transport, in their order, and of the others by connection.
     flows: Vec<Flow>,
     writers: Vec<Writer>,
@@ -72,7 +72,7 @@ pub struct World {
     pub(crate) ledger: Ledger,
     pub(crate) conditioning: Conditioning,
     labelling: Labelling,
-    notices: Notices,
+    control_frames: ControlFrames,
     /// Filled by disciplines, emptied after each call.
     dropped: Vec<Dropped>,
     pub(crate) recorder: Option<Recorder>,
@@ -86,7 +86,7 @@ pub struct World {
     pub(crate) unheard: u64,
     pub(crate) events: u64,
     /// The number of events at which lines give back memory that they do not need.
-    settle_at: u64,
+    shrink_at: u64,
     done: bool,
     /// In a part of a network: which part, and what leaves it.
     share: Option<Box<Share>>,
@@ -136,28 +136,35 @@ pub(crate) struct OutputMemory {
 
 /// Asks for the memory that an event will touch.
 #[inline]
-fn ask_for(ahead: Ahead, key: Key, ports: &[Port], routes: &Forwarding, ledger: &Ledger, transports: &Transports) {
+fn prefetch_for(
+    upcoming: Upcoming,
+    key: Key,
+    ports: &[Port],
+    routes: &Forwarding,
+    ledger: &Ledger,
+    transports: &Transports,
+) {
     let component = key.component() as usize;
-    match (key.kind(), ahead) {
-        (Kind::Arrive, Ahead::Later) => lines::<_, 2>(&raw const ports[component]),
-        (Kind::Arrive, Ahead::Soon) => {
+    match (key.kind(), upcoming) {
+        (Kind::Arrive, Upcoming::Later) => prefetch_lines::<_, 2>(&raw const ports[component]),
+        (Kind::Arrive, Upcoming::Soon) => {
             if let Some(packet) = ports[component].line.front() {
                 prefetch(packet);
             }
         }
-        (Kind::Arrive, Ahead::Next) => {
+        (Kind::Arrive, Upcoming::Next) => {
             let port = &ports[component];
             let Some(packet) = port.line.front() else { return };
             if packet.dst == port.to {
-                ledger.ask_for(packet.flow());
-                transports.ask_for(packet.flow());
+                ledger.prefetch_account(packet.flow());
+                transports.prefetch_end(packet.flow());
                 // An answer leaves by the same link.
-                lines::<_, 2>(&raw const ports[component ^ 1]);
+                prefetch_lines::<_, 2>(&raw const ports[component ^ 1]);
             } else if let Some(output) = routes.single(port.to, packet.dst) {
-                lines::<_, 2>(ports.as_ptr().wrapping_add(output as usize));
+                prefetch_lines::<_, 2>(ports.as_ptr().wrapping_add(output as usize));
             }
         }
-        (Kind::Timer, Ahead::Soon) => transports.ask_for_sender(component),
+        (Kind::Timer, Upcoming::Soon) => transports.prefetch_sender(component),
         _ => {}
     }
 }
@@ -185,15 +192,18 @@ impl World {
 
     /// Handles at most `budget` events that are not after `last`; done when there are no more of them.
     fn run_until(&mut self, last: Time, budget: u64) -> Status {
-        if self.events >= self.settle_at {
-            self.settle();
+        if self.events >= self.shrink_at {
+            self.shrink_rings();
         }
         for handled in 0..budget {
-            let World { agenda, ports, routes, ledger, transports, .. } = self;
-            let next = if self.looks_ahead {
-                agenda.pop_until(last, Some(|ahead, key| ask_for(ahead, key, ports, routes, ledger, transports)))
+            let World { event_queue, ports, routes, ledger, transports, .. } = self;
+            let next = if self.prefetches {
+                event_queue.pop_until(
+                    last,
+                    Some(|upcoming, key| prefetch_for(upcoming, key, ports, routes, ledger, transports)),
+                )
             } else {
-                agenda.pop_until(last, None::<fn(Ahead, Key)>)
+                event_queue.pop_until(last, None::<fn(Upcoming, Key)>)
             };
             let Some((time, key)) = next else {
                 self.events += handled;
@@ -207,10 +217,10 @@ impl World {
 
     /// What bursts have taken for themselves serves others from now on.
     #[cold]
-    fn settle(&mut self) {
-        self.ports.iter_mut().for_each(|port| port.line.settle());
+    fn shrink_rings(&mut self) {
+        self.ports.iter_mut().for_each(|port| port.line.shrink());
         // So rarely that the look at each port is not seen in the time of a run.
-        self.settle_at = self.events + (64 * self.ports.len() as u64).max(1 << 16);
+        self.shrink_at = self.events + (64 * self.ports.len() as u64).max(1 << 16);
     }
 
     /// Runs to the end.
@@ -225,13 +235,13 @@ impl World {
         match key.kind() {
             Kind::Arrive => self.arrive(key.component()),
             Kind::Emit => self.emit(key.component()),
-            kind => self.step_aside(kind, key.component()),
+            kind => self.step_rare(kind, key.component()),
         }
     }
 
     /// An event that is not one of every hop: apart, so that those need not save what these use.
     #[inline(never)]
-    fn step_aside(&mut self, kind: Kind, component: u32) {
+    fn step_rare(&mut self, kind: Kind, component: u32) {
         match kind {
             Kind::TxDone => self.tx_done(component),
             Kind::Crossed => self.crossed(component),
@@ -259,12 +269,12 @@ impl World {
 
     #[inline]
     fn schedule(&mut self, time: Time, kind: Kind, component: u32) {
-        self.agenda.push(time, Key::new(kind, component));
+        self.event_queue.push(time, Key::new(kind, component));
     }
 
     /// Lets go of what only a run that goes on would need.
-    pub(crate) fn forget_the_future(&mut self) {
-        self.agenda = Agenda::new(false);
+    pub(crate) fn drop_pending_state(&mut self) {
+        self.event_queue = EventQueue::new(false);
         (self.flows, self.writers) = (Vec::new(), Vec::new());
     }
 

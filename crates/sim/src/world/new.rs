@@ -6,22 +6,24 @@ use super::emit::{Flow, Writer};
 use super::observe::Recorder;
 use super::share::Share;
 use super::{FabricState, Node, OutputMemory, World};
-use crate::agenda::{Agenda, Key, Kind};
 use crate::by_class::ByClass;
 use crate::conditioning::Conditioning;
 use crate::congestion_point::CongestionPoint;
+use crate::control_frame::ControlFrames;
 use crate::crossbar::{Crossbar, Limits};
 use crate::detector::Detector;
 use crate::egress::Egress;
+use crate::event_queue::{EventQueue, Key, Kind};
 use crate::headroom;
 use crate::labelling::Labelling;
 use crate::ledger::{Keep, Ledger};
-use crate::notice::Notices;
 use crate::plan::{
     Among, ApplicationPlan, BackPressure, Change, ChangeKind, Draw, Engine, Fabric, FlowPlan, Framing, LinkPlan,
     NO_ROUTE, NodeId, NodeKind, NodePlan, Place, Plan, Scope, SwitchPlan,
 };
-use crate::port::{Ahead, ClassQueue, Judged, Line, LineEnd, Loss, Managed, Manner, Port, Queue, Waiting};
+use crate::port::{
+    AdmissionQueue, ClassQueue, General, Line, LineEnd, LineTiming, Loss, PendingIdle, Port, Queue, Waiting,
+};
 use crate::responder::Responder;
 use crate::routes::Forwarding;
 use crate::shared_buffer::SharedBuffer;
@@ -87,12 +89,12 @@ impl World {
         let hot_bytes = size_of_val(&*ports) + ledger.hot_bytes() + transports.hot_bytes();
         let mut world = World {
             now: Time::ZERO,
-            agenda: Agenda::new(hot_bytes > NEAR_BYTES),
+            event_queue: EventQueue::new(hot_bytes > NEAR_BYTES),
             nodes: plan.nodes.iter().zip(outputs).map(|(n, ports)| node(&plan, n, ports)).collect(),
             ports,
             slots,
             routes,
-            looks_ahead: hot_bytes > NEAR_BYTES,
+            prefetches: hot_bytes > NEAR_BYTES,
             flows,
             writers: transports.outgoing.iter().map(|_| Writer::new()).collect(),
             transports,
@@ -101,7 +103,7 @@ impl World {
             ledger,
             conditioning,
             labelling: Labelling::new(&plan),
-            notices: Notices::default(),
+            control_frames: ControlFrames::default(),
             dropped: Vec::new(),
             recorder: plan.sample.map(|_| Recorder::default()),
             next_change: 0,
@@ -109,7 +111,7 @@ impl World {
             origins,
             unheard: 0,
             events: 0,
-            settle_at: 0,
+            shrink_at: 0,
             done: false,
             share,
             plan,
@@ -119,7 +121,7 @@ impl World {
             if !world.owns(world.ports[port as usize].from) {
                 continue;
             }
-            if let Queue::Managed(m) = &world.ports[port as usize].queue {
+            if let Queue::General(m) = &world.ports[port as usize].queue {
                 let wakeup = m.queues.iter().filter_map(|q| q.waiting.next_wakeup()).min();
                 world.wake_at(port, wakeup.unwrap_or(Time::NEVER));
             }
@@ -289,7 +291,7 @@ fn origins(plan: &Plan) -> Origins {
 fn number_points(ports: &mut [Port]) -> usize {
     let mut count = 0;
     for port in ports {
-        let Queue::Managed(m) = &mut port.queue else { continue };
+        let Queue::General(m) = &mut port.queue else { continue };
         for point in m.queues.iter_mut().filter_map(|queue| queue.point.as_mut()) {
             count += 1;
             point.number = u16::try_from(count).expect("at most 65535 congestion points");
@@ -342,12 +344,15 @@ fn port(plan: &Plan, l: usize, link: &LinkPlan, side: usize, origins: &Origins, 
         NodeKind::Switch(switch) => Some(switch),
         NodeKind::Host(_) => None,
     };
-    let (latency, manner) = match &plan.nodes[usize::from(to)].kind {
+    let (latency, timing) = match &plan.nodes[usize::from(to)].kind {
         NodeKind::Switch(s) => {
-            let whole = link.accounting.map_or(Manner::Plain, Manner::Counting);
-            (s.latency, if let Fabric::CutThrough { header } = s.fabric { Manner::CutThrough(header) } else { whole })
+            let whole = link.accounting.map_or(LineTiming::Plain, LineTiming::Counting);
+            (
+                s.latency,
+                if let Fabric::CutThrough { header } = s.fabric { LineTiming::CutThrough(header) } else { whole },
+            )
         }
-        NodeKind::Host(_) => (Dur::ZERO, link.accounting.map_or(Manner::Plain, Manner::Counting)),
+        NodeKind::Host(_) => (Dur::ZERO, link.accounting.map_or(LineTiming::Plain, LineTiming::Counting)),
     };
     let neighbour = neighbour_backpressure(plan, from, to);
     let own_pressure = own.and_then(|s| s.backpressure.as_ref());
@@ -363,7 +368,7 @@ fn port(plan: &Plan, l: usize, link: &LinkPlan, side: usize, origins: &Origins, 
         && queue.shaper.is_none()
         && link.jitter[side] == Dur::ZERO
         && arrives_in_time(plan, link.rate[side], link.delay + latency)
-        && manner == Manner::Plain
+        && timing == LineTiming::Plain
         && limiters.is_none()
         && notification.is_none()
         && !carries_feedback(plan, own, to)
@@ -375,14 +380,14 @@ fn port(plan: &Plan, l: usize, link: &LinkPlan, side: usize, origins: &Origins, 
     let behind_crossbar =
         own.is_some_and(|s| matches!(s.fabric, Fabric::InputFifo { .. } | Fabric::VirtualOutputQueues { .. }));
     // No notification either, nor does it send any: a host that storms sends PAUSE frames between its own.
-    let sends_ahead = is_simple
+    let transmits_early = is_simple
         && (own.is_some() || !storms(plan, from))
         && !shared[usize::from(from)]
         && neighbour.is_none()
         && own_pressure.is_none()
         && own.is_none_or(|s| s.fabric == Fabric::OutputQueued);
     // Neither does it watch its own queue, nor tell what it transmits, but for turns, of which it knows.
-    let may_send_ahead = is_simple
+    let may_transmit_early = is_simple
         && queue.discipline.rule(&Site::default()).is_some()
         && [neighbour, own_pressure].into_iter().flatten().all(|law| !by_address(law.scope))
         && own.is_none_or(|s| s.fabric == Fabric::OutputQueued && own_pressure.is_none() || by_input)
@@ -391,10 +396,10 @@ fn port(plan: &Plan, l: usize, link: &LinkPlan, side: usize, origins: &Origins, 
     let rate = egress.as_ref().map_or(link.rate[side], |egress| egress.rate(link.rate[side]));
     let plain = queue.discipline == Spec::default() && queue.places[0] == u64::MAX;
     let site = Site { bytes: queue.limits[0], packets: queue.places[0], rate };
-    let queue = if sends_ahead && plain {
+    let queue = if transmits_early && plain {
         Queue::Fifo { limit: queue.limits[0] }
-    } else if sends_ahead && let Some(rule) = queue.discipline.rule(&site) {
-        Queue::Judged(Box::new(Judged::new(rule, Rng::named(plan.seed, &format!("port {name}")))))
+    } else if transmits_early && let Some(rule) = queue.discipline.rule(&site) {
+        Queue::Admission(Box::new(AdmissionQueue::new(rule, Rng::named(plan.seed, &format!("port {name}")))))
     } else {
         // Who names addresses stops them upstream: there the queues are kept by destination. A
         // switch of its own keeps the same order of queues, so that its list of addresses is right.
@@ -420,15 +425,15 @@ fn port(plan: &Plan, l: usize, link: &LinkPlan, side: usize, origins: &Origins, 
             made
         };
         let rule = queue.discipline.rule(&site);
-        Queue::Managed(Box::new(Managed {
-            sends_ahead: false,
-            may_send_ahead,
-            ahead: Ahead::new(rule.map_or(Watch::Nothing, |rule| rule.watches())),
+        Queue::General(Box::new(General {
+            transmits_early: false,
+            may_transmit_early,
+            idle: PendingIdle::new(rule.map_or(Watch::Nothing, |rule| rule.watches())),
             queues: ByClass::new(queue.limits.iter().zip(&queue.places).enumerate().map(class_queue)),
             tx_pending: false,
             up: true,
             jitter: link.jitter[side],
-            manner,
+            timing,
             control: VecDeque::new(),
             turns: VecDeque::new(),
             taking_turns: false,
@@ -441,8 +446,8 @@ fn port(plan: &Plan, l: usize, link: &LinkPlan, side: usize, origins: &Origins, 
             blocked_since: None,
             blocked: 0,
             sent_control: 0,
-            notices_sent: 0,
-            notices_received: 0,
+            notifications_sent: 0,
+            notifications_received: 0,
             held_up: 0,
             held_up_for_others: 0,
             rng: Rng::named(plan.seed, &format!("port {name}")),

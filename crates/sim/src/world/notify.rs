@@ -1,9 +1,9 @@
 //! Congested queues tell the neighbours (Tobagi, Fraleigh and Noureddine: detection, notification).
 
 use super::World;
-use crate::agenda::Kind;
-use crate::detector::{Episode, Turn};
-use crate::notice::{Body, Cause, MAX_ADDRESSES, Notice};
+use crate::control_frame::{CongestionSource, ControlFrame, MAX_ADDRESSES, Notification};
+use crate::detector::{Episode, Transition};
+use crate::event_queue::Kind;
 use crate::plan::{Addresses, BackPressure, Notify, Scope, Signal};
 use crate::port::{ClassQueue, Queue, Waiting};
 use crate::responder::quanta_time;
@@ -30,8 +30,8 @@ fn level(queue: &ClassQueue, destination: u16) -> (u64, Option<u16>) {
 impl World {
     fn class_queue(&mut self, port: u32, class: usize) -> &mut ClassQueue {
         match &mut self.ports[port as usize].queue {
-            Queue::Managed(m) => &mut m.queues[class],
-            Queue::Fifo { .. } | Queue::Judged(_) => unreachable!("only managed ports detect congestion"),
+            Queue::General(m) => &mut m.queues[class],
+            Queue::Fifo { .. } | Queue::Admission(_) => unreachable!("only managed ports detect congestion"),
         }
     }
 
@@ -42,18 +42,18 @@ impl World {
         let (bytes, congested_destination) = level(queue, destination);
         let empty = queue.backlog.packets == 0 || bytes == 0 && matches!(queue.waiting, Waiting::Limited(_));
         let Some(detector) = &mut queue.detector else { return };
-        let turn = detector.observe(now, bytes, congested_destination);
+        let transition = detector.observe(now, bytes, congested_destination);
         if empty && via.is_none() {
             detector.feeders.clear();
         }
-        if turn == Turn::Stays && (via.is_none() || detector.episodes.is_empty()) {
+        if transition == Transition::Unchanged && (via.is_none() || detector.episodes.is_empty()) {
             return;
         }
         let Some(law) = self.nodes[usize::from(self.ports[port as usize].from)].backpressure.clone() else { return };
-        match turn {
-            Turn::Congested => self.begin_episode(port, class, congested_destination, &law),
-            Turn::Relieved => self.end_episode(port, class, congested_destination, &law),
-            Turn::Stays => self.extend_episode(port, class, congested_destination, destination, via, &law),
+        match transition {
+            Transition::Congested => self.begin_episode(port, class, congested_destination, &law),
+            Transition::Relieved => self.end_episode(port, class, congested_destination, &law),
+            Transition::Unchanged => self.extend_episode(port, class, congested_destination, destination, via, &law),
         }
     }
 
@@ -68,9 +68,9 @@ impl World {
             .filter(|out| *out != port && self.may_notify(*out, law))
             .filter(|out| law.notify == Notify::All || feeders.contains(&(*out ^ 1)))
             .collect();
-        let cause = Cause { port, class: class as u8, destination };
+        let source = CongestionSource { port, class: class as u8, destination };
         for target in &targets {
-            self.assert_congestion(*target, cause, &addresses, law, true);
+            self.assert_congestion(*target, source, &addresses, law, true);
         }
         if let Some(detector) = &mut self.class_queue(port, class).detector {
             detector.episodes.push(Episode { destination, targets, addresses });
@@ -81,9 +81,9 @@ impl World {
         let Some(detector) = &mut self.class_queue(port, class).detector else { return };
         let Some(at) = detector.episodes.iter().position(|e| e.destination == destination) else { return };
         let episode = detector.episodes.swap_remove(at);
-        let cause = Cause { port, class: class as u8, destination };
+        let source = CongestionSource { port, class: class as u8, destination };
         for target in episode.targets {
-            self.assert_congestion(target, cause, &episode.addresses, law, false);
+            self.assert_congestion(target, source, &episode.addresses, law, false);
         }
     }
 
@@ -102,7 +102,7 @@ impl World {
         let may_notify = back != port && self.may_notify(back, law);
         let Some(detector) = &mut self.class_queue(port, class).detector else { return };
         let Some(episode) = detector.episode(congested) else { return };
-        let cause = Cause { port, class: class as u8, destination: congested };
+        let source = CongestionSource { port, class: class as u8, destination: congested };
         let is_new =
             has_addresses(law.scope) && law.addresses == Addresses::Buffer && !episode.addresses.contains(&destination);
         let joins = law.notify == Notify::Feeding && may_notify && !episode.targets.contains(&back);
@@ -115,10 +115,10 @@ impl World {
         }
         let whole = if joins { episode.addresses.clone() } else { Vec::new() };
         for target in told {
-            self.send_addresses(target, cause, &[destination], law, true);
+            self.send_addresses(target, source, &[destination], law, true);
         }
         if joins {
-            self.assert_congestion(back, cause, &whole, law, true);
+            self.assert_congestion(back, source, &whole, law, true);
         }
     }
 
@@ -145,20 +145,20 @@ impl World {
         (0..self.nodes.len() as u16).filter(reached).collect()
     }
 
-    /// Says (or takes back) to the neighbour behind `target` that `cause` is congested.
+    /// Says (or takes back) to the neighbour behind `target` that `source` is congested.
     pub(super) fn assert_congestion(
         &mut self,
         target: u32,
-        cause: Cause,
+        source: CongestionSource,
         addresses: &[u16],
         law: &Arc<BackPressure>,
         on: bool,
     ) {
         match law.signal {
-            Signal::OnOff => self.send_addresses(target, cause, addresses, law, on),
+            Signal::OnOff => self.send_addresses(target, source, addresses, law, on),
             Signal::Mac { .. } => {
-                let class = if law.scope == Scope::Class { usize::from(cause.class) } else { 0 };
-                let Queue::Managed(m) = &mut self.ports[target as usize].queue else { return };
+                let class = if law.scope == Scope::Class { usize::from(source.class) } else { 0 };
+                let Queue::General(m) = &mut self.ports[target as usize].queue else { return };
                 let asserted = &mut m.asserted[class];
                 let before = *asserted;
                 *asserted = if on { before + 1 } else { before - 1 };
@@ -171,15 +171,23 @@ impl World {
     }
 
     /// Idealised notifications, the addresses split over as many frames as they need.
-    fn send_addresses(&mut self, target: u32, cause: Cause, addresses: &[u16], law: &BackPressure, off: bool) {
-        let body = |destinations: &[u16]| Body { cause, scope: law.scope, destinations: destinations.to_vec() };
-        let notice = |body| if off { Notice::Off(body) } else { Notice::On(body) };
+    fn send_addresses(
+        &mut self,
+        target: u32,
+        source: CongestionSource,
+        addresses: &[u16],
+        law: &BackPressure,
+        off: bool,
+    ) {
+        let notification =
+            |destinations: &[u16]| Notification { source, scope: law.scope, destinations: destinations.to_vec() };
+        let control = |notification| if off { ControlFrame::Off(notification) } else { ControlFrame::On(notification) };
         if has_addresses(law.scope) {
             for part in addresses.chunks(MAX_ADDRESSES) {
-                self.send_notice(target, notice(body(part)));
+                self.send_control(target, control(notification(part)));
             }
         } else {
-            self.send_notice(target, notice(body(&[])));
+            self.send_control(target, control(notification(&[])));
         }
     }
 
@@ -188,34 +196,34 @@ impl World {
         let Signal::Mac { quanta } = law.signal else { return };
         // The receiver counts quanta at the rate at which it sends.
         let rate = self.ports[target as usize ^ 1].rate;
-        let Queue::Managed(m) = &mut self.ports[target as usize].queue else { return };
+        let Queue::General(m) = &mut self.ports[target as usize].queue else { return };
         if !m.up {
             return;
         }
         let asks = |class: usize| m.asserted[class] > 0;
         let time = |class: usize| if asks(class) { quanta } else { 0 };
-        let notice = if law.scope == Scope::Class {
+        let control = if law.scope == Scope::Class {
             let named = |class: usize| changed == Some(class) || asks(class);
             let enabled = (0..8).filter(|c| named(*c)).fold(0, |mask, c| mask | 1 << c);
-            Notice::PriorityPause { enabled, quanta: core::array::from_fn(time) }
+            ControlFrame::PriorityPause { enabled, quanta: core::array::from_fn(time) }
         } else {
-            Notice::Pause(time(0))
+            ControlFrame::Pause(time(0))
         };
         if !m.refreshing && (0..8).any(asks) {
             m.refreshing = true;
             // Half of the time leaves room for the frame in transmission on the way. Two queues that
             // kept each other's transmitters busy with PAUSE frames alone would never drain.
-            let apart = self.ports[target as usize].clock.tx_time(REFRESH_SHARE * u32::from(notice.wire()));
+            let apart = self.ports[target as usize].clock.tx_time(REFRESH_SHARE * u32::from(control.wire()));
             let at = self.now + (quanta_time(quanta, rate) / 2).max(apart);
             self.schedule(at, Kind::Refresh, target);
         }
-        self.send_notice(target, notice);
+        self.send_control(target, control);
     }
 
     /// A standing PAUSE is repeated before it expires.
     pub(super) fn refresh(&mut self, port: u32) {
         let Some(law) = self.nodes[usize::from(self.ports[port as usize].from)].backpressure.clone() else { return };
-        let Queue::Managed(m) = &mut self.ports[port as usize].queue else { return };
+        let Queue::General(m) = &mut self.ports[port as usize].queue else { return };
         m.refreshing = false;
         if m.asserted.iter().any(|a| *a > 0) {
             self.send_pause(port, &law, None);
@@ -223,26 +231,27 @@ impl World {
     }
 
     /// The link of `port` has come up: its neighbour is told what it has missed.
-    pub(super) fn tell_again(&mut self, port: u32) {
+    pub(super) fn renotify(&mut self, port: u32) {
         let node = usize::from(self.ports[port as usize].from);
         let Some(law) = self.nodes[node].backpressure.clone() else { return };
         let mut standing = Vec::new();
         for &congested in &self.nodes[node].ports {
             let p = &self.ports[congested as usize];
-            let Queue::Managed(m) = &p.queue else { continue };
+            let Queue::General(m) = &p.queue else { continue };
             for (class, detector) in m.queues.iter().enumerate().filter_map(|(c, q)| Some((c, q.detector.as_ref()?))) {
                 for episode in detector.episodes.iter().filter(|e| e.targets.contains(&port)) {
-                    let cause = Cause { port: congested, class: class as u8, destination: episode.destination };
-                    standing.push((cause, episode.addresses.clone()));
+                    let source =
+                        CongestionSource { port: congested, class: class as u8, destination: episode.destination };
+                    standing.push((source, episode.addresses.clone()));
                 }
             }
         }
         standing.extend(self.standing_at_input(port));
-        standing.extend(self.standing_stops(port).into_iter().map(|cause| (cause, Vec::new())));
+        standing.extend(self.standing_stops(port).into_iter().map(|source| (source, Vec::new())));
         match law.signal {
             Signal::OnOff => {
-                for (cause, addresses) in standing {
-                    self.send_addresses(port, cause, &addresses, &law, true);
+                for (source, addresses) in standing {
+                    self.send_addresses(port, source, &addresses, &law, true);
                 }
             }
             Signal::Mac { .. } if !standing.is_empty() => self.send_pause(port, &law, None),
@@ -250,17 +259,17 @@ impl World {
         }
     }
 
-    /// Hands a notice to the transmitter. Over a link that is down nothing is said: what still holds
+    /// Hands a control to the transmitter. Over a link that is down nothing is said: what still holds
     /// when it comes up is said then.
-    pub(super) fn send_notice(&mut self, port: u32, notice: Notice) {
-        let Queue::Managed(m) = &mut self.ports[port as usize].queue else { return };
-        if !m.up || m.control.back_mut().is_some_and(|waiting| waiting.overtaken_by(&notice)) {
+    pub(super) fn send_control(&mut self, port: u32, control: ControlFrame) {
+        let Queue::General(m) = &mut self.ports[port as usize].queue else { return };
+        if !m.up || m.control.back_mut().is_some_and(|waiting| waiting.overtaken_by(&control)) {
             return;
         }
-        self.end_ahead(port);
-        let Queue::Managed(m) = &mut self.ports[port as usize].queue else { return };
-        m.notices_sent += 1;
-        m.control.push_back(notice);
+        self.end_early(port);
+        let Queue::General(m) = &mut self.ports[port as usize].queue else { return };
+        m.notifications_sent += 1;
+        m.control.push_back(control);
         self.kick(port);
     }
 }

@@ -1,7 +1,7 @@
 //! Probes: time series at regular instants. They look and change nothing.
 
 use super::World;
-use crate::agenda::Kind;
+use crate::event_queue::Kind;
 use crate::port::{Queue, Waiting};
 use std::collections::BTreeMap;
 use tailback_measure::Variation;
@@ -95,7 +95,7 @@ impl World {
             recorder.sent[at].push(sent);
             recorder.dropped[at].push(dropped);
             recorder.marked[at].push(marked);
-            if let Queue::Managed(m) = &port.queue {
+            if let Queue::General(m) = &port.queue {
                 for (class, queue) in m.queues.iter().enumerate() {
                     let named = |name: String| if m.queues.len() > 1 { format!("{class} {name}") } else { name };
                     let state = &mut recorder.state[at];
@@ -120,15 +120,15 @@ impl World {
             let mut show = |name: &str, value| put(state, sample, name.to_owned(), value);
             match &port.queue {
                 Queue::Fifo { .. } => show("state_bytes", Site::default().state_bytes() as f64),
-                Queue::Judged(judged) => {
-                    judged.rule.probe(&mut |name, value| show(name, value));
-                    show("state_bytes", judged.rule.state_bytes() as f64);
+                Queue::Admission(admission) => {
+                    admission.rule.probe(&mut |name, value| show(name, value));
+                    show("state_bytes", admission.rule.state_bytes() as f64);
                 }
-                Queue::Managed(_) => {}
+                Queue::General(_) => {}
             }
             let held = match &port.queue {
-                Queue::Managed(m) => m.blocked_since.is_some(),
-                Queue::Fifo { .. } | Queue::Judged(_) => false,
+                Queue::General(m) => m.blocked_since.is_some(),
+                Queue::Fifo { .. } | Queue::Admission(_) => false,
             };
             let stops = port.stops();
             recorder.stopped[at].push(stops.is_some_and(|stops| stops.any.stands(now)));
@@ -170,9 +170,9 @@ impl World {
         // In a part of a network fewer may be sent than arrive.
         let mut count = |offered: u64, gone: u64| in_network = offered.wrapping_add(in_network).wrapping_sub(gone);
         for (at, flow) in self.ledger.flows.iter().enumerate() {
-            let carried = self.ledger.carried(at);
-            recorder.delivered[at].push(carried.delivered.bytes + flow.delivered.bytes);
-            count(carried.offered.packets, carried.delivered.packets + carried.dropped.packets);
+            let unmeasured = self.ledger.unmeasured(at);
+            recorder.delivered[at].push(unmeasured.delivered.bytes + flow.delivered.bytes);
+            count(unmeasured.offered.packets, unmeasured.delivered.packets + unmeasured.dropped.packets);
             count(flow.offered.packets, flow.delivered.packets + flow.dropped.packets);
         }
         self.ledger.acks.iter().for_each(|acks| count(acks.offered, acks.delivered + acks.dropped));

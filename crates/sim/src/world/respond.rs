@@ -1,8 +1,8 @@
 //! Notified ports stop, slow down and go on.
 
 use super::{FabricState, World};
-use crate::agenda::Kind;
-use crate::notice::Notice;
+use crate::control_frame::ControlFrame;
+use crate::event_queue::Kind;
 use crate::port::Queue;
 use tailback_qdisc::{Cx, Gate, Packet};
 use tailback_units::{Dur, Time};
@@ -10,10 +10,10 @@ use tailback_units::{Dur, Time};
 impl World {
     /// A control frame that left by `port` has been received in full at the other end: it takes
     /// effect on the way back, after the response time.
-    pub(super) fn receive_notice(&mut self, port: u32, frame: Packet) {
-        let notice = self.notices.take(frame.seq);
+    pub(super) fn receive_control(&mut self, port: u32, frame: Packet) {
+        let control = self.control_frames.take(frame.seq);
         let (sender, receiver) = (self.ports[port as usize].from, self.ports[port as usize].to);
-        if let Notice::Feedback(message) = notice {
+        if let ControlFrame::Feedback(message) = control {
             return self.receive_feedback(receiver, message);
         }
         if !self.nodes[usize::from(receiver)].obeys {
@@ -21,11 +21,11 @@ impl World {
         }
         let delay = self.nodes[usize::from(sender)].backpressure.as_ref().map_or(Dur::ZERO, |b| b.response_time);
         let back = port ^ 1;
-        let Queue::Managed(m) = &mut self.ports[back as usize].queue else { return };
-        m.notices_received += 1;
+        let Queue::General(m) = &mut self.ports[back as usize].queue else { return };
+        m.notifications_received += 1;
         let at = self.now + delay;
         let first = m.effects.is_empty();
-        m.effects.push_back((at, notice));
+        m.effects.push_back((at, control));
         if delay == Dur::ZERO && first {
             self.respond(back);
         } else if first {
@@ -38,21 +38,21 @@ impl World {
         let now = self.now;
         let p = &mut self.ports[port as usize];
         let rate = p.rate;
-        let Queue::Managed(m) = &mut p.queue else { return };
+        let Queue::General(m) = &mut p.queue else { return };
         if m.effects.front().is_none_or(|(at, _)| *at > now) {
             // The link has failed since and taken with it what was to take effect.
             return;
         }
-        self.end_ahead(port);
-        let Queue::Managed(m) = &mut self.ports[port as usize].queue else { return };
+        self.end_early(port);
+        let Queue::General(m) = &mut self.ports[port as usize].queue else { return };
         let classes = (0..m.queues.len() as u8).filter(|class| m.queues[usize::from(*class)].backlog.packets > 0);
         let busy = classes.fold(0u8, |mask, class| mask | 1 << class);
         let open =
             |gate: &Gate| (0..8).filter(|class| gate.admits_class(*class)).fold(0u8, |mask, class| mask | 1 << class);
         let before = m.responder.as_mut().map_or(0, |r| open(r.gate(now)));
         while m.effects.front().is_some_and(|(at, _)| *at <= now) {
-            if let (Some((_, notice)), Some(responder)) = (m.effects.pop_front(), &mut m.responder) {
-                responder.apply(now, notice, rate);
+            if let (Some((_, control)), Some(responder)) = (m.effects.pop_front(), &mut m.responder) {
+                responder.apply(now, control, rate);
             }
         }
         let after = m.responder.as_mut().map_or(0, |r| open(r.gate(now)));
@@ -77,7 +77,7 @@ impl World {
 
     /// Sees to it that `port` looks again at `at`, if not earlier.
     pub(super) fn wake_at(&mut self, port: u32, at: Time) {
-        let Queue::Managed(m) = &mut self.ports[port as usize].queue else { return };
+        let Queue::General(m) = &mut self.ports[port as usize].queue else { return };
         let at = at.max(self.now);
         if at < m.wake_at {
             m.wake_at = at;
@@ -90,7 +90,7 @@ impl World {
     pub(super) fn wake(&mut self, port: u32) {
         let now = self.now;
         let p = &mut self.ports[port as usize];
-        let Queue::Managed(m) = &mut p.queue else { return };
+        let Queue::General(m) = &mut p.queue else { return };
         if m.wake_at != now {
             return;
         }

@@ -1,14 +1,14 @@
 //! A part's share in a network that is simulated in parts: what leaves it, and what comes in.
 //!
 //! Each part has a whole world in which only its own nodes act. A line that leads out of a part ends there twice: the
-//! part that sends keeps its frames on it until they arrive, since their queue is told from that, and then forgets
-//! them; the part that receives is told of each ahead of time, and there it arrives. What a frame carries beside
+//! part that sends keeps its frames on it until they arrive, since their queue is announced from that, and then forgets
+//! them; the part that receives is announced of each ahead of time, and there it arrives. What a frame carries beside
 //! itself goes with it.
 
 use super::World;
 use super::connections::Write;
-use crate::agenda::Kind;
-use crate::notice::Notice;
+use crate::control_frame::ControlFrame;
+use crate::event_queue::Kind;
 use crate::partition::Partition;
 use crate::port::{LineEnd, Queue};
 use std::sync::Arc;
@@ -24,12 +24,12 @@ pub(crate) struct Share {
     /// Ports whose lines lead out, and the parts into which they lead.
     exits: Vec<(u32, usize)>,
     /// By part: what goes there.
-    out: Vec<Parcels>,
+    out: Vec<Messages>,
 }
 
 /// What goes from one part of a network to another: frames that will arrive there, in order on each line.
 #[derive(Debug, Default)]
-pub struct Parcels {
+pub struct Messages {
     frames: Vec<Frame>,
     writes: Vec<(u32, Write)>,
 }
@@ -39,17 +39,17 @@ pub struct Parcels {
 struct Frame {
     packet: Packet,
     port: u32,
-    aside: Option<Box<Aside>>,
+    attachment: Option<Box<Attachment>>,
 }
 
 /// What a frame carries beside itself.
 #[derive(Debug)]
-enum Aside {
-    Notice(Notice),
+enum Attachment {
+    ControlFrame(ControlFrame),
     Ack(Ack),
 }
 
-impl Parcels {
+impl Messages {
     /// When the first of the frames arrives; never if there are none.
     pub fn first(&self) -> Time {
         self.frames.iter().map(|frame| frame.packet.at).min().unwrap_or(Time::NEVER)
@@ -62,7 +62,7 @@ impl Parcels {
 
 impl Share {
     pub fn new(partition: Arc<Partition>, part: usize) -> Box<Share> {
-        let out = (0..partition.parts()).map(|_| Parcels::default()).collect();
+        let out = (0..partition.parts()).map(|_| Messages::default()).collect();
         Box::new(Share { partition, part, exits: Vec::new(), out })
     }
     /// Whether a node acts in this part.
@@ -94,10 +94,10 @@ impl World {
             let to = share.partition.part_of(port.to);
             if share.owns(port.from) && to != share.part {
                 share.exits.push((number, to));
-                port.end = Some(Box::new(LineEnd::Exit { told: 0 }));
-                // What has been told cannot be taken back.
-                if let Queue::Managed(m) = &mut port.queue {
-                    m.may_send_ahead = false;
+                port.end = Some(Box::new(LineEnd::Exit { announced: 0 }));
+                // What has been announced cannot be taken back.
+                if let Queue::General(m) = &mut port.queue {
+                    m.may_transmit_early = false;
                 }
             }
         }
@@ -105,7 +105,7 @@ impl World {
 
     /// When the next event is; never if there is none.
     pub(crate) fn next_time(&self) -> Time {
-        self.agenda.next_time().unwrap_or(Time::NEVER)
+        self.event_queue.next_time().unwrap_or(Time::NEVER)
     }
 
     /// Handles all events before `limit`, none of them after the end.
@@ -121,39 +121,39 @@ impl World {
     }
 
     /// By part, what has left for it since the last call.
-    pub(crate) fn leaving(&mut self) -> &mut [Parcels] {
-        let World { share, ports, notices, transports, .. } = self;
+    pub(crate) fn outbox(&mut self) -> &mut [Messages] {
+        let World { share, ports, control_frames, transports, .. } = self;
         let Some(share) = share else { return &mut [] };
         for &(number, to) in &share.exits {
             let port = &mut ports[number as usize];
-            let Some(LineEnd::Exit { told }) = port.end.as_deref_mut() else { continue };
-            for index in *told..port.line.len() {
+            let Some(LineEnd::Exit { announced }) = port.end.as_deref_mut() else { continue };
+            for index in *announced..port.line.len() {
                 let Some(packet) = port.line.get(index) else { break };
-                let aside = if packet.is_control() {
-                    notices.get(packet.seq).cloned().map(Aside::Notice)
+                let attachment = if packet.is_control() {
+                    control_frames.get(packet.seq).cloned().map(Attachment::ControlFrame)
                 } else {
-                    transports.aside(packet).map(Aside::Ack)
+                    transports.long_ack(packet).map(Attachment::Ack)
                 };
                 let packet = packet.as_seen_from_the_other_end();
-                share.out[to].frames.push(Frame { packet, port: number, aside: aside.map(Box::new) });
+                share.out[to].frames.push(Frame { packet, port: number, attachment: attachment.map(Box::new) });
             }
-            *told = port.line.len();
+            *announced = port.line.len();
         }
         &mut share.out
     }
 
     /// Takes in what has left other parts for this one.
-    pub(crate) fn accept(&mut self, parcels: &mut Parcels) {
-        for (connection, write) in parcels.writes.drain(..) {
+    pub(crate) fn accept(&mut self, messages: &mut Messages) {
+        for (connection, write) in messages.writes.drain(..) {
             self.transports.incoming[connection as usize].await_write(write);
         }
-        for Frame { mut packet, port, aside } in parcels.frames.drain(..) {
-            match aside.map(|aside| *aside) {
-                Some(Aside::Notice(notice)) => packet.seq = self.notices.put(notice),
-                Some(Aside::Ack(ack)) => packet.born = self.transports.put_aside(ack),
+        for Frame { mut packet, port, attachment } in messages.frames.drain(..) {
+            match attachment.map(|attachment| *attachment) {
+                Some(Attachment::ControlFrame(control)) => packet.seq = self.control_frames.put(control),
+                Some(Attachment::Ack(ack)) => packet.born = self.transports.store_long_ack(ack),
                 None => {}
             }
-            debug_assert!(packet.at > self.now, "a frame is told of before it arrives");
+            debug_assert!(packet.at > self.now, "a frame is announced of before it arrives");
             let (at, line) = (packet.at, &mut self.ports[port as usize].line);
             let first = line.is_empty();
             line.push_back(packet);
@@ -166,9 +166,9 @@ impl World {
     /// A frame that the other end of its line has to do with is here no more.
     pub(super) fn forget(&mut self, packet: Packet) {
         if packet.is_control() {
-            self.notices.take(packet.seq);
+            self.control_frames.take(packet.seq);
         } else {
-            self.transports.forget_aside(&packet);
+            self.transports.drop_long_ack(&packet);
         }
     }
 }

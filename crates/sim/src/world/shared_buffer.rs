@@ -1,9 +1,9 @@
 //! Switches whose memory is accounted by input: neighbours are stopped and let go.
 
 use super::{FabricState, World};
-use crate::notice::Cause;
+use crate::control_frame::CongestionSource;
 use crate::port::{Origin, Queue};
-use crate::shared_buffer::Turn;
+use crate::shared_buffer::FlowControl;
 use tailback_units::Time;
 
 impl World {
@@ -11,30 +11,30 @@ impl World {
     pub(super) fn release(&mut self, node: usize, origin: Option<Origin>, class: usize, size: u64) {
         let Some(Origin { slot, .. }) = origin else { return };
         let FabricState::Buffer(buffer) = &mut self.nodes[node].fabric else { return };
-        let turn = buffer.release(slot as usize, class, size);
-        if turn != Turn::Stays {
+        let action = buffer.release(slot as usize, class, size);
+        if action != FlowControl::Unchanged {
             let port = self.nodes[node].ports[slot as usize];
-            self.turn_neighbour(port, class, turn);
+            self.stop_or_resume(port, class, action);
         }
     }
 
     /// Tells the neighbour behind `port` to stop or to go on.
-    pub(super) fn turn_neighbour(&mut self, port: u32, class: usize, turn: Turn) {
+    pub(super) fn stop_or_resume(&mut self, port: u32, class: usize, action: FlowControl) {
         let node = usize::from(self.ports[port as usize].from);
         let Some(law) = self.nodes[node].backpressure.clone() else { return };
         if self.may_notify(port, &law) {
-            let cause = Cause { port, class: class as u8, destination: None };
-            self.assert_congestion(port, cause, &[], &law, turn == Turn::Stop);
+            let source = CongestionSource { port, class: class as u8, destination: None };
+            self.assert_congestion(port, source, &[], &law, action == FlowControl::Stop);
         }
     }
 
     /// The inputs of a switch whose neighbour behind `port` is stopped, as causes.
-    pub(super) fn standing_stops(&self, port: u32) -> Vec<Cause> {
+    pub(super) fn standing_stops(&self, port: u32) -> Vec<CongestionSource> {
         let p = &self.ports[port as usize];
         let FabricState::Buffer(buffer) = &self.nodes[usize::from(p.from)].fabric else { return Vec::new() };
         let classes = (0..self.plan.classes)
             .filter(|class| buffer.stops(self.slots[port as usize] as usize, usize::from(*class)));
-        classes.map(|class| Cause { port, class, destination: None }).collect()
+        classes.map(|class| CongestionSource { port, class, destination: None }).collect()
     }
 
     /// A host sends PAUSE frames without end, or stops doing so.
@@ -48,18 +48,18 @@ impl World {
             }
             for class in 0..self.plan.classes {
                 // A state, not a count: "calm" where there is no storm, and a storm in a storm, change nothing.
-                let Queue::Managed(m) = &self.ports[port as usize].queue else { unreachable!("see `storms`") };
+                let Queue::General(m) = &self.ports[port as usize].queue else { unreachable!("see `storms`") };
                 if (m.asserted[usize::from(class)] > 0) == on {
                     continue;
                 }
-                let cause = Cause { port, class, destination: None };
-                self.assert_congestion(port, cause, &[], &law, on);
+                let source = CongestionSource { port, class, destination: None };
+                self.assert_congestion(port, source, &[], &law, on);
             }
         }
     }
 
     /// The neighbour behind `port` has just stopped these classes: counts what waits here, and what of it
-    /// would leave that neighbour by another port than the fullest, which it waits for without cause of its
+    /// would leave that neighbour by another port than the fullest, which it waits for without source of its
     /// own (head-of-line blocking).
     pub(super) fn count_held_up(&mut self, port: u32, stopped: u8) {
         let towards = self.ports[port as usize].to;
@@ -70,14 +70,14 @@ impl World {
         for class in (0..usize::from(self.plan.classes)).filter(|class| stopped & 1 << class != 0) {
             let (now, outputs) = (self.now, self.nodes[usize::from(towards)].ports.iter().copied());
             let fullest = outputs.max_by_key(|port| self.ports[*port as usize].backlog_at(now, class));
-            let Queue::Managed(m) = &self.ports[port as usize].queue else { return };
+            let Queue::General(m) = &self.ports[port as usize].queue else { return };
             m.queues[class].waiting.visit(&mut |packet| {
                 all += 1;
                 let next = self.routes.port(towards, packet.dst, packet.flow(), packet.seq);
                 others += u64::from(Some(next) != fullest);
             });
         }
-        if let Queue::Managed(m) = &mut self.ports[port as usize].queue {
+        if let Queue::General(m) = &mut self.ports[port as usize].queue {
             m.held_up += all;
             m.held_up_for_others += others;
         }
@@ -86,8 +86,8 @@ impl World {
     /// Since when data has waited at a port although its transmitter is free; none if it does not.
     pub(super) fn blocked_since(&self, port: u32) -> Option<Time> {
         match &self.ports[port as usize].queue {
-            Queue::Managed(m) => m.blocked_since,
-            Queue::Fifo { .. } | Queue::Judged(_) => None,
+            Queue::General(m) => m.blocked_since,
+            Queue::Fifo { .. } | Queue::Admission(_) => None,
         }
     }
 }

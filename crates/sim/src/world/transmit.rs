@@ -2,10 +2,10 @@
 
 use super::{FabricState, World};
 use crate::accounts::ClassAccount;
-use crate::agenda::Kind;
 use crate::by_class::ByClass;
-use crate::port::{ClassQueue, Managed, Manner, Origin, Port, Queue, Waiting};
-use crate::shared_buffer::Turn;
+use crate::event_queue::Kind;
+use crate::port::{ClassQueue, General, LineTiming, Origin, Port, Queue, Waiting};
+use crate::shared_buffer::FlowControl;
 use tailback_qdisc::{Cx, Dropped, Fate, Gate, Packet, Qdisc, Reason};
 use tailback_random::Rng;
 use tailback_transport::Hop;
@@ -25,24 +25,24 @@ impl World {
             } else {
                 self.lose(packet, port, Reason::BufferFull);
             }
-        } else if matches!(p.queue, Queue::Judged(_)) {
-            self.enqueue_judged(port, packet);
-        } else if matches!(&p.queue, Queue::Managed(m) if m.sends_ahead) || self.begins_ahead(port) {
-            self.enqueue_ahead(port, packet, via);
+        } else if matches!(p.queue, Queue::Admission(_)) {
+            self.enqueue_admission(port, packet);
+        } else if matches!(&p.queue, Queue::General(m) if m.transmits_early) || self.begins_early(port) {
+            self.enqueue_early(port, packet, via);
         } else {
             self.enqueue_waiting(port, packet, via);
         }
     }
 
     #[inline(never)]
-    fn enqueue_judged(&mut self, port: u32, packet: Packet) {
+    fn enqueue_admission(&mut self, port: u32, packet: Packet) {
         let now = self.now;
         let p = &mut self.ports[port as usize];
-        let fate = p.judge(now, &packet);
+        let fate = p.admit(now, &packet);
         if let Fate::Dropped(why) = fate {
             return self.lose(packet, port, why);
         }
-        if let Some(at) = p.push_judged(now, packet, fate) {
+        if let Some(at) = p.push_admitted(now, packet, fate) {
             self.schedule(at, Kind::Arrive, port);
         }
     }
@@ -61,7 +61,7 @@ impl World {
             self.judge_arrival(port, &packet);
         }
         let class = usize::from(packet.class());
-        if let Queue::Managed(m) = &mut self.ports[port as usize].queue
+        if let Queue::General(m) = &mut self.ports[port as usize].queue
             && let Waiting::Limited(limiters) = &mut m.queues[class].waiting
         {
             limiters.lengthen(now, &mut packet);
@@ -78,7 +78,7 @@ impl World {
         let p = &mut self.ports[port as usize];
         let account = &mut p.classes[class];
         account.arrived.add(size);
-        let Queue::Managed(m) = &mut p.queue else { unreachable!("the other forms have their own enqueue") };
+        let Queue::General(m) = &mut p.queue else { unreachable!("the other forms have their own enqueue") };
         let queue = &mut m.queues[class];
         if let FabricState::Shared(shared) = &mut self.nodes[usize::from(p.from)].fabric {
             let free = shared.memory - shared.used;
@@ -89,7 +89,7 @@ impl World {
             }
             shared.used += size;
         }
-        let mut turn = Turn::Stays;
+        let mut action = FlowControl::Unchanged;
         if let FabricState::Buffer(buffer) = &mut self.nodes[usize::from(p.from)].fabric
             && via.is_some()
         {
@@ -98,7 +98,7 @@ impl World {
                 self.lose(packet, port, Reason::SharedMemoryFull);
                 return;
             };
-            turn = admitted;
+            action = admitted;
             queue.origins.push_back(Origin { slot, size: u32::from(packet.size) });
         }
         queue.settle(now, account);
@@ -122,14 +122,14 @@ impl World {
         if let Some(at) = wakeup {
             self.wake_at(port, at);
         }
-        if let (Turn::Stop, Some(via)) = (turn, via) {
-            self.turn_neighbour(via ^ 1, class, turn);
+        if let (FlowControl::Stop, Some(via)) = (action, via) {
+            self.stop_or_resume(via ^ 1, class, action);
         }
         self.count_dropped(port);
         self.fill_ring(port);
         self.kick(port);
         let p = &mut self.ports[port as usize];
-        let Queue::Managed(m) = &mut p.queue else { return };
+        let Queue::General(m) = &mut p.queue else { return };
         let backlog = m.queues[class].backlog.bytes;
         p.classes[class].max = p.classes[class].max.max(backlog);
         if m.queues[class].detector.is_some() {
@@ -142,7 +142,7 @@ impl World {
     pub(super) fn count_dropped(&mut self, port: u32) {
         while let Some(dropped) = self.dropped.pop() {
             let p = &mut self.ports[port as usize];
-            let Queue::Managed(m) = &mut p.queue else { unreachable!("only managed ports have a discipline") };
+            let Queue::General(m) = &mut p.queue else { unreachable!("only managed ports have a discipline") };
             let (class, size) = (usize::from(dropped.packet.class()), u64::from(dropped.packet.size));
             let queue = &mut m.queues[class];
             queue.settle(self.now, &mut p.classes[class]);
@@ -167,9 +167,9 @@ impl World {
 
     /// The transmitter of `port` falls free.
     pub(super) fn tx_done(&mut self, port: u32) {
-        if let Queue::Managed(m) = &mut self.ports[port as usize].queue {
+        if let Queue::General(m) = &mut self.ports[port as usize].queue {
             m.tx_pending = false;
-            if m.sends_ahead {
+            if m.transmits_early {
                 self.take_turns(port);
                 self.await_turns(port);
             } else {
@@ -183,8 +183,8 @@ impl World {
     pub(super) fn kick(&mut self, port: u32) {
         let now = self.now;
         let p = &mut self.ports[port as usize];
-        let Queue::Managed(m) = &mut p.queue else { return };
-        if m.tx_pending || m.sends_ahead {
+        let Queue::General(m) = &mut p.queue else { return };
+        if m.tx_pending || m.transmits_early {
             return;
         }
         if p.free > now {
@@ -201,15 +201,15 @@ impl World {
     fn start(&mut self, port: u32) {
         let now = self.now;
         let p = &mut self.ports[port as usize];
-        let Queue::Managed(m) = &mut p.queue else { return };
+        let Queue::General(m) = &mut p.queue else { return };
         if !m.up {
             return self.note_blocked(port);
         }
-        if let Some(notice) = m.control.pop_front() {
+        if let Some(control) = m.control.pop_front() {
             m.sent_control += 1;
-            let handle = self.notices.put(notice.clone());
+            let handle = self.control_frames.put(control.clone());
             let mut frame = Packet::new(0, tailback_qdisc::Traits::control(), now, handle, p.to);
-            frame.set_lengths(u32::from(notice.wire()), u32::from(notice.wire()));
+            frame.set_lengths(u32::from(control.wire()), u32::from(control.wire()));
             self.transmit(port, frame);
             return;
         }
@@ -227,7 +227,7 @@ impl World {
                 next.or_else(|| egress.pop(now, gate))
             }
             Some(egress) => {
-                if egress.may_ask(now) {
+                if egress.may_release(now) {
                     ask()
                 } else {
                     None
@@ -287,25 +287,25 @@ impl World {
         // A frame whose tail is still arriving (cut-through) keeps the transmitter until it has left.
         let tail = if frame.is_control() { Time::ZERO } else { frame.at };
         let Port { clock, delay, queue, .. } = &*p;
-        let Queue::Managed(m) = queue else { unreachable!("the other forms transmit by themselves") };
-        let (end, mut at) = match m.manner {
-            Manner::Plain => {
+        let Queue::General(m) = queue else { unreachable!("the other forms transmit by themselves") };
+        let (end, mut at) = match m.timing {
+            LineTiming::Plain => {
                 let end = (now + clock.tx_time(wire)).max(tail);
                 (end, end + *delay)
             }
-            Manner::CutThrough(header) => {
+            LineTiming::CutThrough(header) => {
                 let end = (now + clock.tx_time(wire)).max(tail);
                 let head = if frame.is_control() { wire } else { header.min(wire) };
                 (end, Time(end.0 - clock.tx_time(wire).0) + clock.tx_time(head) + *delay)
             }
-            Manner::Counting(accounting) => {
+            LineTiming::Counting(accounting) => {
                 let end = (now + clock.tx_time(accounting.of(frame.wire()))).max(tail);
                 (end, end + *delay)
             }
         };
         p.begin(now, end);
         let Port { line, queue, .. } = p;
-        let Queue::Managed(m) = queue else { unreachable!("the other forms transmit by themselves") };
+        let Queue::General(m) = queue else { unreachable!("the other forms transmit by themselves") };
         if let Some(since) = m.blocked_since.take() {
             m.blocked += now.since(since).0;
         }
@@ -327,7 +327,7 @@ impl World {
         }
     }
 
-    fn something_waits(m: &Managed) -> bool {
+    fn something_waits(m: &General) -> bool {
         !m.control.is_empty() || m.queues.iter().any(|q| q.backlog.packets > 0 || q.watches_idle)
     }
 
@@ -335,7 +335,7 @@ impl World {
     fn tell_idle(&mut self, port: u32) {
         let now = self.now;
         let p = &mut self.ports[port as usize];
-        let Queue::Managed(m) = &mut p.queue else { return };
+        let Queue::General(m) = &mut p.queue else { return };
         let mut wakeup = Time::NEVER;
         for (queue, account) in m.queues.iter_mut().zip(p.classes.iter_mut()) {
             if let Waiting::Discipline(d) = &mut queue.waiting
@@ -353,7 +353,7 @@ impl World {
     /// Data may wait though the transmitter is free: notes since when, and when to look again.
     fn note_blocked(&mut self, port: u32) {
         let now = self.now;
-        let Queue::Managed(m) = &mut self.ports[port as usize].queue else { return };
+        let Queue::General(m) = &mut self.ports[port as usize].queue else { return };
         if m.queues.iter().all(|q| q.backlog.packets == 0) {
             if let Some(since) = m.blocked_since.take() {
                 m.blocked += now.since(since).0;
@@ -372,7 +372,7 @@ impl World {
     fn fill_ring(&mut self, port: u32) {
         let now = self.now;
         let p = &mut self.ports[port as usize];
-        let Queue::Managed(m) = &mut p.queue else { return };
+        let Queue::General(m) = &mut p.queue else { return };
         let Some(egress) = m.egress.as_mut().filter(|egress| egress.has_room()) else { return };
         let open = Gate::default();
         let gate = m.responder.as_mut().map_or(&open, |r| r.gate(now));

@@ -5,8 +5,8 @@
 
 use super::World;
 use super::connections::{LONG, Transports, Write};
-use crate::agenda::{Key, Kind};
 use crate::conditioning::NONE;
+use crate::event_queue::{Key, Kind};
 use crate::port::Queue;
 use tailback_qdisc::{Ecn, Packet, Reason, Traits};
 use tailback_random::Rng;
@@ -90,7 +90,7 @@ impl World {
         let deadline = incoming.receiver.deadline();
         if deadline < incoming.due {
             incoming.due = deadline;
-            self.agenda.push(deadline, Key::new(Kind::AckTimer, connection));
+            self.event_queue.push(deadline, Key::new(Kind::AckTimer, connection));
         }
         let complete = incoming.awaits() && self.complete(connection);
         if let Some(ack) = ack {
@@ -152,7 +152,7 @@ impl World {
     /// Sends an acknowledgement.
     #[inline(always)]
     fn acknowledge(&mut self, connection: u32, ack: Ack) {
-        let word = if ack.syn || ack.has_sack() { self.transports.put_aside(ack) } else { ack.echo };
+        let word = if ack.syn || ack.has_sack() { self.transports.store_long_ack(ack) } else { ack.echo };
         let flow = self.transports.ack_flow(connection);
         let incoming = &self.transports.incoming[connection as usize];
         let traits = Traits::data(incoming.class, false).with_ecn(incoming.ecn).with_echo(ack.ece);
@@ -213,12 +213,12 @@ impl World {
         }
         let (number, class) = (out.port, usize::from(out.class));
         let port = &mut self.ports[number as usize];
-        if !matches!(port.queue, Queue::Managed(_)) || port.waiting_at(self.now, class).packets == 0 {
+        if !matches!(port.queue, Queue::General(_)) || port.waiting_at(self.now, class).packets == 0 {
             return true;
         }
         out.waits = true;
         out.sender.wait_for_turn();
-        if let Queue::Managed(m) = &mut port.queue {
+        if let Queue::General(m) = &mut port.queue {
             m.turns.push_back(connection);
         }
         self.await_turns(number);
@@ -228,13 +228,13 @@ impl World {
     /// A port has begun a transmission: those that wait for it have their turns.
     #[inline]
     pub(super) fn take_turns(&mut self, port: u32) {
-        let Queue::Managed(m) = &mut self.ports[port as usize].queue else { return };
+        let Queue::General(m) = &mut self.ports[port as usize].queue else { return };
         let waiting = m.turns.len();
         if waiting == 0 || std::mem::replace(&mut m.taking_turns, true) {
             return;
         }
         self.give_turns(port, waiting);
-        if let Queue::Managed(m) = &mut self.ports[port as usize].queue {
+        if let Queue::General(m) = &mut self.ports[port as usize].queue {
             m.taking_turns = false;
         }
     }
@@ -247,7 +247,7 @@ impl World {
             return;
         }
         for _ in 0..waiting {
-            let Queue::Managed(m) = &mut self.ports[port as usize].queue else { return };
+            let Queue::General(m) = &mut self.ports[port as usize].queue else { return };
             let Some(connection) = m.turns.pop_front() else { return };
             self.transports.outgoing[connection as usize].waits = false;
             self.pump(connection);
@@ -290,7 +290,7 @@ impl World {
         let deadline = receiver.deadline();
         if deadline < Time::NEVER {
             incoming.due = deadline;
-            self.agenda.push(deadline, Key::new(Kind::AckTimer, connection));
+            self.event_queue.push(deadline, Key::new(Kind::AckTimer, connection));
         }
         if let Some(ack) = ack {
             self.acknowledge(connection, ack);
@@ -300,7 +300,7 @@ impl World {
     /// A packet is lost at (or behind) `port`.
     #[inline]
     pub(super) fn lose(&mut self, packet: Packet, port: u32, why: Reason) {
-        self.transports.forget_aside(&packet);
+        self.transports.drop_long_ack(&packet);
         self.ledger.drop(packet, port, why);
     }
 }

@@ -16,7 +16,7 @@ mod session;
 mod transfers;
 
 use super::World;
-use crate::agenda::Kind;
+use crate::event_queue::Kind;
 use crate::plan::{ApplicationPlan, Plan};
 use session::Session;
 use std::collections::BTreeMap;

@@ -1,43 +1,42 @@
-//! Some hundred events, of which the next is known at any time.
+//! Tournament tree of some hundred events.
 
 use super::entry::Entry;
 use std::hint::select_unpredictable;
 
-/// Rounds at first in a tournament of few, as long as the places of the first so many do.
+/// Initial number of levels of a small tree, used while its first 2^6 leaves suffice.
 const FIRST_ROUNDS: u32 = 6;
-/// Rounds of the largest tournament that begins with those; a larger one plays all of its rounds from the first on, so
-/// that nothing has to be decided.
-const FEW_ROUNDS: u32 = 8;
-/// No place.
+/// Number of levels of the largest small tree. A larger tree uses all of its levels from the start, so that their
+/// number is known at compile time.
+const SMALL_ROUNDS: u32 = 8;
+/// Leaf of no event.
 const NONE: u32 = u32::MAX;
-/// Stands where no event does: later than all events.
-const NOBODY: Node = Node { time: u64::MAX, rest: u64::MAX };
+/// Content of an empty leaf: later than all events.
+const EMPTY: Node = Node { time: u64::MAX, rest: u64::MAX };
 
-/// A knockout tournament: events stand in places, of each two the earlier one goes on to the next round, and the last
-/// one left is the next of all. Another event in a place changes the winners above it and no others. None of the six to
-/// ten comparisons decides where the program goes on, which a processor could not foresee: that takes a half of the
-/// time that a list or slots take whose events come in no regular order.
+/// Tournament tree (winner tree; Knuth, *The Art of Computer Programming* 3, section 5.2.3): each inner node holds the
+/// earlier event of its two children, and the root the next event of all. A replaced leaf changes only the nodes above
+/// it. The six to ten comparisons compile to conditional moves: with events at irregular intervals mispredicted branches
+/// would double the time.
 ///
-/// The place of the event that was taken last stays as it is until either another event takes it, which is the rule,
-/// or the next one is asked for.
+/// The leaf of the event that was popped last is cleared late: usually the next event that is pushed replaces it.
 #[derive(Debug)]
 pub(super) struct Tournament<const PLACES: usize, const NODES: usize> {
-    /// Node n is the winner of nodes 2n and 2n + 1, node `PLACES` + p is place p. None before the first use.
+    /// Node n is the winner of nodes 2n and 2n + 1; node `PLACES` + p is leaf p. `None`: before the first use.
     nodes: Option<Box<[Node; NODES]>>,
-    /// Rounds to the winner of all, which is node 1 after all of them: the first places are those that are used.
+    /// Number of levels in use above the leaves; with all of them the root is node 1.
     rounds: u32,
-    /// Places where nobody stands: the first so many.
+    /// Stack of empty leaves; its first `free_len` elements are valid.
     free: [u16; PLACES],
-    count_free: usize,
-    /// The place of the event that was taken last.
+    free_len: usize,
+    /// Leaf of the event that was popped last, or [`NONE`].
     vacant: u32,
 }
 
-/// An event in its place.
+/// An event and its leaf.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Node {
     time: u64,
-    /// Its key, and in the lower half its place.
+    /// Key in the upper half, leaf in the lower one.
     rest: u64,
 }
 
@@ -46,12 +45,12 @@ impl Node {
     fn new(event: Entry, place: u32) -> Node {
         Node { time: event.time, rest: u64::from(event.key) << 32 | u64::from(place) }
     }
-    /// The earlier one of both, without a branch.
+    /// Returns the earlier one of both, without a branch.
     #[inline(always)]
     fn or_earlier(self, other: Node) -> Node {
         let whole = |node: Node| u128::from(node.time) << 64 | u128::from(node.rest);
         let earlier = whole(other) < whole(self);
-        // One by one: of a choice between numbers of 128 bits the compiler makes a branch.
+        // Field by field: the compiler makes a branch of a selection between 128-bit integers.
         Node {
             time: select_unpredictable(earlier, other.time, self.time),
             rest: select_unpredictable(earlier, other.rest, self.rest),
@@ -65,35 +64,36 @@ impl Node {
 
 impl<const PLACES: usize, const NODES: usize> Default for Tournament<PLACES, NODES> {
     fn default() -> Self {
-        // The first place is handed out first.
+        // Leaf 0 is used first.
         let free = std::array::from_fn(|at| (PLACES - 1 - at) as u16);
-        let rounds = if Self::ROUNDS > FEW_ROUNDS { Self::ROUNDS } else { FIRST_ROUNDS };
-        Tournament { nodes: None, rounds, free, count_free: PLACES, vacant: NONE }
+        let rounds = if Self::ROUNDS > SMALL_ROUNDS { Self::ROUNDS } else { FIRST_ROUNDS };
+        Tournament { nodes: None, rounds, free, free_len: PLACES, vacant: NONE }
     }
 }
 
 impl<const PLACES: usize, const NODES: usize> Tournament<PLACES, NODES> {
-    /// Most rounds from a place to the winner of all.
+    /// Largest number of levels above the leaves.
     const ROUNDS: u32 = {
         assert!(PLACES.is_power_of_two() && PLACES >> FIRST_ROUNDS > 0 && PLACES <= 1 << 16 && NODES == 2 * PLACES);
         PLACES.ilog2()
     };
-    /// Most events that it holds.
-    pub const MOST: usize = PLACES;
+    /// Capacity, events.
+    pub const CAPACITY: usize = PLACES;
 
-    /// Events in it.
+    /// Returns the number of events.
     #[inline]
     pub fn len(&self) -> usize {
-        PLACES - self.count_free - usize::from(self.vacant != NONE)
+        PLACES - self.free_len - usize::from(self.vacant != NONE)
     }
 
-    /// The same, with the place of the event that was taken last.
+    /// Returns the number of leaves in use, including that of the event that was popped last.
     #[inline]
-    pub fn places_taken(&self) -> usize {
-        PLACES - self.count_free
+    pub fn leaves_taken(&self) -> usize {
+        PLACES - self.free_len
     }
 
-    /// Has an event take the place of the one that was taken last, if nobody else has: the rule, and so without a call.
+    /// Puts an event into the leaf of the one that was popped last, the usual case. Returns `false` if that leaf has been
+    /// reused or cleared.
     #[inline(always)]
     pub fn replace(&mut self, event: Entry) -> bool {
         let (place, rounds) = (self.vacant, self.rounds);
@@ -106,77 +106,77 @@ impl<const PLACES: usize, const NODES: usize> Tournament<PLACES, NODES> {
         true
     }
 
-    /// Adds an event, for which there is room.
+    /// Adds an event, for which there must be room.
     #[inline]
     pub fn push(&mut self, event: Entry) {
         if self.replace(event) {
             return;
         }
-        debug_assert!(self.count_free > 0);
-        self.count_free = self.count_free.wrapping_sub(1) % PLACES;
-        let place = u32::from(self.free[self.count_free]);
+        debug_assert!(self.free_len > 0);
+        self.free_len = self.free_len.wrapping_sub(1) % PLACES;
+        let place = u32::from(self.free[self.free_len]);
         if place >> self.rounds != 0 {
             self.add_round();
         }
-        let nodes = self.nodes.get_or_insert_with(|| Box::new([NOBODY; NODES]));
+        let nodes = self.nodes.get_or_insert_with(|| Box::new([EMPTY; NODES]));
         put(nodes, place, Node::new(event, place), self.rounds);
     }
 
-    /// Takes out the next event if it is not after `end`.
+    /// Removes and returns the next event if its time is at most `end`.
     #[inline]
     pub fn pop_until(&mut self, end: u64) -> Option<Entry> {
         if self.vacant != NONE {
-            self.leave();
+            self.vacate();
         }
         let next = self.nodes.as_ref()?[self.winner()];
-        if next.time > end || next == NOBODY {
+        if next.time > end || next == EMPTY {
             return None;
         }
         self.vacant = next.rest as u32;
         Some(next.entry())
     }
 
-    /// The time of the next event.
+    /// Returns the time of the next event; `None`: the tree is empty.
     pub fn first_time(&self) -> Option<u64> {
         let nodes = self.nodes.as_ref()?;
         let (mut first, mut at) = (nodes[self.winner()], self.winner());
         if self.vacant != NONE {
-            // As if nobody stood there.
-            (first, at) = (NOBODY, PLACES + self.vacant as usize);
+            // The vacant leaf counts as empty.
+            (first, at) = (EMPTY, PLACES + self.vacant as usize);
         }
         while at > self.winner() {
             first = first.or_earlier(nodes[at ^ 1]);
             at /= 2;
         }
-        (first != NOBODY).then_some(first.time)
+        (first != EMPTY).then_some(first.time)
     }
 
-    /// Takes out all events, in no order.
+    /// Removes and returns all events, unsorted.
     pub fn drain(&mut self) -> Vec<Entry> {
         let vacant = self.vacant as usize;
         let nodes = std::mem::take(self).nodes;
         let places = nodes.iter().flat_map(|nodes| nodes[PLACES..].iter().enumerate());
-        places.filter(|(place, node)| *place != vacant && **node != NOBODY).map(|(_, node)| node.entry()).collect()
+        places.filter(|(place, node)| *place != vacant && **node != EMPTY).map(|(_, node)| node.entry()).collect()
     }
 
-    /// Nobody stands any more where the event stood that was taken last.
+    /// Clears the leaf of the event that was popped last.
     #[inline(never)]
-    fn leave(&mut self) {
+    fn vacate(&mut self) {
         let place = std::mem::replace(&mut self.vacant, NONE);
-        self.free[self.count_free % PLACES] = place as u16;
-        self.count_free += 1;
+        self.free[self.free_len % PLACES] = place as u16;
+        self.free_len += 1;
         if let Some(nodes) = &mut self.nodes {
-            put(nodes, place, NOBODY, self.rounds);
+            put(nodes, place, EMPTY, self.rounds);
         }
     }
 
-    /// The node of the winner of all.
+    /// Returns the index of the root.
     #[inline]
     fn winner(&self) -> usize {
         1 << ((Self::ROUNDS - self.rounds) % Self::ROUNDS)
     }
 
-    /// Twice as many places; in the new ones stands nobody.
+    /// Doubles the number of leaves in use; the new ones are empty.
     #[cold]
     #[inline(never)]
     fn add_round(&mut self) {
@@ -188,20 +188,20 @@ impl<const PLACES: usize, const NODES: usize> Tournament<PLACES, NODES> {
     }
 }
 
-/// Has a node in a place and plays the rounds above it.
+/// Puts a node into a leaf and updates the nodes above it.
 #[inline(always)]
 fn put<const NODES: usize>(nodes: &mut [Node; NODES], place: u32, node: Node, rounds: u32) {
     let most = (NODES / 2).ilog2();
     match rounds {
-        _ if most > FEW_ROUNDS => play(nodes, place, node, most),
+        _ if most > SMALL_ROUNDS => play(nodes, place, node, most),
         6 => play(nodes, place, node, 6),
         7 => play(nodes, place, node, 7),
         _ => play(nodes, place, node, 8),
     }
 }
 
-/// The same with a number of rounds that is known where this is called, so that there is no loop: in one the compiler
-/// would not do without branches.
+/// As [`put`], with a number of levels that is constant at the call: the compiler unrolls the loop, and only then makes
+/// no branches.
 #[inline(always)]
 fn play<const NODES: usize>(nodes: &mut [Node; NODES], place: u32, new: Node, rounds: u32) {
     let (mut at, mut winner) = (NODES / 2 + place as usize % (NODES / 2), new);

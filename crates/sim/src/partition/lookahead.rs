@@ -1,12 +1,12 @@
-//! How soon after a frame was put on a link the other end can have anything to do with it.
+//! Lookahead of links: the minimum time from the start of a transmission to its first effect at the other end.
 
-use crate::notice::MIN_WIRE;
+use crate::control_frame::MIN_WIRE;
 use crate::plan::{ChangeKind, Fabric, LinkPlan, NodeKind, Plan};
 use tailback_units::{Dur, Rate};
 
-/// By link, the look-ahead of the side where it is shorter: the transmission of the shortest frame, of which a
-/// cut-through switch awaits the first bytes only, and the delay. The fastest and shortest that the timeline makes
-/// of it count.
+/// Returns the lookahead of each link, the smaller one of its two directions: transmission of the shortest frame (at a
+/// cut-through switch of the bytes it waits for) and propagation. The highest rate and the shortest delay on the timeline
+/// count.
 pub(super) fn of_links(plan: &Plan) -> Vec<Dur> {
     let shortest = shortest_frame(plan);
     let mut delay: Vec<Dur> = plan.links.iter().map(|link| link.delay).collect();
@@ -32,7 +32,7 @@ pub(super) fn of_links(plan: &Plan) -> Vec<Dur> {
     plan.links.iter().enumerate().map(both).collect()
 }
 
-/// The shortest frame that can be on a wire, bytes.
+/// Returns the shortest frame on any wire, bytes.
 fn shortest_frame(plan: &Plan) -> u32 {
     let headers = plan.flows.iter().filter_map(|flow| Some(flow.transport.as_ref()?.header.0 as u32));
     let payload = headers.min().unwrap_or(1).min(1);

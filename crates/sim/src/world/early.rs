@@ -12,9 +12,9 @@
 //! a frame would not stop its input even so, the answer is the same; if it would, all is given back first.
 
 use super::{FabricState, World};
-use crate::agenda::{Key, Kind};
+use crate::event_queue::{Key, Kind};
 use crate::port::{Origin, Port, Queue};
-use crate::shared_buffer::{SharedBuffer, Turn};
+use crate::shared_buffer::{FlowControl, SharedBuffer};
 use std::collections::VecDeque;
 use tailback_qdisc::{Fate, Packet};
 use tailback_units::Time;
@@ -22,13 +22,13 @@ use tailback_units::Time;
 impl World {
     /// Whether a managed port sends ahead from now on.
     #[inline(never)]
-    pub(super) fn begins_ahead(&mut self, port: u32) -> bool {
+    pub(super) fn begins_early(&mut self, port: u32) -> bool {
         let now = self.now;
         let p = &mut self.ports[port as usize];
-        let Queue::Managed(m) = &mut p.queue else { return false };
+        let Queue::General(m) = &mut p.queue else { return false };
         let nothing_waits =
             !m.tx_pending && m.queues[0].backlog.packets == 0 && m.control.is_empty() && m.turns.is_empty();
-        let may = m.may_send_ahead && nothing_waits && m.blocked_since.is_none();
+        let may = m.may_transmit_early && nothing_waits && m.blocked_since.is_none();
         if !may || m.responder.as_mut().is_some_and(|responder| !responder.is_free(now)) {
             return false;
         }
@@ -37,13 +37,13 @@ impl World {
         {
             return false;
         }
-        p.begin_ahead(now);
+        p.begin_early(now);
         true
     }
 
     /// A managed port that sends ahead is given a packet.
     #[inline(never)]
-    pub(super) fn enqueue_ahead(&mut self, port: u32, packet: Packet, via: Option<u32>) {
+    pub(super) fn enqueue_early(&mut self, port: u32, packet: Packet, via: Option<u32>) {
         let now = self.now;
         let size = u32::from(packet.size);
         let slot = via.map(|via| self.slots[via as usize ^ 1]);
@@ -55,16 +55,16 @@ impl World {
         {
             return self.enqueue_waiting(port, packet, via);
         }
-        let World { ports, nodes, agenda, .. } = self;
+        let World { ports, nodes, event_queue, .. } = self;
         let p = &mut ports[port as usize];
-        let fate = p.judge(now, &packet);
+        let fate = p.admit(now, &packet);
         if let Fate::Dropped(why) = fate {
             return self.lose(packet, port, why);
         }
         // What is transmitted at once gives its memory back at once.
         let waits = p.free > now;
-        if let Some(at) = p.push_judged(now, packet, fate) {
-            agenda.push(at, Key::new(Kind::Arrive, port));
+        if let Some(at) = p.push_admitted(now, packet, fate) {
+            event_queue.push(at, Key::new(Kind::Arrive, port));
         }
         if waits
             && let Some(slot) = slot
@@ -83,7 +83,7 @@ impl World {
             return true;
         }
         for index in 0..self.nodes[node].ports.len() {
-            self.end_ahead(self.nodes[node].ports[index]);
+            self.end_early(self.nodes[node].ports[index]);
         }
         false
     }
@@ -97,18 +97,18 @@ impl World {
     }
 
     /// Something stops a port or comes before what waits in it: it sends no more ahead.
-    pub(super) fn end_ahead(&mut self, port: u32) {
+    pub(super) fn end_early(&mut self, port: u32) {
         let now = self.now;
         let p = &mut self.ports[port as usize];
-        if !matches!(&p.queue, Queue::Managed(m) if m.sends_ahead) {
+        if !matches!(&p.queue, Queue::General(m) if m.transmits_early) {
             return;
         }
         if let FabricState::Buffer(buffer) = &mut self.nodes[usize::from(p.from)].fabric {
             give_back(now, p, buffer);
         }
-        p.end_ahead(now);
+        p.end_early(now);
         let free = p.free;
-        let Queue::Managed(m) = &mut p.queue else { return };
+        let Queue::General(m) = &mut p.queue else { return };
         let looks = m.queues[0].backlog.packets > 0 || m.queues[0].watches_idle;
         if looks && free > now && !m.tx_pending {
             m.tx_pending = true;
@@ -116,12 +116,12 @@ impl World {
         }
     }
 
-    /// Connections wait for their turn at a port that sends ahead: they have it when a transmission begins.
+    /// Connections wait for their action at a port that sends ahead: they have it when a transmission begins.
     pub(super) fn await_turns(&mut self, port: u32) {
         let p = &mut self.ports[port as usize];
         let start = p.next_start();
-        let Queue::Managed(m) = &mut p.queue else { return };
-        if !m.sends_ahead || m.tx_pending || m.turns.is_empty() {
+        let Queue::General(m) = &mut p.queue else { return };
+        if !m.transmits_early || m.tx_pending || m.turns.is_empty() {
             return;
         }
         let Some(start) = start else { return };
@@ -134,10 +134,10 @@ impl World {
 /// have been, give theirs back.
 #[inline]
 fn hold(port: &mut Port, buffer: &mut SharedBuffer, origin: Origin) {
-    let waiting = port.waits_ahead().packets as usize;
-    let Queue::Managed(m) = &mut port.queue else { return };
-    let turn = buffer.admit(origin.slot as usize, 0, u64::from(origin.size));
-    debug_assert_eq!(turn, Some(Turn::Stays), "it has been asked");
+    let waiting = port.waiting_early().packets as usize;
+    let Queue::General(m) = &mut port.queue else { return };
+    let action = buffer.admit(origin.slot as usize, 0, u64::from(origin.size));
+    debug_assert_eq!(action, Some(FlowControl::Unchanged), "it has been asked");
     m.queues[0].origins.push_back(origin);
     release(&mut m.queues[0].origins, waiting, buffer);
 }
@@ -145,8 +145,8 @@ fn hold(port: &mut Port, buffer: &mut SharedBuffer, origin: Origin) {
 /// What a port has sent ahead by now gives its memory back.
 fn give_back(now: Time, port: &mut Port, buffer: &mut SharedBuffer) {
     let waiting = port.waiting_at(now, 0).packets as usize;
-    if let Queue::Managed(m) = &mut port.queue
-        && m.sends_ahead
+    if let Queue::General(m) = &mut port.queue
+        && m.transmits_early
     {
         release(&mut m.queues[0].origins, waiting, buffer);
     }
@@ -157,7 +157,7 @@ fn give_back(now: Time, port: &mut Port, buffer: &mut SharedBuffer) {
 fn release(held: &mut VecDeque<Origin>, waiting: usize, buffer: &mut SharedBuffer) {
     while held.len() > waiting {
         let Some(origin) = held.pop_front() else { break };
-        let turn = buffer.release(origin.slot as usize, 0, u64::from(origin.size));
-        debug_assert_eq!(turn, Turn::Stays, "while its node stops anybody no port sends ahead");
+        let action = buffer.release(origin.slot as usize, 0, u64::from(origin.size));
+        debug_assert_eq!(action, FlowControl::Unchanged, "while its node stops anybody no port sends ahead");
     }
 }

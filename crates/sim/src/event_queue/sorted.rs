@@ -1,28 +1,27 @@
-//! A few events in order.
+//! Sorted list of a few events.
 
 use super::entry::Entry;
 
-/// Most events that it holds, a power of two.
-const ROOM: usize = 64;
+/// Capacity, events; a power of two.
+const CAPACITY: usize = 64;
 
-/// A few events in order, in a ring: one that is added takes its place from the nearer end, so that
-/// neither a frame's arrival, which comes soon, nor a source's next burst, which comes last, moves
-/// many others.
+/// Sorted list of a few events in a ring buffer. An event is inserted from the nearer end, so that neither a frame's
+/// arrival, which is due soon, nor a source's next burst, which is due last, moves many others.
 #[derive(Debug)]
-pub(super) struct Near {
-    ring: [Entry; ROOM],
-    /// The place of the next event; places count on without end.
+pub(super) struct Sorted {
+    ring: [Entry; CAPACITY],
+    /// Position of the next event; positions wrap around at `usize::MAX`.
     head: usize,
     len: usize,
 }
 
-impl Default for Near {
-    fn default() -> Near {
-        Near { ring: [Entry { time: 0, key: 0 }; ROOM], head: 0, len: 0 }
+impl Default for Sorted {
+    fn default() -> Sorted {
+        Sorted { ring: [Entry { time: 0, key: 0 }; CAPACITY], head: 0, len: 0 }
     }
 }
 
-impl Near {
+impl Sorted {
     #[inline]
     pub fn len(&self) -> usize {
         self.len
@@ -33,14 +32,14 @@ impl Near {
     }
     #[inline]
     pub fn is_full(&self) -> bool {
-        self.len == ROOM
+        self.len == CAPACITY
     }
-    /// The next event.
+    /// Returns the next event.
     #[inline]
     pub fn first(&self) -> Option<Entry> {
         (self.len > 0).then(|| *self.at(0))
     }
-    /// Takes away the next event, if there is one.
+    /// Removes the next event, if there is one.
     #[inline]
     pub fn pop_first(&mut self) {
         if self.len > 0 {
@@ -49,14 +48,14 @@ impl Near {
         }
     }
 
-    /// Adds an event, for which there is room; its place, counted from the next.
+    /// Inserts an event, for which there must be room. Returns its position, counted from the next event.
     #[inline]
     pub fn insert(&mut self, entry: Entry) -> usize {
         debug_assert!(!self.is_full());
         let others = self.len;
         self.len += 1;
         if others == 1 {
-            // One source and one line: which of both comes first nobody can foresee, so nothing depends on a guess.
+            // One source and one link: which of both is next cannot be predicted, so there is no branch.
             let (earlier, later, first) = entry.in_order(*self.at(0));
             (*self.at_mut(0), *self.at_mut(1)) = (earlier, later);
             return usize::from(!first);
@@ -80,13 +79,13 @@ impl Near {
         at
     }
 
-    /// Whether another event is at the time of that at a place.
+    /// Returns `true` if a neighbour of the event at this position has the same time.
     pub fn has_ties(&self, place: usize) -> bool {
         let time = self.at(place).time;
         (place > 0 && self.at(place - 1).time == time) || (place + 1 < self.len && self.at(place + 1).time == time)
     }
 
-    /// Takes out all events, in order.
+    /// Removes and returns all events, in order.
     pub fn drain(&mut self) -> Vec<Entry> {
         let all = (0..self.len).map(|index| *self.at(index)).collect();
         self.len = 0;
@@ -95,10 +94,10 @@ impl Near {
 
     #[inline]
     fn at(&self, index: usize) -> &Entry {
-        &self.ring[self.head.wrapping_add(index) % ROOM]
+        &self.ring[self.head.wrapping_add(index) % CAPACITY]
     }
     #[inline]
     fn at_mut(&mut self, index: usize) -> &mut Entry {
-        &mut self.ring[self.head.wrapping_add(index) % ROOM]
+        &mut self.ring[self.head.wrapping_add(index) % CAPACITY]
     }
 }

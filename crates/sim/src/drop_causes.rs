@@ -1,27 +1,26 @@
-//! Where and why packets were lost, by flow.
+//! Causes of drops: port and reason, per flow.
 
 use std::collections::BTreeMap;
 use tailback_qdisc::Reason;
 
-/// A port, and why it lost packets.
-pub(crate) type Cause = (u32, Reason);
+/// Port at which packets were dropped, and the reason.
+pub(crate) type DropCause = (u32, Reason);
 
-/// The measured losses of all flows by their causes.
+/// Measured drops of all flows by cause.
 ///
-/// Mostly a flow has one cause, and how many packets that has cost need not be counted: it is what the flow has lost
-/// less what its other causes have cost. With a hundred thousand flows a map of all would be larger, and looked up at
-/// each loss.
+/// Most flows have one cause only. Its count is not stored: it is the flow's total less the counts of its other causes.
+/// With a hundred thousand flows a map of all would be larger, and looked up at each drop.
 #[derive(Debug, Default)]
-pub(crate) struct Causes {
-    /// By flow, the first of them; empty before any loss.
-    first: Vec<Option<Cause>>,
-    /// Packets lost by the others.
-    others: BTreeMap<(u32, Cause), u64>,
+pub(crate) struct DropCauses {
+    /// First cause of each flow; empty before any drop.
+    first: Vec<Option<DropCause>>,
+    /// Packets dropped by further causes, by flow and cause.
+    others: BTreeMap<(u32, DropCause), u64>,
 }
 
-impl Causes {
-    /// Counts losses of a flow, one of so many.
-    pub fn add(&mut self, flow: u32, flows: usize, cause: Cause, packets: u64) {
+impl DropCauses {
+    /// Counts `packets` of a flow dropped by `cause`; `flows` is the number of flows.
+    pub fn add(&mut self, flow: u32, flows: usize, cause: DropCause, packets: u64) {
         if self.first.is_empty() {
             self.first = vec![None; flows];
         }
@@ -30,11 +29,11 @@ impl Causes {
         }
     }
 
-    /// The causes of a flow that has lost so many packets in all, in order, and what each has cost.
-    pub fn of(&self, flow: u32, lost: u64) -> Vec<(Cause, u64)> {
+    /// Returns the causes of a flow, sorted, each with its number of packets; `lost` is the flow's total.
+    pub fn of(&self, flow: u32, lost: u64) -> Vec<(DropCause, u64)> {
         let Some(first) = self.first.get(flow as usize).copied().flatten() else { return Vec::new() };
         let others = self.others.range((flow, (0, Reason::BufferFull))..).take_while(|((of, _), _)| *of == flow);
-        let mut causes: Vec<(Cause, u64)> = others.map(|((_, cause), packets)| (*cause, *packets)).collect();
+        let mut causes: Vec<(DropCause, u64)> = others.map(|((_, cause), packets)| (*cause, *packets)).collect();
         let counted: u64 = causes.iter().map(|(_, packets)| packets).sum();
         causes.push((first, lost - counted));
         causes.sort_unstable();
@@ -42,34 +41,34 @@ impl Causes {
     }
 }
 
-/// The causes of losses since the end of the warm-up, of flows or connections whose losses are counted from the start.
+/// Drops by cause since the end of the warm-up, of flows or connections whose totals are counted from the start.
 #[derive(Debug, Default)]
 pub(crate) struct Since {
-    causes: Causes,
-    /// By flow, what it had lost when the warm-up ended; empty where none had lost anything.
+    causes: DropCauses,
+    /// Total drops of each flow at the end of the warm-up; empty if there were none.
     before: Vec<u64>,
 }
 
 impl Since {
-    /// Counts losses of a flow, one of so many.
-    pub fn add(&mut self, flow: u32, flows: usize, cause: Cause, packets: u64) {
+    /// Counts `packets` of a flow dropped by `cause`; `flows` is the number of flows.
+    pub fn add(&mut self, flow: u32, flows: usize, cause: DropCause, packets: u64) {
         self.causes.add(flow, flows, cause, packets);
     }
 
-    /// Forgets what was counted so far: `lost` is how much that is, by flow.
+    /// Begins the measurement; `lost` are the totals of the flows so far.
     pub fn begin(&mut self, lost: impl Iterator<Item = u64>) {
         if !self.causes.first.is_empty() {
             self.before = lost.collect();
         }
-        self.causes = Causes::default();
+        self.causes = DropCauses::default();
     }
 
-    /// As [`Causes::of`], of a flow that has lost so many packets since the start.
-    pub fn of(&self, flow: u32, lost: u64) -> Vec<(Cause, u64)> {
+    /// As [`DropCauses::of`]; `lost` is the flow's total since the start.
+    pub fn of(&self, flow: u32, lost: u64) -> Vec<(DropCause, u64)> {
         self.causes.of(flow, lost - self.before.get(flow as usize).copied().unwrap_or(0))
     }
 
-    /// Takes in what another part of the network has counted; `lost` is how much was lost there since the start, by flow.
+    /// Adds the counts of another partition; `lost` are its totals per flow since the start.
     pub fn merge(&mut self, other: &Since, lost: &[u64]) {
         for (flow, gone) in (0..).zip(lost) {
             for (cause, packets) in other.of(flow, *gone) {
@@ -90,7 +89,7 @@ mod tests {
 
     #[test]
     fn the_causes_of_a_flow_are_those_that_a_map_would_have_counted() {
-        let (mut causes, mut map, mut lost) = (Causes::default(), BTreeMap::new(), [0; 3]);
+        let (mut causes, mut map, mut lost) = (DropCauses::default(), BTreeMap::new(), [0; 3]);
         let mut rng = Rng::named(1, "causes");
         for _ in 0..200 {
             let flow = rng.below(2) as u32;

@@ -1,13 +1,13 @@
 //! Queues that something may stop, and what it takes to serve them.
 
-use super::ahead::Ahead;
+use super::early::PendingIdle;
 use crate::accounts::ClassAccount;
 use crate::by_class::ByClass;
 use crate::congestion_point::CongestionPoint;
+use crate::control_frame::ControlFrame;
 use crate::detector::Detector;
 use crate::egress::Egress;
 use crate::ledger::Count;
-use crate::notice::Notice;
 use crate::responder::Responder;
 use std::collections::VecDeque;
 use tailback_qdisc::congestion_notification::Limiters;
@@ -18,7 +18,7 @@ use tailback_units::{Dur, Rate, Time};
 
 /// How frames get onto a line, and when they are at its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Manner {
+pub(crate) enum LineTiming {
     /// In the time of their wire bytes, whole.
     Plain,
     /// A cut-through neighbour may act when it has so many bytes of them.
@@ -27,19 +27,19 @@ pub(crate) enum Manner {
     Counting(Accounting),
 }
 
-/// Any other queue. What a packet touches while the port sends ahead comes first.
+/// Any other queue. What a packet touches while the port sends idle comes first.
 #[derive(Debug)]
 #[repr(C, align(64))]
-pub(crate) struct Managed {
-    /// Whether it sends ahead now: its one class waits on the line, its discipline's queue is empty.
-    pub sends_ahead: bool,
+pub(crate) struct General {
+    /// Whether it sends idle now: its one class waits on the line, its discipline's queue is empty.
+    pub transmits_early: bool,
     /// Whether it may whenever nothing stops it.
-    pub may_send_ahead: bool,
-    /// Whether a `TxDone` is on the agenda.
+    pub may_transmit_early: bool,
+    /// Whether a `TxDone` is on the event_queue.
     pub tx_pending: bool,
     /// How frames get onto the line.
-    pub manner: Manner,
-    pub ahead: Ahead,
+    pub timing: LineTiming,
+    pub idle: PendingIdle,
     /// One per class, the highest first.
     pub queues: ByClass<ClassQueue>,
     /// Connections of this host that wait for their turn.
@@ -50,25 +50,25 @@ pub(crate) struct Managed {
     pub up: bool,
     pub jitter: Dur,
     /// Control frames that wait; they go before all data.
-    pub control: VecDeque<Notice>,
+    pub control: VecDeque<ControlFrame>,
     pub responder: Option<Box<Responder>>,
     /// Transmit ring and shaper, if any. What is in the ring still counts as waiting.
     pub egress: Option<Box<Egress>>,
     /// Notifications received, with the instant of their effect.
-    pub effects: VecDeque<(Time, Notice)>,
+    pub effects: VecDeque<(Time, ControlFrame)>,
     /// When the port's next `Wake` is due.
     pub wake_at: Time,
     /// Standing PAUSEs that this port sends, by class (plain ones under 0): how many queues ask.
     pub asserted: [u32; 8],
-    /// Whether a `Refresh` is on the agenda.
+    /// Whether a `Refresh` is on the event_queue.
     pub refreshing: bool,
     /// Since when data waits while the transmitter idles.
     pub blocked_since: Option<Time>,
     /// Time spent so, picoseconds.
     pub blocked: u64,
     pub sent_control: u64,
-    pub notices_sent: u64,
-    pub notices_received: u64,
+    pub notifications_sent: u64,
+    pub notifications_received: u64,
     /// Packets that waited here when the neighbour stopped them, and of these such as would not leave it by its fullest port.
     pub held_up: u64,
     pub held_up_for_others: u64,
@@ -86,7 +86,7 @@ pub(crate) struct ClassQueue {
     /// Whether the discipline wants to hear when the link falls idle.
     pub watches_idle: bool,
     /// At a switch that accounts for its memory by input, what of it the waiting packets hold. Those that have been
-    /// sent ahead may still be among them, the oldest ones: nobody has asked since.
+    /// sent idle may still be among them, the oldest ones: nobody has asked since.
     pub origins: VecDeque<Origin>,
     /// When `backlog` last changed.
     touched: Time,

@@ -3,8 +3,8 @@
 //! The packets that wait are the last ones on the line. Nobody is told when one's transmission begins; whoever
 //! wants to know how many wait looks at the line ([`Port::expire`]).
 
-use super::{Managed, Port, Queue};
-use crate::hints::seldom;
+use super::{General, Port, Queue};
+use crate::hints::unlikely;
 use tailback_qdisc::law::Backlog;
 use tailback_qdisc::{Admission, Fate, Packet, Rule, Watch};
 use tailback_random::Rng;
@@ -12,7 +12,7 @@ use tailback_units::{Dur, Time, TxClock};
 
 /// What a rule has to be told late.
 #[derive(Debug)]
-pub(crate) struct Ahead {
+pub(crate) struct PendingIdle {
     /// What the rule watches for.
     watch: Watch,
     /// When that begins, if nothing arrives before.
@@ -21,21 +21,21 @@ pub(crate) struct Ahead {
 
 /// One class that nothing can stop, into which a rule lets packets.
 #[derive(Debug)]
-pub(crate) struct Judged {
-    pub(super) ahead: Ahead,
+pub(crate) struct AdmissionQueue {
+    pub(super) idle: PendingIdle,
     pub rule: Rule,
     rng: Rng,
 }
 
-impl Ahead {
+impl PendingIdle {
     /// For a rule that watches for so much.
-    pub fn new(watch: Watch) -> Ahead {
-        Ahead { watch, idle_from: Time::NEVER }
+    pub fn new(watch: Watch) -> PendingIdle {
+        PendingIdle { watch, idle_from: Time::NEVER }
     }
 
     /// Tells the rule that what it watches for has begun, if it has by `now`.
     #[inline]
-    fn tell(&mut self, now: Time, rule: &mut impl Admission) {
+    fn report_idle(&mut self, now: Time, rule: &mut impl Admission) {
         if self.idle_from <= now {
             rule.idle(self.idle_from);
             self.idle_from = Time::NEVER;
@@ -45,7 +45,7 @@ impl Ahead {
     /// Asks the rule about a packet that finds `queue` waiting at a port whose transmitter falls (or fell) free at
     /// `free`.
     #[inline]
-    fn ask(
+    fn admit(
         &mut self,
         now: Time,
         free: Time,
@@ -54,7 +54,7 @@ impl Ahead {
         rule: &mut impl Admission,
         rng: &mut Rng,
     ) -> Fate {
-        self.tell(now, rule);
+        self.report_idle(now, rule);
         let fate = rule.admit(now, packet, queue, rng);
         let joins = !matches!(fate, Fate::Dropped(_));
         match self.watch {
@@ -68,22 +68,22 @@ impl Ahead {
     }
 }
 
-impl Judged {
+impl AdmissionQueue {
     /// `rng` is the port's stream.
-    pub fn new(rule: Rule, rng: Rng) -> Judged {
-        Judged { ahead: Ahead::new(rule.watches()), rule, rng }
+    pub fn new(rule: Rule, rng: Rng) -> AdmissionQueue {
+        AdmissionQueue { idle: PendingIdle::new(rule.watches()), rule, rng }
     }
 }
 
 impl Port {
-    /// The start of the transmission of a packet on the line of a port that sends ahead.
+    /// The start of the transmission of a packet on the line of a port that sends idle.
     #[inline]
     fn start_of(clock: TxClock, delay: Dur, packet: &Packet) -> Time {
         Time(packet.at.0 - delay.0 - clock.tx_time(u32::from(packet.wire())).0)
     }
 
     /// What the integral of the backlog already holds of the time after `now`.
-    pub(super) fn promised(&self, now: Time) -> u128 {
+    pub(super) fn future_area(&self, now: Time) -> u128 {
         let waiting = self.line.iter().skip(self.line.len() - self.waiting as usize);
         let future = waiting.map(|p| {
             let start = Self::start_of(self.clock, self.delay, p);
@@ -92,7 +92,7 @@ impl Port {
         future.sum()
     }
 
-    /// Takes those whose transmission has begun by `now` out of the backlog of a port that sends ahead.
+    /// Takes those whose transmission has begun by `now` out of the backlog of a port that sends idle.
     #[inline(always)]
     pub fn expire(&mut self, now: Time) {
         if self.waiting == 0 {
@@ -113,7 +113,7 @@ impl Port {
         }
     }
 
-    /// When the transmission of the oldest packet that waits begins, as of the last look at a port that sends ahead.
+    /// When the transmission of the oldest packet that waits begins, as of the last look at a port that sends idle.
     pub fn next_start(&self) -> Option<Time> {
         let oldest = self.line.get(self.line.len().checked_sub(self.waiting as usize)?)?;
         Some(Self::start_of(self.clock, self.delay, oldest))
@@ -127,28 +127,28 @@ impl Port {
         self.classes[0].arrived.add(size);
         self.expire(now);
         let admits = self.backlog + size <= limit;
-        if seldom(!admits) {
+        if unlikely(!admits) {
             self.classes[0].dropped.add(size);
         }
         admits
     }
 
-    /// Asks the rule of a port that sends ahead about a packet; counts the arrival, and the mark or drop if there is
+    /// Asks the rule of a port that sends idle about a packet; counts the arrival, and the mark or drop if there is
     /// one.
-    pub fn judge(&mut self, now: Time, packet: &Packet) -> Fate {
+    pub fn admit(&mut self, now: Time, packet: &Packet) -> Fate {
         self.expire(now);
         let waiting = Backlog { packets: u64::from(self.waiting), bytes: self.backlog };
         let (size, account) = (u64::from(packet.size), &mut self.classes[0]);
         account.arrived.add(size);
         let fate = match &mut self.queue {
-            Queue::Judged(judged) => {
-                let Judged { ahead, rule, rng } = &mut **judged;
-                ahead.ask(now, self.free, packet, waiting, rule, rng)
+            Queue::Admission(admission) => {
+                let AdmissionQueue { idle, rule, rng } = &mut **admission;
+                idle.admit(now, self.free, packet, waiting, rule, rng)
             }
-            Queue::Managed(m) => {
-                let Managed { queues, ahead, rng, .. } = &mut **m;
-                let Some(mut rule) = queues[0].waiting.rule() else { unreachable!("only a rule sends ahead") };
-                ahead.ask(now, self.free, packet, waiting, &mut rule, rng)
+            Queue::General(m) => {
+                let General { queues, idle, rng, .. } = &mut **m;
+                let Some(mut rule) = queues[0].waiting.rule() else { unreachable!("only a rule sends idle") };
+                idle.admit(now, self.free, packet, waiting, &mut rule, rng)
             }
             Queue::Fifo { .. } => unreachable!("only ports with a rule come here"),
         };
@@ -162,7 +162,7 @@ impl Port {
 
     /// Puts a packet that a rule has let in onto the line, as [`Port::fifo_push`], and marks it if it says so.
     #[inline(always)]
-    pub fn push_judged(&mut self, now: Time, packet: Packet, fate: Fate) -> Option<Time> {
+    pub fn push_admitted(&mut self, now: Time, packet: Packet, fate: Fate) -> Option<Time> {
         let first = self.fifo_push(now, packet);
         // In its place: it is copied once.
         if fate == Fate::Marked
@@ -174,7 +174,7 @@ impl Port {
     }
 
     /// Puts a packet that has been admitted onto the line; returns its arrival if the line was
-    /// empty, since it must then go on the agenda.
+    /// empty, since it must then go on the event_queue.
     #[inline(always)]
     pub fn fifo_push(&mut self, now: Time, packet: Packet) -> Option<Time> {
         let tx = self.clock.tx_time(u32::from(packet.wire()));
@@ -192,10 +192,10 @@ impl Port {
             let start = at.0 - self.delay.0 - tx.0;
             account.area += u128::from(size) * u128::from(start - now.0);
         }
-        if let Some(ahead) = self.queue.ahead_mut()
-            && ahead.watch == Watch::Idle
+        if let Some(idle) = self.queue.idle_mut()
+            && idle.watch == Watch::Idle
         {
-            ahead.idle_from = self.free;
+            idle.idle_from = self.free;
         }
         let first = self.line.is_empty();
         // In its place on the line: a packet in hand, of which a part has just been written, cannot be moved
@@ -204,21 +204,21 @@ impl Port {
         first.then_some(at)
     }
 
-    /// From now on a managed port sends ahead. Nothing waits in it.
-    pub fn begin_ahead(&mut self, now: Time) {
-        let Queue::Managed(m) = &mut self.queue else { unreachable!("the other forms always do") };
+    /// From now on a managed port sends idle. Nothing waits in it.
+    pub fn begin_early(&mut self, now: Time) {
+        let Queue::General(m) = &mut self.queue else { unreachable!("the other forms always do") };
         m.queues[0].settle(now, &mut self.classes[0]);
-        m.sends_ahead = true;
+        m.transmits_early = true;
     }
 
-    /// From now on a managed port sends no more ahead: what waits goes back from the line into the discipline's
+    /// From now on a managed port sends no more idle: what waits goes back from the line into the discipline's
     /// queue, as if it had never left it.
-    pub fn end_ahead(&mut self, now: Time) {
+    pub fn end_early(&mut self, now: Time) {
         self.expire(now);
-        let waiting = self.waits_ahead();
+        let waiting = self.waiting_early();
         (self.waiting, self.backlog) = (0, 0);
         let Port { free, clock, delay, line, queue, busy, classes, .. } = self;
-        let Queue::Managed(m) = queue else { unreachable!("the other forms always do") };
+        let Queue::General(m) = queue else { unreachable!("the other forms always do") };
         let account = &mut classes[0];
         let queue = &mut m.queues[0];
         queue.settle(now, account);
@@ -237,9 +237,9 @@ impl Port {
             queue.waiting.restore(packet);
         }
         if let Some(mut rule) = queue.waiting.rule() {
-            m.ahead.tell(now, &mut rule);
+            m.idle.report_idle(now, &mut rule);
         }
-        m.ahead = Ahead::new(m.ahead.watch);
-        m.sends_ahead = false;
+        m.idle = PendingIdle::new(m.idle.watch);
+        m.transmits_early = false;
     }
 }

@@ -1,31 +1,34 @@
-//! Many events of later slots of time, each slot's in no order.
+//! Timing wheel: the events of later buckets, unsorted.
 
 use super::entry::Entry;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Slots that can be told apart at once.
-pub(super) const SLOTS: u64 = 4096;
-/// No event.
+/// Number of buckets in a turn of the wheel.
+pub(super) const BUCKETS: u64 = 4096;
+/// Index that refers to no event.
 const NONE: u32 = u32::MAX;
 
-/// A wheel of slots, each a list of events, and a heap for what lies more than a turn ahead.
+/// Timing wheel (Varghese and Lauck, SOSP 1987) with a linked list per bucket, and a heap for events more than a turn
+/// away.
 #[derive(Debug)]
 pub(super) struct Wheel {
-    /// The first event of each slot, by the last bits of its number; nothing before the first use.
+    /// Index in `events` of the first event of each bucket, by the bucket's index modulo [`BUCKETS`]; empty before the first
+    /// use.
     first: Vec<u32>,
-    /// Bit n is set where slot n has events, and bit n of `words` where word n of this has bits.
-    filled: [u64; (SLOTS / 64) as usize],
+    /// Bitmap of the buckets that have events; bit n of `words` is set if word n of this is not 0.
+    filled: [u64; (BUCKETS / 64) as usize],
     words: u64,
     events: Vec<Listed>,
-    /// The first place of `events` that is free, which lists the next.
+    /// Head of the free list in `events`.
     free: u32,
-    /// How many are in slots.
+    /// Number of events in the buckets.
     count: usize,
+    /// Events more than a turn away.
     far: BinaryHeap<Reverse<Entry>>,
 }
 
-/// An event and the next one of its slot.
+/// An event and the index of the next one of its bucket.
 #[derive(Clone, Copy, Debug)]
 struct Listed {
     time: u64,
@@ -35,20 +38,20 @@ struct Listed {
 
 impl Default for Wheel {
     fn default() -> Wheel {
-        let filled = [0; (SLOTS / 64) as usize];
+        let filled = [0; (BUCKETS / 64) as usize];
         Wheel { first: Vec::new(), filled, words: 0, events: Vec::new(), free: NONE, count: 0, far: BinaryHeap::new() }
     }
 }
 
 impl Wheel {
-    /// Adds an event of `slot`, which is later than `current`.
+    /// Adds an event of `bucket`, which is later than `current`.
     #[inline]
-    pub fn put(&mut self, entry: Entry, slot: u64, current: u64) {
-        if slot - current >= SLOTS {
+    pub fn put(&mut self, entry: Entry, bucket: u64, current: u64) {
+        if bucket - current >= BUCKETS {
             return self.far.push(Reverse(entry));
         }
-        let index = (slot % SLOTS) as usize;
-        let Some(first) = self.first.get_mut(index) else { return self.open(entry, slot, current) };
+        let index = (bucket % BUCKETS) as usize;
+        let Some(first) = self.first.get_mut(index) else { return self.open(entry, bucket, current) };
         let listed = Listed { time: entry.time, key: entry.key, next: *first };
         *first = self.free;
         match self.events.get_mut(self.free as usize) {
@@ -63,28 +66,28 @@ impl Wheel {
         self.count += 1;
     }
 
-    /// The first use.
+    /// Allocates the buckets at the first use, and adds an event.
     #[cold]
-    fn open(&mut self, entry: Entry, slot: u64, current: u64) {
-        self.first = vec![NONE; SLOTS as usize];
-        self.put(entry, slot, current);
+    fn open(&mut self, entry: Entry, bucket: u64, current: u64) {
+        self.first = vec![NONE; BUCKETS as usize];
+        self.put(entry, bucket, current);
     }
 
-    /// The first slot after `current` that has events; slots are 2^`shift` picoseconds wide.
-    pub fn next_slot(&self, current: u64, shift: u32) -> Option<u64> {
+    /// Returns the first bucket after `current` that has events; buckets are 2^`shift` picoseconds wide.
+    pub fn next_bucket(&self, current: u64, shift: u32) -> Option<u64> {
         let far = self.far.peek().map(|Reverse(entry)| entry.time >> shift);
         let near = (self.count > 0).then(|| {
             let from = current.wrapping_add(1);
-            from + (self.filled_from((from % SLOTS) as u32).wrapping_sub(from) & (SLOTS - 1))
+            from + (self.filled_from((from % BUCKETS) as u32).wrapping_sub(from) & (BUCKETS - 1))
         });
         far.into_iter().chain(near).min()
     }
 
-    /// The time of the first event after slot `current`.
+    /// Returns the time of the first event after bucket `current`.
     pub fn first_time(&self, current: u64, shift: u32) -> Option<u64> {
-        let slot = self.next_slot(current, shift)?;
+        let bucket = self.next_bucket(current, shift)?;
         let mut first = self.far.peek().map(|Reverse(entry)| entry.time).unwrap_or(u64::MAX);
-        let mut at = self.first.get((slot % SLOTS) as usize).copied().unwrap_or(NONE);
+        let mut at = self.first.get((bucket % BUCKETS) as usize).copied().unwrap_or(NONE);
         while let Some(listed) = self.events.get(at as usize) {
             first = first.min(listed.time);
             at = listed.next;
@@ -92,29 +95,28 @@ impl Wheel {
         Some(first)
     }
 
-    /// The first filled slot from `index` on, round the wheel. There is one.
+    /// Returns the first filled bucket from `index` on, around the wheel; there has to be one.
     fn filled_from(&self, index: u32) -> u64 {
         let (word, bit) = (index / 64, index % 64);
         let here = self.filled[word as usize] >> bit << bit;
         if here != 0 {
             return u64::from(word * 64 + here.trailing_zeros());
         }
-        // The words after this one, else from the first on; this one again comes last.
+        // The words after this one, else from the first on, this one last.
         let after = if word < 63 { self.words >> (word + 1) << (word + 1) } else { 0 };
         let next = if after != 0 { after } else { self.words }.trailing_zeros();
         u64::from(next * 64 + self.filled[next as usize].trailing_zeros())
     }
 
-    /// How many events there are in the next `slots` after `current`, fewer than a turn; no more than `enough` are
-    /// counted.
-    pub fn within(&self, current: u64, slots: u64, enough: usize) -> usize {
-        debug_assert!(slots < SLOTS);
+    /// Returns the number of events in the next `buckets` after `current`, less than a turn; stops counting at `enough`.
+    pub fn within(&self, current: u64, buckets: u64, enough: usize) -> usize {
+        debug_assert!(buckets < BUCKETS);
         let (from, mut count, mut at) = (current.wrapping_add(1), 0, 0);
         while self.count > 0 && count < enough {
-            let next = self.filled_from((from.wrapping_add(at) % SLOTS) as u32);
-            // How far on it is; round the wheel to one that has been passed means that there are no more.
-            let ahead = next.wrapping_sub(from) % SLOTS;
-            if ahead < at || ahead >= slots {
+            let next = self.filled_from((from.wrapping_add(at) % BUCKETS) as u32);
+            // Distance from `from`; one that has been passed means a full turn, so that there are no more.
+            let distance = next.wrapping_sub(from) % BUCKETS;
+            if distance < at || distance >= buckets {
                 break;
             }
             let mut listed = self.first[next as usize];
@@ -122,14 +124,14 @@ impl Wheel {
                 count += 1;
                 listed = event.next;
             }
-            at = ahead + 1;
+            at = distance + 1;
         }
         count
     }
 
-    /// Takes out the events of `slot`, the next one that has any.
-    pub fn take(&mut self, slot: u64, shift: u32, mut to: impl FnMut(Entry)) {
-        let index = (slot % SLOTS) as usize;
+    /// Removes the events of `bucket`, which must be the next filled one, and passes them to `to`.
+    pub fn take(&mut self, bucket: u64, shift: u32, mut to: impl FnMut(Entry)) {
+        let index = (bucket % BUCKETS) as usize;
         let mut at = self.first.get_mut(index).map_or(NONE, |first| std::mem::replace(first, NONE));
         while let Some(listed) = self.events.get_mut(at as usize) {
             to(Entry { time: listed.time, key: listed.key });
@@ -143,21 +145,20 @@ impl Wheel {
             self.words &= !(1 << (index / 64));
         }
         while let Some(&Reverse(entry)) = self.far.peek()
-            && entry.time >> shift == slot
+            && entry.time >> shift == bucket
         {
             to(entry);
             self.far.pop();
         }
     }
 
-    /// Shows the keys of the events of the next slot after `current` that has any, but for those far
-    /// ahead.
+    /// Passes the keys of the next filled bucket after `current` to `show`, but for events more than a turn away.
     #[inline]
-    pub fn look(&self, current: u64, mut show: impl FnMut(u32)) {
+    pub fn peek_next(&self, current: u64, mut show: impl FnMut(u32)) {
         if self.count == 0 {
             return;
         }
-        let index = self.filled_from((current.wrapping_add(1) % SLOTS) as u32);
+        let index = self.filled_from((current.wrapping_add(1) % BUCKETS) as u32);
         let mut at = self.first[index as usize];
         while let Some(listed) = self.events.get(at as usize) {
             show(listed.key);
@@ -165,7 +166,7 @@ impl Wheel {
         }
     }
 
-    /// Takes all events out, in no order.
+    /// Removes and returns all events, unsorted.
     pub fn take_all(&mut self) -> Vec<Entry> {
         let mut all: Vec<Entry> = self.far.drain().map(|Reverse(entry)| entry).collect();
         for first in &mut self.first {
@@ -179,12 +180,12 @@ impl Wheel {
         all
     }
 
-    /// Events in it that are not more than a turn ahead.
+    /// Returns the number of events at most a turn away.
     #[inline]
-    pub fn near(&self) -> usize {
+    pub fn in_wheel(&self) -> usize {
         self.count
     }
-    /// Events in it.
+    /// Returns the number of events.
     #[inline]
     pub fn len(&self) -> usize {
         self.count + self.far.len()

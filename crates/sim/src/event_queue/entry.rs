@@ -1,15 +1,15 @@
-//! An event as the agenda keeps it.
+//! Entry of the event queue.
 
 use super::Key;
 use std::cmp::Ordering;
 use std::hint::select_unpredictable;
 use tailback_units::Time;
 
-/// The last instant at which something happens: what is later, such as the arrival of what a queue
-/// would send after the end of time, counts as then. The very last slot of time means "no slots".
-const LAST: u64 = u64::MAX - 4;
+/// Last instant of simulated time, picoseconds; later times are clamped to it, such as the arrival of a packet that a
+/// queue would send after the end of time. The bucket of `u64::MAX` has to stay empty.
+const LAST_INSTANT: u64 = u64::MAX - 4;
 
-/// An event: when, and which among equal times.
+/// An event: time in picoseconds, and the tie-breaker ([`Key`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Entry {
     pub time: u64,
@@ -19,10 +19,10 @@ pub(super) struct Entry {
 impl Entry {
     #[inline]
     pub fn new(time: Time, key: Key) -> Entry {
-        Entry { time: time.0.min(LAST), key: key.0 }
+        Entry { time: time.0.min(LAST_INSTANT), key: key.0 }
     }
 
-    /// The earlier one of both, the later one, and whether this is the earlier one; without a branch.
+    /// Returns the earlier entry, the later one, and `true` if the earlier one is `self`; without a branch.
     #[inline(always)]
     pub fn in_order(self, other: Entry) -> (Entry, Entry, bool) {
         let whole = |entry: Entry| u128::from(entry.time) << 64 | u128::from(entry.key);

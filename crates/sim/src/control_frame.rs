@@ -1,0 +1,134 @@
+//! Control frames: the notifications of congested queues and congestion points, and their length on the wire.
+
+use crate::plan::Scope;
+use tailback_qdisc::congestion_notification::{Feedback, Frame};
+
+/// Congested queue in whose name a notification is sent. Several may stop the same port, and each clears only what it
+/// stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct CongestionSource {
+    /// The congested port.
+    pub port: u32,
+    /// The congested class.
+    pub class: u8,
+    /// The congested destination, where each destination has its own limit.
+    pub destination: Option<u16>,
+}
+
+/// Content of a control frame.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum ControlFrame {
+    /// Idealised XOFF: stop or slow the traffic in scope until `On` from the same source.
+    Off(Notification),
+    /// Idealised XON: resume the traffic that this source stopped.
+    On(Notification),
+    /// IEEE 802.3 PAUSE (annex 31B): stop all data for this number of quanta; 0 resumes.
+    Pause(u16),
+    /// IEEE 802.1Qbb: stop each class whose bit is set for its number of quanta.
+    PriorityPause {
+        /// Bit k: class k has a new state.
+        enabled: u8,
+        /// Quanta of each class.
+        quanta: [u16; 8],
+    },
+    /// Message of a congestion point to the source of a frame.
+    Feedback(Message),
+}
+
+/// A message of a congestion point.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Message {
+    /// Number of the congestion point, from 1.
+    pub point: u16,
+    pub feedback: Feedback,
+    /// The sampled frame.
+    pub frame: Frame,
+    /// Host that sent it.
+    pub source: u16,
+    /// Length of the message's frame in bytes, check sequence included.
+    pub length: u16,
+}
+
+/// Source and scope of an idealised notification.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Notification {
+    pub source: CongestionSource,
+    pub scope: Scope,
+    /// Destinations concerned; empty unless the scope has destinations.
+    pub destinations: Vec<u16>,
+}
+
+/// Shortest Ethernet frame, bytes.
+const MIN_FRAME: usize = 64;
+/// Header and check sequence, bytes.
+const HEADER: usize = 18;
+/// Opcode and source in an address list, bytes.
+const LIST_HEAD: usize = 4;
+/// Upper bound of addresses in a frame: 6 bytes each in a payload of 1500 bytes.
+pub(crate) const MAX_ADDRESSES: usize = (1500 - LIST_HEAD) / 6;
+/// Preamble and inter-frame gap, bytes.
+const OVERHEAD: usize = 20;
+/// Shortest control frame on the wire, bytes.
+pub(crate) const MIN_WIRE: u16 = (MIN_FRAME + OVERHEAD) as u16;
+
+impl ControlFrame {
+    /// Returns the bytes on the wire: at least 84, more for an address list or a congestion point's message.
+    pub fn wire(&self) -> u16 {
+        let frame = match self {
+            ControlFrame::Off(notification) | ControlFrame::On(notification) => {
+                HEADER + LIST_HEAD + 6 * notification.destinations.len()
+            }
+            ControlFrame::Pause(_) | ControlFrame::PriorityPause { .. } => MIN_FRAME,
+            ControlFrame::Feedback(message) => usize::from(message.length),
+        };
+        u16::try_from(frame.max(MIN_FRAME) + OVERHEAD)
+            .expect("an address list is split over frames of at most 1518 bytes")
+    }
+
+    /// Merges a later PAUSE into this one, which still waits: a PAUSE replaces the one before, so refreshes that come
+    /// faster than their frames leave do not queue up. Returns `false` for other control frames.
+    pub fn overtaken_by(&mut self, later: &ControlFrame) -> bool {
+        match (self, later) {
+            (ControlFrame::Pause(mine), ControlFrame::Pause(theirs)) => *mine = *theirs,
+            (
+                ControlFrame::PriorityPause { enabled, quanta },
+                ControlFrame::PriorityPause { enabled: more, quanta: theirs },
+            ) => {
+                // Each has the state of all classes; `enabled` names those that changed or are refreshed.
+                *enabled |= more;
+                *quanta = *theirs;
+            }
+            _ => return false,
+        }
+        true
+    }
+}
+
+/// Control frames under way, by the handle that their packet carries.
+#[derive(Debug, Default)]
+pub(crate) struct ControlFrames {
+    slots: Vec<Option<ControlFrame>>,
+    free: Vec<u32>,
+}
+
+impl ControlFrames {
+    pub fn put(&mut self, control: ControlFrame) -> u32 {
+        match self.free.pop() {
+            Some(handle) => {
+                self.slots[handle as usize] = Some(control);
+                handle
+            }
+            None => {
+                self.slots.push(Some(control));
+                u32::try_from(self.slots.len() - 1).expect("fewer than 2^32 control frames are under way")
+            }
+        }
+    }
+    pub fn get(&self, handle: u32) -> Option<&ControlFrame> {
+        self.slots[handle as usize].as_ref()
+    }
+    pub fn take(&mut self, handle: u32) -> ControlFrame {
+        self.free.push(handle);
+        self.slots[handle as usize].take().expect("a control frame is stored until it arrives")
+    }
+}

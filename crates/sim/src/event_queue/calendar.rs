@@ -1,0 +1,210 @@
+//! The calendar: how buckets become current, and their width.
+
+use super::entry::Entry;
+use super::wheel::BUCKETS;
+use super::{EventQueue, Form, Key, LIST_LOW, Tree, Upcoming, WideBucket};
+use std::cmp::Reverse;
+use tailback_units::Time;
+
+/// Number of events within a turn of the wheel beyond which hints pay: each event touches about a kilobyte, and more of
+/// them do not fit into the caches. Timers further off touch nothing.
+pub(super) const MANY_PENDING: usize = 1024;
+/// Number of events after which the width of the buckets is reviewed.
+const RESIZE_INTERVAL: usize = 8192;
+/// Upper bound of pending events of a wide bucket when its width is chosen; some room is left for more.
+const WIDE_PENDING: usize = WideBucket::CAPACITY / 4 * 3;
+/// Wide buckets are taken if the number of events handled in one is at least this multiple of the number pending in it,
+/// so that most are scheduled within the bucket.
+const TURNOVER: usize = 3;
+/// Upper bound of the exponential back-off: the interval at which wide buckets are considered doubles at each failure,
+/// up to 2^6 times [`RESIZE_INTERVAL`].
+pub(super) const BACKOFF_MAX: u32 = 6;
+/// Upper bound of the width: 2^43 ps, 9 s.
+const SHIFT_MAX: u32 = 43;
+
+/// Counts since the width of the buckets was chosen.
+#[derive(Debug, Default)]
+pub(super) struct Stats {
+    /// Events of the buckets that became current.
+    events: usize,
+    /// Those of them at the same time as another event of their bucket.
+    ties: usize,
+    /// Buckets that became current.
+    buckets: usize,
+    /// Events that went to the overflow heap of a narrow bucket, but for those at the time of the heap's first event.
+    spilled: usize,
+    /// Events taken out of wide buckets, including those scheduled within their bucket.
+    pub popped: usize,
+}
+
+impl EventQueue {
+    /// Makes the next bucket that has events current. Returns `false` if it begins after `end`, or there is none.
+    #[inline(never)]
+    pub(super) fn advance<F: Fn(Upcoming, Key)>(&mut self, end: Time, hint: &Option<F>) -> bool {
+        let Some(bucket) = self.later.next_bucket(self.current, self.shift) else { return false };
+        if bucket << self.shift > end.0 {
+            return false;
+        }
+        self.current = bucket;
+        if self.wide {
+            self.fill_wide(bucket);
+        } else {
+            self.fill_narrow(bucket, hint);
+        }
+        true
+    }
+
+    /// Sorts the events of a narrow bucket.
+    fn fill_narrow<F: Fn(Upcoming, Key)>(&mut self, bucket: u64, hint: &Option<F>) {
+        self.hints_enabled = self.later.in_wheel() > MANY_PENDING;
+        let hint = hint.as_ref().filter(|_| self.hints_enabled);
+        let before = self.stats.events;
+        let EventQueue { sorted, overflow, stats, .. } = self;
+        self.later.take(bucket, self.shift, |entry| {
+            if let Some(hint) = hint {
+                hint(Upcoming::Soon, Key(entry.key));
+            }
+            stats.events += 1;
+            if sorted.is_full() {
+                // A bucket of more events than the list holds: most of them are at one instant.
+                stats.ties += 1;
+                overflow.push(Reverse(entry));
+            } else {
+                let place = sorted.insert(entry);
+                stats.ties += usize::from(sorted.has_ties(place));
+            }
+        });
+        if let Some(hint) = hint {
+            self.later.peek_next(bucket, |key| hint(Upcoming::Later, Key(key)));
+        }
+        self.stats.buckets += 1;
+        // Where hints are given, they gain more than wide buckets.
+        self.since_wide_check += self.stats.events - before;
+        let check = self.since_wide_check > RESIZE_INTERVAL << self.wide_failures
+            && self.overflow.is_empty()
+            && !(self.hints_enabled && self.prefetches);
+        if !(check && self.try_widen()) && self.stats.events > RESIZE_INTERVAL.max(self.later.len()) {
+            self.resize();
+        }
+    }
+
+    /// Adds an event to the current narrow bucket, whose list is full.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn push_to_overflow(&mut self, entry: Entry) {
+        let ties = self.overflow.peek().is_some_and(|Reverse(first)| first.time == entry.time);
+        self.stats.spilled += usize::from(!ties);
+        self.overflow.push(Reverse(entry));
+        if self.stats.spilled > RESIZE_INTERVAL.max(self.later.len()) {
+            // Traffic has started within one bucket: it is far too wide.
+            self.rebuild(Some(self.shift.saturating_sub(3)), false, Vec::new());
+        }
+    }
+
+    /// Puts the events of a wide bucket into its tree.
+    #[cold]
+    fn fill_wide(&mut self, bucket: u64) {
+        let EventQueue { wide_bucket, stats, .. } = self;
+        let mut beyond = Vec::new();
+        self.later.take(bucket, self.shift, |entry| {
+            stats.events += 1;
+            if wide_bucket.len() < WideBucket::CAPACITY {
+                wide_bucket.push(entry);
+            } else {
+                beyond.push(entry);
+            }
+        });
+        self.stats.buckets += 1;
+        let Stats { events, buckets, popped, .. } = self.stats;
+        if !beyond.is_empty() {
+            self.make_room(beyond);
+        } else if events > RESIZE_INTERVAL.max(self.later.len()) {
+            self.stats = Stats::default();
+            if events < LIST_LOW * buckets || 2 * events > popped {
+                // Buckets have become too empty, or most events are scheduled for later ones.
+                self.abandon_wide(beyond);
+            }
+        }
+    }
+
+    /// Adds events that do not fit into the current wide bucket: buckets become narrower, or narrow.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn make_room(&mut self, more: Vec<Entry>) {
+        if self.stats.popped / self.stats.buckets.max(1) > 2 * TURNOVER * WIDE_PENDING {
+            self.rebuild(Some(self.shift.saturating_sub(1)), true, more);
+        } else {
+            self.abandon_wide(more);
+        }
+    }
+
+    /// Goes back to narrow buckets and adds events; backs off exponentially before wide ones are considered again.
+    fn abandon_wide(&mut self, more: Vec<Entry>) {
+        self.wide_failures = (self.wide_failures + 1).min(BACKOFF_MAX);
+        self.rebuild(None, false, more);
+    }
+
+    /// Returns `true` if at most [`WIDE_PENDING`] events are pending in the current bucket and the next `buckets`.
+    fn fits_wide(&self, buckets: u64) -> bool {
+        buckets < BUCKETS
+            && self.later.within(self.current, buckets, WIDE_PENDING + 1) + self.sorted.len() <= WIDE_PENDING
+    }
+
+    /// Takes wide buckets if the events of one fit into its tree and most are scheduled within it. Returns `true` if so.
+    #[cold]
+    fn try_widen(&mut self) -> bool {
+        self.since_wide_check = 0;
+        let least = (TURNOVER * WIDE_PENDING).div_ceil((self.stats.events / self.stats.buckets).max(1)) as u64;
+        let doublings =
+            (least.next_power_of_two().ilog2()..).take_while(|doublings| self.fits_wide(1 << doublings)).last();
+        let Some(doublings) = doublings else { return false };
+        self.rebuild(Some(self.shift + doublings), true, Vec::new());
+        true
+    }
+
+    /// Returns the number of events up to which a calendar goes back to a list.
+    fn list_threshold(&self) -> usize {
+        if self.prefetches { LIST_LOW } else { Tree::CAPACITY / 2 }
+    }
+
+    /// Changes the width if buckets are too full or too empty.
+    fn resize(&mut self) {
+        // Events of one instant cannot be separated by narrower buckets.
+        let per_slot = (self.stats.events - self.stats.ties) / self.stats.buckets;
+        let shift = match per_slot {
+            0..2 => self.shift + 3,
+            2 => self.shift + 1,
+            3..12 => return self.stats = Stats::default(),
+            _ => self.shift.saturating_sub(1),
+        };
+        self.rebuild(Some(shift), false, Vec::new());
+    }
+
+    /// Rebuilds the calendar with `more` events and buckets of 2^shift picoseconds; `None`: a width by the density of
+    /// events. Few events go back to a list.
+    pub(super) fn rebuild(&mut self, shift: Option<u32>, wide: bool, more: Vec<Entry>) {
+        let overflow: Vec<Entry> = self.overflow.drain().map(|Reverse(entry)| entry).collect();
+        let mut entries =
+            [self.sorted.drain(), overflow, self.wide_bucket.drain(), self.later.take_all(), more].concat();
+        self.stats = Stats::default();
+        if entries.len() <= self.list_threshold() {
+            // Which is promoted to a tree if need be.
+            self.form = Form::List;
+            return self.push_all(entries);
+        }
+        let first = entries.iter().map(|entry| entry.time).min().unwrap_or(0);
+        self.shift = shift.unwrap_or_else(|| shift_for_density(&mut entries, first)).min(SHIFT_MAX);
+        self.form = Form::Calendar;
+        self.wide = wide;
+        self.current = first >> self.shift;
+        self.push_all(entries);
+    }
+}
+
+/// Returns the shift at which a bucket has about four events.
+fn shift_for_density(entries: &mut [Entry], first: u64) -> u32 {
+    // The density of the first quarter of the events; timers far off do not count.
+    let quarter = (entries.len() / 4).clamp(1, WIDE_PENDING);
+    let (_, last, _) = entries.select_nth_unstable(quarter);
+    (4 * ((last.time - first) / quarter as u64)).max(1).ilog2()
+}

@@ -1,0 +1,368 @@
+//! The event queue: pending events in order of time, kind and component.
+//!
+//! Ties in time are broken by [`Key`], that is by kind and then by component, never by insertion order: the plain
+//! engine, the merged engine and a parallel run handle the same events in the same order. Each component has at most
+//! one live event of each kind. A re-armed timer leaves a stale entry behind, which its owner recognises by its time
+//! and ignores.
+
+mod calendar;
+mod entry;
+mod sorted;
+#[cfg(test)]
+mod tests;
+mod tournament;
+mod wheel;
+
+use crate::hints::unlikely;
+use calendar::Stats;
+use entry::Entry;
+use sorted::Sorted;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use tailback_units::Time;
+use tournament::Tournament;
+use wheel::Wheel;
+
+/// Kind of an event; the order of declaration breaks ties in time. Transmitters become free, then the warm-up ends (so
+/// that every arrival at its last instant is measured), then frames arrive, then timers fire, then sources emit, then
+/// the timeline changes something and the time series is sampled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub(crate) enum Kind {
+    /// End of a transmission at a port, while packets wait there.
+    TxDone,
+    /// End of the warm-up.
+    WarmedUp,
+    /// End of a frame's transfer over a crossbar.
+    Crossed,
+    /// Arrival of the oldest frame of a link at the other end.
+    Arrive,
+    /// A notification takes effect at a port.
+    Respond,
+    /// A port tries to transmit again: a pause expires, a limiter lets the next frame pass.
+    Wake,
+    /// Repetition of a port's PAUSE.
+    Refresh,
+    /// Expiry of a sender's timer.
+    Timer,
+    /// Expiry of a receiver's timer.
+    AckTimer,
+    /// Next burst of a source.
+    Emit,
+    /// Next change of the timeline.
+    Change,
+    /// Next sample of the time series.
+    Sample,
+}
+
+/// Tie-breaker among equal times: kind (upper 4 bits), then index of the component (lower 28 bits).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Key(u32);
+
+impl Key {
+    /// Largest number of components of one kind.
+    pub const MAX_COMPONENTS: u32 = 1 << 28;
+
+    #[inline]
+    pub fn new(kind: Kind, component: u32) -> Key {
+        debug_assert!(component < Key::MAX_COMPONENTS);
+        Key((kind as u32) << 28 | component)
+    }
+    #[inline]
+    pub fn kind(self) -> Kind {
+        // In the order of declaration, so that the compiler leaves out the match.
+        match self.0 >> 28 {
+            0 => Kind::TxDone,
+            1 => Kind::WarmedUp,
+            2 => Kind::Crossed,
+            3 => Kind::Arrive,
+            4 => Kind::Respond,
+            5 => Kind::Wake,
+            6 => Kind::Refresh,
+            7 => Kind::Timer,
+            8 => Kind::AckTimer,
+            9 => Kind::Emit,
+            10 => Kind::Change,
+            _ => Kind::Sample,
+        }
+    }
+    #[inline]
+    pub fn component(self) -> u32 {
+        self.0 & (Key::MAX_COMPONENTS - 1)
+    }
+}
+
+/// Upper bound of the sorted list, events; beyond it the other forms are faster.
+const LIST_MAX: usize = 32;
+/// Number of events below which a tree or a calendar goes back to a sorted list.
+const LIST_LOW: usize = 16;
+/// Upper bound of the current bucket's sorted list, events; further ones go to the overflow heap.
+const SORTED_MAX: usize = 48;
+/// Tournament tree of all pending events.
+type Tree = Tournament<256, 512>;
+/// Tournament tree of the current wide bucket.
+type WideBucket = Tournament<1024, 2048>;
+
+/// Pending events.
+///
+/// Up to 32 events are in a sorted list, which is cheapest while they arrive at regular intervals, up to 256 in a
+/// tournament tree. More of them, or more than 32 if the owner prefetches, are in a calendar queue (Brown, CACM 31(10),
+/// 1988) whose buckets are sorted when they become current. The order of events is total, so neither the form nor the
+/// width of the buckets can affect a result.
+#[derive(Debug)]
+pub(crate) struct EventQueue {
+    form: Form,
+    /// `true`: the owner of the queue prefetches what events will touch, so it is given hints.
+    prefetches: bool,
+    /// Sorted list: all events (list), or those of the current bucket (calendar with narrow buckets).
+    sorted: Sorted,
+    /// All events of form `Tournament`.
+    tournament: Tree,
+    /// `true`: buckets are so wide that most events are scheduled within the current one. `false`: a bucket has a few
+    /// events.
+    wide: bool,
+    /// Number of times that wide buckets were abandoned, up to [`calendar::BACKOFF_MAX`].
+    wide_failures: u32,
+    /// Number of events since wide buckets were last considered.
+    since_wide_check: usize,
+    /// Events of the current wide bucket.
+    wide_bucket: WideBucket,
+    /// Index of the current bucket.
+    current: u64,
+    /// Width of a bucket: 2^shift picoseconds.
+    shift: u32,
+    /// Events of later buckets.
+    later: Wheel,
+    /// Events of the current narrow bucket that do not fit into `sorted`.
+    overflow: BinaryHeap<Reverse<Entry>>,
+    /// Counts since the width of the buckets was chosen.
+    stats: Stats,
+    /// `true` if more than [`calendar::MANY_PENDING`] events were pending when the bucket became current, so that hints
+    /// pay.
+    hints_enabled: bool,
+}
+
+/// Data structure that holds the events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    List,
+    Tournament,
+    Calendar,
+}
+
+/// Distance of an upcoming event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Upcoming {
+    /// In the next bucket.
+    Later,
+    /// In the current bucket; usually announced as `Later` before.
+    Soon,
+    /// The next event, unless the one that is being handled schedules an earlier one.
+    Next,
+}
+
+fn unpacked(entry: Entry) -> (Time, Key) {
+    (Time(entry.time), Key(entry.key))
+}
+
+impl EventQueue {
+    /// Returns an empty queue. Hints are given only if `prefetches`.
+    pub fn new(prefetches: bool) -> EventQueue {
+        EventQueue {
+            form: Form::List,
+            prefetches,
+            sorted: Sorted::default(),
+            tournament: Tournament::default(),
+            wide: false,
+            wide_failures: 0,
+            since_wide_check: 0,
+            wide_bucket: WideBucket::default(),
+            current: 0,
+            shift: 0,
+            later: Wheel::default(),
+            overflow: BinaryHeap::new(),
+            stats: Stats::default(),
+            hints_enabled: false,
+        }
+    }
+
+    /// Adds an event.
+    #[inline(always)]
+    pub fn push(&mut self, time: Time, key: Key) {
+        let entry = Entry::new(time, key);
+        match self.form {
+            Form::List => self.push_to_list(entry),
+            Form::Tournament => self.push_to_tournament(entry),
+            Form::Calendar => self.push_to_calendar(entry),
+        }
+    }
+
+    #[inline(never)]
+    fn push_to_list(&mut self, entry: Entry) {
+        if self.sorted.len() < LIST_MAX {
+            self.sorted.insert(entry);
+        } else {
+            self.promote(entry);
+        }
+    }
+
+    #[inline(never)]
+    fn push_to_tournament(&mut self, entry: Entry) {
+        if !self.tournament.replace(entry) {
+            self.push_new_leaf(entry);
+        }
+    }
+
+    /// Adds an event to the tree in a leaf of its own.
+    #[inline(never)]
+    fn push_new_leaf(&mut self, entry: Entry) {
+        if self.tournament.len() < Tree::CAPACITY {
+            self.tournament.push(entry);
+        } else {
+            self.promote(entry);
+        }
+    }
+
+    #[inline(never)]
+    fn push_to_calendar(&mut self, entry: Entry) {
+        let bucket = entry.time >> self.shift;
+        if bucket > self.current {
+            self.later.put(entry, bucket, self.current);
+        } else if !self.wide {
+            self.push_to_current(entry);
+        } else if !self.wide_bucket.replace(entry) {
+            self.push_to_wide_bucket(entry);
+        }
+    }
+
+    /// Adds an event to the current wide bucket in a leaf of its own.
+    #[inline(never)]
+    fn push_to_wide_bucket(&mut self, entry: Entry) {
+        if self.wide_bucket.len() < WideBucket::CAPACITY {
+            self.wide_bucket.push(entry);
+        } else {
+            self.make_room(vec![entry]);
+        }
+    }
+
+    #[inline(never)]
+    fn push_to_current(&mut self, entry: Entry) {
+        if self.sorted.len() < SORTED_MAX {
+            self.sorted.insert(entry);
+        } else {
+            self.push_to_overflow(entry);
+        }
+    }
+
+    /// Removes and returns the next event if its time is at most `end`. With many events pending `hint` is called with
+    /// upcoming ones, first when they are a bucket away and at last when they are next.
+    #[inline(always)]
+    pub fn pop_until<F: Fn(Upcoming, Key)>(&mut self, end: Time, hint: Option<F>) -> Option<(Time, Key)> {
+        match self.form {
+            Form::List => self.pop_from_list(end),
+            Form::Tournament if self.tournament.leaves_taken() > LIST_LOW => {
+                self.tournament.pop_until(end.0).map(unpacked)
+            }
+            Form::Calendar if self.wide => {
+                self.stats.popped += 1;
+                let next = self.wide_bucket.pop_until(end.0).map(unpacked);
+                if next.is_some() { next } else { self.pop_slow(end, hint) }
+            }
+            Form::Calendar if !self.sorted.is_empty() && self.overflow.is_empty() => {
+                let next = self.pop_from_list(end);
+                if self.hints_enabled
+                    && let (Some(hint), Some(_), Some(after)) = (hint, next, self.sorted.first())
+                {
+                    hint(Upcoming::Next, Key(after.key));
+                }
+                next
+            }
+            _ => self.pop_slow(end, hint),
+        }
+    }
+
+    /// As [`EventQueue::pop_until`], if the current bucket is exhausted, has overflowed, or the form has to change.
+    #[inline(never)]
+    fn pop_slow<F: Fn(Upcoming, Key)>(&mut self, end: Time, hint: Option<F>) -> Option<(Time, Key)> {
+        if self.form == Form::Tournament {
+            self.demote();
+        } else if !self.overflow.is_empty() {
+            return self.pop_with_overflow(end).map(unpacked);
+        } else if self.wide_bucket.len() > 0 || !self.advance(end, &hint) {
+            return None;
+        }
+        self.pop_until(end, hint)
+    }
+
+    #[inline(always)]
+    fn pop_from_list(&mut self, end: Time) -> Option<(Time, Key)> {
+        let next = self.sorted.first()?;
+        if unlikely(next.time > end.0) {
+            return None;
+        }
+        self.sorted.pop_first();
+        Some(unpacked(next))
+    }
+
+    #[cold]
+    fn pop_with_overflow(&mut self, end: Time) -> Option<Entry> {
+        let &Reverse(spilled) = self.overflow.peek()?;
+        let listed = self.sorted.first().filter(|listed| *listed < spilled);
+        let next = listed.unwrap_or(spilled);
+        if next.time > end.0 {
+            return None;
+        }
+        if listed.is_some() {
+            self.sorted.pop_first();
+        } else {
+            self.overflow.pop();
+        }
+        Some(next)
+    }
+
+    /// Returns the time of the next event; `None`: the queue is empty.
+    pub fn next_time(&self) -> Option<Time> {
+        match self.form {
+            Form::List => return self.sorted.first().map(|entry| Time(entry.time)),
+            Form::Tournament => return self.tournament.first_time().map(Time),
+            Form::Calendar => {}
+        }
+        let (listed, spilled) = (self.sorted.first(), self.overflow.peek().map(|Reverse(entry)| *entry));
+        let current = listed.into_iter().chain(spilled).map(|entry| entry.time).min();
+        let current = current.or_else(|| self.wide_bucket.first_time());
+        current.or_else(|| self.later.first_time(self.current, self.shift)).map(Time)
+    }
+
+    /// Changes to the next larger form and adds an event.
+    #[cold]
+    #[inline(never)]
+    fn promote(&mut self, entry: Entry) {
+        if self.form == Form::List && !self.prefetches {
+            self.form = Form::Tournament;
+            let entries = self.sorted.drain();
+            self.push_all(entries);
+            return self.push(Time(entry.time), Key(entry.key));
+        }
+        let entries = [self.tournament.drain(), vec![entry]].concat();
+        self.rebuild(None, false, entries);
+    }
+
+    fn push_all(&mut self, entries: Vec<Entry>) {
+        entries.into_iter().for_each(|entry| self.push(Time(entry.time), Key(entry.key)));
+    }
+
+    /// Goes back to a sorted list.
+    #[cold]
+    #[inline(never)]
+    fn demote(&mut self) {
+        self.form = Form::List;
+        let entries = self.tournament.drain();
+        self.push_all(entries);
+    }
+
+    /// Returns the number of pending events, stale ones included.
+    #[cfg(test)]
+    pub fn len(&self) -> usize {
+        self.sorted.len() + self.tournament.len() + self.wide_bucket.len() + self.overflow.len() + self.later.len()
+    }
+}

@@ -1,0 +1,159 @@
+//! All forms of the event queue against a sorted list and a sorted set.
+
+use super::*;
+use tailback_random::Rng;
+
+#[test]
+fn a_key_is_of_the_kind_and_component_that_it_was_made_of() {
+    let kinds: Vec<Kind> = (0..12).map(kind).collect();
+    assert!(kinds.is_sorted() && kinds.windows(2).all(|pair| pair[0] != pair[1]), "{kinds:?}");
+    for kind in kinds {
+        let key = Key::new(kind, 77);
+        assert_eq!((key.kind(), key.component()), (kind, 77));
+    }
+}
+
+fn kind(number: u64) -> Kind {
+    Key((number as u32) << 28).kind()
+}
+
+const BLIND: Option<fn(Upcoming, Key)> = None;
+
+#[test]
+fn events_come_in_order_of_time_then_kind_then_component() {
+    let mut queue = EventQueue::new(false);
+    queue.push(Time(5), Key::new(Kind::Emit, 0));
+    queue.push(Time(5), Key::new(Kind::TxDone, 9));
+    queue.push(Time(5), Key::new(Kind::TxDone, 2));
+    queue.push(Time(4), Key::new(Kind::Sample, 7));
+    let mut order = Vec::new();
+    while let Some((time, key)) = queue.pop_until(Time::NEVER, BLIND) {
+        order.push((time.0, key.kind(), key.component()));
+    }
+    assert_eq!(order, [(4, Kind::Sample, 7), (5, Kind::TxDone, 2), (5, Kind::TxDone, 9), (5, Kind::Emit, 0)]);
+}
+
+#[test]
+fn a_random_mix_of_pushes_and_pops_agrees_with_a_sorted_list() {
+    let mut rng = Rng::named(1, "queue");
+    let (mut queue, mut list) = (EventQueue::new(false), Vec::new());
+    for _ in 0..20_000 {
+        if rng.chance(0.52) {
+            let (time, key) = (Time(rng.below(1000)), Key::new(kind(rng.below(12)), rng.below(50) as u32));
+            queue.push(time, key);
+            list.push((time, key));
+        } else if let Some(next) = queue.next_time() {
+            list.sort_by(|a, b| b.cmp(a));
+            assert_eq!(Some(next), list.last().map(|last| last.0));
+            assert_eq!(queue.pop_until(Time::NEVER, BLIND), list.pop());
+        }
+        assert_eq!(queue.len(), list.len());
+    }
+}
+
+/// Many events at times of every scale, in bursts, with long silences: the calendar is built, its buckets become wider
+/// and narrower, and it is given up.
+#[test]
+fn many_events_at_times_of_every_scale_agree_with_a_sorted_set() {
+    let seen = [true, false].map(forms_that_agree_with_a_sorted_set);
+    assert!(seen.iter().all(|seen| *seen > 8), "a list, a tournament, buckets of several widths: {seen:?}");
+}
+
+/// Returns the number of forms and widths that an event queue had.
+fn forms_that_agree_with_a_sorted_set(prefetches: bool) -> usize {
+    let mut rng = Rng::named(2, "queue");
+    let (mut queue, mut set, mut now) = (EventQueue::new(prefetches), std::collections::BTreeSet::new(), 0);
+    let mut seen = std::collections::BTreeSet::new();
+    for round in 0..40 {
+        let scale = rng.below(45);
+        // Some rounds fill the queue, some empty it.
+        let filling = [0.51, 0.56, 0.51, 0.3][round % 4];
+        for _ in 0..10_000 {
+            if rng.chance(filling) || set.is_empty() {
+                let octave = rng.below(scale + 1);
+                let delay = if rng.chance(0.1) { 0 } else { rng.below(1 << octave) };
+                let time = if round == 39 && rng.chance(0.001) { u64::MAX - rng.below(9) } else { now + delay };
+                let event = (Time(time), Key::new(kind(rng.below(12)), rng.below(1 << 20) as u32));
+                if set.insert((Time(time.min(u64::MAX - 4)), event.1)) {
+                    queue.push(event.0, event.1);
+                }
+            } else {
+                let next = set.pop_first();
+                assert_eq!(queue.next_time(), next.map(|(time, _)| time));
+                // A pop up to an earlier instant returns nothing and changes nothing.
+                if let Some((time, _)) = next.filter(|(time, _)| time.0 > 0 && rng.chance(0.3)) {
+                    assert_eq!(queue.pop_until(Time(time.0 - 1), BLIND), None);
+                }
+                assert_eq!(queue.pop_until(Time::NEVER, BLIND), next);
+                // Times stay at the end of time.
+                now = next.map_or(now, |(time, _)| if time.0 < 1 << 60 { time.0 } else { now });
+            }
+            assert_eq!(queue.len(), set.len());
+            seen.insert((queue.form as u8, queue.wide, queue.shift));
+        }
+    }
+    seen.len()
+}
+
+/// Some hundred events that soon follow each other among many far off: buckets become wide; with more of them, narrower
+/// and narrow; with fewer again, wide.
+#[test]
+fn few_events_near_and_many_far_off_take_wide_buckets() {
+    let mut rng = Rng::named(3, "queue");
+    for prefetches in [true, false] {
+        let (mut queue, mut set) = (EventQueue::new(prefetches), std::collections::BTreeSet::new());
+        let mut push = |queue: &mut EventQueue, set: &mut std::collections::BTreeSet<_>, time: u64| {
+            let event = (Time(time), Key::new(kind(rng.below(12)), rng.below(1 << 24) as u32));
+            if set.insert(event) {
+                queue.push(event.0, event.1);
+            }
+        };
+        (0..5_000).for_each(|n| push(&mut queue, &mut set, n * 30_000_000));
+        let (mut forms, mut surplus) = (Vec::new(), 0);
+        for (near, steps) in [(300, 60_000), (450, 60_000), (1200, 60_000), (200, 100_000)] {
+            for step in 0..steps {
+                let next = set.pop_first();
+                assert_eq!(queue.next_time(), next.map(|(time, _)| time));
+                assert_eq!(queue.pop_until(Time::NEVER, BLIND), next);
+                let now = next.expect("events").0.0;
+                if step % 1_000 == 0 {
+                    let soon = set.range(..(Time(now + 1_000_000), Key(0))).count();
+                    (soon..near).for_each(|n| push(&mut queue, &mut set, now + n as u64 * 700));
+                    surplus = soon.saturating_sub(near);
+                }
+                // Each is followed by another one, unless there are too many.
+                if surplus == 0 {
+                    push(&mut queue, &mut set, now + 500_000 + step * 7919 % 500_000);
+                }
+                surplus = surplus.saturating_sub(1);
+                assert_eq!(queue.len(), set.len());
+            }
+            forms.push(queue.wide && queue.form == Form::Calendar);
+        }
+        assert_eq!(forms, [true, true, false, true], "check hint: {prefetches}");
+    }
+}
+
+#[test]
+fn nothing_after_the_end_is_popped() {
+    let mut queue = EventQueue::new(false);
+    queue.push(Time(10), Key::new(Kind::Emit, 0));
+    assert!(queue.pop_until(Time(9), BLIND).is_none());
+    assert!(queue.pop_until(Time(10), BLIND).is_some());
+    assert!(queue.pop_until(Time(10), BLIND).is_none());
+}
+
+#[test]
+fn what_lies_beyond_the_end_of_time_disturbs_no_other_event() {
+    let mut queue = EventQueue::new(false);
+    for n in 0..40 {
+        queue.push(Time(u64::MAX - n % 6), Key::new(Kind::Arrive, n as u32));
+        queue.push(Time(n), Key::new(Kind::Emit, n as u32));
+    }
+    for n in 0..40 {
+        assert_eq!(queue.pop_until(Time(1_000), BLIND), Some((Time(n), Key::new(Kind::Emit, n as u32))));
+        queue.push(Time::NEVER, Key::new(Kind::Wake, n as u32));
+    }
+    assert!(queue.pop_until(Time(1_000), BLIND).is_none());
+    assert_eq!(std::iter::from_fn(|| queue.pop_until(Time::NEVER, BLIND)).count(), 80);
+}
