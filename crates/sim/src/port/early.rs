@@ -1,7 +1,8 @@
-//! Queues whose packets go onto the line when they are enqueued, their departure being known: one event per hop.
+//! Early transmission: a packet whose departure is known is put onto the link when it is enqueued, so that it costs one
+//! event per hop.
 //!
-//! The packets that wait are the last ones on the line. Nobody is told when one's transmission begins; whoever
-//! wants to know how many wait looks at the line ([`Port::expire`]).
+//! The packets that wait are the last ones on the link. The start of a transmission is no event; the backlog is updated
+//! when it is needed ([`Port::expire`]).
 
 use super::{General, Port, Queue};
 use crate::hints::unlikely;
@@ -10,16 +11,16 @@ use tailback_qdisc::{Admission, Fate, Packet, Rule, Watch};
 use tailback_random::Rng;
 use tailback_units::{Dur, Time, TxClock};
 
-/// What a rule has to be told late.
+/// Start of an idle period that is to be reported to an admission policy later.
 #[derive(Debug)]
 pub(crate) struct PendingIdle {
-    /// What the rule watches for.
+    /// The condition that the policy watches.
     watch: Watch,
-    /// When that begins, if nothing arrives before.
+    /// Start of the idle period, if nothing arrives before; [`Time::NEVER`]: none is pending.
     idle_from: Time,
 }
 
-/// One class that nothing can stop, into which a rule lets packets.
+/// Queue of one class behind an admission policy, at a port that nothing can stop.
 #[derive(Debug)]
 pub(crate) struct AdmissionQueue {
     pub(super) idle: PendingIdle,
@@ -28,12 +29,12 @@ pub(crate) struct AdmissionQueue {
 }
 
 impl PendingIdle {
-    /// For a rule that watches for so much.
+    /// Returns the state for a policy that watches `watch`.
     pub fn new(watch: Watch) -> PendingIdle {
         PendingIdle { watch, idle_from: Time::NEVER }
     }
 
-    /// Tells the rule that what it watches for has begun, if it has by `now`.
+    /// Reports an idle period that has begun by `now` to the policy.
     #[inline]
     fn report_idle(&mut self, now: Time, rule: &mut impl Admission) {
         if self.idle_from <= now {
@@ -42,8 +43,8 @@ impl PendingIdle {
         }
     }
 
-    /// Asks the rule about a packet that finds `queue` waiting at a port whose transmitter falls (or fell) free at
-    /// `free`.
+    /// Asks the policy to admit a packet that finds `queue` waiting at a port whose transmitter becomes (or became) free
+    /// at `free`.
     #[inline]
     fn admit(
         &mut self,
@@ -59,7 +60,7 @@ impl PendingIdle {
         let joins = !matches!(fate, Fate::Dropped(_));
         match self.watch {
             Watch::Empty if joins => self.idle_from = free.max(now),
-            // The end of its transmission, which is about to be known.
+            // Its transmission will end at a time that is set when it is put onto the link.
             Watch::Idle if joins => self.idle_from = Time::NEVER,
             Watch::Idle if free <= now => self.idle_from = now,
             _ => {}
@@ -69,20 +70,20 @@ impl PendingIdle {
 }
 
 impl AdmissionQueue {
-    /// `rng` is the port's stream.
+    /// `rng` is the random stream of the port.
     pub fn new(rule: Rule, rng: Rng) -> AdmissionQueue {
         AdmissionQueue { idle: PendingIdle::new(rule.watches()), rule, rng }
     }
 }
 
 impl Port {
-    /// The start of the transmission of a packet on the line of a port that sends idle.
+    /// Returns the start of transmission of a packet on the link of a port that transmits early.
     #[inline]
     fn start_of(clock: TxClock, delay: Dur, packet: &Packet) -> Time {
         Time(packet.at.0 - delay.0 - clock.tx_time(u32::from(packet.wire())).0)
     }
 
-    /// What the integral of the backlog already holds of the time after `now`.
+    /// Returns the part of the backlog's integral that lies after `now`, byte · picosecond.
     pub(super) fn future_area(&self, now: Time) -> u128 {
         let waiting = self.line.iter().skip(self.line.len() - self.waiting as usize);
         let future = waiting.map(|p| {
@@ -92,14 +93,14 @@ impl Port {
         future.sum()
     }
 
-    /// Takes those whose transmission has begun by `now` out of the backlog of a port that sends idle.
+    /// Removes packets whose transmission has begun by `now` from the backlog of a port that transmits early.
     #[inline(always)]
     pub fn expire(&mut self, now: Time) {
         if self.waiting == 0 {
             return;
         }
         let mut first = self.line.len() - self.waiting as usize;
-        // Its transmission begins as that of the one before it ends; that one has arrived if it is not there.
+        // Its transmission begins when that of the packet before it ends; if there is no such packet, it has begun.
         let before = first.checked_sub(1).and_then(|before| self.line.get(before));
         let mut start = before.map_or(0, |before| before.at.0 - self.delay.0);
         while start <= now.0
@@ -113,17 +114,17 @@ impl Port {
         }
     }
 
-    /// When the transmission of the oldest packet that waits begins, as of the last look at a port that sends idle.
+    /// Returns the start of transmission of the oldest waiting packet, as of the last update; `None`: no packet waits.
     pub fn next_start(&self) -> Option<Time> {
         let oldest = self.line.get(self.line.len().checked_sub(self.waiting as usize)?)?;
         Some(Self::start_of(self.clock, self.delay, oldest))
     }
 
-    /// Whether a plain FIFO has room for a packet of `size` buffer bytes; counts the arrival, and the
-    /// drop if it has not.
+    /// Returns `true` if a plain FIFO has room for a packet of `size` buffer bytes. Counts the arrival, and the drop if
+    /// there is no room.
     #[inline(always)]
     pub fn fifo_admits(&mut self, now: Time, size: u64) -> bool {
-        let Queue::Fifo { limit } = self.queue else { unreachable!("only plain FIFO ports come here") };
+        let Queue::Fifo { limit } = self.queue else { unreachable!("the port is not a plain FIFO") };
         self.classes[0].arrived.add(size);
         self.expire(now);
         let admits = self.backlog + size <= limit;
@@ -133,8 +134,7 @@ impl Port {
         admits
     }
 
-    /// Asks the rule of a port that sends idle about a packet; counts the arrival, and the mark or drop if there is
-    /// one.
+    /// Asks the admission policy of a port that transmits early about a packet. Counts the arrival, and the mark or drop.
     pub fn admit(&mut self, now: Time, packet: &Packet) -> Fate {
         self.expire(now);
         let waiting = Backlog { packets: u64::from(self.waiting), bytes: self.backlog };
@@ -160,11 +160,11 @@ impl Port {
         fate
     }
 
-    /// Puts a packet that a rule has let in onto the line, as [`Port::fifo_push`], and marks it if it says so.
+    /// Puts a packet that the policy has admitted onto the link, as [`Port::fifo_push`], and marks it if required.
     #[inline(always)]
     pub fn push_admitted(&mut self, now: Time, packet: Packet, fate: Fate) -> Option<Time> {
         let first = self.fifo_push(now, packet);
-        // In its place: it is copied once.
+        // In its place, so that it is copied once.
         if fate == Fate::Marked
             && let Some(packet) = self.line.back_mut()
         {
@@ -173,14 +173,14 @@ impl Port {
         first
     }
 
-    /// Puts a packet that has been admitted onto the line; returns its arrival if the line was
-    /// empty, since it must then go on the event_queue.
+    /// Puts an admitted packet onto the link. Returns its arrival time if the link was empty: the caller must then schedule
+    /// the arrival.
     #[inline(always)]
     pub fn fifo_push(&mut self, now: Time, packet: Packet) -> Option<Time> {
         let tx = self.clock.tx_time(u32::from(packet.wire()));
         let start = self.free.max(now);
         self.free = start + tx;
-        // Not `tx`: a queue of more than 213 days ends at the end of time.
+        // Not `tx`: after a backlog of more than 213 days the sum is clamped to the end of time.
         self.busy += self.free.0 - start.0;
         let at = self.free + self.delay;
         if start > now {
@@ -188,7 +188,7 @@ impl Port {
             self.waiting += 1;
             self.backlog += size;
             account.max = account.max.max(self.backlog);
-            // `start_of` in fewer steps: not `start`, from which it differs at the end of time.
+            // `start_of` in fewer steps; differs from `start` at the end of time.
             let start = at.0 - self.delay.0 - tx.0;
             account.area += u128::from(size) * u128::from(start - now.0);
         }
@@ -198,27 +198,26 @@ impl Port {
             idle.idle_from = self.free;
         }
         let first = self.line.is_empty();
-        // In its place on the line: a packet in hand, of which a part has just been written, cannot be moved
-        // at once.
+        // Written in its place on the link: moving a packet that has just been written to would stall.
         self.line.push_back(packet).at = at;
         first.then_some(at)
     }
 
-    /// From now on a managed port sends idle. Nothing waits in it.
+    /// Begins early transmission at a general port with an empty queue.
     pub fn begin_early(&mut self, now: Time) {
-        let Queue::General(m) = &mut self.queue else { unreachable!("the other forms always do") };
+        let Queue::General(m) = &mut self.queue else { unreachable!("the port has the general form") };
         m.queues[0].settle(now, &mut self.classes[0]);
         m.transmits_early = true;
     }
 
-    /// From now on a managed port sends no more idle: what waits goes back from the line into the discipline's
-    /// queue, as if it had never left it.
+    /// Ends early transmission at a general port: packets that wait go back from the link into the discipline's queue, as
+    /// if they had never left it.
     pub fn end_early(&mut self, now: Time) {
         self.expire(now);
         let waiting = self.waiting_early();
         (self.waiting, self.backlog) = (0, 0);
         let Port { free, clock, delay, line, queue, busy, classes, .. } = self;
-        let Queue::General(m) = queue else { unreachable!("the other forms always do") };
+        let Queue::General(m) = queue else { unreachable!("the port has the general form") };
         let account = &mut classes[0];
         let queue = &mut m.queues[0];
         queue.settle(now, account);

@@ -1,4 +1,4 @@
-//! Queues that something may stop, and what it takes to serve them.
+//! Queues that something may stop, and the state to serve them.
 
 use super::early::PendingIdle;
 use crate::accounts::ClassAccount;
@@ -16,95 +16,96 @@ use tailback_qdisc::{Accounting, AdmissionFifo, Cx, Discipline, Gate, Packet, Qd
 use tailback_random::Rng;
 use tailback_units::{Dur, Rate, Time};
 
-/// How frames get onto a line, and when they are at its end.
+/// Timing of frames on a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LineTiming {
-    /// In the time of their wire bytes, whole.
+    /// Transmission takes the time of the wire bytes; frames arrive whole.
     Plain,
-    /// A cut-through neighbour may act when it has so many bytes of them.
+    /// Frames arrive at a cut-through neighbour when this number of bytes has been received.
     CutThrough(u32),
-    /// In the time of more bytes than those of the wire.
+    /// Transmission takes the time of more bytes than the wire bytes; frames arrive whole.
     Counting(Accounting),
 }
 
-/// Any other queue. What a packet touches while the port sends idle comes first.
+/// Queue of the general form. The fields that a packet touches while the port transmits early come first.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct General {
-    /// Whether it sends idle now: its one class waits on the line, its discipline's queue is empty.
+    /// `true` if it transmits early now: the packets of its one class are on the link, and the discipline's queue is empty.
     pub transmits_early: bool,
-    /// Whether it may whenever nothing stops it.
+    /// `true` if it may transmit early whenever nothing stops it.
     pub may_transmit_early: bool,
-    /// Whether a `TxDone` is on the event_queue.
+    /// `true` if a `TxDone` is pending.
     pub tx_pending: bool,
-    /// How frames get onto the line.
+    /// Timing of frames on the link.
     pub timing: LineTiming,
     pub idle: PendingIdle,
-    /// One per class, the highest first.
+    /// By class, the highest first.
     pub queues: ByClass<ClassQueue>,
-    /// Connections of this host that wait for their turn.
+    /// Connections of this host that wait for their turn to send.
     pub turns: VecDeque<u32>,
-    /// Whether they are being given their turns: a transmission that begins meanwhile gives none.
+    /// `true` while turns are being given: a transmission that starts meanwhile gives none.
     pub taking_turns: bool,
-    /// Whether the link carries.
+    /// `true` if the link is up.
     pub up: bool,
     pub jitter: Dur,
-    /// Control frames that wait; they go before all data.
+    /// Control frames that wait; they have priority over all data.
     pub control: VecDeque<ControlFrame>,
     pub responder: Option<Box<Responder>>,
-    /// Transmit ring and shaper, if any. What is in the ring still counts as waiting.
+    /// Transmit ring and shaper. Packets in the ring count as waiting.
     pub egress: Option<Box<Egress>>,
-    /// Notifications received, with the instant of their effect.
+    /// Notifications received, with the time of their effect.
     pub effects: VecDeque<(Time, ControlFrame)>,
-    /// When the port's next `Wake` is due.
+    /// Time of the port's next `Wake`.
     pub wake_at: Time,
-    /// Standing PAUSEs that this port sends, by class (plain ones under 0): how many queues ask.
+    /// Number of queues for which this port asserts a PAUSE, by class (without classes under 0).
     pub asserted: [u32; 8],
-    /// Whether a `Refresh` is on the event_queue.
+    /// `true` if a `Refresh` is pending.
     pub refreshing: bool,
-    /// Since when data waits while the transmitter idles.
+    /// Time since which data waits while the transmitter is idle.
     pub blocked_since: Option<Time>,
-    /// Time spent so, picoseconds.
+    /// Past time for which data waited while the transmitter was idle, picoseconds.
     pub blocked: u64,
     pub sent_control: u64,
     pub notifications_sent: u64,
     pub notifications_received: u64,
-    /// Packets that waited here when the neighbour stopped them, and of these such as would not leave it by its fullest port.
+    /// Packets that waited here when the neighbour stopped them.
     pub held_up: u64,
+    /// Packets of these that were head-of-line blocked: bound for a port of the neighbour other than its fullest.
     pub held_up_for_others: u64,
     pub rng: Rng,
 }
 
-/// One class's queue at a managed port.
+/// Queue of one class at a general port.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct ClassQueue {
     pub waiting: Waiting,
     pub limit: u64,
-    /// Buffer bytes and packets waiting.
+    /// Packets and buffer bytes waiting.
     pub backlog: Count,
-    /// Whether the discipline wants to hear when the link falls idle.
+    /// `true` if the discipline is notified when the link becomes idle.
     pub watches_idle: bool,
-    /// At a switch that accounts for its memory by input, what of it the waiting packets hold. Those that have been
-    /// sent idle may still be among them, the oldest ones: nobody has asked since.
+    /// Memory that waiting packets hold at a switch that accounts it by input. The oldest may be of packets that were
+    /// transmitted early: it is released when it is next queried.
     pub origins: VecDeque<Origin>,
-    /// When `backlog` last changed.
+    /// Time of the last change of `backlog`.
     touched: Time,
     pub detector: Option<Detector>,
-    /// The congestion point that watches it, if any.
+    /// Congestion point of the queue.
     pub point: Option<Box<CongestionPoint>>,
 }
 
 /// Memory that a packet holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Origin {
-    /// The slot that it came by.
+    /// Index of its input among the ports of the node.
     pub slot: u32,
     /// Buffer bytes.
     pub size: u32,
 }
 
-/// A discipline, the queues of a reaction point, or drop-tail by destination where back-pressure names addresses.
+/// A discipline, the rate limiters of a reaction point, or drop-tail by destination if back-pressure names addresses.
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "nearly all are disciplines, and an indirection would cost each packet")]
 pub(crate) enum Waiting {
@@ -128,7 +129,7 @@ impl Waiting {
             Waiting::ByDestination(q) => q.dequeue(now, gate, cx),
         }
     }
-    /// The rule that it is, if it lets packets into a FIFO and drops none later.
+    /// Returns the admission policy, if the discipline only admits packets to a FIFO and drops none later.
     #[inline]
     pub fn rule(&mut self) -> Option<AdmissionFifo<'_>> {
         match self {
@@ -136,7 +137,7 @@ impl Waiting {
             Waiting::Limited(_) | Waiting::ByDestination(_) => None,
         }
     }
-    /// Puts a packet that the rule has let in into the queue, last.
+    /// Appends a packet that the policy has admitted to the queue.
     pub fn restore(&mut self, packet: Packet) {
         match self.rule() {
             Some(mut fifo) => fifo.restore(packet),
@@ -150,7 +151,7 @@ impl Waiting {
             Waiting::ByDestination(q) => q.visit(f),
         }
     }
-    /// When the discipline wants to be woken.
+    /// Returns the time at which the discipline is to be woken.
     #[inline]
     pub fn next_wakeup(&self) -> Option<Time> {
         match self {
@@ -159,12 +160,12 @@ impl Waiting {
             Waiting::ByDestination(_) => None,
         }
     }
-    /// Bytes in the memory of rate limiters, where there are any; else none.
+    /// Returns the bytes in the memory of rate limiters; `None`: there are no rate limiters.
     #[inline]
     pub fn pool_bytes(&self) -> Option<u64> {
         if let Waiting::Limited(q) = self { Some(q.pool_bytes()) } else { None }
     }
-    /// The instant that it asked for has come.
+    /// Wakes the discipline at the time that it requested.
     pub fn wake(&mut self, now: Time, cx: &mut Cx<'_>) {
         match self {
             Waiting::Discipline(q) => q.wake(now, cx),
@@ -172,7 +173,7 @@ impl Waiting {
             Waiting::ByDestination(_) => {}
         }
     }
-    /// The link's rate has changed.
+    /// Sets the rate of the link.
     pub fn set_rate(&mut self, rate: Rate) {
         match self {
             Waiting::Discipline(q) => q.set_rate(rate),
@@ -180,7 +181,7 @@ impl Waiting {
             Waiting::ByDestination(_) => {}
         }
     }
-    /// Shows the state for time series.
+    /// Passes the state for time series to `f`, by name.
     pub fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
         match self {
             Waiting::Discipline(q) => q.probe(f),
@@ -212,13 +213,13 @@ impl ClassQueue {
             point: None,
         }
     }
-    /// Brings the account's integral up to `now`, before the backlog changes.
+    /// Adds the time since the last change to the integral of the backlog, before the backlog changes.
     #[inline]
     pub fn settle(&mut self, now: Time, account: &mut ClassAccount) {
         account.area += self.unsettled(now);
         self.touched = now;
     }
-    /// What the integral lacks by `now`.
+    /// Returns the integral of the backlog since its last change, byte · picosecond.
     #[inline]
     pub fn unsettled(&self, now: Time) -> u128 {
         u128::from(self.backlog.bytes) * u128::from(now.since(self.touched).0)

@@ -1,11 +1,15 @@
-//! An output port: a queue, a transmitter and the line to the neighbour.
+//! An output port: a queue, a transmitter and the link to the neighbour.
 //!
-//! Three forms of queue. A plain FIFO is one drop-tail class that nothing can stop: a packet's departure
-//! is known when it is enqueued, so it goes onto the line at once and costs one event per hop.
-//! [`AdmissionQueue`] is the same behind a rule that decides about packets when they arrive. [`General`] is
-//! everything else: classes, disciplines, gates, control frames; while nothing stops it, it sends idle
-//! as well if it can. Where several can serve they give the same numbers to the last bit, since
-//! "waiting" means the same in all: from the enqueue to the start of transmission.
+//! A queue has one of three forms ([`Queue`]), chosen at the start ([`crate::world`], `PortForm`):
+//!
+//! - a plain FIFO: one drop-tail class that nothing can stop. A packet's departure is known when it is enqueued, so it
+//!   is put onto the link at once, with its arrival time: one event per hop;
+//! - [`AdmissionQueue`]: the same behind an admission policy, which drops or marks packets when they arrive;
+//! - [`General`]: classes, disciplines, gates, control frames. It transmits early as well while nothing stops it, if it
+//!   qualifies.
+//!
+//! If several forms can serve a port they give identical results, since a packet *waits* from its enqueue to the start of
+//! its transmission in each of them.
 
 mod early;
 mod general;
@@ -23,71 +27,70 @@ use tailback_qdisc::Packet;
 use tailback_random::Rng;
 use tailback_units::{Dur, Rate, Time, TxClock};
 
-/// One direction of a link, with the queue in front of it. What a hop over a plain FIFO touches comes
-/// first, in two cache lines: in the first what an arrival touches too.
+/// One direction of a link, with the queue in front of it. The fields that a hop over a plain FIFO touches come first, in
+/// two cache lines; those that an arrival touches are in the first one.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Port {
-    /// Frames in transmission and on the way, `at` being their arrival; at a port that sends idle also those
-    /// that wait.
+    /// Frames in transmission and in propagation, with their arrival in `at`; at a port that transmits early also the
+    /// packets that wait.
     pub line: Ring,
-    /// What becomes of frames at the end of the line, where that is not simply their arrival.
+    /// Treatment of frames at the end of the link; `None`: they arrive.
     pub end: Option<Box<LineEnd>>,
-    /// At a port that sends idle, how many packets at the end of the line there are whose transmission has not begun
-    /// (as of the last look).
+    /// At a port that transmits early: number of packets at the tail of `line` whose transmission had not begun at the last
+    /// update ([`Port::expire`]).
     waiting: u32,
     pub to: NodeId,
     pub from: NodeId,
     pub queue: Queue,
-    /// When the transmitter falls (or fell) free.
+    /// Time at which the transmitter becomes (or became) free.
     pub free: Time,
     pub clock: TxClock,
-    /// From the end of transmission to the arrival: propagation and the neighbour's latency.
+    /// Time from the end of transmission to the arrival: propagation and the neighbour's latency.
     pub delay: Dur,
-    /// Transmission time spent and promised since the start, picoseconds.
+    /// Transmission time since the start, that of packets transmitted early included, picoseconds.
     pub busy: u64,
-    /// Buffer bytes of those that wait.
+    /// Backlog as of the last update, buffer bytes.
     backlog: u64,
-    /// One account per class.
+    /// Account of each class.
     pub classes: ByClass<ClassAccount>,
-    /// Data lost on the line, at random or because the link went down, since the start.
+    /// Data lost on the link, at random or because it went down, since the start.
     pub lost: Count,
-    /// Data refused at the crossbar input that the line leads to, since the start.
+    /// Data refused at the crossbar input at the end of the link, since the start.
     pub refused: Count,
-    /// State at the end of the warm-up.
+    /// Accounts at the end of the warm-up.
     pub base: Base,
     pub rate: Rate,
-    /// Propagation alone, and the neighbour's latency, for changes of the former.
+    /// The neighbour's latency, which `delay` includes.
     pub latency: Dur,
 }
 
 const _: () = assert!(std::mem::offset_of!(Port, free) <= 64);
 const _: () = assert!(std::mem::offset_of!(Port, classes) + size_of::<Count>() <= 128);
 
-/// One direction of a link.
+/// Parameters of one direction of a link.
 pub(crate) struct Line {
     pub from: NodeId,
     pub to: NodeId,
     pub rate: Rate,
-    /// Propagation alone.
+    /// Propagation delay.
     pub delay: Dur,
-    /// The neighbour's.
+    /// Latency of the neighbour.
     pub latency: Dur,
     pub end: Option<LineEnd>,
 }
 
-/// What becomes of frames at the end of a line.
+/// Treatment of frames at the end of a link.
 #[derive(Debug)]
 pub(crate) enum LineEnd {
+    /// Random loss.
     Loss(Loss),
-    /// In a part of a network, the line leads into another part, where the arrival proper takes place; so many of
-    /// the frames on it, the oldest ones, have been announced to that part.
-    Exit {
-        announced: usize,
-    },
+    /// The link leads to another partition, in which the frames arrive. The oldest `announced` frames on it have been
+    /// sent to that partition.
+    Exit { announced: usize },
 }
 
-/// Independent random loss of the frames on a line.
+/// Independent random loss of the frames on a link.
 #[derive(Debug)]
 pub(crate) struct Loss {
     /// Probability of loss, 0 to 1.
@@ -96,7 +99,7 @@ pub(crate) struct Loss {
 }
 
 impl Loss {
-    /// Whether the frame that arrives now is lost.
+    /// Draws whether the frame that arrives now is lost.
     pub fn takes(&mut self) -> bool {
         self.rng.chance(self.probability)
     }
@@ -105,18 +108,18 @@ impl Loss {
 /// The three forms of queue.
 #[derive(Debug)]
 pub(crate) enum Queue {
-    /// One drop-tail class that nothing can stop, of so many buffer bytes.
-    Fifo {
-        limit: u64,
-    },
+    /// One drop-tail class that nothing can stop, of `limit` buffer bytes.
+    Fifo { limit: u64 },
+    /// One class behind an admission policy that nothing can stop.
     Admission(Box<AdmissionQueue>),
+    /// Every other queue.
     General(Box<General>),
 }
 
 const _: () = assert!(size_of::<Queue>() == 16);
 
 impl Queue {
-    /// What a rule has to be announced late.
+    /// Returns the idle periods that are still to be reported to an admission policy.
     #[inline]
     fn idle_mut(&mut self) -> Option<&mut PendingIdle> {
         match self {
@@ -127,7 +130,7 @@ impl Queue {
     }
 }
 
-/// A port's accounts at the end of the warm-up.
+/// Accounts of a port at the end of the warm-up.
 #[derive(Debug, Default)]
 pub(crate) struct Base {
     pub classes: Vec<Settled>,
@@ -137,7 +140,7 @@ pub(crate) struct Base {
     pub refused: Count,
 }
 
-/// One class's account at a given instant, with nothing promised in it.
+/// Account of a class at an instant, without the future part of packets that are transmitted early.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Settled {
     pub arrived: Count,
@@ -151,7 +154,7 @@ pub(crate) struct Settled {
 }
 
 impl Port {
-    /// One in front of an idle line.
+    /// Returns a port in front of an idle link.
     pub fn new(link: Line, queue: Queue, classes: usize) -> Port {
         let Line { from, to, rate, delay, latency, end } = link;
         Port {
@@ -175,16 +178,16 @@ impl Port {
         }
     }
 
-    /// The oldest frame on the line has arrived at `now`: takes it off the backlog if nobody has
-    /// looked since its transmission began, and returns the next one's arrival. None if no frame
-    /// arrives now, since the link went down in between and lost what was on it.
+    /// Handles the arrival of the oldest frame on the link at `now`: takes it off the backlog if it still counts there.
+    /// Returns the arrival time of the next frame, if there is one. `None`: no frame arrives now, since the link has gone
+    /// down since and lost what was on it.
     #[inline(always)]
     pub fn arrived(&mut self, now: Time) -> Option<Option<Time>> {
         let front = self.line.front()?;
         if unlikely(front.at != now) {
             return None;
         }
-        // Its transmission has begun even if nobody has looked.
+        // Its transmission has begun, but the backlog has not been updated since.
         if self.waiting as usize == self.line.len() {
             self.waiting -= 1;
             self.backlog -= u64::from(front.size);
@@ -192,7 +195,7 @@ impl Port {
         Some(self.line.get(1).map(|next| next.at))
     }
 
-    /// Whether the oldest frame on the line, which arrives now, goes no further here.
+    /// Returns `true` if the frame that arrives now goes no further here: lost, or handled by another partition.
     #[cold]
     #[inline(never)]
     pub fn end_takes(&mut self) -> bool {
@@ -207,19 +210,19 @@ impl Port {
         }
     }
 
-    /// Counts the start of a transmission at a managed port: the transmitter is busy until `end`.
+    /// Counts the start of a transmission at a general port: the transmitter is busy until `end`.
     #[inline]
     pub fn begin(&mut self, now: Time, end: Time) {
         self.busy += end.0 - now.0;
         self.free = end;
     }
 
-    /// Transmission time completed by `now`, picoseconds.
+    /// Returns the transmission time by `now`, picoseconds since the start.
     pub fn busy_at(&self, now: Time) -> u64 {
         self.busy - self.free.since(now).0
     }
 
-    /// Time with data waiting and the transmitter idle by `now`, picoseconds.
+    /// Returns the time by `now` for which data waited and the transmitter was idle, picoseconds since the start.
     pub fn blocked_at(&self, now: Time) -> u64 {
         match &self.queue {
             Queue::Fifo { .. } | Queue::Admission(_) => 0,
@@ -227,7 +230,7 @@ impl Port {
         }
     }
 
-    /// What has been stopped here, where the port obeys notifications.
+    /// Returns the stops in force so far, if the port obeys notifications.
     pub fn stops(&self) -> Option<&Stops> {
         match &self.queue {
             Queue::Fifo { .. } | Queue::Admission(_) => None,
@@ -235,12 +238,12 @@ impl Port {
         }
     }
 
-    /// Buffer bytes waiting at `now`, by class.
+    /// Returns the backlog of a class at `now`, buffer bytes.
     pub fn backlog_at(&mut self, now: Time, class: usize) -> u64 {
         self.waiting_at(now, class).bytes
     }
 
-    /// What waits at `now`, by class.
+    /// Returns the backlog of a class at `now`.
     pub fn waiting_at(&mut self, now: Time, class: usize) -> Count {
         match &self.queue {
             Queue::General(m) if !m.transmits_early => m.queues[class].backlog,
@@ -251,13 +254,13 @@ impl Port {
         }
     }
 
-    /// What waits at a port that sends idle, as of the last look.
+    /// Returns the backlog of a port that transmits early, as of the last update.
     #[inline]
     pub fn waiting_early(&self) -> Count {
         Count { packets: u64::from(self.waiting), bytes: self.backlog }
     }
 
-    /// The data packet in transmission at `now`.
+    /// Returns the data packet in transmission at `now`.
     fn in_service(&self, now: Time) -> Option<&Packet> {
         if self.free <= now {
             return None;
@@ -266,7 +269,7 @@ impl Port {
         self.line.get(last).filter(|p| !p.is_control())
     }
 
-    /// One class's account at `now`, with nothing promised in it.
+    /// Returns the account of a class at `now`, without the future part of packets that are transmitted early.
     pub fn settled(&mut self, now: Time, class: usize) -> Settled {
         self.backlog_at(now, class);
         let service = self.in_service(now).filter(|p| self.classes.len() == 1 || usize::from(p.class()) == class);
@@ -292,7 +295,7 @@ impl Port {
         }
     }
 
-    /// Ends the warm-up: remembers the accounts and starts the maxima anew.
+    /// Ends the warm-up: stores the accounts and resets the maxima.
     pub fn end_warmup(&mut self, now: Time) {
         for class in 0..self.classes.len() {
             let settled = self.settled(now, class);
@@ -318,7 +321,7 @@ impl Port {
         self.base.refused = self.refused;
     }
 
-    /// Visits every data packet at this port: waiting, in transmission or on the line.
+    /// Passes every data packet at this port to `f`: waiting, in transmission or in propagation.
     pub fn visit(&self, f: &mut dyn FnMut(&Packet)) {
         self.line.iter().filter(|p| !p.is_control()).for_each(&mut *f);
         if let Queue::General(m) = &self.queue {

@@ -8,11 +8,11 @@ use crate::port::{LineEnd, LineTiming, Queue, Waiting};
 use tailback_qdisc::{Gate, Packet, Reason};
 use tailback_units::{Dur, Time};
 
-/// Frames of a class that an output queue may hold before a crossbar stops filling it.
+/// Frames of a class in an output queue beyond which a crossbar transfers no more to it.
 const OUTPUT_FRAMES: u64 = 1;
 
 impl World {
-    /// The oldest frame on the line of `port` has arrived at the other end.
+    /// Handles the arrival of the oldest frame on the link of `port`.
     #[inline]
     pub(super) fn arrive(&mut self, port: u32) {
         let now = self.now;
@@ -51,7 +51,7 @@ impl World {
         }
     }
 
-    /// The end of a line has taken a frame: it is lost, or known in another part of the network from now on.
+    /// Removes a frame at the end of a link: lost, or from now on in another partition.
     #[inline(never)]
     fn end_at_line(&mut self, port: u32) {
         let p = &mut self.ports[port as usize];
@@ -63,7 +63,7 @@ impl World {
         self.lose(packet, port, Reason::LinkLoss);
     }
 
-    /// When the last byte of a packet that has just arrived at a cut-through switch is in.
+    /// Returns when the last byte of a packet that arrives at a cut-through switch now will have been received.
     #[inline]
     fn tail_of(&self, port: u32, packet: &Packet) -> Option<Time> {
         let p = &self.ports[port as usize];
@@ -73,10 +73,10 @@ impl World {
         Some(self.now + (p.clock.tx_time(wire) - p.clock.tx_time(header.min(wire))))
     }
 
-    /// Sends a packet on from a switch, by way of its fabric.
+    /// Forwards a packet at a switch through its fabric.
     #[inline(always)]
     fn forward(&mut self, node: u16, mut packet: Packet, via: u32) {
-        // Elsewhere it is in as it arrives, that is at `packet.at`.
+        // At other switches the packet has been received in full at `packet.at`.
         if unlikely(self.nodes[usize::from(node)].cuts_through)
             && let Some(tail) = self.tail_of(via, &packet)
         {
@@ -103,14 +103,14 @@ impl World {
         }
     }
 
-    /// Lets a frame cross to the output `port` if its queue has room and a head of line wants it.
+    /// Starts a transfer to the output `port` if its queue has room and a head of line is bound for it.
     pub(super) fn match_output(&mut self, port: u32) {
         let now = self.now;
         let p = &mut self.ports[port as usize];
         let Queue::General(m) = &mut p.queue else { return };
         let open = Gate::default();
         let gate = m.responder.as_mut().map_or(&open, |r| r.gate(now));
-        // Class by class, so that one that is stopped here does not hold up the others; nor does a destination.
+        // By class, so that a stopped class does not block others; by destination likewise.
         let selects = gate.selects_destinations();
         let waits = |class: usize| match &m.queues[class].waiting {
             Waiting::ByDestination(q) if selects => q.packets_not_selected(gate),
@@ -129,21 +129,21 @@ impl World {
         self.schedule(at, Kind::Crossed, component);
     }
 
-    /// What `port` has been told may let frames cross to it that waited at the inputs of its switch.
+    /// Starts a transfer to `port` if it belongs to a crossbar; called when notifications may have opened its gate.
     pub(super) fn cross_to(&mut self, port: u32) {
         if matches!(self.nodes[usize::from(self.ports[port as usize].from)].fabric, FabricState::Crossbar(_)) {
             self.match_output(port);
         }
     }
 
-    /// The frame crossing from the input that shares its link with `port` is at its output.
+    /// Handles the end of the transfer from the input that shares its link with `port`.
     pub(super) fn crossed(&mut self, port: u32) {
         let (at, input) = (usize::from(self.ports[port as usize].from), self.slots[port as usize] as usize);
         let FabricState::Crossbar(crossbar) = &mut self.nodes[at].fabric else { return };
         let Some((output, packet)) = crossbar.finish(input) else { return };
         let place = Place { input, output, class: packet.class(), destination: packet.dst };
-        // Both are free again: any output may have waited for this input, and any input for this
-        // output. The input asks the outputs in turn, this one last, so that it starves none.
+        // Input and output are idle: other outputs may wait for this input, and other inputs for this output. The other
+        // outputs are tried first, so that this one starves none.
         let count = self.nodes[at].ports.len();
         for candidate in (1..count).map(|k| (output + k) % count) {
             if matches!(&self.nodes[at].fabric, FabricState::Crossbar(c) if c.wants(input, candidate)) {

@@ -1,4 +1,4 @@
-//! The scenario's timeline: links, sources and thresholds change during the run.
+//! The timeline: links, sources and thresholds change during the run.
 
 use super::{FabricState, World};
 use crate::event_queue::Kind;
@@ -7,7 +7,7 @@ use crate::port::{LineEnd, Queue};
 use tailback_qdisc::Reason;
 
 impl World {
-    /// Applies all changes that are due.
+    /// Applies all changes that are due, and schedules the next.
     pub(super) fn change(&mut self) {
         while let Some(change) = self.plan.timeline.get(self.next_change).cloned() {
             if change.at > self.now {
@@ -68,9 +68,9 @@ impl World {
         [2 * link, 2 * link + 1].into_iter()
     }
 
-    /// A link goes down: what is on it is lost, its queues wait. Control frames on it are lost too,
-    /// so both ends forget all that was said over it, as an interface does when it loses its link:
-    /// else a lost XON would stop a port for ever.
+    /// Takes down one direction of a link: frames on it are lost, the queue waits. Control frames are lost too, so both
+    /// ends clear the notifications received over it, as an interface does at loss of carrier; a lost XON would otherwise
+    /// stop a port for ever.
     fn cut(&mut self, port: u32) {
         let now = self.now;
         if let Queue::General(m) = &mut self.ports[port as usize].queue {
@@ -88,7 +88,7 @@ impl World {
         let from = p.from;
         while let Some(packet) = self.ports[port as usize].line.pop_front() {
             if packet.is_control() || !self.owns(from) {
-                // Who sent it counts it.
+                // Counted by the partition that sent it.
                 self.forget(packet);
             } else {
                 self.ports[port as usize].lost.add(u64::from(packet.size));
@@ -97,7 +97,7 @@ impl World {
         }
     }
 
-    /// A link comes up: what waits is sent, and queues that are congested by now say so (again).
+    /// Brings up one direction of a link: waiting packets are sent, and congested queues notify again.
     fn mend(&mut self, port: u32) {
         let owned = self.owns(self.ports[port as usize].from);
         let Queue::General(m) = &mut self.ports[port as usize].queue else { return };

@@ -1,12 +1,12 @@
-//! Where the conditioners meet the packets.
+//! Application of the conditioners to packets.
 
 use super::World;
 use crate::conditioning::NONE;
 use tailback_qdisc::{Colour, Packet, Reason};
 
 impl World {
-    /// Hands a packet of a flow whose packets are coloured to the network: `marked` is what its
-    /// sender says, `rule` the conditioner at its entry, if any, which may drop it.
+    /// Hands a packet of a flow whose packets are coloured to the network. `marked`: the sender's own mark, if it marks;
+    /// `rule`: the conditioner at the flow's entry, or `NONE`, which may drop the packet.
     #[inline(never)]
     pub(super) fn enter(&mut self, port: u32, rule: u32, marked: Option<bool>, mut packet: Packet) {
         if let Some(marked) = marked {
@@ -20,13 +20,13 @@ impl World {
         }
     }
 
-    /// A packet is about to be queued at `port`. None if it is dropped.
+    /// Conditions a packet that is about to be queued at `port`; `None`: it was dropped.
     pub(super) fn condition_egress(&mut self, port: u32, mut packet: Packet) -> Option<Packet> {
         let passes = self.conditioning.egress(port, self.now, &mut packet);
         self.pass(passes, port, packet)
     }
 
-    /// A packet has come over the line of `port` and is about to be forwarded. None if it is dropped.
+    /// Conditions a packet that arrived over the link of `port`, before it is forwarded; `None`: it was dropped.
     pub(super) fn condition_ingress(&mut self, port: u32, mut packet: Packet) -> Option<Packet> {
         let passes = self.conditioning.ingress(port, self.now, &mut packet);
         self.pass(passes, port, packet)

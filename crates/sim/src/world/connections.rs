@@ -1,4 +1,4 @@
-//! Connections: the ends of the flows that a transport carries.
+//! Connections: the ends of the flows with a transport.
 
 use crate::conditioning::NONE;
 use crate::hints::prefetch_lines;
@@ -15,17 +15,17 @@ use tailback_units::Time;
 pub(crate) struct Transports {
     pub outgoing: Vec<Outgoing>,
     pub incoming: Vec<Incoming>,
-    /// By flow: its connection, or with [`Transports::PLAIN`] set its place among the flows without one.
+    /// By flow: its connection; or, with [`Transports::PLAIN`] set, its index among the flows without one.
     pub(super) of_flow: Vec<u32>,
     /// Acknowledgements that do not fit into a packet.
     pub(super) long: LongAcks,
-    /// Completion times of writes, by group of flows, picoseconds.
+    /// Flow completion times of writes by group of flows, picoseconds.
     pub completions: Vec<Sketch>,
-    /// By connection, state at the end of the warm-up; empty in runs without one.
+    /// By connection: state at the end of the warm-up; empty in runs without one.
     pub bases: Vec<Base>,
 }
 
-/// What the ends of a connection had counted at the end of the warm-up.
+/// Counters of a connection at the end of the warm-up.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Base {
     pub sent: Statistics,
@@ -33,59 +33,62 @@ pub(crate) struct Base {
     pub delivered: u64,
 }
 
-/// A connection's sending side, in whole cache prefetch_lines.
+/// Sending side of a connection; fills whole cache lines.
 #[derive(Debug)]
 #[repr(align(64))]
 pub(crate) struct Outgoing {
     pub sender: Sender,
-    /// When its next event is due; an event at another time is stale.
+    /// Time of its pending event; an event at another time is stale.
     pub(super) due: Time,
     pub flow: u32,
-    /// The number of its first segment.
+    /// Sequence number of its first segment.
     pub(super) first: u32,
     pub(super) port: u32,
     pub(super) to: u16,
     pub(super) class: u8,
     pub(super) code: u8,
-    /// Whether it takes turns with the host's other connections, and whether it waits for its turn.
+    /// `true` if the host's connections take turns to send.
     pub(super) turns: bool,
+    /// `true` if it waits for its turn.
     pub(super) waits: bool,
     pub(super) header: u16,
-    /// The conditioner at its entry.
+    /// Conditioner at its entry, or `NONE`.
     pub conditioner: u32,
 }
 
-/// A connection's receiving side.
+/// Receiving side of a connection.
 #[derive(Debug)]
 pub(crate) struct Incoming {
     pub receiver: Receiver,
     pub(super) due: Time,
-    /// The number of its first segment.
+    /// Sequence number of its first segment.
     pub(super) first: u32,
     pub(super) port: u32,
     pub(super) to: u16,
     pub(super) class: u8,
     pub(super) code: u8,
-    /// The ECN codepoint of acknowledgements: those of network adapters are ECN-capable, so that a queue that
-    /// marks does not drop them.
+    /// ECN codepoint of acknowledgements: ECT(0) for those of network adapters, so that queues mark rather than drop
+    /// them.
     pub(super) ecn: Ecn,
-    /// An acknowledgement's bytes in a buffer and on the wire.
+    /// Buffer bytes of an acknowledgement.
     pub(super) size: u16,
+    /// Wire bytes of an acknowledgement.
     pub(super) wire: u16,
-    /// Its group's place in the completions.
+    /// Index of its group in the completion times.
     pub group: u32,
-    /// Of connections for writes that end, or that are opened again.
+    /// State of writes with an end, and of reopened connections.
     pub(super) finite: Option<Box<Finite>>,
 }
 
 const _: () = assert!(size_of::<Incoming>() <= 112);
 const _: () = assert!(size_of::<Outgoing>() <= 256);
 
-/// What a connection's receiving side has beside a stream without end.
+/// State of a receiving side beyond that of an endless stream.
 #[derive(Debug, Default)]
 pub(super) struct Finite {
-    /// When it was opened for the last time, and how often before.
+    /// Time of the last opening.
     pub(super) opened: Time,
+    /// Number of openings before the last.
     pub(super) before: u32,
     /// Writes that have not arrived in full, in order.
     pub(super) writes: VecDeque<Write>,
@@ -93,49 +96,50 @@ pub(super) struct Finite {
 }
 
 impl Incoming {
-    /// Something is on its way here.
+    /// Registers a write that will arrive here.
     pub(super) fn await_write(&mut self, write: Write) {
         self.finite.get_or_insert_default().writes.push_back(write);
     }
-    /// Writes that have arrived in full.
+    /// Returns the statistics of writes that have arrived in full.
     pub fn completed(&self) -> Completed {
         self.finite.as_ref().map_or_else(Completed::default, |finite| finite.completed)
     }
-    /// When it was opened for the last time.
+    /// Returns the time of the last opening.
     pub(super) fn opened(&self) -> Time {
         self.finite.as_ref().map_or(Time::ZERO, |finite| finite.opened)
     }
-    /// Whether there are writes that have not arrived in full.
+    /// Returns `true` if there are writes that have not arrived in full.
     pub(super) fn awaits(&self) -> bool {
         self.finite.as_ref().is_some_and(|finite| !finite.writes.is_empty())
     }
 }
 
-/// Something that the application has written.
+/// A write of the application.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Write {
-    /// The segment after its last.
+    /// Sequence number after its last segment.
     pub(super) end: u32,
     pub(super) at: Time,
 }
 
-/// Writes that have arrived in full, of those written after the warm-up.
+/// Writes after the warm-up that have arrived in full.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Completed {
     pub count: u64,
-    /// Sum and maximum of the times from the write to the last byte's arrival, picoseconds.
+    /// Sum of the times from the write to the arrival of its last byte, picoseconds.
     pub sum: u128,
+    /// Maximum of these times, picoseconds.
     pub max: u64,
 }
 
-/// Acknowledgements with selective blocks, kept aside: a packet has room for a number and a time.
+/// Acknowledgements with SACK blocks, stored apart: a packet has room for a number and a time.
 #[derive(Debug, Default)]
 pub(super) struct LongAcks {
     slots: Vec<Ack>,
     free: Vec<u32>,
 }
 
-/// Set in an acknowledgement's word when the rest is a slot of [`LongAcks`]: no run lasts 106 days.
+/// Flag of an acknowledgement's word: the rest is an index into [`LongAcks`]. No run lasts 106 days, so no time has it.
 pub(super) const LONG: u64 = 1 << 63;
 
 impl LongAcks {
@@ -154,18 +158,18 @@ impl LongAcks {
 }
 
 impl Transports {
-    /// The acknowledgement that a packet carries beside itself, if it is one and has such.
+    /// Returns the stored acknowledgement of a packet, if it has one.
     pub(super) fn long_ack(&self, packet: &Packet) -> Option<Ack> {
         let long = packet.born.0 & LONG != 0 && packet.flow() as usize >= self.of_flow.len();
         long.then(|| self.long.slots[packet.born.0 as u32 as usize])
     }
 
-    /// The word of a packet that carries `ack` beside itself.
+    /// Stores an acknowledgement and returns the word of its packet.
     pub(super) fn store_long_ack(&mut self, ack: Ack) -> Time {
         Time(LONG | u64::from(self.long.put(ack)))
     }
 
-    /// Forgets what a packet carries beside itself.
+    /// Removes the stored acknowledgement of a packet, if it has one.
     pub(super) fn drop_long_ack(&mut self, packet: &Packet) {
         if packet.born.0 & LONG != 0 && packet.flow() as usize >= self.of_flow.len() {
             self.long.take(packet.born.0 as u32);
@@ -174,17 +178,17 @@ impl Transports {
 }
 
 impl Transports {
-    /// No plan has so many flows.
+    /// Flag of flows without a connection; above the number of flows of any plan.
     pub(super) const PLAIN: u32 = 1 << 31;
 
-    /// Bytes that the packets of all connections touch.
+    /// Returns the bytes of the connections that packets touch.
     pub fn hot_bytes(&self) -> usize {
         size_of_val(&*self.outgoing) + size_of_val(&*self.incoming)
     }
 
-    /// The connections of a plan; `route` gives the first port from a node to another.
+    /// Returns the connections of a plan; `route` returns the first port from a node to another.
     pub fn new(plan: &Plan, route: impl Fn(u16, u16) -> u32) -> Transports {
-        // Not to grow step by step: there may be a hundred thousand.
+        // Allocated at once: there may be a hundred thousand.
         let connections = plan.flows.iter().filter(|flow| flow.transport.is_some()).count();
         let mut made = Transports {
             of_flow: Vec::with_capacity(plan.flows.len()),
@@ -205,7 +209,7 @@ impl Transports {
                 groups.len() - 1
             });
             let rng = Rng::named(plan.seed, &format!("transport {}", flow.name()));
-            // At most 1000 B, which the parameters' check sees to.
+            // At most 1000 B, by the check of the parameters.
             let header = tcp.header.0 as u16;
             let (size, wire) = plan.framing.lengths(u32::from(header));
             made.outgoing.push(Outgoing {
@@ -246,19 +250,19 @@ impl Transports {
         self.outgoing.is_empty()
     }
 
-    /// A flow's connection.
+    /// Returns a flow's connection.
     #[inline]
     pub fn of(&self, flow: u32) -> Option<u32> {
         self.of_flow.get(flow as usize).copied().filter(|c| c & Transports::PLAIN == 0)
     }
 
-    /// The place of a flow without a connection among those.
+    /// Returns the index of a flow without a connection among those.
     #[inline]
     pub fn plain(&self, flow: u32) -> usize {
         (self.of_flow[flow as usize] & !Transports::PLAIN) as usize
     }
 
-    /// Asks for what a packet of this number will touch at its destination.
+    /// Prefetches the end of a connection at which a packet of this flow arrives.
     #[inline]
     pub fn prefetch_end(&self, flow: u32) {
         let flows = self.of_flow.len() as u32;
@@ -269,24 +273,24 @@ impl Transports {
         }
     }
 
-    /// Asks for a sender.
+    /// Prefetches a sender.
     #[inline]
     pub fn prefetch_sender(&self, connection: usize) {
         prefetch_lines::<_, 4>(&raw const self.outgoing[connection]);
     }
 
-    /// The number under which a connection's acknowledgements travel.
+    /// Returns the flow number of a connection's acknowledgements.
     #[inline]
     pub fn ack_flow(&self, connection: u32) -> u32 {
         self.of_flow.len() as u32 + connection
     }
 
-    /// The receiving host's port towards the sender.
+    /// Returns the receiving host's port towards the sender.
     pub fn ack_port(&self, connection: u32) -> u32 {
         self.incoming[connection as usize].port
     }
 
-    /// State of a connection at the end of the warm-up.
+    /// Returns the counters of a connection at the end of the warm-up.
     pub fn base(&self, connection: usize) -> Base {
         self.bases.get(connection).copied().unwrap_or_default()
     }
@@ -301,7 +305,7 @@ impl Transports {
     }
 }
 
-/// How many numbers for packets a plan's flows take: one each and one more for acknowledgements.
+/// Returns the number of flow numbers that a plan's flows take: one each, and one per connection for acknowledgements.
 pub(crate) fn numbers(flows: &[FlowPlan]) -> usize {
     flows.len() + flows.iter().filter(|f| f.transport.is_some()).count()
 }

@@ -1,27 +1,26 @@
-//! Buffers that wait for each other in a circle: ports that can never send again.
+//! Deadlocks: ports that can never send again, since their buffers wait for each other in a cycle.
 //!
-//! A port is *stuck* when the neighbour behind it has stopped it and every frame that holds the
-//! neighbour's memory for it waits at ports that are stuck as well. The greatest set of such ports cannot
-//! move, whatever else happens; where each waits for another, following them leads round a circle (Dally
-//! and Towles, *Principles and Practices of Interconnection Networks*, chapter 14).
+//! A port is *stuck* if its neighbour has stopped it and every frame that holds the neighbour's memory for it waits at
+//! stuck ports. The greatest set of such ports cannot progress; each waits for another, so following them leads to a cycle
+//! (Dally and Towles, *Principles and Practices of Interconnection Networks*, chapter 14).
 
 use super::{FabricState, World};
 use crate::port::Queue;
 use std::collections::{BTreeMap, BTreeSet};
 use tailback_units::Time;
 
-/// A circle of ports that wait for each other.
+/// A cycle of ports that wait for each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Deadlock {
     pub class: u8,
-    /// Each waits for the memory that the frames at the next one hold; the last for the first.
+    /// In order: each waits for memory that frames at the next one hold, the last for the first.
     pub ports: Vec<u32>,
-    /// Since when all of them have been waiting.
+    /// Time since which all of them have waited.
     pub since: Time,
 }
 
 impl World {
-    /// The circles that stand now, one for each class and part of the network.
+    /// Returns the cycles in force, one for each class and connected part of the wait-for graph.
     pub(crate) fn deadlocks(&self) -> Vec<Deadlock> {
         (0..self.plan.classes).flat_map(|class| self.deadlocks_of(class)).collect()
     }
@@ -31,7 +30,7 @@ impl World {
             .filter(|port| self.blocked_since(*port).is_some())
             .filter_map(|port| Some((port, self.waits_for(port, class)?)))
             .collect();
-        // Takes away what may move, until nothing does.
+        // Removes ports that may progress, until none does.
         loop {
             let moves = |next: &Vec<u32>| next.is_empty() || next.iter().any(|port| !waits.contains_key(port));
             let free: Vec<u32> = waits.iter().filter(|(_, next)| moves(next)).map(|(port, _)| *port).collect();
@@ -57,8 +56,8 @@ impl World {
         circles
     }
 
-    /// The ports of the neighbour behind `port` at which frames wait that came from it; none if the
-    /// neighbour has not stopped it for want of memory.
+    /// Returns the ports of the neighbour behind `port` at which frames wait that came from it; `None`: the neighbour has
+    /// not stopped it for lack of memory.
     fn waits_for(&self, port: u32, class: u8) -> Option<Vec<u32>> {
         let node = &self.nodes[usize::from(self.ports[port as usize].to)];
         let FabricState::Buffer(buffer) = &node.fabric else { return None };

@@ -1,15 +1,15 @@
-//! Ports that something may stop send ahead while nothing does: one event per hop there too.
+//! Early transmission at ports of the general form: one event per hop while nothing stops them.
 //!
 //! ```text
-//!          nothing waits, nothing stops it, its node stops nobody
-//!   ┌───────────────────────────────────────────────────────────────▶┐
-//!  waits in its discipline, a TxDone for each packet      waits on the line, departures known
-//!   └◀───────────────────────────────────────────────────────────────┘
-//!     a notification comes or goes; memory runs short at its node
+//!          queue empty, nothing stops the port, its node stops no neighbour
+//!   ┌────────────────────────────────────────────────────────────────────▶┐
+//!  in the discipline's queue, a TxDone per packet        on the link, departures known
+//!   └◀────────────────────────────────────────────────────────────────────┘
+//!     a notification arrives or is sent; memory runs short at the node
 //! ```
 //!
-//! Memory that is accounted by input is given back late: who is sent ahead holds it until somebody asks. As long as
-//! a frame would not stop its input even so, the answer is the same; if it would, all is given back first.
+//! Memory accounted by input is released late: packets transmitted early keep their memory until it is next queried.
+//! If a frame would not stop its input even so, the answer is the same; if it would, all is released first.
 
 use super::{FabricState, World};
 use crate::event_queue::{Key, Kind};
@@ -20,7 +20,7 @@ use tailback_qdisc::{Fate, Packet};
 use tailback_units::Time;
 
 impl World {
-    /// Whether a managed port sends ahead from now on.
+    /// Begins early transmission at a general port if it may and nothing waits. Returns `true` if it has begun.
     #[inline(never)]
     pub(super) fn begins_early(&mut self, port: u32) -> bool {
         let now = self.now;
@@ -41,7 +41,7 @@ impl World {
         true
     }
 
-    /// A managed port that sends ahead is given a packet.
+    /// Enqueues a packet at a general port that transmits early.
     #[inline(never)]
     pub(super) fn enqueue_early(&mut self, port: u32, packet: Packet, via: Option<u32>) {
         let now = self.now;
@@ -61,7 +61,7 @@ impl World {
         if let Fate::Dropped(why) = fate {
             return self.lose(packet, port, why);
         }
-        // What is transmitted at once gives its memory back at once.
+        // A packet whose transmission starts at once holds no memory.
         let waits = p.free > now;
         if let Some(at) = p.push_admitted(now, packet, fate) {
             event_queue.push(at, Key::new(Kind::Arrive, port));
@@ -74,8 +74,8 @@ impl World {
         }
     }
 
-    /// Whether a frame of a class that comes by the input `slot` of a node leaves that input alone: it gets memory, and
-    /// the neighbour behind is not stopped. If it does not, the node's ports send no more ahead.
+    /// Returns `true` if a frame of a class from the input `slot` of a node is admitted to the memory without stopping the
+    /// neighbour behind that input. Otherwise the node's ports end early transmission.
     pub(super) fn has_memory(&mut self, node: usize, slot: u32, class: usize, size: u64) -> bool {
         self.settle_memory(node);
         let FabricState::Buffer(buffer) = &self.nodes[node].fabric else { return true };
@@ -88,7 +88,7 @@ impl World {
         false
     }
 
-    /// All that has been sent ahead at a node by now gives its memory back.
+    /// Releases the memory of all packets of a node whose transmission has begun.
     fn settle_memory(&mut self, node: usize) {
         let World { ports, nodes, now, .. } = self;
         let node = &mut nodes[node];
@@ -96,7 +96,7 @@ impl World {
         node.ports.iter().for_each(|port| give_back(*now, &mut ports[*port as usize], buffer));
     }
 
-    /// Something stops a port or comes before what waits in it: it sends no more ahead.
+    /// Ends early transmission at a port that is stopped or has a control frame to send.
     pub(super) fn end_early(&mut self, port: u32) {
         let now = self.now;
         let p = &mut self.ports[port as usize];
@@ -109,15 +109,15 @@ impl World {
         p.end_early(now);
         let free = p.free;
         let Queue::General(m) = &mut p.queue else { return };
-        let looks = m.queues[0].backlog.packets > 0 || m.queues[0].watches_idle;
-        if looks && free > now && !m.tx_pending {
+        let needs_tx_done = m.queues[0].backlog.packets > 0 || m.queues[0].watches_idle;
+        if needs_tx_done && free > now && !m.tx_pending {
             m.tx_pending = true;
             self.schedule(free, Kind::TxDone, port);
         }
     }
 
-    /// Connections wait for their action at a port that sends ahead: they have it when a transmission begins.
-    pub(super) fn await_turns(&mut self, port: u32) {
+    /// Schedules the turns of connections that wait at a port which transmits early: at the next start of a transmission.
+    pub(super) fn schedule_turns(&mut self, port: u32) {
         let p = &mut self.ports[port as usize];
         let start = p.next_start();
         let Queue::General(m) = &mut p.queue else { return };
@@ -130,19 +130,19 @@ impl World {
     }
 }
 
-/// A packet that waits at a port which sends ahead holds memory. Those before it which are being transmitted, or
-/// have been, give theirs back.
+/// Charges the memory of a packet that waits at a port which transmits early, and releases that of packets whose
+/// transmission has begun.
 #[inline]
 fn hold(port: &mut Port, buffer: &mut SharedBuffer, origin: Origin) {
     let waiting = port.waiting_early().packets as usize;
     let Queue::General(m) = &mut port.queue else { return };
     let action = buffer.admit(origin.slot as usize, 0, u64::from(origin.size));
-    debug_assert_eq!(action, Some(FlowControl::Unchanged), "it has been asked");
+    debug_assert_eq!(action, Some(FlowControl::Unchanged), "`stays` was checked before");
     m.queues[0].origins.push_back(origin);
     release(&mut m.queues[0].origins, waiting, buffer);
 }
 
-/// What a port has sent ahead by now gives its memory back.
+/// Releases the memory of packets of a port whose transmission has begun.
 fn give_back(now: Time, port: &mut Port, buffer: &mut SharedBuffer) {
     let waiting = port.waiting_at(now, 0).packets as usize;
     if let Queue::General(m) = &mut port.queue
@@ -152,12 +152,12 @@ fn give_back(now: Time, port: &mut Port, buffer: &mut SharedBuffer) {
     }
 }
 
-/// Releases what all but the last `waiting` packets hold.
+/// Releases the memory of all but the last `waiting` packets.
 #[inline]
 fn release(held: &mut VecDeque<Origin>, waiting: usize, buffer: &mut SharedBuffer) {
     while held.len() > waiting {
         let Some(origin) = held.pop_front() else { break };
         let action = buffer.release(origin.slot as usize, 0, u64::from(origin.size));
-        debug_assert_eq!(action, FlowControl::Unchanged, "while its node stops anybody no port sends ahead");
+        debug_assert_eq!(action, FlowControl::Unchanged, "no port transmits early while its node stops a neighbour");
     }
 }

@@ -10,46 +10,46 @@ use tailback_random::Rng;
 use tailback_traffic::{Burst, Model, Source};
 use tailback_units::Time;
 
-/// The source of a flow without a transport at work.
+/// Source of a flow without a transport.
 #[derive(Debug)]
 pub(super) struct Flow {
     source: Option<Source>,
     rng: Rng,
-    /// The burst that is due at `next.at`.
+    /// Next burst, due at `next.at`.
     next: Burst,
-    /// When the source stops.
+    /// Stop of the source.
     stop: Time,
     /// The sending host's port towards the receiver.
     port: u32,
     to: u16,
-    /// Traits of packets that are only carried, and of those that are measured.
+    /// Traits of unmeasured and of measured packets.
     traits: [Traits; 2],
     /// Code point of its packets.
     code: u8,
     seq: u32,
-    /// The last payload, with its bytes in a buffer and on the wire: mostly all are alike.
+    /// Cache of the last payload with its buffer and wire bytes; most payloads of a flow are equal.
     last: (u32, u32, u32),
-    /// The conditioner at its entry.
+    /// Conditioner at its entry, or `NONE`.
     pub conditioner: u32,
 }
 
-/// The source of a flow that a transport carries.
+/// Source of a flow with a transport.
 #[derive(Debug)]
 pub(super) struct Writer {
-    /// The burst that is due at `next.at`.
+    /// Next burst, due at `next.at`.
     next: Burst,
-    /// What draws the bursts; none before the first, and where there is only one.
+    /// Generator of the bursts; `None` before the first burst, and if there is only one.
     drawn: Option<Box<Drawn>>,
 }
 
-/// A source and its stream, which goes on when the source is started again.
+/// A source and its random stream, which is continued when the source is restarted.
 #[derive(Debug)]
 struct Drawn {
     source: Option<Source>,
     rng: Rng,
 }
 
-/// The stream of a flow's source.
+/// Returns the random stream of a flow's source.
 fn stream(plan: &Plan, flow: &FlowPlan) -> Rng {
     Rng::named(plan.seed, &format!("source {}", flow.name()))
 }
@@ -78,15 +78,15 @@ impl Writer {
     }
 }
 
-/// Takes a source away; its stream is then where the bursts have left it that it has given.
-fn silence(source: &mut Option<Source>, rng: &mut Rng) {
+/// Drops the source and rewinds its random stream to the state after the last burst emitted.
+fn stop_source(source: &mut Option<Source>, rng: &mut Rng) {
     if let Some(source) = source.take() {
         source.give_back(rng);
     }
 }
 
 impl Framing {
-    /// Bytes that a buffer counts and bytes on the wire, for a payload.
+    /// Returns the buffer bytes and the wire bytes of a payload.
     #[inline]
     pub fn lengths(&self, payload: u32) -> (u32, u32) {
         let frame = (payload + self.header).max(self.min_frame);
@@ -101,7 +101,7 @@ impl Framing {
 }
 
 impl World {
-    /// Starts (or restarts) a flow's source at `at`; one that an application drives has none.
+    /// Starts (or restarts) a flow's source at `at`; a flow driven by an application has none.
     pub(super) fn start_flow(&mut self, index: u32, at: Time) {
         if self.applications.has(index) {
             return;
@@ -110,7 +110,7 @@ impl World {
             return self.start_writer(connection, index, at);
         }
         let flow = &mut self.flows[self.transports.plain(index)];
-        silence(&mut flow.source, &mut flow.rng);
+        stop_source(&mut flow.source, &mut flow.rng);
         let mut source = self.plan.flows[index as usize].model.start(at, &mut flow.rng);
         flow.next = Burst::NONE;
         if let Some(first) = source.next(&mut flow.rng).filter(|burst| burst.at < flow.stop) {
@@ -126,7 +126,7 @@ impl World {
         let mut fresh = None;
         let rng = match &mut drawn {
             Some(drawn) => {
-                silence(&mut drawn.source, &mut drawn.rng);
+                stop_source(&mut drawn.source, &mut drawn.rng);
                 &mut drawn.rng
             }
             None => fresh.insert(stream(&self.plan, plan)),
@@ -136,37 +136,37 @@ impl World {
         if writer.next.at < Time::NEVER {
             self.event_queue.push(writer.next.at, Key::new(Kind::Emit, index));
         }
-        // A single burst has drawn nothing, and nothing is behind it.
+        // A single burst draws nothing, and no burst follows it.
         if !matches!(plan.model, Model::Bulk(_)) {
             let rng = drawn.map(|drawn| drawn.rng).or(fresh);
             writer.drawn = rng.map(|rng| Box::new(Drawn { source: Some(source), rng }));
         }
     }
 
-    /// Stops a flow's source; what it has sent goes on.
+    /// Stops a flow's source; packets sent before continue.
     pub(super) fn stop_flow(&mut self, index: u32) {
         if self.applications.has(index) {
             return;
         }
         let Some(connection) = self.transports.of(index) else {
             let flow = &mut self.flows[self.transports.plain(index)];
-            silence(&mut flow.source, &mut flow.rng);
+            stop_source(&mut flow.source, &mut flow.rng);
             flow.next.at = Time::NEVER;
             return;
         };
         let writer = &mut self.writers[connection as usize];
         if let Some(Drawn { source, rng }) = writer.drawn.as_deref_mut() {
-            silence(source, rng);
+            stop_source(source, rng);
         }
         writer.next.at = Time::NEVER;
         self.close(connection);
     }
 
-    /// The burst that is due goes to a transport; one of no bytes is the end of the writing.
+    /// Writes the burst that is due to a transport; a burst of no bytes closes the connection.
     fn emit_to(&mut self, connection: u32, index: u32) {
         let writer = &mut self.writers[connection as usize];
         if writer.next.at != self.now {
-            return self.not_due(index);
+            return self.emit_stale(index);
         }
         let bytes = writer.next.bytes;
         writer.next.at = Time::NEVER;
@@ -175,7 +175,7 @@ impl World {
         }
         let stop = self.plan.flows[index as usize].stop;
         let next = writer.drawn.as_deref_mut().and_then(|Drawn { source, rng }| source.as_mut()?.next(rng));
-        // After the last burst comes the stop: what has not been sent by then is given up.
+        // The last burst is followed by the stop, which abandons unsent data.
         writer.next = next.filter(|burst| burst.at < stop).unwrap_or(Burst { at: stop, bytes: 0 });
         if writer.next.at < Time::NEVER {
             self.event_queue.push(writer.next.at, Key::new(Kind::Emit, index));
@@ -183,15 +183,15 @@ impl World {
         self.write(connection, bytes);
     }
 
-    /// A flow's event is due for which its source has no burst.
-    fn not_due(&mut self, index: u32) {
+    /// Handles an event of a flow whose source has no burst now.
+    fn emit_stale(&mut self, index: u32) {
         if self.applications.has(index) {
             self.application_due(index);
         }
-        // Else the source was stopped, or restarted with another first burst, since the event was scheduled.
+        // Otherwise the source was stopped or restarted after the event was scheduled.
     }
 
-    /// A flow's next burst is due: cuts it into full packets and a remainder.
+    /// Emits a flow's burst, in full packets and a remainder.
     #[inline]
     pub(super) fn emit(&mut self, index: u32) {
         let now = self.now;
@@ -200,7 +200,7 @@ impl World {
         }
         let flow = &mut self.flows[self.transports.plain(index)];
         if unlikely(flow.next.at != now) {
-            return self.not_due(index);
+            return self.emit_stale(index);
         }
         let bytes = flow.next.bytes;
         flow.next = flow.source.as_mut().map_or(Burst::NONE, |s| s.next_or_none(&mut flow.rng));
@@ -216,13 +216,13 @@ impl World {
         self.send_packet(index, bytes as u32);
     }
 
-    /// The number of the first packet that `bytes` of a flow would be sent in now, and how many there
-    /// would be.
+    /// Returns the sequence number of the first packet in which `bytes` of a flow would be sent now, and the number of
+    /// packets.
     pub(super) fn next_packets(&self, index: u32, bytes: u64) -> (u32, u32) {
         (self.flows[self.transports.plain(index)].seq, bytes.div_ceil(u64::from(self.plan.framing.mtu)) as u32)
     }
 
-    /// The sending host's port of a flow.
+    /// Returns the sending host's port of a flow.
     pub(super) fn flow_port(&self, index: u32) -> u32 {
         match self.transports.of(index) {
             Some(connection) => self.transports.outgoing[connection as usize].port,
@@ -230,7 +230,7 @@ impl World {
         }
     }
 
-    /// Hands `bytes` of a flow without a transport to the network, in full packets and a remainder.
+    /// Sends `bytes` of a flow without a transport, in full packets and a remainder.
     #[inline(never)]
     pub(super) fn send_packets(&mut self, index: u32, bytes: u64) {
         let mtu = u64::from(self.plan.framing.mtu);

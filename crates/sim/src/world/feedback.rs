@@ -1,5 +1,5 @@
-//! Congestion points tell the sources of frames, hop by hop on the way back, and the rate limiters
-//! on that way obey.
+//! Congestion notification (IEEE 802.1Qau): messages of congestion points travel hop by hop to the sources of frames, and
+//! rate limiters on their path obey.
 
 use super::World;
 use crate::control_frame::{ControlFrame, Message};
@@ -10,8 +10,8 @@ use tailback_qdisc::{Packet, Qdisc};
 use tailback_units::Time;
 
 impl World {
-    /// A packet is about to be queued at `port`: asks its congestion point, if it has one, and sends off what
-    /// that says.
+    /// Passes a packet that is about to be queued at `port` to its congestion point, if it has one, and sends the
+    /// message that results.
     pub(super) fn judge_arrival(&mut self, port: u32, packet: &Packet) {
         let Queue::General(m) = &mut self.ports[port as usize].queue else { return };
         let queue = &mut m.queues[usize::from(packet.class())];
@@ -24,7 +24,7 @@ impl World {
         self.pass_back(node, Message { point, feedback, frame, source, length });
     }
 
-    /// Sends a message on from a switch towards the source of the frame that it is about.
+    /// Forwards a message from a node towards the source of the sampled frame.
     fn pass_back(&mut self, node: u16, message: Message) {
         let out = self.routes.port(node, message.source, message.frame.flow, 0);
         if out == NO_ROUTE {
@@ -34,7 +34,7 @@ impl World {
         self.send_control(out, ControlFrame::Feedback(message));
     }
 
-    /// A message has arrived at a node: its rate limiters obey if the frame left by them, else it goes on.
+    /// Handles a message at a node: its rate limiters obey if the frame left by them, else the message is forwarded.
     pub(super) fn receive_feedback(&mut self, node: u16, message: Message) {
         let frame = message.frame;
         let is_host = self.nodes[usize::from(node)].is_host;
@@ -59,7 +59,7 @@ impl World {
         }
     }
 
-    /// The port by which a flow's packets, or its acknowledgements, leave their host.
+    /// Returns the port by which a flow's packets, or its acknowledgements, leave their host.
     fn first_port(&self, flow: u32) -> u32 {
         let flows = self.plan.flows.len() as u32;
         match flow.checked_sub(flows) {

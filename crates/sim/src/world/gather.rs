@@ -1,7 +1,7 @@
-//! One world of the parts in which a network was simulated, for the report.
+//! Merging the worlds of all partitions into one, for the report.
 //!
-//! What is at a node, and the ports and lines that it sends by, are taken from the part in which the node acted; what
-//! the parts have counted of the same thing is added up.
+//! State of a node, its ports and its links is that of the partition in which the node acted; counters that several
+//! partitions have are added.
 
 use super::observe::{Quality, Recorder};
 use super::{Applications, Group, World};
@@ -10,7 +10,7 @@ use crate::partition::Partition;
 use std::mem::swap;
 
 impl World {
-    /// The world of all parts, in their order, when each has come to the end.
+    /// Merges the worlds of all partitions, in their order, at the end of the run; `None`: there are no partitions.
     pub(crate) fn gather(parts: Vec<World>, partition: &Partition) -> Option<World> {
         let mut parts = parts.into_iter();
         let mut whole = parts.next()?;
@@ -21,13 +21,13 @@ impl World {
         Some(whole)
     }
 
-    /// Takes in the part of the nodes that it `owns`.
+    /// Merges a partition that `owns` some nodes.
     fn take_in(&mut self, mut other: World, owns: impl Fn(u16) -> bool) {
         for (mine, theirs) in self.ports.iter_mut().zip(&mut other.ports) {
             if owns(mine.from) {
                 swap(mine, theirs);
             }
-            // A line loses at random where it ends, and its sender counts what it loses when it goes down.
+            // A link's random losses are counted at its receiver, losses at its going down at its sender.
             mine.lost = mine.lost.plus(theirs.lost);
             mine.refused = mine.refused.plus(theirs.refused);
             mine.base.lost = mine.base.lost.plus(theirs.base.lost);
@@ -95,9 +95,9 @@ impl Applications {
 }
 
 impl Group {
-    /// Adds what a part of the network has counted of the same group.
+    /// Adds the counts of a partition.
     fn add(&mut self, other: &Group) {
-        // Named one by one, so that none that is added is forgotten here.
+        // Destructured, so that a new field cannot be forgotten here.
         let Group { name: _, begun, failed, refused, times, exchanges, slowdowns, sizes, completed, completed_time } =
             self;
         *begun += other.begun;
@@ -116,7 +116,7 @@ impl Group {
 }
 
 impl Recorder {
-    /// Takes in what another part has recorded: the columns of the ports that it `owns`.
+    /// Merges the series of a partition, which `owns` the series of some ports.
     fn merge(&mut self, mut other: Recorder, owns: impl Fn(usize) -> bool) {
         for port in (0..self.queue.len()).filter(|port| owns(*port)) {
             swap(&mut self.queue[port], &mut other.queue[port]);
@@ -129,7 +129,7 @@ impl Recorder {
             swap(&mut self.marked[port], &mut other.marked[port]);
             swap(&mut self.state[port], &mut other.state[port]);
         }
-        // Each has its own of these.
+        // Each partition has its own of these.
         self.transports.append(&mut other.transports);
         self.meters.append(&mut other.meters);
         for (mine, theirs) in self.delivered.iter_mut().zip(&other.delivered) {

@@ -1,7 +1,7 @@
-//! Crossbar switches whose inputs fill up tell the neighbours behind these.
+//! Notification of neighbours by congested crossbar inputs.
 //!
-//! Only the link of an input fills it, so only the neighbour at its other end is told, whatever the rule of
-//! notification. Apart from that it goes as at output queues (`notify`).
+//! Only the link of an input fills it, so only the neighbour at its other end is notified, for every `notify` policy.
+//! Otherwise as for output queues (`notify`).
 
 use super::notify::has_addresses;
 use super::{FabricState, World};
@@ -21,7 +21,7 @@ impl World {
 
     /// Judges an input of `node` after a frame has come to a place there (`came`) or has gone from it.
     pub(super) fn detect_at_input(&mut self, node: usize, place: Place, came: bool) {
-        let Some(law) = self.nodes[node].backpressure.clone() else { return };
+        let Some(policy) = self.nodes[node].backpressure.clone() else { return };
         let now = self.now;
         let Some((transition, of)) = self.crossbar(node).and_then(|crossbar| crossbar.observe(now, place)) else {
             return;
@@ -30,11 +30,11 @@ impl World {
         let back = self.nodes[node].ports[place.input];
         match transition {
             Transition::Congested => {
-                let addresses = self.addresses_at_input(node, place, of, &law);
-                let targets = if self.may_notify(back, &law) { vec![back] } else { Vec::new() };
+                let addresses = self.addresses_at_input(node, place, of, &policy);
+                let targets = if self.may_notify(back, &policy) { vec![back] } else { Vec::new() };
                 let source = self.source_at_input(node, place, of);
                 for target in &targets {
-                    self.assert_congestion(*target, source, &addresses, &law, true);
+                    self.assert_congestion(*target, source, &addresses, &policy, true);
                 }
                 if let Some(detector) = self.crossbar(node).and_then(|crossbar| crossbar.detector(place)) {
                     detector.episodes.push(Episode { destination: of, targets, addresses });
@@ -46,10 +46,10 @@ impl World {
                 let Some(at) = detector.episodes.iter().position(|e| e.destination == of) else { return };
                 let episode = detector.episodes.swap_remove(at);
                 for target in episode.targets {
-                    self.assert_congestion(target, source, &episode.addresses, &law, false);
+                    self.assert_congestion(target, source, &episode.addresses, &policy, false);
                 }
             }
-            Transition::Unchanged if came && has_addresses(law.scope) && law.addresses == Addresses::Buffer => {
+            Transition::Unchanged if came && has_addresses(policy.scope) && policy.addresses == Addresses::Buffer => {
                 let source = self.source_at_input(node, place, of);
                 let Some(detector) = self.crossbar(node).and_then(|crossbar| crossbar.detector(place)) else { return };
                 let Some(episode) = detector.episode(of) else { return };
@@ -58,7 +58,7 @@ impl World {
                 }
                 episode.addresses.push(place.destination);
                 for target in episode.targets.clone() {
-                    self.assert_congestion(target, source, &[place.destination], &law, true);
+                    self.assert_congestion(target, source, &[place.destination], &policy, true);
                 }
             }
             Transition::Unchanged => {}
@@ -76,25 +76,25 @@ impl World {
         }
     }
 
-    fn addresses_at_input(&self, node: usize, place: Place, of: Option<u16>, law: &Arc<BackPressure>) -> Vec<u16> {
+    fn addresses_at_input(&self, node: usize, place: Place, of: Option<u16>, policy: &Arc<BackPressure>) -> Vec<u16> {
         let FabricState::Crossbar(crossbar) = &self.nodes[node].fabric else { return Vec::new() };
-        match (of, law.addresses) {
-            _ if !has_addresses(law.scope) => Vec::new(),
+        match (of, policy.addresses) {
+            _ if !has_addresses(policy.scope) => Vec::new(),
             (_, Addresses::FilteringDatabase) => self.reached_through(self.nodes[node].ports[place.output]),
             (Some(destination), Addresses::Buffer) => vec![destination],
             (None, Addresses::Buffer) => crossbar.destinations(place),
         }
     }
 
-    /// What the input that shares its link with `port` has told the neighbour and still holds: causes and addresses.
-    pub(super) fn standing_at_input(&self, port: u32) -> Vec<(CongestionSource, Vec<u16>)> {
+    /// What the input that shares its link with `port` has notified the neighbour and still holds: causes and addresses.
+    pub(super) fn active_at_input(&self, port: u32) -> Vec<(CongestionSource, Vec<u16>)> {
         let node = &self.nodes[usize::from(self.ports[port as usize].from)];
         let FabricState::Crossbar(crossbar) = &node.fabric else { return Vec::new() };
-        let told = crossbar.episodes(self.slots[port as usize] as usize).filter(|(_, e)| e.targets.contains(&port));
+        let notified = crossbar.episodes(self.slots[port as usize] as usize).filter(|(_, e)| e.targets.contains(&port));
         let source = |queue: Option<(usize, u8)>, destination| match queue {
             Some((output, class)) => CongestionSource { port: node.ports[output], class, destination },
             None => CongestionSource { port, class: 0, destination: None },
         };
-        told.map(|(queue, episode)| (source(queue, episode.destination), episode.addresses.clone())).collect()
+        notified.map(|(queue, episode)| (source(queue, episode.destination), episode.addresses.clone())).collect()
     }
 }

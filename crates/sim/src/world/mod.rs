@@ -1,4 +1,4 @@
-//! The world: everything that exists in a run, and the loop that moves it.
+//! The world: the state of a run, and its event loop.
 
 mod application;
 mod arrive;
@@ -51,90 +51,91 @@ use tailback_units::Time;
 pub struct World {
     pub(crate) now: Time,
     event_queue: EventQueue,
-    /// Two per link: side s of link l is port 2 l + s; its way back is the port with the last bit flipped.
+    /// Two per link: direction s of link l is port 2 l + s; the reverse direction has the last bit flipped.
     pub(crate) ports: Vec<Port>,
-    /// By port, its place among its node's.
+    /// Index of each port among the ports of its node.
     pub(crate) slots: Vec<u32>,
     pub(crate) nodes: Vec<Node>,
-    /// The port to take at a switch for a destination.
+    /// Forwarding tables.
     routes: Forwarding,
-    /// Whether it is worth asking for memory ahead, since the near caches do not hold the whole network.
+    /// `true` if the state that packets touch exceeds the processor's near caches, so that prefetching pays.
     prefetches: bool,
-    /// Sources of the flows without a transport, in their order, and of the others by connection.
+    /// Sources of the flows without a transport, in their order.
     flows: Vec<Flow>,
+    /// Sources of the flows with a transport, by connection.
     writers: Vec<Writer>,
     /// Flows that a transport carries.
     pub(crate) transports: Transports,
-    /// What sends over flows in place of sources.
+    /// Applications, which drive flows in place of sources.
     pub(crate) applications: Applications,
-    /// What switches write into packets; none if no flow collects it.
+    /// In-band telemetry; `None`: no flow collects it.
     telemetry: Option<Box<Telemetry>>,
     pub(crate) ledger: Ledger,
     pub(crate) conditioning: Conditioning,
     labelling: Labelling,
     control_frames: ControlFrames,
-    /// Filled by disciplines, emptied after each call.
+    /// Filled by disciplines, drained after each call.
     dropped: Vec<Dropped>,
     pub(crate) recorder: Option<Recorder>,
     pub(crate) plan: Plan,
     next_change: usize,
-    /// Whether there are congestion points.
+    /// `true` if there are congestion points.
     feeds_back: bool,
-    /// By flow, where its packets come from; empty where nobody asks.
+    /// Source host and protocol per flow; empty if no congestion point or rate limiter needs it.
     origins: Origins,
     /// Messages of congestion points that found no reaction point.
     pub(crate) unheard: u64,
     pub(crate) events: u64,
-    /// The number of events at which lines give back memory that they do not need.
+    /// Number of events at which links release unused memory next.
     shrink_at: u64,
     done: bool,
-    /// In a part of a network: which part, and what leaves it.
+    /// In a partition: its number, and its messages to the others.
     share: Option<Box<Share>>,
 }
 
-/// A host or a switch at work.
+/// A host or a switch.
 #[derive(Debug)]
 #[repr(align(64))]
 pub(crate) struct Node {
-    /// Its output ports.
+    /// Output ports.
     pub ports: Vec<u32>,
     pub is_host: bool,
-    /// Whether it obeys notifications: a switch always, a host by configuration.
+    /// `true` if it obeys notifications: always for a switch, as configured for a host.
     obeys: bool,
-    /// Whether frames may leave it while their tails still arrive.
+    /// `true` if frames may leave it before their tails have arrived.
     cuts_through: bool,
     backpressure: Option<Arc<BackPressure>>,
     pub fabric: FabricState,
 }
 
-// One cache line, for each frame that comes.
+// Each arriving frame touches one cache line.
 const _: () = assert!(size_of::<Node>() == 64);
 
-/// A switch's fabric at work.
+/// State of a switch's fabric.
 #[derive(Debug)]
 pub(crate) enum FabricState {
-    /// Frames go to their output queue at once (a cut-through switch differs in the ports that lead
-    /// to it, which announce a frame when its first bytes have arrived).
+    /// Frames go to their output queue at once. At a cut-through switch they arrive when their first bytes have been
+    /// received.
     Direct,
-    /// The same, with memory shared by the output queues.
+    /// As `Direct`, with memory shared by the output queues under dynamic thresholds.
     Shared(Box<OutputMemory>),
     Crossbar(Box<Crossbar>),
     /// Output queues in memory accounted by input.
     Buffer(Box<SharedBuffer>),
 }
 
-/// Memory shared by output queues at work.
+/// Memory shared by output queues.
 #[derive(Debug)]
 pub(crate) struct OutputMemory {
-    /// Buffer bytes.
+    /// Capacity, buffer bytes.
     memory: u64,
-    /// What a queue may have of what is free.
+    /// Dynamic threshold: limit of a queue as a factor of the free memory.
     alpha: f64,
     /// Buffer bytes in use.
     used: u64,
 }
 
-/// Asks for the memory that an event will touch.
+/// Prefetches the memory that an event will touch.
 #[inline]
 fn prefetch_for(
     upcoming: Upcoming,
@@ -158,7 +159,7 @@ fn prefetch_for(
             if packet.dst == port.to {
                 ledger.prefetch_account(packet.flow());
                 transports.prefetch_end(packet.flow());
-                // An answer leaves by the same link.
+                // An acknowledgement or a response leaves by the same link.
                 prefetch_lines::<_, 2>(&raw const ports[component ^ 1]);
             } else if let Some(output) = routes.single(port.to, packet.dst) {
                 prefetch_lines::<_, 2>(ports.as_ptr().wrapping_add(output as usize));
@@ -169,7 +170,7 @@ fn prefetch_for(
     }
 }
 
-/// Whether a run goes on.
+/// State of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
     /// Events remain before the end.
@@ -190,7 +191,7 @@ impl World {
         status
     }
 
-    /// Handles at most `budget` events that are not after `last`; done when there are no more of them.
+    /// Handles at most `budget` events with times up to `last`. Returns [`Status::Done`] if no such event remains.
     fn run_until(&mut self, last: Time, budget: u64) -> Status {
         if self.events >= self.shrink_at {
             self.shrink_rings();
@@ -215,11 +216,11 @@ impl World {
         Status::Running
     }
 
-    /// What bursts have taken for themselves serves others from now on.
+    /// Releases memory of the rings that past bursts have grown.
     #[cold]
     fn shrink_rings(&mut self) {
         self.ports.iter_mut().for_each(|port| port.line.shrink());
-        // So rarely that the look at each port is not seen in the time of a run.
+        // Rarely enough that the cost does not show.
         self.shrink_at = self.events + (64 * self.ports.len() as u64).max(1 << 16);
     }
 
@@ -239,7 +240,7 @@ impl World {
         }
     }
 
-    /// An event that is not one of every hop: apart, so that those need not save what these use.
+    /// Handles events that are not part of every hop; not inlined, so that the common ones save fewer registers.
     #[inline(never)]
     fn step_rare(&mut self, kind: Kind, component: u32) {
         match kind {
@@ -253,16 +254,16 @@ impl World {
             Kind::Change => self.change(),
             Kind::WarmedUp => self.end_warmup(),
             Kind::Sample => self.sample(),
-            Kind::Arrive | Kind::Emit => unreachable!("these do not come here"),
+            Kind::Arrive | Kind::Emit => unreachable!("handled by `step`"),
         }
     }
 
-    /// The instant of the last event, or the end.
+    /// Returns the time of the last event; after the run its end.
     pub fn now(&self) -> Time {
         self.now
     }
 
-    /// How much of the simulated time has passed, 0 to 1.
+    /// Returns the fraction of simulated time that has passed, 0 to 1.
     pub fn progress(&self) -> f64 {
         if self.done { 1.0 } else { self.now.0 as f64 / self.plan.end.0.max(1) as f64 }
     }
@@ -272,7 +273,7 @@ impl World {
         self.event_queue.push(time, Key::new(kind, component));
     }
 
-    /// Lets go of what only a run that goes on would need.
+    /// Frees the state that only further events would need.
     pub(crate) fn drop_pending_state(&mut self) {
         self.event_queue = EventQueue::new(false);
         (self.flows, self.writers) = (Vec::new(), Vec::new());

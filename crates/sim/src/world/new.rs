@@ -116,7 +116,7 @@ impl World {
             share,
             plan,
         };
-        world.open_exits();
+        world.find_exits();
         for port in 0..world.ports.len() as u32 {
             if !world.owns(world.ports[port as usize].from) {
                 continue;

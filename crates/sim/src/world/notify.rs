@@ -1,4 +1,4 @@
-//! Congested queues tell the neighbours (Tobagi, Fraleigh and Noureddine: detection, notification).
+//! Notification of neighbours by congested queues (Tobagi, Fraleigh and Noureddine).
 
 use super::World;
 use crate::control_frame::{CongestionSource, ControlFrame, MAX_ADDRESSES, Notification};
@@ -9,16 +9,16 @@ use crate::port::{ClassQueue, Queue, Waiting};
 use crate::responder::quanta_time;
 use std::sync::Arc;
 
-/// Refreshes of a standing PAUSE take at most one in so many parts of a link; a PAUSE that is too
-/// short for that (below 21 quanta on a link of equal rates) lapses in between.
+/// Refreshes of a PAUSE in force take at most 1/8 of a link's time; a PAUSE that is too short for that (below 21 quanta
+/// on a link of equal rates) expires in between.
 const REFRESH_SHARE: u32 = 8;
 
 pub(super) fn has_addresses(scope: Scope) -> bool {
     matches!(scope, Scope::Destination | Scope::ClassDestination)
 }
 
-/// What a detector is fed: the bytes that share a limit with a packet to `destination`; of a reaction point those in the
-/// memory of its rate limiters.
+/// Returns the occupancy that a detector observes, in buffer bytes: the packets that share a limit with a packet to
+/// `destination`, or the memory of a reaction point; and the destination of that limit, if it is per destination.
 fn level(queue: &ClassQueue, destination: u16) -> (u64, Option<u16>) {
     match &queue.waiting {
         Waiting::ByDestination(q) if q.is_partitioned() => (q.bytes_to(destination), Some(destination)),
@@ -31,11 +31,11 @@ impl World {
     fn class_queue(&mut self, port: u32, class: usize) -> &mut ClassQueue {
         match &mut self.ports[port as usize].queue {
             Queue::General(m) => &mut m.queues[class],
-            Queue::Fifo { .. } | Queue::Admission(_) => unreachable!("only managed ports detect congestion"),
+            Queue::Fifo { .. } | Queue::Admission(_) => unreachable!("only general ports detect congestion"),
         }
     }
 
-    /// Judges a class queue after an enqueue (`via` is where the packet came from) or a dequeue.
+    /// Evaluates a class queue after an enqueue (`via`: the port by which the packet came) or a dequeue.
     pub(super) fn detect(&mut self, port: u32, class: usize, destination: u16, via: Option<u32>) {
         let now = self.now;
         let queue = self.class_queue(port, class);
@@ -49,45 +49,45 @@ impl World {
         if transition == Transition::Unchanged && (via.is_none() || detector.episodes.is_empty()) {
             return;
         }
-        let Some(law) = self.nodes[usize::from(self.ports[port as usize].from)].backpressure.clone() else { return };
+        let Some(policy) = self.nodes[usize::from(self.ports[port as usize].from)].backpressure.clone() else { return };
         match transition {
-            Transition::Congested => self.begin_episode(port, class, congested_destination, &law),
-            Transition::Relieved => self.end_episode(port, class, congested_destination, &law),
-            Transition::Unchanged => self.extend_episode(port, class, congested_destination, destination, via, &law),
+            Transition::Congested => self.begin_episode(port, class, congested_destination, &policy),
+            Transition::Relieved => self.end_episode(port, class, congested_destination, &policy),
+            Transition::Unchanged => self.extend_episode(port, class, congested_destination, destination, via, &policy),
         }
     }
 
-    fn begin_episode(&mut self, port: u32, class: usize, destination: Option<u16>, law: &Arc<BackPressure>) {
+    fn begin_episode(&mut self, port: u32, class: usize, destination: Option<u16>, policy: &Arc<BackPressure>) {
         let addresses =
-            if has_addresses(law.scope) { self.addresses(port, class, destination, law) } else { Vec::new() };
+            if has_addresses(policy.scope) { self.addresses(port, class, destination, policy) } else { Vec::new() };
         let node = usize::from(self.ports[port as usize].from);
         let candidates = self.nodes[node].ports.clone();
         let detector = self.class_queue(port, class).detector.as_ref();
         let feeders = detector.map_or_else(Vec::new, |d| d.feeders.clone());
         let targets: Vec<u32> = (candidates.into_iter())
-            .filter(|out| *out != port && self.may_notify(*out, law))
-            .filter(|out| law.notify == Notify::All || feeders.contains(&(*out ^ 1)))
+            .filter(|out| *out != port && self.may_notify(*out, policy))
+            .filter(|out| policy.notify == Notify::All || feeders.contains(&(*out ^ 1)))
             .collect();
         let source = CongestionSource { port, class: class as u8, destination };
         for target in &targets {
-            self.assert_congestion(*target, source, &addresses, law, true);
+            self.assert_congestion(*target, source, &addresses, policy, true);
         }
         if let Some(detector) = &mut self.class_queue(port, class).detector {
             detector.episodes.push(Episode { destination, targets, addresses });
         }
     }
 
-    fn end_episode(&mut self, port: u32, class: usize, destination: Option<u16>, law: &Arc<BackPressure>) {
+    fn end_episode(&mut self, port: u32, class: usize, destination: Option<u16>, policy: &Arc<BackPressure>) {
         let Some(detector) = &mut self.class_queue(port, class).detector else { return };
         let Some(at) = detector.episodes.iter().position(|e| e.destination == destination) else { return };
         let episode = detector.episodes.swap_remove(at);
         let source = CongestionSource { port, class: class as u8, destination };
         for target in episode.targets {
-            self.assert_congestion(target, source, &episode.addresses, law, false);
+            self.assert_congestion(target, source, &episode.addresses, policy, false);
         }
     }
 
-    /// During an episode: a new address in the buffer and a new feeding neighbour must be told too.
+    /// Notifies a new address in the buffer, or a new feeding neighbour, during an episode.
     fn extend_episode(
         &mut self,
         port: u32,
@@ -95,40 +95,41 @@ impl World {
         congested: Option<u16>,
         destination: u16,
         via: Option<u32>,
-        law: &Arc<BackPressure>,
+        policy: &Arc<BackPressure>,
     ) {
         let Some(via) = via else { return };
         let back = via ^ 1;
-        let may_notify = back != port && self.may_notify(back, law);
+        let may_notify = back != port && self.may_notify(back, policy);
         let Some(detector) = &mut self.class_queue(port, class).detector else { return };
         let Some(episode) = detector.episode(congested) else { return };
         let source = CongestionSource { port, class: class as u8, destination: congested };
-        let is_new =
-            has_addresses(law.scope) && law.addresses == Addresses::Buffer && !episode.addresses.contains(&destination);
-        let joins = law.notify == Notify::Feeding && may_notify && !episode.targets.contains(&back);
+        let is_new = has_addresses(policy.scope)
+            && policy.addresses == Addresses::Buffer
+            && !episode.addresses.contains(&destination);
+        let joins = policy.notify == Notify::Feeding && may_notify && !episode.targets.contains(&back);
         if is_new {
             episode.addresses.push(destination);
         }
-        let told = if is_new { episode.targets.clone() } else { Vec::new() };
+        let notified = if is_new { episode.targets.clone() } else { Vec::new() };
         if joins {
             episode.targets.push(back);
         }
         let whole = if joins { episode.addresses.clone() } else { Vec::new() };
-        for target in told {
-            self.send_addresses(target, source, &[destination], law, true);
+        for target in notified {
+            self.send_addresses(target, source, &[destination], policy, true);
         }
         if joins {
-            self.assert_congestion(back, source, &whole, law, true);
+            self.assert_congestion(back, source, &whole, policy, true);
         }
     }
 
-    /// Whether the neighbour behind `out` is told at all.
-    pub(super) fn may_notify(&self, out: u32, law: &BackPressure) -> bool {
-        !self.nodes[usize::from(self.ports[out as usize].to)].is_host || law.end_stations
+    /// Returns `true` if the neighbour behind `out` is notified at all.
+    pub(super) fn may_notify(&self, out: u32, policy: &BackPressure) -> bool {
+        !self.nodes[usize::from(self.ports[out as usize].to)].is_host || policy.end_stations
     }
 
-    fn addresses(&mut self, port: u32, class: usize, destination: Option<u16>, law: &BackPressure) -> Vec<u16> {
-        match (destination, law.addresses) {
+    fn addresses(&mut self, port: u32, class: usize, destination: Option<u16>, policy: &BackPressure) -> Vec<u16> {
+        match (destination, policy.addresses) {
             (Some(destination), Addresses::Buffer) => vec![destination],
             (_, Addresses::FilteringDatabase) => self.reached_through(port),
             (None, Addresses::Buffer) => match &self.class_queue(port, class).waiting {
@@ -138,51 +139,51 @@ impl World {
         }
     }
 
-    /// The hosts that a switch reaches through one of its ports.
+    /// Returns the hosts that a switch reaches through one of its ports.
     pub(super) fn reached_through(&self, port: u32) -> Vec<u16> {
         let node = self.ports[port as usize].from;
         let reached = |d: &u16| self.nodes[usize::from(*d)].is_host && self.routes.ports(node, *d).contains(&port);
         (0..self.nodes.len() as u16).filter(reached).collect()
     }
 
-    /// Says (or takes back) to the neighbour behind `target` that `source` is congested.
+    /// Notifies the neighbour behind `target` that `source` is congested, or no longer.
     pub(super) fn assert_congestion(
         &mut self,
         target: u32,
         source: CongestionSource,
         addresses: &[u16],
-        law: &Arc<BackPressure>,
+        policy: &Arc<BackPressure>,
         on: bool,
     ) {
-        match law.signal {
-            Signal::OnOff => self.send_addresses(target, source, addresses, law, on),
+        match policy.signal {
+            Signal::OnOff => self.send_addresses(target, source, addresses, policy, on),
             Signal::Mac { .. } => {
-                let class = if law.scope == Scope::Class { usize::from(source.class) } else { 0 };
+                let class = if policy.scope == Scope::Class { usize::from(source.class) } else { 0 };
                 let Queue::General(m) = &mut self.ports[target as usize].queue else { return };
                 let asserted = &mut m.asserted[class];
                 let before = *asserted;
                 *asserted = if on { before + 1 } else { before - 1 };
-                // A PAUSE of zero releases everything: it goes out only when no queue asks any more.
+                // A PAUSE of zero releases everything, so it is sent when no queue asserts congestion any more.
                 if before == 0 || *asserted == 0 {
-                    self.send_pause(target, law, Some(class));
+                    self.send_pause(target, policy, Some(class));
                 }
             }
         }
     }
 
-    /// Idealised notifications, the addresses split over as many frames as they need.
+    /// Sends idealised notifications, with the addresses split over as many frames as they need.
     fn send_addresses(
         &mut self,
         target: u32,
         source: CongestionSource,
         addresses: &[u16],
-        law: &BackPressure,
+        policy: &BackPressure,
         off: bool,
     ) {
         let notification =
-            |destinations: &[u16]| Notification { source, scope: law.scope, destinations: destinations.to_vec() };
+            |destinations: &[u16]| Notification { source, scope: policy.scope, destinations: destinations.to_vec() };
         let control = |notification| if off { ControlFrame::Off(notification) } else { ControlFrame::On(notification) };
-        if has_addresses(law.scope) {
+        if has_addresses(policy.scope) {
             for part in addresses.chunks(MAX_ADDRESSES) {
                 self.send_control(target, control(notification(part)));
             }
@@ -191,28 +192,28 @@ impl World {
         }
     }
 
-    /// A PAUSE or priority PAUSE with the state of `changed` (or, in a refresh, of all that ask).
-    fn send_pause(&mut self, target: u32, law: &BackPressure, changed: Option<usize>) {
-        let Signal::Mac { quanta } = law.signal else { return };
-        // The receiver counts quanta at the rate at which it sends.
+    /// Sends a PAUSE or priority PAUSE with the state of class `changed`; `None`: a refresh of all that are asserted.
+    fn send_pause(&mut self, target: u32, policy: &BackPressure, changed: Option<usize>) {
+        let Signal::Mac { quanta } = policy.signal else { return };
+        // The receiver computes quanta at the rate at which it sends.
         let rate = self.ports[target as usize ^ 1].rate;
         let Queue::General(m) = &mut self.ports[target as usize].queue else { return };
         if !m.up {
             return;
         }
-        let asks = |class: usize| m.asserted[class] > 0;
-        let time = |class: usize| if asks(class) { quanta } else { 0 };
-        let control = if law.scope == Scope::Class {
-            let named = |class: usize| changed == Some(class) || asks(class);
+        let asserts = |class: usize| m.asserted[class] > 0;
+        let time = |class: usize| if asserts(class) { quanta } else { 0 };
+        let control = if policy.scope == Scope::Class {
+            let named = |class: usize| changed == Some(class) || asserts(class);
             let enabled = (0..8).filter(|c| named(*c)).fold(0, |mask, c| mask | 1 << c);
             ControlFrame::PriorityPause { enabled, quanta: core::array::from_fn(time) }
         } else {
             ControlFrame::Pause(time(0))
         };
-        if !m.refreshing && (0..8).any(asks) {
+        if !m.refreshing && (0..8).any(asserts) {
             m.refreshing = true;
-            // Half of the time leaves room for the frame in transmission on the way. Two queues that
-            // kept each other's transmitters busy with PAUSE frames alone would never drain.
+            // Half of the pause leaves time for the frame in transmission. A lower bound of the interval, since two queues
+            // that kept each other's transmitters busy with PAUSE frames would never drain.
             let apart = self.ports[target as usize].clock.tx_time(REFRESH_SHARE * u32::from(control.wire()));
             let at = self.now + (quanta_time(quanta, rate) / 2).max(apart);
             self.schedule(at, Kind::Refresh, target);
@@ -220,21 +221,21 @@ impl World {
         self.send_control(target, control);
     }
 
-    /// A standing PAUSE is repeated before it expires.
+    /// Repeats a PAUSE in force before it expires.
     pub(super) fn refresh(&mut self, port: u32) {
-        let Some(law) = self.nodes[usize::from(self.ports[port as usize].from)].backpressure.clone() else { return };
+        let Some(policy) = self.nodes[usize::from(self.ports[port as usize].from)].backpressure.clone() else { return };
         let Queue::General(m) = &mut self.ports[port as usize].queue else { return };
         m.refreshing = false;
         if m.asserted.iter().any(|a| *a > 0) {
-            self.send_pause(port, &law, None);
+            self.send_pause(port, &policy, None);
         }
     }
 
-    /// The link of `port` has come up: its neighbour is told what it has missed.
+    /// Notifies the neighbour over a link that has come up of the congestion that is in force.
     pub(super) fn renotify(&mut self, port: u32) {
         let node = usize::from(self.ports[port as usize].from);
-        let Some(law) = self.nodes[node].backpressure.clone() else { return };
-        let mut standing = Vec::new();
+        let Some(policy) = self.nodes[node].backpressure.clone() else { return };
+        let mut active = Vec::new();
         for &congested in &self.nodes[node].ports {
             let p = &self.ports[congested as usize];
             let Queue::General(m) = &p.queue else { continue };
@@ -242,25 +243,25 @@ impl World {
                 for episode in detector.episodes.iter().filter(|e| e.targets.contains(&port)) {
                     let source =
                         CongestionSource { port: congested, class: class as u8, destination: episode.destination };
-                    standing.push((source, episode.addresses.clone()));
+                    active.push((source, episode.addresses.clone()));
                 }
             }
         }
-        standing.extend(self.standing_at_input(port));
-        standing.extend(self.standing_stops(port).into_iter().map(|source| (source, Vec::new())));
-        match law.signal {
+        active.extend(self.active_at_input(port));
+        active.extend(self.active_stops(port).into_iter().map(|source| (source, Vec::new())));
+        match policy.signal {
             Signal::OnOff => {
-                for (source, addresses) in standing {
-                    self.send_addresses(port, source, &addresses, &law, true);
+                for (source, addresses) in active {
+                    self.send_addresses(port, source, &addresses, &policy, true);
                 }
             }
-            Signal::Mac { .. } if !standing.is_empty() => self.send_pause(port, &law, None),
+            Signal::Mac { .. } if !active.is_empty() => self.send_pause(port, &policy, None),
             Signal::Mac { .. } => (),
         }
     }
 
-    /// Hands a control to the transmitter. Over a link that is down nothing is said: what still holds
-    /// when it comes up is said then.
+    /// Queues a control frame for transmission. Over a link that is down nothing is sent; `renotify` sends the state when
+    /// it comes up.
     pub(super) fn send_control(&mut self, port: u32, control: ControlFrame) {
         let Queue::General(m) = &mut self.ports[port as usize].queue else { return };
         if !m.up || m.control.back_mut().is_some_and(|waiting| waiting.overtaken_by(&control)) {

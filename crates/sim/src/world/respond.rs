@@ -1,4 +1,4 @@
-//! Notified ports stop, slow down and go on.
+//! Effect of notifications on ports.
 
 use super::{FabricState, World};
 use crate::control_frame::ControlFrame;
@@ -8,8 +8,8 @@ use tailback_qdisc::{Cx, Gate, Packet};
 use tailback_units::{Dur, Time};
 
 impl World {
-    /// A control frame that left by `port` has been received in full at the other end: it takes
-    /// effect on the way back, after the response time.
+    /// Handles a control frame that left by `port` and was received at the other end: it takes effect in the reverse
+    /// direction, after the response time.
     pub(super) fn receive_control(&mut self, port: u32, frame: Packet) {
         let control = self.control_frames.take(frame.seq);
         let (sender, receiver) = (self.ports[port as usize].from, self.ports[port as usize].to);
@@ -33,14 +33,14 @@ impl World {
         }
     }
 
-    /// The oldest notifications at `port` take effect.
+    /// Applies the notifications at `port` whose time has come.
     pub(super) fn respond(&mut self, port: u32) {
         let now = self.now;
         let p = &mut self.ports[port as usize];
         let rate = p.rate;
         let Queue::General(m) = &mut p.queue else { return };
         if m.effects.front().is_none_or(|(at, _)| *at > now) {
-            // The link has failed since and taken with it what was to take effect.
+            // The link has gone down since, which cleared the notification.
             return;
         }
         self.end_early(port);
@@ -70,12 +70,12 @@ impl World {
         self.cross_to(port);
     }
 
-    /// Whether the neighbour behind `port` accounts for its memory by input.
+    /// Returns `true` if the neighbour behind `port` accounts its memory by input.
     fn accounts_by_input(&self, port: u32) -> bool {
         matches!(self.nodes[usize::from(self.ports[port as usize].to)].fabric, FabricState::Buffer(_))
     }
 
-    /// Sees to it that `port` looks again at `at`, if not earlier.
+    /// Schedules a `Wake` of `port` at `at`, unless an earlier one is pending.
     pub(super) fn wake_at(&mut self, port: u32, at: Time) {
         let Queue::General(m) = &mut self.ports[port as usize].queue else { return };
         let at = at.max(self.now);
@@ -85,8 +85,8 @@ impl World {
         }
     }
 
-    /// A port looks again: a pause has expired, a limiter has stepped or lets a frame pass, a
-    /// discipline asked for it.
+    /// Tries to transmit again: a pause has expired, a limiter has stepped or lets a frame pass, or a discipline requested
+    /// it.
     pub(super) fn wake(&mut self, port: u32) {
         let now = self.now;
         let p = &mut self.ports[port as usize];
@@ -101,7 +101,7 @@ impl World {
                 let cx = &mut Cx { rng: &mut m.rng, dropped: &mut self.dropped, marked: &mut account.marked };
                 queue.waiting.wake(now, cx);
             }
-            // Not at this instant again: what wants that has just been called.
+            // Not again at this instant: those due have just been called.
             change = change.min(queue.waiting.next_wakeup().filter(|at| *at > now).unwrap_or(Time::NEVER));
         }
         if let Some(responder) = &mut m.responder {

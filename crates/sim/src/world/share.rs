@@ -1,9 +1,9 @@
-//! A part's share in a network that is simulated in parts: what leaves it, and what comes in.
+//! Partitions of a world: messages to other partitions and from them.
 //!
-//! Each part has a whole world in which only its own nodes act. A line that leads out of a part ends there twice: the
-//! part that sends keeps its frames on it until they arrive, since their queue is announced from that, and then forgets
-//! them; the part that receives is announced of each ahead of time, and there it arrives. What a frame carries beside
-//! itself goes with it.
+//! Each partition has a whole world, in which only its own nodes act. A link to another partition exists in both: the
+//! sending one keeps the frames on it until they arrive, since the backlog is derived from them, and then discards them;
+//! the receiving one gets each frame in a message before its arrival, which is handled there. The contents of control
+//! frames and long acknowledgements go with their frames.
 
 use super::World;
 use super::connections::Write;
@@ -16,25 +16,25 @@ use tailback_qdisc::Packet;
 use tailback_transport::Ack;
 use tailback_units::Time;
 
-/// Which part of a network a world is, and what leaves it.
+/// The partition that a world simulates, and its messages.
 #[derive(Debug)]
 pub(crate) struct Share {
     partition: Arc<Partition>,
     part: usize,
-    /// Ports whose lines lead out, and the parts into which they lead.
+    /// Ports whose links lead to other partitions, with these.
     exits: Vec<(u32, usize)>,
-    /// By part: what goes there.
+    /// Messages to each partition.
     out: Vec<Messages>,
 }
 
-/// What goes from one part of a network to another: frames that will arrive there, in order on each line.
+/// Messages from one partition to another: frames that will arrive there, in order on each link, and writes.
 #[derive(Debug, Default)]
 pub struct Messages {
     frames: Vec<Frame>,
     writes: Vec<(u32, Write)>,
 }
 
-/// A frame on the line of a port.
+/// A frame on the link of a port.
 #[derive(Debug)]
 struct Frame {
     packet: Packet,
@@ -42,7 +42,7 @@ struct Frame {
     attachment: Option<Box<Attachment>>,
 }
 
-/// What a frame carries beside itself.
+/// Content of a frame that is stored outside its packet.
 #[derive(Debug)]
 enum Attachment {
     ControlFrame(ControlFrame),
@@ -50,11 +50,11 @@ enum Attachment {
 }
 
 impl Messages {
-    /// When the first of the frames arrives; never if there are none.
+    /// Returns the earliest arrival of a frame; [`Time::NEVER`]: there are no frames.
     pub fn first(&self) -> Time {
         self.frames.iter().map(|frame| frame.packet.at).min().unwrap_or(Time::NEVER)
     }
-    /// Whether there is nothing at all.
+    /// Returns `true` if there are neither frames nor writes.
     pub fn is_empty(&self) -> bool {
         self.frames.is_empty() && self.writes.is_empty()
     }
@@ -65,37 +65,37 @@ impl Share {
         let out = (0..partition.parts()).map(|_| Messages::default()).collect();
         Box::new(Share { partition, part, exits: Vec::new(), out })
     }
-    /// Whether a node acts in this part.
+    /// Returns `true` if a node acts in this partition.
     pub fn owns(&self, node: u16) -> bool {
         self.partition.part_of(node) == self.part
     }
-    /// Tells the part of the receiving node what has been written to a connection.
+    /// Sends a write on a connection to the partition of the receiving node.
     pub(super) fn send_write(&mut self, to: u16, connection: u32, write: Write) {
         self.out[self.partition.part_of(to)].writes.push((connection, write));
     }
 }
 
 impl World {
-    /// The share of one part in the world of a plan that draws nothing any more.
+    /// Returns the world of one partition; all random choices of the plan have been drawn.
     pub(crate) fn part(plan: crate::plan::Plan, partition: &Arc<Partition>, part: usize) -> World {
         World::drawn(plan, Some(Share::new(partition.clone(), part)))
     }
 
-    /// Whether a node acts here.
+    /// Returns `true` if a node acts in this partition.
     #[inline]
     pub(super) fn owns(&self, node: u16) -> bool {
         self.share.as_ref().is_none_or(|share| share.owns(node))
     }
 
-    /// Finds the lines that lead out.
-    pub(super) fn open_exits(&mut self) {
+    /// Finds the links that lead to other partitions.
+    pub(super) fn find_exits(&mut self) {
         let Some(share) = &mut self.share else { return };
         for (number, port) in (0u32..).zip(&mut self.ports) {
             let to = share.partition.part_of(port.to);
             if share.owns(port.from) && to != share.part {
                 share.exits.push((number, to));
                 port.end = Some(Box::new(LineEnd::Exit { announced: 0 }));
-                // What has been announced cannot be taken back.
+                // Frames that have been announced cannot be taken back.
                 if let Queue::General(m) = &mut port.queue {
                     m.may_transmit_early = false;
                 }
@@ -103,24 +103,24 @@ impl World {
         }
     }
 
-    /// When the next event is; never if there is none.
+    /// Returns the time of the next event; [`Time::NEVER`]: there is none.
     pub(crate) fn next_time(&self) -> Time {
         self.event_queue.next_time().unwrap_or(Time::NEVER)
     }
 
-    /// Handles all events before `limit`, none of them after the end.
+    /// Handles all events before `limit` up to the end of the run.
     pub(crate) fn run_before(&mut self, limit: Time) {
         let last = Time(limit.0.saturating_sub(1)).min(self.plan.end);
         while self.run_until(last, u64::MAX) == super::Status::Running {}
     }
 
-    /// Time has come to the end.
+    /// Advances the time to the end of the run.
     pub(crate) fn end(&mut self) {
         self.now = self.plan.end;
         self.done = true;
     }
 
-    /// By part, what has left for it since the last call.
+    /// Returns the messages to each partition, with the frames put onto links since the last call.
     pub(crate) fn outbox(&mut self) -> &mut [Messages] {
         let World { share, ports, control_frames, transports, .. } = self;
         let Some(share) = share else { return &mut [] };
@@ -142,7 +142,7 @@ impl World {
         &mut share.out
     }
 
-    /// Takes in what has left other parts for this one.
+    /// Delivers the messages of another partition.
     pub(crate) fn accept(&mut self, messages: &mut Messages) {
         for (connection, write) in messages.writes.drain(..) {
             self.transports.incoming[connection as usize].await_write(write);
@@ -153,7 +153,7 @@ impl World {
                 Some(Attachment::Ack(ack)) => packet.born = self.transports.store_long_ack(ack),
                 None => {}
             }
-            debug_assert!(packet.at > self.now, "a frame is announced of before it arrives");
+            debug_assert!(packet.at > self.now, "a frame is announced before it arrives");
             let (at, line) = (packet.at, &mut self.ports[port as usize].line);
             let first = line.is_empty();
             line.push_back(packet);
@@ -163,7 +163,7 @@ impl World {
         }
     }
 
-    /// A frame that the other end of its line has to do with is here no more.
+    /// Discards a frame that another partition accounts for.
     pub(super) fn forget(&mut self, packet: Packet) {
         if packet.is_control() {
             self.control_frames.take(packet.seq);

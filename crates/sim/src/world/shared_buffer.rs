@@ -1,4 +1,4 @@
-//! Switches whose memory is accounted by input: neighbours are stopped and let go.
+//! Switches with memory accounted by input: stopping and resuming neighbours.
 
 use super::{FabricState, World};
 use crate::control_frame::CongestionSource;
@@ -7,7 +7,7 @@ use crate::shared_buffer::FlowControl;
 use tailback_units::Time;
 
 impl World {
-    /// A frame that came by the input `origin` has left the memory of a switch.
+    /// Releases the memory of a frame; `origin`: the input by which it came, if it holds memory.
     pub(super) fn release(&mut self, node: usize, origin: Option<Origin>, class: usize, size: u64) {
         let Some(Origin { slot, .. }) = origin else { return };
         let FabricState::Buffer(buffer) = &mut self.nodes[node].fabric else { return };
@@ -18,18 +18,18 @@ impl World {
         }
     }
 
-    /// Tells the neighbour behind `port` to stop or to go on.
+    /// Notifies the neighbour behind `port` to stop or to resume.
     pub(super) fn stop_or_resume(&mut self, port: u32, class: usize, action: FlowControl) {
         let node = usize::from(self.ports[port as usize].from);
-        let Some(law) = self.nodes[node].backpressure.clone() else { return };
-        if self.may_notify(port, &law) {
+        let Some(policy) = self.nodes[node].backpressure.clone() else { return };
+        if self.may_notify(port, &policy) {
             let source = CongestionSource { port, class: class as u8, destination: None };
-            self.assert_congestion(port, source, &[], &law, action == FlowControl::Stop);
+            self.assert_congestion(port, source, &[], &policy, action == FlowControl::Stop);
         }
     }
 
-    /// The inputs of a switch whose neighbour behind `port` is stopped, as causes.
-    pub(super) fn standing_stops(&self, port: u32) -> Vec<CongestionSource> {
+    /// Returns the classes in which the neighbour behind `port` is stopped, as congestion sources.
+    pub(super) fn active_stops(&self, port: u32) -> Vec<CongestionSource> {
         let p = &self.ports[port as usize];
         let FabricState::Buffer(buffer) = &self.nodes[usize::from(p.from)].fabric else { return Vec::new() };
         let classes = (0..self.plan.classes)
@@ -37,30 +37,31 @@ impl World {
         classes.map(|class| CongestionSource { port, class, destination: None }).collect()
     }
 
-    /// A host sends PAUSE frames without end, or stops doing so.
+    /// Starts or ends a storm of PAUSE frames at a host.
     pub(super) fn storm(&mut self, node: u16, on: bool) {
         for port in self.nodes[usize::from(node)].ports.clone() {
             let neighbour = usize::from(self.ports[port as usize].to);
-            let Some(law) = self.nodes[neighbour].backpressure.clone() else { continue };
-            self.nodes[usize::from(node)].backpressure = Some(law.clone());
+            let Some(policy) = self.nodes[neighbour].backpressure.clone() else { continue };
+            self.nodes[usize::from(node)].backpressure = Some(policy.clone());
             if !self.owns(node) {
                 continue;
             }
             for class in 0..self.plan.classes {
-                // A state, not a count: "calm" where there is no storm, and a storm in a storm, change nothing.
-                let Queue::General(m) = &self.ports[port as usize].queue else { unreachable!("see `storms`") };
+                // A state, not a count: repeated starts and ends change nothing.
+                let Queue::General(m) = &self.ports[port as usize].queue else {
+                    unreachable!("`storms` hosts have general ports")
+                };
                 if (m.asserted[usize::from(class)] > 0) == on {
                     continue;
                 }
                 let source = CongestionSource { port, class, destination: None };
-                self.assert_congestion(port, source, &[], &law, on);
+                self.assert_congestion(port, source, &[], &policy, on);
             }
         }
     }
 
-    /// The neighbour behind `port` has just stopped these classes: counts what waits here, and what of it
-    /// would leave that neighbour by another port than the fullest, which it waits for without source of its
-    /// own (head-of-line blocking).
+    /// Counts head-of-line blocking when the neighbour behind `port` has stopped these classes: the packets that wait here,
+    /// and those of them bound for a port of that neighbour other than its fullest.
     pub(super) fn count_held_up(&mut self, port: u32, stopped: u8) {
         let towards = self.ports[port as usize].to;
         if self.nodes[usize::from(towards)].is_host {
@@ -83,7 +84,7 @@ impl World {
         }
     }
 
-    /// Since when data has waited at a port although its transmitter is free; none if it does not.
+    /// Returns the time since which data waits at a port with an idle transmitter; `None`: no data waits so.
     pub(super) fn blocked_since(&self, port: u32) -> Option<Time> {
         match &self.ports[port as usize].queue {
             Queue::General(m) => m.blocked_since,

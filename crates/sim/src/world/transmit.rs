@@ -170,8 +170,8 @@ impl World {
         if let Queue::General(m) = &mut self.ports[port as usize].queue {
             m.tx_pending = false;
             if m.transmits_early {
-                self.take_turns(port);
-                self.await_turns(port);
+                self.serve_turns(port);
+                self.schedule_turns(port);
             } else {
                 self.start(port);
             }
@@ -239,7 +239,7 @@ impl World {
         }
         let Some(packet) = next else {
             self.count_dropped(port);
-            self.tell_idle(port);
+            self.notify_idle(port);
             self.note_blocked(port);
             return;
         };
@@ -264,7 +264,7 @@ impl World {
         self.give_back(from, size);
         self.transmit(port, packet);
         self.release(from, origin, class, size);
-        self.take_turns(port);
+        self.serve_turns(port);
         if let Some(at) = wakeup {
             self.wake_at(port, at);
         }
@@ -317,7 +317,7 @@ impl World {
         frame.at = at;
         let first = line.is_empty();
         line.push_back(frame);
-        let more = Self::something_waits(m) && !m.tx_pending;
+        let more = Self::has_backlog(m) && !m.tx_pending;
         m.tx_pending |= more;
         if first {
             self.schedule(at, Kind::Arrive, port);
@@ -327,12 +327,12 @@ impl World {
         }
     }
 
-    fn something_waits(m: &General) -> bool {
+    fn has_backlog(m: &General) -> bool {
         !m.control.is_empty() || m.queues.iter().any(|q| q.backlog.packets > 0 || q.watches_idle)
     }
 
     /// Tells the disciplines that ask for it that the transmitter is free and their queue empty.
-    fn tell_idle(&mut self, port: u32) {
+    fn notify_idle(&mut self, port: u32) {
         let now = self.now;
         let p = &mut self.ports[port as usize];
         let Queue::General(m) = &mut p.queue else { return };

@@ -1,7 +1,7 @@
-//! Flows that a transport carries: segments become packets and packets segments, deadlines events.
+//! Flows with a transport: conversion between segments and packets, and timers.
 //!
-//! A flow's data travels under the flow's own number, its acknowledgements under one of their own,
-//! so that both directions are accounted for by themselves.
+//! A flow's data has the flow's number, its acknowledgements a number of their own, so that both directions are accounted
+//! separately.
 
 use super::World;
 use super::connections::{LONG, Transports, Write};
@@ -14,7 +14,7 @@ use tailback_transport::{Ack, Segment};
 use tailback_units::Time;
 
 impl World {
-    /// A flow's application writes.
+    /// Writes `bytes` of a flow's application to its connection.
     pub(super) fn write(&mut self, connection: u32, bytes: u64) {
         let now = self.now;
         let sender = &mut self.transports.outgoing[connection as usize].sender;
@@ -25,7 +25,7 @@ impl World {
         self.pump(connection);
     }
 
-    /// The receiving side learns what has been written, by which it will know how long that took.
+    /// Registers a write at the receiving side, which measures its completion time.
     fn note_write(&mut self, connection: u32, write: Write) {
         let to = self.plan.flows[self.transports.outgoing[connection as usize].flow as usize].to;
         match self.share.as_mut().filter(|share| !share.owns(to)) {
@@ -34,12 +34,12 @@ impl World {
         }
     }
 
-    /// A flow's application writes no more.
+    /// Closes a connection: the application writes no more.
     pub(super) fn close(&mut self, connection: u32) {
         self.transports.outgoing[connection as usize].sender.close();
     }
 
-    /// A flow's connection, if it has one, is over, and a new one takes its place.
+    /// Replaces a flow's connection, if it has one, by a new one.
     pub(super) fn reopen(&mut self, flow: u32) {
         let Some(connection) = self.transports.of(flow) else { return };
         let plan = &self.plan.flows[flow as usize];
@@ -48,7 +48,7 @@ impl World {
         let incoming = &mut self.transports.incoming[connection as usize];
         let finite = incoming.finite.get_or_insert_default();
         finite.before += 1;
-        // A stream for each, so that none repeats what another has drawn.
+        // A random stream for each, so that draws are not repeated.
         let rng = Rng::named(self.plan.seed, &format!("transport {} #{}", plan.name(), finite.before));
         out.first = out.sender.reopen(rng);
         incoming.receiver.reopen(tcp, out.first);
@@ -60,7 +60,7 @@ impl World {
         }
     }
 
-    /// A packet has reached its destination in a network where transports are at work.
+    /// Delivers a packet at its destination, in a network with transports.
     #[inline]
     pub(super) fn receive(&mut self, packet: Packet) {
         let (flow, flows) = (packet.flow(), self.transports.of_flow.len() as u32);
@@ -80,7 +80,7 @@ impl World {
         let (ce, cwr) = (packet.ecn() == Ecn::Ce, packet.echo());
         self.ledger.deliver(packet, self.now);
         let incoming = &mut self.transports.incoming[connection as usize];
-        // What an earlier connection has left behind: a segment by its number, a SYN by its time.
+        // Packets of an earlier connection: a segment is recognised by its number, a SYN by its time.
         let next = incoming.receiver.next();
         let late = if payload == 0 { born < incoming.opened() } else { is_late(seq, &mut incoming.first, next) };
         if late {
@@ -101,7 +101,7 @@ impl World {
         }
     }
 
-    /// Notes the writes that have arrived in full; whether there were any.
+    /// Records the writes that have arrived in full. Returns `true` if there were any.
     #[inline(never)]
     fn complete(&mut self, connection: u32) -> bool {
         let incoming = &mut self.transports.incoming[connection as usize];
@@ -128,7 +128,7 @@ impl World {
         self.ledger.deliver_ack(packet, connection);
         let out = &mut self.transports.outgoing[connection as usize];
         if is_late(ack.next, &mut out.first, out.sender.next()) {
-            // It is for an earlier connection.
+            // For an earlier connection.
             return;
         }
         let hops = self.telemetry.as_mut().and_then(|telemetry| telemetry.acknowledged(out.flow, ack.next));
@@ -140,7 +140,7 @@ impl World {
         }
     }
 
-    /// The acknowledgement in a packet, whose slot is free afterwards.
+    /// Returns the acknowledgement in a packet, and removes it from the store.
     #[inline]
     fn unpack(&mut self, packet: &Packet) -> Ack {
         if packet.born.0 & LONG != 0 {
@@ -157,7 +157,7 @@ impl World {
         let incoming = &self.transports.incoming[connection as usize];
         let traits = Traits::data(incoming.class, false).with_ecn(incoming.ecn).with_echo(ack.ece);
         let mut packet = Packet::new(flow, traits, word, ack.next, incoming.to);
-        // Its word is no instant: to be at its holder at that time would keep a transmitter busy for ever.
+        // Its word is not a time; left in `at`, it would keep a cut-through transmitter busy until the end of time.
         packet.at = self.now;
         packet.code = incoming.code;
         packet.set_lengths(u32::from(incoming.size), u32::from(incoming.wire));
@@ -166,7 +166,7 @@ impl World {
         self.enqueue(port, packet, None);
     }
 
-    /// Transmits what a sender may transmit now, and sees to its timer.
+    /// Transmits the segments that a sender may send now, and schedules its timer.
     fn pump(&mut self, connection: u32) {
         let now = self.now;
         let measured = now >= self.plan.warmup;
@@ -196,15 +196,15 @@ impl World {
         }
         let out = &mut self.transports.outgoing[connection as usize];
         let deadline = out.sender.deadline();
-        // One that has moved away is found out when the event comes: an acknowledgement costs none.
+        // A deadline that moves later is noticed when the pending event fires, so an acknowledgement costs no event.
         if deadline < out.due {
             out.due = deadline;
             self.schedule(deadline, Kind::Timer, connection);
         }
     }
 
-    /// Whether a connection that takes turns may hand a segment to its host's port now: nothing of its
-    /// class waits there. If not, it is put last among those that wait.
+    /// Returns `true` if a connection that takes turns may hand a segment to its host's port now: no packet of its class
+    /// waits there. Otherwise appends it to those that wait for their turn.
     fn has_turn(&mut self, connection: u32) -> bool {
         let out = &mut self.transports.outgoing[connection as usize];
         if out.waits {
@@ -221,13 +221,13 @@ impl World {
         if let Queue::General(m) = &mut port.queue {
             m.turns.push_back(connection);
         }
-        self.await_turns(number);
+        self.schedule_turns(number);
         false
     }
 
-    /// A port has begun a transmission: those that wait for it have their turns.
+    /// Gives the waiting connections of a port their turns, when a transmission has begun.
     #[inline]
-    pub(super) fn take_turns(&mut self, port: u32) {
+    pub(super) fn serve_turns(&mut self, port: u32) {
         let Queue::General(m) = &mut self.ports[port as usize].queue else { return };
         let waiting = m.turns.len();
         if waiting == 0 || std::mem::replace(&mut m.taking_turns, true) {
@@ -239,10 +239,10 @@ impl World {
         }
     }
 
-    /// Gives so many connections their turns, until a segment waits again.
+    /// Gives up to `waiting` connections their turns, until a segment waits again.
     fn give_turns(&mut self, port: u32, waiting: usize) {
-        // A frame of no length (an acknowledgement without headers) has left as it begins. What waits behind it begins at
-        // this instant, too, and the turns come with the last of that: where departures are known ahead all of it is one step.
+        // A frame of zero length (an acknowledgement without headers) ends when it begins, and the frames behind it begin at
+        // the same instant. Turns are given at the last of them, since early transmission handles all in one step.
         if self.ports[port as usize].free <= self.now && !self.has_room(port) {
             return;
         }
@@ -257,13 +257,13 @@ impl World {
         }
     }
 
-    /// Whether nothing waits at a port.
+    /// Returns `true` if no packet waits at a port.
     fn has_room(&mut self, port: u32) -> bool {
         let (now, port) = (self.now, &mut self.ports[port as usize]);
         (0..port.classes.len()).all(|class| port.waiting_at(now, class).packets == 0)
     }
 
-    /// A sender's timer may be due.
+    /// Handles a timer event of a sender, which may be stale.
     pub(super) fn timer(&mut self, connection: u32) {
         let now = self.now;
         let out = &mut self.transports.outgoing[connection as usize];
@@ -277,7 +277,7 @@ impl World {
         self.pump(connection);
     }
 
-    /// A receiver's timer may be due.
+    /// Handles a timer event of a receiver, which may be stale.
     pub(super) fn ack_timer(&mut self, connection: u32) {
         let now = self.now;
         let incoming = &mut self.transports.incoming[connection as usize];
@@ -297,7 +297,7 @@ impl World {
         }
     }
 
-    /// A packet is lost at (or behind) `port`.
+    /// Drops a packet at `port` or on the link behind it.
     #[inline]
     pub(super) fn lose(&mut self, packet: Packet, port: u32, why: Reason) {
         self.transports.drop_long_ack(&packet);
@@ -305,9 +305,8 @@ impl World {
     }
 }
 
-/// Whether a number is of an earlier connection than the one that began with `first` and has come to
-/// `next`. Numbers wrap, so that on a long connection `first` follows behind: what is that old is
-/// under way no more.
+/// Returns `true` if a sequence number belongs to a connection before the one that began with `first` and has come to
+/// `next`. Numbers wrap, so on a long connection `first` is moved on; no packet is that old.
 #[inline]
 fn is_late(number: u32, first: &mut u32, next: u32) -> bool {
     if number.wrapping_sub(*first) <= u32::MAX / 2 {

@@ -1,16 +1,16 @@
-//! Applications: clients that go on when an answer has arrived, and transfers on fresh connections.
+//! Applications: closed-loop clients, and transfers on fresh connections.
 //!
-//! A *session* is a client and its server. Each of its channels is a pair of flows, one for requests
-//! and one for responses. A page is one request and response, and those of its objects, over the
-//! channels that are idle; a page of request-response is its first exchange.
+//! A *session* is a client and its server. Each of its channels is a pair of flows, one for requests and one for
+//! responses. A page is a request and its response, and those of its objects, over idle channels; in request-response a
+//! page is one exchange.
 //!
 //! ```text
 //! think ─▶ ask ─request arrives─▶ serve ─service─▶ answer ─response arrives─▶ ask again, or think
 //!            └────────timeout: the exchange is given up────────────────────────────▲
 //! ```
 //!
-//! What wakes an application is the event by which a source emits ([`Kind::Emit`]) of one of its flows,
-//! or the arrival of the last byte that it has sent over one.
+//! An application is driven by events of kind [`Kind::Emit`] of its flows, and by the arrival of the last byte that was
+//! sent over one.
 
 mod session;
 mod transfers;
@@ -30,12 +30,12 @@ use transfers::Transfers;
 #[derive(Debug, Default)]
 pub(crate) struct Applications {
     all: Vec<State>,
-    /// By flow, where there is any application: its part in one.
+    /// Role of each flow in an application; empty if there are no applications.
     parts: Vec<Option<Part>>,
     groups: Vec<Group>,
 }
 
-/// A group's results, of what began after the warm-up; the last two of what ended after it.
+/// Results of a group, of pages and transfers begun after the warm-up; the last two of those that ended after it.
 #[derive(Debug, Default)]
 pub(crate) struct Group {
     pub name: String,
@@ -49,41 +49,41 @@ pub(crate) struct Group {
     pub times: Sketch,
     /// Times of single exchanges, picoseconds; of sessions only.
     pub exchanges: Sketch,
-    /// Times of transfers per that on an idle path, millionths.
+    /// Completion times of transfers relative to those on an idle path, millionths.
     pub slowdowns: Sketch,
-    /// The same by size of the transfer, smallest first; the last bin is of all that are larger.
+    /// Transfers by size, smallest first; the last bin is open.
     pub sizes: Vec<SizeBin>,
-    /// Whole pages or transfers complete after the warm-up, whenever they began.
+    /// Pages or transfers complete after the warm-up, regardless of their start.
     pub completed: u64,
-    /// Sum of their times, picoseconds.
+    /// Sum of their completion times, picoseconds.
     pub completed_time: u128,
 }
 
-/// Transfers of a range of sizes.
+/// Bin of transfers by size.
 #[derive(Debug)]
 pub(crate) struct SizeBin {
-    /// The largest, bytes.
+    /// Upper edge, bytes, inclusive.
     pub up_to: u64,
-    /// Begun after the warm-up, those refused included.
+    /// Transfers begun after the warm-up, those refused included.
     pub begun: u64,
-    /// Times per that on an idle path, millionths, of those complete by the end.
+    /// Completion times relative to those on an idle path, millionths, of transfers complete by the end.
     pub slowdowns: Sketch,
 }
 
 impl Group {
-    /// Tells sizes apart at these.
-    fn tell_apart(&mut self, sizes: &[Size]) {
+    /// Sets the upper edges of the size bins.
+    fn set_bins(&mut self, sizes: &[Size]) {
         let ends = sizes.iter().map(|size| size.0).chain([u64::MAX]);
         self.sizes = ends.map(|up_to| SizeBin { up_to, begun: 0, slowdowns: Sketch::new() }).collect();
     }
 
-    /// The bin of a size; a group of transfers has one for each.
+    /// Returns the bin of a size.
     fn bin(&mut self, bytes: u64) -> &mut SizeBin {
         let at = self.sizes.partition_point(|bin| bin.up_to < bytes);
         &mut self.sizes[at]
     }
 
-    /// A whole page or transfer that `began` then is complete `now`.
+    /// Records a page or transfer that began at `began` and is complete `now`.
     fn complete(&mut self, began: Time, now: Time, warmup: Time) {
         if now >= warmup {
             self.completed += 1;
@@ -95,18 +95,20 @@ impl Group {
     }
 }
 
-/// A flow's part in an application.
+/// Role of a flow in an application.
 #[derive(Debug)]
 struct Part {
     application: u32,
     channel: u32,
-    /// Whether it carries responses.
+    /// `true` if it carries responses.
     response: bool,
-    /// When its event is due; one at another time is stale.
+    /// Time of its pending event; an event at another time is stale.
     due: Time,
-    /// Without a transport: the first packet of what was sent last, and how many it has and lack.
+    /// Without a transport: sequence number of the first packet sent last.
     first: u32,
+    /// Without a transport: number of packets sent last.
     packets: u32,
+    /// Without a transport: number of these that have not arrived.
     missing: u32,
 }
 
@@ -141,7 +143,7 @@ impl Applications {
                     packets: 0,
                     missing: 0,
                 };
-                assert!(made.parts[flow as usize].replace(idle).is_none(), "a flow is part of one application");
+                assert!(made.parts[flow as usize].replace(idle).is_none(), "a flow belongs to one application");
             };
             let law: &Application = application.law();
             made.all.push(match (application, law) {
@@ -150,15 +152,15 @@ impl Applications {
                         part(*request, channel, false);
                         part(*response, channel, true);
                     }
-                    let law = law.pages().expect("a session is of pages");
+                    let law = law.pages().expect("a session's application has pages");
                     State::Session(Session::new(law, rng, group, first.stop, channels))
                 }
                 (ApplicationPlan::Transfers { flows, .. }, Application::Transfers(law)) => {
                     flows.iter().enumerate().for_each(|(slot, flow)| part(*flow, slot, false));
-                    made.groups[group].tell_apart(&law.bins);
+                    made.groups[group].set_bins(&law.bins);
                     State::Transfers(Transfers::new(law.clone(), rng, group, first.stop, flows))
                 }
-                (ApplicationPlan::Transfers { .. }, other) => panic!("{} is no law of transfers", other.kind()),
+                (ApplicationPlan::Transfers { .. }, other) => panic!("{} is not a kind of transfers", other.kind()),
             });
         }
         made
@@ -169,7 +171,7 @@ impl Applications {
         self.all.is_empty()
     }
 
-    /// Whether a flow is part of an application.
+    /// Returns `true` if a flow belongs to an application.
     #[inline]
     pub fn has(&self, flow: u32) -> bool {
         self.parts.get(flow as usize).is_some_and(Option::is_some)
@@ -220,7 +222,7 @@ impl World {
         }
     }
 
-    /// Has a flow's part woken at an instant before `stop`.
+    /// Schedules the event of a flow's role at `at`, if that is before `stop`.
     fn application_wakes(&mut self, flow: u32, at: Time, stop: Time) {
         let Some(part) = self.applications.part(flow) else { return };
         if at >= stop || at == Time::NEVER {
@@ -231,7 +233,7 @@ impl World {
         self.schedule(at, Kind::Emit, flow);
     }
 
-    /// A flow's part in an application may be due.
+    /// Handles an event of a flow's role in an application, which may be stale.
     pub(super) fn application_due(&mut self, flow: u32) {
         let now = self.now;
         let Some(part) = self.applications.part(flow).filter(|part| part.due == now) else { return };
@@ -248,7 +250,7 @@ impl World {
         }
     }
 
-    /// Sends over a flow, by its transport or in packets.
+    /// Sends bytes over a flow, by its transport or as packets.
     fn application_sends(&mut self, flow: u32, bytes: u64) {
         if let Some(connection) = self.transports.of(flow) {
             return self.write(connection, bytes);
@@ -260,7 +262,7 @@ impl World {
         self.send_packets(flow, bytes);
     }
 
-    /// A packet of a flow without a transport has arrived.
+    /// Counts the arrival of a packet of a flow without a transport.
     pub(super) fn application_packet(&mut self, flow: u32, seq: u32) {
         let Some(part) = self.applications.part(flow) else { return };
         if seq.wrapping_sub(part.first) >= part.packets || part.missing == 0 {
@@ -272,7 +274,7 @@ impl World {
         }
     }
 
-    /// All that was sent over a flow has arrived.
+    /// Continues the application when all bytes sent over a flow have arrived.
     pub(super) fn application_arrived(&mut self, flow: u32) {
         let now = self.now;
         let Some(part) = self.applications.part(flow) else { return };

@@ -1,4 +1,4 @@
-//! Sessions: a client that asks its server for pages.
+//! Sessions: a client that requests pages of its server.
 
 use super::super::World;
 use std::sync::Arc;
@@ -8,16 +8,16 @@ use tailback_units::Time;
 
 #[derive(Debug)]
 pub(super) struct Session {
-    law: Arc<Pages>,
+    spec: Arc<Pages>,
     rng: Rng,
     group: usize,
     stop: Time,
     channels: Vec<Channel>,
-    /// Objects of the page that have not been asked for.
+    /// Number of objects of the page that have not been requested.
     left: u32,
-    /// When the page was asked for.
+    /// Time of the request for the page.
     began: Time,
-    /// Whether an exchange of the page was given up.
+    /// `true` if an exchange of the page was given up.
     spoilt: bool,
 }
 
@@ -25,16 +25,16 @@ pub(super) struct Session {
 pub(super) struct Channel {
     request: u32,
     response: u32,
-    /// Bytes of the response that is awaited; none is awaited when idle.
+    /// Bytes of the response that is awaited; `None`: the channel is idle.
     awaited: Option<u64>,
     asked: Time,
-    /// Whether its connections have been used since they were opened.
+    /// `true` if its connections have been used since they were opened.
     used: bool,
 }
 
 impl Session {
-    /// A user of a group, and its channels' flows for requests and for responses.
-    pub fn new(law: Pages, rng: Rng, group: usize, stop: Time, channels: &[[u32; 2]]) -> Session {
+    /// Returns an idle session; `channels`: flows for requests and for responses.
+    pub fn new(spec: Pages, rng: Rng, group: usize, stop: Time, channels: &[[u32; 2]]) -> Session {
         let channel = |[request, response]: &[u32; 2]| Channel {
             request: *request,
             response: *response,
@@ -43,63 +43,63 @@ impl Session {
             used: false,
         };
         let channels = channels.iter().map(channel).collect();
-        Session { law: Arc::new(law), rng, group, stop, channels, left: 0, began: Time::ZERO, spoilt: false }
+        Session { spec: Arc::new(spec), rng, group, stop, channels, left: 0, began: Time::ZERO, spoilt: false }
     }
 
-    /// The flow whose event is the first page, and when: users begin by thinking.
+    /// Returns the flow whose event starts the first page, and its time: sessions begin with a think time.
     pub fn first(&mut self, start: Time) -> (u32, Time) {
-        (self.channels[0].request, start + self.law.think.draw(&mut self.rng))
+        (self.channels[0].request, start + self.spec.think.draw(&mut self.rng))
     }
 
-    /// Bytes of the response that a channel awaits; none when it is idle.
+    /// Returns the bytes of the response that a channel awaits; `None`: it is idle.
     pub fn awaits(&self, channel: usize) -> Option<u64> {
         self.channels[channel].awaited
     }
 
-    /// A request has arrived over a channel: the flow that carries the response, and when it is sent.
+    /// Returns the flow that carries the response to a request that has arrived, and the time at which it is sent.
     pub fn serves(&mut self, channel: usize, now: Time) -> (u32, Time) {
-        (self.channels[channel].response, now + self.law.service.draw(&mut self.rng))
+        (self.channels[channel].response, now + self.spec.service.draw(&mut self.rng))
     }
 }
 
 impl World {
-    /// A client asks for a page.
+    /// Begins a page of a session.
     pub(super) fn begin_page(&mut self, application: u32) {
         let (now, measured) = (self.now, self.now >= self.plan.warmup);
         let Some(session) = self.applications.session(application) else { return };
         session.began = now;
         session.spoilt = false;
-        let law = Arc::clone(&session.law);
-        session.left = law.objects.as_ref().map_or(0, |count| count.draw(&mut session.rng));
-        let bytes = law.first.draw(&mut session.rng);
+        let spec = Arc::clone(&session.spec);
+        session.left = spec.objects.as_ref().map_or(0, |count| count.draw(&mut session.rng));
+        let bytes = spec.first.draw(&mut session.rng);
         let group = session.group;
         self.applications.groups[group].begun += u64::from(measured);
         self.ask(application, 0, bytes);
     }
 
-    /// A client sends a request over an idle channel, for a response of `bytes`.
+    /// Sends a request over an idle channel, for a response of `bytes`.
     fn ask(&mut self, application: u32, channel: usize, bytes: u64) {
         let now = self.now;
         let Some(session) = self.applications.session(application) else { return };
-        let law = Arc::clone(&session.law);
-        let asked = law.request.draw(&mut session.rng);
+        let spec = Arc::clone(&session.spec);
+        let asked = spec.request.draw(&mut session.rng);
         let at = &mut session.channels[channel];
         at.awaited = Some(bytes);
         at.asked = now;
         let (request, response) = (at.request, at.response);
-        let fresh = law.fresh && at.used;
+        let fresh = spec.fresh && at.used;
         at.used = true;
         if fresh {
             self.reopen(request);
             self.reopen(response);
         }
-        if let Some(timeout) = law.timeout {
+        if let Some(timeout) = spec.timeout {
             self.application_wakes(request, now + timeout, Time::NEVER);
         }
         self.application_sends(request, asked);
     }
 
-    /// A response has arrived in full.
+    /// Handles a response that has arrived in full.
     pub(super) fn answered(&mut self, application: u32, channel: usize) {
         let (now, warmup) = (self.now, self.plan.warmup);
         let Some(session) = self.applications.session(application) else { return };
@@ -109,13 +109,13 @@ impl World {
             self.applications.groups[group].exchanges.record(now.since(asked).0);
         }
         if let Some(part) = self.applications.part(request) {
-            // It is not given up any more.
+            // Cancels the timeout.
             part.due = Time::NEVER;
         }
-        self.go_on(application, channel);
+        self.continue_page(application, channel);
     }
 
-    /// A client gives up an exchange, and what belongs to it.
+    /// Gives up an exchange at its timeout.
     pub(super) fn give_up(&mut self, application: u32, channel: usize) {
         let Some(session) = self.applications.session(application) else { return };
         session.spoilt = true;
@@ -127,11 +127,11 @@ impl World {
             }
             self.reopen(flow);
         }
-        self.go_on(application, channel);
+        self.continue_page(application, channel);
     }
 
-    /// A channel falls idle: the page's other objects are asked for, or the page is complete.
-    fn go_on(&mut self, application: u32, channel: usize) {
+    /// Continues at an idle channel: requests the page's other objects, or completes the page.
+    fn continue_page(&mut self, application: u32, channel: usize) {
         let (now, warmup) = (self.now, self.plan.warmup);
         let Some(session) = self.applications.session(application) else { return };
         session.channels[channel].awaited = None;
@@ -141,8 +141,8 @@ impl World {
             && let Some(channel) = idle(session)
         {
             session.left -= 1;
-            let law = Arc::clone(&session.law);
-            let bytes = law.object.draw(&mut session.rng);
+            let spec = Arc::clone(&session.spec);
+            let bytes = spec.object.draw(&mut session.rng);
             self.ask(application, channel, bytes);
         }
         let Some(session) = self.applications.session(application) else { return };
@@ -150,7 +150,7 @@ impl World {
             return;
         }
         let (began, spoilt, group, stop) = (session.began, session.spoilt, session.group, session.stop);
-        let (first, think) = (session.channels[0].request, session.law.think.draw(&mut session.rng));
+        let (first, think) = (session.channels[0].request, session.spec.think.draw(&mut session.rng));
         let group = &mut self.applications.groups[group];
         if !spoilt {
             group.complete(began, now, warmup);

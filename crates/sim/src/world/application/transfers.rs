@@ -1,4 +1,4 @@
-//! Transfers that come at random, each on a fresh connection.
+//! Transfers that arrive at random, each on a fresh connection.
 
 use super::super::World;
 use super::State;
@@ -7,14 +7,14 @@ use tailback_units::{Dur, Time};
 
 #[derive(Debug)]
 pub(super) struct Transfers {
-    law: tailback_traffic::Transfers,
+    spec: tailback_traffic::Transfers,
     rng: Rng,
     group: usize,
     stop: Time,
-    /// The group's first flow, whose event is the next arrival.
+    /// First flow of the group, whose event is the next arrival of a transfer.
     clock: u32,
     free: Vec<u32>,
-    /// By place among the group's flows: the transfer on it, when it began and its bytes.
+    /// Transfers by index among the group's flows.
     slots: Vec<Slot>,
 }
 
@@ -27,11 +27,11 @@ pub(super) struct Slot {
 }
 
 impl Transfers {
-    /// A group's transfers, and the flows that carry them.
-    pub fn new(law: tailback_traffic::Transfers, rng: Rng, group: usize, stop: Time, flows: &[u32]) -> Transfers {
+    /// Returns a group without a transfer under way; `flows` carry its transfers.
+    pub fn new(spec: tailback_traffic::Transfers, rng: Rng, group: usize, stop: Time, flows: &[u32]) -> Transfers {
         let slot = |flow: &u32| Slot { flow: *flow, began: Time::ZERO, bytes: 0, used: false };
         Transfers {
-            law,
+            spec,
             rng,
             group,
             stop,
@@ -41,20 +41,20 @@ impl Transfers {
         }
     }
 
-    /// The flow whose event is the first transfer, and when.
+    /// Returns the flow whose event starts the first transfer, and its time.
     pub fn first(&mut self, start: Time) -> (u32, Time) {
-        (self.clock, start + self.law.gap(&mut self.rng))
+        (self.clock, start + self.spec.gap(&mut self.rng))
     }
 }
 
 impl World {
-    /// A transfer begins, on a free connection if there is one.
+    /// Starts a transfer on a free connection; without one it is refused.
     pub(super) fn transfer(&mut self, application: u32) {
         let (now, measured) = (self.now, self.now >= self.plan.warmup);
         let State::Transfers(transfers) = &mut self.applications.all[application as usize] else { return };
-        let next = now + transfers.law.gap(&mut transfers.rng);
+        let next = now + transfers.spec.gap(&mut transfers.rng);
         let (clock, stop, group) = (transfers.clock, transfers.stop, transfers.group);
-        let bytes = transfers.law.size.draw(&mut transfers.rng);
+        let bytes = transfers.spec.size.draw(&mut transfers.rng);
         let counted = &mut self.applications.groups[group];
         counted.begun += u64::from(measured);
         counted.bin(bytes).begun += u64::from(measured);
@@ -73,7 +73,7 @@ impl World {
         self.application_wakes(clock, next, stop);
     }
 
-    /// A transfer has arrived in full.
+    /// Records a transfer that has arrived in full.
     pub(super) fn transferred(&mut self, application: u32, slot: usize) {
         let (now, warmup) = (self.now, self.plan.warmup);
         let State::Transfers(transfers) = &self.applications.all[application as usize] else { return };
@@ -84,13 +84,13 @@ impl World {
             let took = now.since(began).0;
             let slowdown = u128::from(took) * 1_000_000 / u128::from(self.idle_time(flow, bytes).0.max(1));
             let slowdown = u64::try_from(slowdown).unwrap_or(u64::MAX);
-            let told = &mut self.applications.groups[group];
-            told.slowdowns.record(slowdown);
-            told.bin(bytes).slowdowns.record(slowdown);
+            let group = &mut self.applications.groups[group];
+            group.slowdowns.record(slowdown);
+            group.bin(bytes).slowdowns.record(slowdown);
         }
     }
 
-    /// All that a connection has sent is acknowledged: if it was a transfer, the connection is free.
+    /// Frees a connection when all bytes of its transfer are acknowledged.
     pub(in super::super) fn application_acknowledged(&mut self, flow: u32) {
         let Some(part) = self.applications.part(flow) else { return };
         let (application, slot) = (part.application, part.channel);
@@ -102,7 +102,7 @@ impl World {
         }
     }
 
-    /// Time that a transfer's segments would take over an idle path if all were sent at once.
+    /// Returns the time that a transfer's segments would take over an idle path if all were sent at once.
     fn idle_time(&self, flow: u32, bytes: u64) -> Dur {
         let plan = &self.plan.flows[flow as usize];
         let (most, header) = plan
