@@ -19,6 +19,9 @@ pub(crate) struct Ring {
     len: u32,
 }
 
+// Packets that are still in a ring are not dropped with it.
+const _: () = assert!(!std::mem::needs_drop::<Packet>());
+
 /// Initial capacity, packets.
 const LEAST: usize = 4;
 /// Free places that are left beyond a quarter of the capacity before it is halved, packets.
@@ -169,13 +172,15 @@ mod tests {
     #[test]
     fn what_a_burst_has_taken_is_given_back() {
         let mut ring = Ring::default();
-        for n in 0..100_000 {
+        // Miri takes a thousand times as long.
+        let burst = if cfg!(miri) { 1_000 } else { 100_000 };
+        for n in 0..burst {
             ring.push_back(Packet::new(0, Traits::default(), Time::ZERO, n, 0));
         }
         let order = std::iter::from_fn(|| ring.pop_front());
-        assert!(order.take(99_990).map(|p| p.seq).eq(0..99_990));
+        assert!(order.take(burst as usize - 10).map(|p| p.seq).eq(0..burst - 10));
         ring.shrink();
         assert!(ring.len() == 10 && ring.slots.len() <= 64, "{} slots", ring.slots.len());
-        assert!(ring.iter().map(|p| p.seq).eq(99_990..100_000));
+        assert!(ring.iter().map(|p| p.seq).eq(burst - 10..burst));
     }
 }

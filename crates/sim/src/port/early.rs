@@ -16,7 +16,7 @@ use tailback_units::{Dur, Time, TxClock};
 pub(crate) struct PendingIdle {
     /// The condition that the policy watches.
     watch: Watch,
-    /// Start of the idle period, if nothing arrives before; [`Time::NEVER`]: none is pending.
+    /// Start of the idle period, if nothing arrives before; [`Time::NEVER`]: no period is pending.
     idle_from: Time,
 }
 

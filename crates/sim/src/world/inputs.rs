@@ -86,7 +86,7 @@ impl World {
         }
     }
 
-    /// What the input that shares its link with `port` has notified the neighbour and still holds: causes and addresses.
+    /// Notifications in force that the input sharing its link with `port` has sent to the neighbour: sources and addresses.
     pub(super) fn active_at_input(&self, port: u32) -> Vec<(CongestionSource, Vec<u16>)> {
         let node = &self.nodes[usize::from(self.ports[port as usize].from)];
         let FabricState::Crossbar(crossbar) = &node.fabric else { return Vec::new() };

@@ -144,7 +144,7 @@ impl World {
     }
 }
 
-/// What the first two levels of a processor's caches are sure to hold.
+/// Bytes that the first two levels of any processor's caches hold.
 const NEAR_BYTES: usize = 256 << 10;
 
 /// Draws what a run draws before it begins: the ends and starts of flows that leave them open.
@@ -187,8 +187,8 @@ pub(crate) fn draw(plan: &mut Plan) {
     }
 }
 
-/// A receiver for each sender. Where both are the same hosts, in one cycle (Sattolo 1986), so that none
-/// has itself.
+/// A receiver for each sender. If senders and receivers are the same hosts, the permutation is one cycle (Sattolo
+/// 1986), so that no host sends to itself.
 fn permutation(among: &Among, mut rng: Rng) -> BTreeMap<NodeId, NodeId> {
     let mut to = among.to.clone();
     let apart = u64::from(to.contains(&among.from[0]));
@@ -235,7 +235,7 @@ fn node(plan: &Plan, node: &NodePlan, ports: Vec<u32>) -> Node {
     }
 }
 
-/// A crossbar between so many ports, watched if its switch has back-pressure.
+/// A crossbar of `ports` ports, with congestion detection if its switch has back-pressure.
 fn crossbar(plan: &Plan, switch: &SwitchPlan, ports: usize, limits: Limits, speedup: f64) -> FabricState {
     let mut made = Crossbar::new(ports, usize::from(plan.classes), limits, speedup);
     if let Some(law) = &switch.backpressure {
@@ -244,7 +244,7 @@ fn crossbar(plan: &Plan, switch: &SwitchPlan, ports: usize, limits: Limits, spee
     FabricState::Crossbar(Box::new(made))
 }
 
-/// Whether a host sends PAUSE frames without end at some time.
+/// `true` if a host sends a storm of PAUSE frames at some time.
 fn storms(plan: &Plan, host: u16) -> bool {
     plan.timeline.iter().any(|c| matches!(c.what, ChangeKind::PauseStorm { node, .. } if node == host))
 }
@@ -267,7 +267,7 @@ fn by_address(scope: Scope) -> bool {
     matches!(scope, Scope::Destination | Scope::ClassDestination)
 }
 
-/// Whether any switch has congestion points.
+/// `true` if any switch has congestion points.
 fn feeds_back(plan: &Plan) -> bool {
     plan.nodes.iter().any(|n| matches!(&n.kind, NodeKind::Switch(s) if s.notification.is_some()))
 }
@@ -300,7 +300,7 @@ fn number_points(ports: &mut [Port]) -> usize {
     count
 }
 
-/// What reacts to congestion points at a port: the limiters of a switch are in its ports towards other switches.
+/// Reaction point of a port, if any: a switch has limiters at its ports towards other switches.
 fn limiters(plan: &Plan, from: u16, to: u16) -> Option<&LimitersSpec> {
     match (&plan.nodes[usize::from(from)].kind, &plan.nodes[usize::from(to)].kind) {
         (NodeKind::Host(host), _) => host.limiters.as_deref(),
@@ -309,8 +309,8 @@ fn limiters(plan: &Plan, from: u16, to: u16) -> Option<&LimitersSpec> {
     }
 }
 
-/// Whether messages of congestion points may leave by a port. An edge that reacts and has no points of its own keeps
-/// all that are for its hosts.
+/// `true` if messages of congestion points may leave by a port. An edge switch that reacts and has no congestion points
+/// keeps those for its hosts.
 fn carries_feedback(plan: &Plan, own: Option<&SwitchPlan>, to: u16) -> bool {
     let to_host = matches!(plan.nodes[usize::from(to)].kind, NodeKind::Host(_));
     let keeps = |own: &SwitchPlan| to_host && own.limiters.is_some() && own.notification.is_none();
@@ -329,11 +329,11 @@ fn shared_lines(plan: &Plan) -> Vec<bool> {
     shared
 }
 
-/// Whether the longest packet that leaves before the run ends arrives before the end of time, 213 days. When a later one
-/// left cannot be told by its arrival, as ports that send ahead do.
+/// `true` if the longest packet that leaves before the end of the run arrives within the range of [`Time`], 213 days.
+/// Beyond it a departure cannot be computed from the arrival, as early transmission does.
 fn arrives_in_time(plan: &Plan, rate: Rate, delay: Dur) -> bool {
-    let way = rate.clock().tx_time(u16::MAX.into()).0.checked_add(delay.0);
-    way.and_then(|way| way.checked_add(plan.end.0)).is_some()
+    let arrival = rate.clock().tx_time(u16::MAX.into()).0.checked_add(delay.0);
+    arrival.and_then(|arrival| arrival.checked_add(plan.end.0)).is_some()
 }
 
 fn port(plan: &Plan, l: usize, link: &LinkPlan, side: usize, origins: &Origins, shared: &[bool]) -> Port {

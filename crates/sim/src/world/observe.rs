@@ -200,7 +200,7 @@ impl World {
     }
 }
 
-/// What the flows of a group have got so far: packets, and picoseconds.
+/// Totals of the flows of a group so far: packets, and picoseconds of delay.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Quality {
     pub offered: u64,

@@ -331,7 +331,7 @@ impl World {
         !m.control.is_empty() || m.queues.iter().any(|q| q.backlog.packets > 0 || q.watches_idle)
     }
 
-    /// Tells the disciplines that ask for it that the transmitter is free and their queue empty.
+    /// Notifies disciplines that watch idle periods that the transmitter is free and their queue empty.
     fn notify_idle(&mut self, port: u32) {
         let now = self.now;
         let p = &mut self.ports[port as usize];
