@@ -501,7 +501,7 @@ pub enum Response {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signal {
     /// A control frame for XOFF and one for XON per congested queue, stored by the receiver until cleared: the idealised
-    /// mechanism of the reference.
+    /// mechanism of Tobagi, Fraleigh and Noureddine.
     OnOff,
     /// PAUSE (IEEE 802.3 annex 31B) or PFC (IEEE 802.1Qbb) frames with quanta, refreshed while congested.
     Mac {
