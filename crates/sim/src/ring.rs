@@ -167,7 +167,10 @@ mod tests {
             assert_eq!(ring.front().map(|p| p.seq), deque.front().copied());
             assert_eq!(ring.back().map(|p| p.seq), deque.back().copied());
         }
-        assert!([0, LEAST, 16, 4096 / scale as usize].iter().all(|capacity| capacities.contains(capacity)), "{capacities:?}");
+        assert!(
+            [0, LEAST, 16, 4096 / scale as usize].iter().all(|capacity| capacities.contains(capacity)),
+            "{capacities:?}"
+        );
         assert!(ring.iter().map(|p| p.seq).eq(deque.iter().copied()));
     }
 
