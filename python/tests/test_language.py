@@ -57,7 +57,7 @@ def test_code_and_quotations_are_left_alone(name: str, tmp_path: Path) -> None:
     assert (done.stdout, done.returncode) == ("", 0)
 
 
-def test_what_has_been_gone_over_stays_clean() -> None:
+def test_the_checked_files_use_the_words_of_the_glossary() -> None:
     """The directories that the lint lists have no finding."""
     done = lint()
     assert (done.stdout, done.returncode) == ("", 0)

@@ -47,7 +47,7 @@ macro_rules! disciplines {
         }
 
         impl Qdisc for Discipline {
-            // Else a port calls a function to reach its drop-tail queue, 2.5 % of the instructions of a LAN.
+            // Without inlining a port calls a function to reach its drop-tail queue: 2 % of the instructions of `lan-a1`.
             #[inline(always)]
             fn enqueue(&mut self, now: Time, packet: Packet, cx: &mut Cx<'_>) {
                 match self { $(Discipline::$variant(q) => q.enqueue(now, packet, cx),)+ }

@@ -1,4 +1,4 @@
-//! The integration tests of this crate in one program: one link instead of 13.
+//! The integration tests of this crate as one program, which is compiled and linked once.
 
 mod ahead;
 mod common;

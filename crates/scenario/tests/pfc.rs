@@ -80,9 +80,9 @@ fn no_frame_is_lost_with_the_headroom_of_the_link_and_some_with_one_frame_less()
     assert!((5..=7).contains(&least), "{least} frames");
 }
 
-/// The headroom that is computed, to the byte, as 802.1Q (Annex N) adds it up: what a sender at `rate` puts on the line
-/// while the PAUSE waits for a frame and is sent back at the same rate, travels, takes effect and was late by the
-/// switch's latency; and a frame at each end.
+/// The headroom that is computed, to the byte, as 802.1Qbb adds it up: what a sender at `rate` puts on the line
+/// while the PAUSE waits for a frame, is sent, travels and takes effect, and during the latency of the switch; and one
+/// frame at each end.
 #[test]
 fn the_computed_headroom_is_the_sum_of_the_standard_to_the_byte() {
     // 1500 B and 18 B of Ethernet, and 20 B between frames; a PAUSE of 64 B with them.

@@ -146,7 +146,7 @@ mod tests {
         let mut rng = Rng::named(1, "ring");
         let (mut ring, mut deque) = (Ring::default(), VecDeque::new());
         let mut capacities = std::collections::BTreeSet::new();
-        // Miri takes a thousand times as long.
+        // Fewer under Miri, an interpreter.
         let scale = if cfg!(miri) { 16 } else { 1 };
         for n in 0..40_000 / scale {
             capacities.insert(ring.slots.len());
@@ -177,7 +177,7 @@ mod tests {
     #[test]
     fn what_a_burst_has_taken_is_given_back() {
         let mut ring = Ring::default();
-        // Miri takes a thousand times as long.
+        // Fewer under Miri, an interpreter.
         let burst = if cfg!(miri) { 1_000 } else { 100_000 };
         for n in 0..burst {
             ring.push_back(Packet::new(0, Traits::default(), Time::ZERO, n, 0));

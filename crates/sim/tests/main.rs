@@ -1,4 +1,4 @@
-//! The integration tests of this crate in one program: one link instead of 17.
+//! The integration tests of this crate as one program, which is compiled and linked once.
 
 mod admission;
 mod applications;

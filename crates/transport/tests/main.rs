@@ -1,4 +1,4 @@
-//! The integration tests of this crate in one program: one link instead of 14.
+//! The integration tests of this crate as one program, which is compiled and linked once.
 
 mod bbr;
 mod common;
