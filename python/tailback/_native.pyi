@@ -9,6 +9,7 @@ __all__ = [
     "Scenario",
     "ScenarioError",
     "Study",
+    "digest_version",
     "explain",
     "export_router",
     "import_router",
@@ -33,6 +34,8 @@ __all__ = [
 
 version: str
 """Version of the package and of the core, such as "0.1.0"."""
+digest_version: str
+"""Version of the digest, such as "tb2": digests of different versions are never equal."""
 
 class ScenarioError(ValueError):
     """A scenario that cannot be run, with where it is wrong and what to write instead."""

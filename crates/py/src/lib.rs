@@ -82,6 +82,7 @@ fn mser5(values: Vec<f64>) -> Option<usize> {
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     panics::catch_messages();
     module.add("version", env!("CARGO_PKG_VERSION"))?;
+    module.add("digest_version", tailback_measure::Digest::VERSION)?;
     module.add("ScenarioError", module.py().get_type::<error::ScenarioError>())?;
     module.add("Cancelled", module.py().get_type::<run::Cancelled>())?;
     module.add_class::<run::Cancel>()?;

@@ -3,6 +3,7 @@
 use crate::common::generated::{Size, document};
 use crate::common::right::RIGHT;
 use proptest::prelude::*;
+use serde_json::json;
 use tailback_scenario::{Scenario, build};
 use tailback_sim::plan::Engine;
 use tailback_sim::{Report, World};
@@ -105,5 +106,27 @@ proptest! {
         let scenario = Scenario::from_json(&document.to_string()).unwrap_or_else(|e| panic!("{e}"));
         let digests = [Engine::Merged, Engine::Plain].map(|engine| run(&scenario, engine).digest);
         prop_assert_eq!(&digests[0], &digests[1]);
+    }
+
+    #[test]
+    fn an_idle_link_in_front_of_all_others_changes_nothing_else(document in document(Size::Small)) {
+        let mut wider = document.clone();
+        for host in ["_idle1", "_idle2"] {
+            wider["hosts"][host] = json!({});
+        }
+        let idle = json!({ "between": ["_idle1", "_idle2"], "rate": "1Gbit/s", "loss": 0.5, "jitter": "1ms" });
+        wider["links"].as_array_mut().expect("a list").insert(0, idle);
+        let [before, after] = [document, wider].map(|document| {
+            let scenario = Scenario::from_json(&document.to_string()).unwrap_or_else(|e| panic!("{e}"));
+            run(&scenario, Engine::Merged)
+        });
+        let flows = |report: &Report| report.flows.iter().map(|flow| format!("{flow:?}")).collect::<Vec<_>>();
+        let ports = |report: &Report| {
+            let own = report.ports.iter().filter(|port| !port.name.contains("_idle"));
+            own.map(|port| format!("{port:?}")).collect::<Vec<_>>()
+        };
+        prop_assert_eq!(flows(&before), flows(&after));
+        prop_assert_eq!(ports(&before), ports(&after));
+        prop_assert_eq!(after.ports.len(), before.ports.len() + 2);
     }
 }

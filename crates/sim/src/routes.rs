@@ -1,6 +1,7 @@
 //! Next hops: one link for a destination, or several of equal cost among which packets are spread.
 
-use crate::plan::NodeId;
+use crate::plan::{NodeId, Plan};
+use std::fmt;
 use tailback_random::{GOLDEN, Rng, mix};
 
 /// No path to the destination.
@@ -89,13 +90,39 @@ pub(crate) struct Forwarding {
     tables: Vec<Vec<u32>>,
     groups: Vec<Vec<u32>>,
     spread: Spread,
-    /// Salt of the hash, drawn per run.
-    salt: u64,
+    keys: HashKeys,
+}
+
+/// What the hash of a choice among links of equal cost is keyed by. All keys are drawn per run from streams named after
+/// their nodes and flows, so that what is added elsewhere changes no path. Empty if there is nothing to choose.
+#[derive(Debug, Default)]
+pub(crate) struct HashKeys {
+    /// By node.
+    nodes: Vec<u64>,
+    /// By flow number: the flows, then the acknowledgements of those with a transport.
+    flows: Vec<u64>,
+}
+
+impl HashKeys {
+    /// Draws the keys of a plan.
+    pub fn new(plan: &Plan) -> HashKeys {
+        if plan.routes.groups.is_empty() {
+            return HashKeys::default();
+        }
+        let key = |what: &str, name: &dyn fmt::Display| Rng::named(plan.seed, &format!("{what} {name}")).bits();
+        let data = plan.flows.iter().map(|flow| key("path of", &flow.name()));
+        let carried = plan.flows.iter().filter(|flow| flow.transport.is_some());
+        let acks = carried.map(|flow| key("path of acknowledgements of", &flow.name()));
+        HashKeys {
+            nodes: plan.nodes.iter().map(|node| key("routes of", &node.name)).collect(),
+            flows: data.chain(acks).collect(),
+        }
+    }
 }
 
 impl Forwarding {
     /// Builds the tables of a plan; `port_of` returns the port of a link at a node.
-    pub fn new(routes: &Routes, seed: u64, port_of: impl Fn(NodeId, u32) -> u32) -> Forwarding {
+    pub fn new(routes: &Routes, keys: HashKeys, port_of: impl Fn(NodeId, u32) -> u32) -> Forwarding {
         let mut groups = vec![Vec::new(); routes.groups.len()];
         let mut entry = |node: NodeId, entry: u32| {
             if entry == NO_ROUTE || entry & GROUP == 0 {
@@ -112,8 +139,7 @@ impl Forwarding {
             Row::Table(links) => links.iter().map(|link| entry(node, *link)).collect(),
         });
         let tables = tables.collect();
-        let salt = if groups.is_empty() { 0 } else { Rng::named(seed, "routes").bits() };
-        Forwarding { tables, groups, spread: routes.spread, salt }
+        Forwarding { tables, groups, spread: routes.spread, keys }
     }
 
     /// Returns the port that a packet of `flow` with sequence number `seq` takes at `node` for `destination`.
@@ -145,7 +171,7 @@ impl Forwarding {
         assert!(entry != NO_ROUTE, "a packet of flow {flow} is at node {node}, which has no path to its destination");
         let group = &self.groups[(entry & !GROUP) as usize];
         let packet = if self.spread == Spread::Packet { u64::from(seq) + 1 } else { 0 };
-        let key = self.salt ^ u64::from(flow) << 16 ^ u64::from(node) ^ packet << 40;
+        let key = self.keys.nodes[usize::from(node)] ^ self.keys.flows[flow as usize] ^ packet << 40;
         group[((u128::from(mix(key.wrapping_add(GOLDEN))) * group.len() as u128) >> 64) as usize]
     }
 }
@@ -156,7 +182,9 @@ mod tests {
 
     fn forwarding(spread: Spread) -> Forwarding {
         let routes = Routes { rows: vec![Row::Table(vec![GROUP])], groups: vec![vec![0, 1, 2, 3]], spread };
-        Forwarding::new(&routes, 1, |_, link| 2 * link)
+        let mut rng = Rng::named(1, "keys");
+        let keys = HashKeys { nodes: vec![rng.bits()], flows: (0..40_000).map(|_| rng.bits()).collect() };
+        Forwarding::new(&routes, keys, |_, link| 2 * link)
     }
 
     #[test]

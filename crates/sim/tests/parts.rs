@@ -185,7 +185,8 @@ fn tcp_with_selective_acknowledgements_handshakes_and_delays_between_parts() {
     let mut net = connections(json!({ "recovery": { "kind": "sack" }, "segment": "1000B" }));
     net.plan.links[0].loss = 0.002;
     net.change(ms(900), ChangeKind::LinkDown(0));
-    net.change(ms(950), ChangeKind::LinkUp(0));
+    // Longer than any timeout of an established connection here.
+    net.change(ms(1_300), ChangeKind::LinkUp(0));
     let (report, parts) = agrees_in_parts(&net);
     let sum = |get: fn(&tailback_sim::TransportReport) -> u64| -> u64 {
         report.flows.iter().filter_map(|flow| flow.transport).map(|transport| get(&transport)).sum()

@@ -113,7 +113,7 @@ mod tests {
         let (failed, answer) = call(SCENARIO.as_bytes(), 3);
         assert_eq!(failed, 0, "{answer}");
         assert_eq!(answer, replicate(SCENARIO, 3).expect("the scenario runs"));
-        assert!(answer.contains(r#""digest":"tb1:"#));
+        assert!(answer.contains(r#""digest":"tb2:"#));
     }
 
     #[test]

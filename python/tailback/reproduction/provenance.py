@@ -47,14 +47,14 @@ def provenance(trial: Trial) -> Provenance:
 def digest(trial: Trial) -> str:
     """Return a hash over seed and digest of all runs, points in the experiment's order, replications ascending.
 
-    The first 128 bits of SHA-256, after `tb1e:`. Equal digests mean that every run had the same result.
+    The first 128 bits of SHA-256, after `tb2e:`. Equal digests mean that every run had the same result.
     """
     found = hashlib.sha256()
     for point, samples in trial.samples.items():
         found.update(f"{trial.experiment.describe(point)}\n".encode())
         for sample in samples:
             found.update(f"{sample.seed} {sample.digest}\n".encode())
-    return f"tb1e:{found.hexdigest()[:32]}"
+    return f"{_native.digest_version}e:{found.hexdigest()[:32]}"
 
 
 @cache

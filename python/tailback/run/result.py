@@ -90,7 +90,7 @@ class Result:
     def digest(self) -> str:
         """Hash over seeds and digests of all replications."""
         text = json.dumps([[report.seed, report.digest] for report in self.reports])
-        return "tb1c:" + hashlib.sha256(text.encode()).hexdigest()[:32]
+        return f"{_native.digest_version}c:{hashlib.sha256(text.encode()).hexdigest()[:32]}"
 
     @cached_property
     def _measured(self) -> list[dict[Measure, float]]:

@@ -120,7 +120,7 @@ class Sweep:
     def digest(self) -> str:
         """Hash over scenarios, seeds and digests of all runs: equal for equal results, whatever executed them."""
         rows = [[self.hashes.get(at, ""), run.seed, run.digest] for at, runs in self.runs.items() for run in runs]
-        return "tb1s:" + hashlib.sha256(json.dumps(rows).encode()).hexdigest()[:32]
+        return f"{_native.digest_version}s:{hashlib.sha256(json.dumps(rows).encode()).hexdigest()[:32]}"
 
     def estimates(self) -> list[tuple[Setting, list[Estimate]]]:
         """Mean and interval of every metric at each point."""

@@ -1,6 +1,6 @@
-//! Flows, stored in few bytes each, since a plan may have a hundred thousand.
+//! Flows and the draw of their ends. Flows are stored in few bytes each, since a plan may have a hundred thousand.
 
-use super::{Among, NodeId};
+use super::NodeId;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
@@ -92,4 +92,25 @@ impl DerefMut for FlowPlan {
     fn deref_mut(&mut self) -> &mut FlowKind {
         Arc::make_mut(&mut self.kind)
     }
+}
+
+/// Hosts among which the ends of a group's flows are drawn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Among {
+    /// Senders, at least one.
+    pub from: Vec<NodeId>,
+    /// Receivers, at least one.
+    pub to: Vec<NodeId>,
+    /// Method of the draw.
+    pub draw: Draw,
+}
+
+/// Draw of the ends of flows; sender and receiver of a flow always differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Draw {
+    /// Both uniformly, independently for each flow.
+    Independent,
+    /// Senders stay, and each gets a receiver of its own. The receivers are either the senders (then the permutation is
+    /// one cycle) or as many other hosts.
+    Permutation,
 }

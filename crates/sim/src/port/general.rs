@@ -199,6 +199,39 @@ impl Waiting {
     }
 }
 
+impl General {
+    /// Returns the queue of a port that is up, without jitter, back-pressure, ring or shaper, and never transmits early.
+    pub fn new(queues: ByClass<ClassQueue>, idle: PendingIdle, timing: LineTiming, rng: Rng) -> General {
+        General {
+            transmits_early: false,
+            may_transmit_early: false,
+            tx_pending: false,
+            timing,
+            idle,
+            queues,
+            turns: VecDeque::new(),
+            taking_turns: false,
+            up: true,
+            jitter: Dur::ZERO,
+            control: VecDeque::new(),
+            responder: None,
+            egress: None,
+            effects: VecDeque::new(),
+            wake_at: Time::NEVER,
+            asserted: [0; 8],
+            refreshing: false,
+            blocked_since: None,
+            blocked: 0,
+            sent_control: 0,
+            notifications_sent: 0,
+            notifications_received: 0,
+            held_up: 0,
+            held_up_for_others: 0,
+            rng,
+        }
+    }
+}
+
 impl ClassQueue {
     pub fn new(waiting: Waiting, limit: u64, detector: Option<Detector>) -> ClassQueue {
         let watches_idle = matches!(&waiting, Waiting::Discipline(d) if d.watches_idle());

@@ -1,6 +1,6 @@
 //! An output port: a queue, a transmitter and the link to the neighbour.
 //!
-//! A queue has one of three forms ([`Queue`]), chosen at the start (`world/new.rs`):
+//! A queue has one of three forms ([`Queue`]), chosen at the start (`world/ports.rs`):
 //!
 //! - a plain FIFO: one drop-tail class that nothing can stop. A packet's departure is known when it is enqueued, so it
 //!   is put onto the link at once, with its arrival time: one event per hop;

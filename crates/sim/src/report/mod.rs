@@ -16,6 +16,7 @@ pub use rows::FlowReports;
 pub use series::Series;
 
 use crate::ledger::Count;
+use crate::plan::port_names;
 use crate::port::Queue;
 use crate::world::{FabricState, World};
 use rows::Rows;
@@ -135,7 +136,7 @@ impl World {
     /// # Panics
     /// If conservation is violated, which is an error of the program.
     pub fn report(mut self) -> Report {
-        let names = self.port_names();
+        let names = port_names(&self.plan.nodes, &self.plan.links);
         self.check_conservation(&names);
         self.drop_pending_state();
         let series = self.series(&names);
@@ -182,17 +183,6 @@ impl World {
 
     fn node_name(&self, node: u16) -> &str {
         &self.plan.nodes[usize::from(node)].name
-    }
-
-    fn port_names(&self) -> Vec<String> {
-        let mut parallel = BTreeMap::<(u16, u16), u32>::new();
-        self.ports.iter().for_each(|p| *parallel.entry((p.from, p.to)).or_default() += 1);
-        let name = |(port, p): (usize, &crate::port::Port)| {
-            let name = format!("{}->{}", self.node_name(p.from), self.node_name(p.to));
-            // Parallel links between two nodes are distinguished by the link's number.
-            if parallel[&(p.from, p.to)] > 1 { format!("{name}#{}", port / 2) } else { name }
-        };
-        self.ports.iter().enumerate().map(name).collect()
     }
 
     /// Asserts offered = delivered + dropped + in the network per flow, with the last counted packet by packet, and

@@ -14,6 +14,7 @@ mod inputs;
 mod new;
 mod notify;
 mod observe;
+mod ports;
 mod respond;
 mod share;
 mod shared_buffer;

@@ -2,13 +2,15 @@
 
 use super::World;
 use crate::event_queue::Kind;
-use crate::port::{Queue, Waiting};
+use crate::plan::Plan;
+use crate::port::{General, Port, Queue, Waiting};
 use std::collections::BTreeMap;
 use tailback_measure::Variation;
 use tailback_qdisc::{Admission, Site};
+use tailback_transport::Sender;
 use tailback_units::Time;
 
-/// By name, then by sample: what something shows; NaN where it shows nothing.
+/// By name, then by sample: values of a probe; NaN while it has none.
 pub(crate) type Named = BTreeMap<String, Vec<f64>>;
 
 /// Samples so far.
@@ -17,13 +19,13 @@ pub(crate) struct Recorder {
     pub times: Vec<Time>,
     /// By port, then by sample: buffer bytes waiting.
     pub queue: Vec<Vec<u64>>,
-    /// By port, then by sample: whether a stop is in force.
+    /// By port, then by sample: `true` if a stop is in force.
     pub stopped: Vec<Vec<bool>>,
-    /// By port, then by sample: for how long one has been, since the start.
+    /// By port, then by sample: time for which one has been, since the start, picoseconds.
     pub stopped_time: Vec<Vec<u64>>,
-    /// By port, then by sample: whether data waits while the transmitter idles.
+    /// By port, then by sample: `true` if data waits while the transmitter is idle.
     pub held: Vec<Vec<bool>>,
-    /// By port, then by sample: for how long it has, since the start.
+    /// By port, then by sample: time for which it has, since the start, picoseconds.
     pub held_time: Vec<Vec<u64>>,
     /// By port, then by sample: buffer bytes sent since the start.
     pub sent: Vec<Vec<u64>>,
@@ -31,30 +33,111 @@ pub(crate) struct Recorder {
     pub dropped: Vec<Vec<u64>>,
     /// By port, then by sample: packets marked since the start.
     pub marked: Vec<Vec<u64>>,
-    /// By port and name, then by sample: what its disciplines show.
+    /// By port and name, then by sample: probes of its disciplines.
     pub state: Vec<Named>,
-    /// By probed flow and name, then by sample: what its transport shows.
+    /// By probed flow and name, then by sample: probes of its transport.
     pub transports: BTreeMap<String, Named>,
-    /// By meter and name, then by sample: what a meter shows, of those that flows share or that probed
-    /// flows have.
+    /// By meter and name, then by sample: probes of a meter: of those that flows share, and those of probed
+    /// flows.
     pub meters: BTreeMap<String, Named>,
     /// By flow, then by sample: payload bytes delivered since the start.
     pub delivered: Vec<Vec<u64>>,
-    /// By group, where the variation of delays is measured: what its flows get.
+    /// By group, where the variation of delays is measured: totals of its flows.
     pub quality: BTreeMap<String, Vec<Quality>>,
     /// Packets in the network.
     pub in_network: Vec<u64>,
 }
 
-/// Takes in what something shows at the sample of this number. It may appear during the run, as meters do with their
-/// first packet, or be missing for a while: nothing is shown then, which is no number.
+/// Adds the value of a probe at the sample of this number. A probe may appear during the run, as meters do with their
+/// first packet, or be missing for a while: its value is NaN then.
 fn put(series: &mut Named, sample: usize, name: String, value: f64) {
     let values = series.entry(name).or_default();
     values.resize(sample - 1, f64::NAN);
     values.push(value);
 }
 
+impl Recorder {
+    /// Makes room for a network of this size.
+    fn resize(&mut self, ports: usize, flows: usize) {
+        for series in [
+            &mut self.queue,
+            &mut self.stopped_time,
+            &mut self.held_time,
+            &mut self.sent,
+            &mut self.dropped,
+            &mut self.marked,
+        ] {
+            series.resize_with(ports, Vec::new);
+        }
+        for series in [&mut self.stopped, &mut self.held] {
+            series.resize_with(ports, Vec::new);
+        }
+        self.state.resize_with(ports, BTreeMap::new);
+        self.delivered.resize_with(flows, Vec::new);
+    }
+
+    fn sample_port(&mut self, plan: &Plan, now: Time, at: usize, port: &mut Port) {
+        let settled: Vec<_> = (0..port.classes.len()).map(|class| port.settled(now, class)).collect();
+        self.queue[at].push((0..port.classes.len()).map(|class| port.backlog_at(now, class)).sum());
+        self.sent[at].push(settled.iter().map(|class| class.sent.bytes).sum());
+        self.dropped[at].push(settled.iter().map(|class| class.dropped.packets).sum());
+        self.marked[at].push(settled.iter().map(|class| class.marked).sum());
+        let sample = self.times.len();
+        let state = &mut self.state[at];
+        let mut show = |name: &str, value| put(state, sample, name.to_owned(), value);
+        let mut held = false;
+        match &port.queue {
+            Queue::Fifo { .. } => show("state_bytes", Site::default().state_bytes() as f64),
+            Queue::Admission(admission) => {
+                admission.rule.probe(&mut |name, value| show(name, value));
+                show("state_bytes", admission.rule.state_bytes() as f64);
+            }
+            Queue::General(general) => {
+                held = general.blocked_since.is_some();
+                sample_disciplines(state, plan, sample, general);
+            }
+        }
+        let stops = port.stops();
+        self.stopped[at].push(stops.is_some_and(|stops| stops.any.stands(now)));
+        self.stopped_time[at].push(stops.map_or(0, |stops| stops.any.total(now)));
+        self.held[at].push(held);
+        self.held_time[at].push(port.blocked_at(now));
+    }
+
+    fn sample_transport(&mut self, name: String, sender: &Sender) {
+        let (sample, series) = (self.times.len(), self.transports.entry(name).or_default());
+        let mut show = |name: &str, value| put(series, sample, name.to_owned(), value);
+        show("window_segments", sender.cwnd());
+        show("threshold_segments", sender.ssthresh());
+        show("outstanding_segments", f64::from(sender.in_flight()));
+        show("smoothed_rtt_s", sender.srtt().as_secs());
+        show("timeout_s", sender.rto().as_secs());
+        sender.probe(&mut |name, value| show(name, value));
+    }
+}
+
+/// Adds what the disciplines of a port show, with the class in front of the name if there are several.
+fn sample_disciplines(state: &mut Named, plan: &Plan, sample: usize, general: &General) {
+    for (class, queue) in general.queues.iter().enumerate() {
+        let named = |name: String| if general.queues.len() > 1 { format!("{class} {name}") } else { name };
+        queue.waiting.probe(&mut |name, value| put(state, sample, named(name.to_owned()), value));
+        if let Some(point) = &queue.point {
+            put(state, sample, named("messages".to_owned()), point.said as f64);
+        }
+        let Waiting::Limited(limiters) = &queue.waiting else { continue };
+        for (key, rate) in limiters.rates() {
+            let host = |node: u16| plan.nodes[usize::from(node)].name.clone();
+            let name = format!("rate_bps {}", limiters.spec().label(key, host));
+            let series = state.entry(named(name)).or_default();
+            // Before there was a limiter, there was the line.
+            series.resize(sample - 1, limiters.line());
+            series.push(rate);
+        }
+    }
+}
+
 impl World {
+    /// Takes a sample of all series, and schedules the next one.
     pub(super) fn sample(&mut self) {
         let now = self.now;
         if let Some(interval) = self.plan.sample {
@@ -64,81 +147,33 @@ impl World {
         let owns = |node: u16| share.is_none_or(|share| share.owns(node));
         let Some(recorder) = &mut self.recorder else { return };
         recorder.times.push(now);
-        let sample = recorder.times.len();
-        recorder.queue.resize_with(self.ports.len(), Vec::new);
-        for series in [&mut recorder.stopped, &mut recorder.held] {
-            series.resize_with(self.ports.len(), Vec::new);
-        }
-        for series in [&mut recorder.stopped_time, &mut recorder.held_time] {
-            series.resize_with(self.ports.len(), Vec::new);
-        }
-        recorder.sent.resize_with(self.ports.len(), Vec::new);
-        recorder.dropped.resize_with(self.ports.len(), Vec::new);
-        recorder.marked.resize_with(self.ports.len(), Vec::new);
-        recorder.state.resize_with(self.ports.len(), BTreeMap::new);
-        recorder.delivered.resize_with(self.plan.flows.len(), Vec::new);
+        recorder.resize(self.ports.len(), self.plan.flows.len());
         for (at, port) in self.ports.iter_mut().enumerate() {
-            if !owns(port.from) {
-                continue;
+            if owns(port.from) {
+                recorder.sample_port(&self.plan, now, at, port);
             }
-            let settled = (0..port.classes.len()).map(|class| port.settled(now, class));
-            let (mut sent, mut queued, mut dropped, mut marked) = (0, 0, 0, 0);
-            for class in settled.collect::<Vec<_>>() {
-                sent += class.sent.bytes;
-                dropped += class.dropped.packets;
-                marked += class.marked;
-            }
-            for class in 0..port.classes.len() {
-                queued += port.backlog_at(now, class);
-            }
-            recorder.queue[at].push(queued);
-            recorder.sent[at].push(sent);
-            recorder.dropped[at].push(dropped);
-            recorder.marked[at].push(marked);
-            if let Queue::General(m) = &port.queue {
-                for (class, queue) in m.queues.iter().enumerate() {
-                    let named = |name: String| if m.queues.len() > 1 { format!("{class} {name}") } else { name };
-                    let state = &mut recorder.state[at];
-                    queue.waiting.probe(&mut |name, value| {
-                        put(state, sample, named(name.to_owned()), value);
-                    });
-                    if let Some(point) = &queue.point {
-                        put(state, sample, named("messages".to_owned()), point.said as f64);
-                    }
-                    let Waiting::Limited(limiters) = &queue.waiting else { continue };
-                    for (key, rate) in limiters.rates() {
-                        let host = |node: u16| self.plan.nodes[usize::from(node)].name.clone();
-                        let name = format!("rate_bps {}", limiters.spec().label(key, host));
-                        let series = state.entry(named(name)).or_default();
-                        // Before there was a limiter, there was the line.
-                        series.resize(recorder.times.len() - 1, limiters.line());
-                        series.push(rate);
-                    }
-                }
-            }
-            let state = &mut recorder.state[at];
-            let mut show = |name: &str, value| put(state, sample, name.to_owned(), value);
-            match &port.queue {
-                Queue::Fifo { .. } => show("state_bytes", Site::default().state_bytes() as f64),
-                Queue::Admission(admission) => {
-                    admission.rule.probe(&mut |name, value| show(name, value));
-                    show("state_bytes", admission.rule.state_bytes() as f64);
-                }
-                Queue::General(_) => {}
-            }
-            let held = match &port.queue {
-                Queue::General(m) => m.blocked_since.is_some(),
-                Queue::Fifo { .. } | Queue::Admission(_) => false,
-            };
-            let stops = port.stops();
-            recorder.stopped[at].push(stops.is_some_and(|stops| stops.any.stands(now)));
-            recorder.stopped_time[at].push(stops.map_or(0, |stops| stops.any.total(now)));
-            recorder.held[at].push(held);
-            recorder.held_time[at].push(port.blocked_at(now));
         }
+        for out in &self.transports.outgoing {
+            let flow = &self.plan.flows[out.flow as usize];
+            if flow.probe && owns(flow.from) {
+                recorder.sample_transport(flow.name().to_string(), &out.sender);
+            }
+        }
+        self.sample_meters();
+        self.sample_flows();
+        if self.plan.delay_variation {
+            self.sample_quality();
+        }
+    }
+
+    /// Samples meters: those that flows share, and those of probed flows.
+    fn sample_meters(&mut self) {
+        let share = self.share.as_deref();
+        let Some(recorder) = &mut self.recorder else { return };
+        let sample = recorder.times.len();
         for rule in &self.conditioning.rules {
             for (key, meter) in &rule.meters {
-                if !owns(rule.node(*key, &self.plan)) {
+                if share.is_some_and(|share| !share.owns(rule.node(*key, &self.plan))) {
                     continue;
                 }
                 let flow = self.plan.flows.get(*key as usize).filter(|_| rule.plan.per_flow);
@@ -151,22 +186,12 @@ impl World {
                 });
             }
         }
+    }
+
+    /// Samples the payload that each flow has delivered, and the number of packets in the network.
+    fn sample_flows(&mut self) {
+        let Some(recorder) = &mut self.recorder else { return };
         let mut in_network = 0u64;
-        for out in &self.transports.outgoing {
-            let flow = &self.plan.flows[out.flow as usize];
-            if !flow.probe || !owns(flow.from) {
-                continue;
-            }
-            let series = recorder.transports.entry(flow.name().to_string()).or_default();
-            let mut show = |name: &str, value| put(series, sample, name.to_owned(), value);
-            let sender = &out.sender;
-            show("window_segments", sender.cwnd());
-            show("threshold_segments", sender.ssthresh());
-            show("outstanding_segments", f64::from(sender.in_flight()));
-            show("smoothed_rtt_s", sender.srtt().as_secs());
-            show("timeout_s", sender.rto().as_secs());
-            sender.probe(&mut |name, value| show(name, value));
-        }
         // In a part of a network fewer may be sent than arrive.
         let mut count = |offered: u64, gone: u64| in_network = offered.wrapping_add(in_network).wrapping_sub(gone);
         for (at, flow) in self.ledger.flows.iter().enumerate() {
@@ -177,12 +202,9 @@ impl World {
         }
         self.ledger.acks.iter().for_each(|acks| count(acks.offered, acks.delivered + acks.dropped));
         recorder.in_network.push(in_network);
-        if self.plan.delay_variation {
-            self.sample_quality();
-        }
     }
 
-    /// Adds up what the flows of each group get.
+    /// Adds up the totals of the flows of each group.
     fn sample_quality(&mut self) {
         let Some(recorder) = &mut self.recorder else { return };
         let mut groups: BTreeMap<&str, Quality> = BTreeMap::new();

@@ -3,6 +3,7 @@
 use super::{FabricState, World};
 use crate::accounts::ClassAccount;
 use crate::by_class::ByClass;
+use crate::control_frame::ControlFrame;
 use crate::event_queue::Kind;
 use crate::port::{ClassQueue, General, LineTiming, Origin, Port, Queue, Waiting};
 use crate::shared_buffer::FlowControl;
@@ -47,26 +48,52 @@ impl World {
         }
     }
 
+    /// Puts a packet into the discipline of a port that does not transmit early, in this order: what the port writes into
+    /// the packet, its memory, its queue, and then what the longer queue sets off.
     #[inline(never)]
-    pub(super) fn enqueue_waiting(&mut self, port: u32, mut packet: Packet, via: Option<u32>) {
-        let now = self.now;
+    pub(super) fn enqueue_waiting(&mut self, port: u32, packet: Packet, via: Option<u32>) {
+        let Some(packet) = self.treat(port, packet, via) else { return };
+        let (class, destination) = (usize::from(packet.class()), packet.dst);
+        let flow_control = match self.allocate(port, &packet, via) {
+            Ok(flow_control) => flow_control,
+            Err(reason) => return self.lose(packet, port, reason),
+        };
+        let feeds = self.put_in_queue(port, packet, via);
+        if let (FlowControl::Stop, Some(via)) = (flow_control, via) {
+            self.stop_or_resume(via ^ 1, class, flow_control);
+        }
+        self.count_dropped(port);
+        self.fill_ring(port);
+        self.kick(port);
+        self.watch(port, class, destination, via.filter(|_| feeds));
+    }
+
+    /// Applies to a packet what stands before the queue of `port`: labels, conditioners, congestion points and the tags
+    /// of rate limiters. `None`: a policer dropped it.
+    #[inline(always)]
+    fn treat(&mut self, port: u32, mut packet: Packet, via: Option<u32>) -> Option<Packet> {
         if self.labelling.any() {
             self.labelling.switch(via, port, &mut packet);
         }
         if self.conditioning.at_egress() {
-            let Some(passed) = self.condition_egress(port, packet) else { return };
-            packet = passed;
+            packet = self.condition_egress(port, packet)?;
         }
         if self.feeds_back {
             self.judge_arrival(port, &packet);
         }
-        let class = usize::from(packet.class());
         if let Queue::General(m) = &mut self.ports[port as usize].queue
-            && let Waiting::Limited(limiters) = &mut m.queues[class].waiting
+            && let Waiting::Limited(limiters) = &mut m.queues[usize::from(packet.class())].waiting
         {
-            limiters.lengthen(now, &mut packet);
+            limiters.lengthen(self.now, &mut packet);
         }
-        let (size, destination) = (u64::from(packet.size), packet.dst);
+        Some(packet)
+    }
+
+    /// Counts the arrival of a packet at `port` and takes its memory where ports share it. Returns what the input that it
+    /// came by has to do about its neighbour, or the reason for which there is no memory.
+    #[inline(always)]
+    fn allocate(&mut self, port: u32, packet: &Packet, via: Option<u32>) -> Result<FlowControl, Reason> {
+        let (class, size) = (usize::from(packet.class()), u64::from(packet.size));
         let slot = via.map_or(0, |via| self.slots[via as usize ^ 1]);
         let from = usize::from(self.ports[port as usize].from);
         if let FabricState::Buffer(buffer) = &self.nodes[from].fabric
@@ -80,29 +107,39 @@ impl World {
         account.arrived.add(size);
         let Queue::General(m) = &mut p.queue else { unreachable!("the other forms have their own enqueue") };
         let queue = &mut m.queues[class];
-        if let FabricState::Shared(shared) = &mut self.nodes[usize::from(p.from)].fabric {
-            let free = shared.memory - shared.used;
-            if size > free || (queue.backlog.bytes + size) as f64 > shared.alpha * free as f64 {
-                account.dropped.add(size);
-                self.lose(packet, port, Reason::SharedMemoryFull);
-                return;
+        match &mut self.nodes[from].fabric {
+            FabricState::Shared(shared) => {
+                let free = shared.memory - shared.used;
+                if size > free || (queue.backlog.bytes + size) as f64 > shared.alpha * free as f64 {
+                    account.dropped.add(size);
+                    return Err(Reason::SharedMemoryFull);
+                }
+                shared.used += size;
+                Ok(FlowControl::Unchanged)
             }
-            shared.used += size;
+            FabricState::Buffer(buffer) if via.is_some() => {
+                let Some(flow_control) = buffer.admit(slot as usize, class, size) else {
+                    account.dropped.add(size);
+                    return Err(Reason::SharedMemoryFull);
+                };
+                queue.origins.push_back(Origin { slot, size: u32::from(packet.size) });
+                Ok(flow_control)
+            }
+            _ => Ok(FlowControl::Unchanged),
         }
-        let mut action = FlowControl::Unchanged;
-        if let FabricState::Buffer(buffer) = &mut self.nodes[usize::from(p.from)].fabric
-            && via.is_some()
-        {
-            let Some(admitted) = buffer.admit(slot as usize, class, size) else {
-                account.dropped.add(size);
-                self.lose(packet, port, Reason::SharedMemoryFull);
-                return;
-            };
-            action = admitted;
-            queue.origins.push_back(Origin { slot, size: u32::from(packet.size) });
-        }
+    }
+
+    /// Puts a packet into the discipline of its class. Returns `true` if it feeds what a detector watches: all packets
+    /// but those that take the default path past rate limiters.
+    #[inline(always)]
+    fn put_in_queue(&mut self, port: u32, mut packet: Packet, via: Option<u32>) -> bool {
+        let now = self.now;
+        let p = &mut self.ports[port as usize];
+        let Queue::General(m) = &mut p.queue else { unreachable!("the other forms have their own enqueue") };
+        let class = usize::from(packet.class());
+        let (queue, account) = (&mut m.queues[class], &mut p.classes[class]);
         queue.settle(now, account);
-        queue.backlog.add(size);
+        queue.backlog.add(u64::from(packet.size));
         // A cut-through frame carries the arrival of its tail here, which may still be to come.
         packet.at = packet.at.max(now);
         if let Some(egress) = &mut m.egress {
@@ -122,19 +159,18 @@ impl World {
         if let Some(at) = wakeup {
             self.wake_at(port, at);
         }
-        if let (FlowControl::Stop, Some(via)) = (action, via) {
-            self.stop_or_resume(via ^ 1, class, action);
-        }
-        self.count_dropped(port);
-        self.fill_ring(port);
-        self.kick(port);
+        feeds
+    }
+
+    /// Notes the maximum of a queue that has grown, and asks its detector.
+    #[inline(always)]
+    fn watch(&mut self, port: u32, class: usize, destination: u16, via: Option<u32>) {
         let p = &mut self.ports[port as usize];
         let Queue::General(m) = &mut p.queue else { return };
         let backlog = m.queues[class].backlog.bytes;
         p.classes[class].max = p.classes[class].max.max(backlog);
         if m.queues[class].detector.is_some() {
-            // What takes the default path past rate limiters feeds nothing that is watched.
-            self.detect(port, class, destination, via.filter(|_| feeds));
+            self.detect(port, class, destination, via);
         }
     }
 
@@ -142,7 +178,7 @@ impl World {
     pub(super) fn count_dropped(&mut self, port: u32) {
         while let Some(dropped) = self.dropped.pop() {
             let p = &mut self.ports[port as usize];
-            let Queue::General(m) = &mut p.queue else { unreachable!("only managed ports have a discipline") };
+            let Queue::General(m) = &mut p.queue else { unreachable!("only general ports have a discipline") };
             let (class, size) = (usize::from(dropped.packet.class()), u64::from(dropped.packet.size));
             let queue = &mut m.queues[class];
             queue.settle(self.now, &mut p.classes[class]);
@@ -178,7 +214,7 @@ impl World {
         }
     }
 
-    /// Starts a transmission at a managed port if its transmitter is free, or sees to it that it
+    /// Starts a transmission at a general port if its transmitter is free, or sees to it that it
     /// will be started when it is.
     pub(super) fn kick(&mut self, port: u32) {
         let now = self.now;
@@ -196,56 +232,72 @@ impl World {
         }
     }
 
-    /// Starts the next transmission at a managed port whose transmitter is free: a control frame if
-    /// one waits, else the highest class that the gate admits.
+    /// Starts the next transmission at a general port whose transmitter is free: a control frame if one waits, else the
+    /// packet that the scheduler chooses.
     fn start(&mut self, port: u32) {
-        let now = self.now;
-        let p = &mut self.ports[port as usize];
-        let Queue::General(m) = &mut p.queue else { return };
+        let Queue::General(m) = &mut self.ports[port as usize].queue else { return };
         if !m.up {
             return self.note_blocked(port);
         }
         if let Some(control) = m.control.pop_front() {
             m.sent_control += 1;
-            let handle = self.control_frames.put(control.clone());
-            let mut frame = Packet::new(0, tailback_qdisc::Traits::control(), now, handle, p.to);
-            frame.set_lengths(u32::from(control.wire()), u32::from(control.wire()));
-            self.transmit(port, frame);
-            return;
+            return self.transmit_control(port, &control);
         }
+        match self.choose(port) {
+            Some(packet) => self.transmit_data(port, packet),
+            None => {
+                self.count_dropped(port);
+                self.notify_idle(port);
+                self.note_blocked(port);
+            }
+        }
+    }
+
+    fn transmit_control(&mut self, port: u32, control: &ControlFrame) {
+        let handle = self.control_frames.put(control.clone());
+        let to = self.ports[port as usize].to;
+        let mut frame = Packet::new(0, tailback_qdisc::Traits::control(), self.now, handle, to);
+        frame.set_lengths(u32::from(control.wire()), u32::from(control.wire()));
+        self.transmit(port, frame);
+    }
+
+    /// Takes the packet to send next from the queues of `port`, by way of its transmit ring and shaper. `None`: none may
+    /// leave now.
+    #[inline(always)]
+    fn choose(&mut self, port: u32) -> Option<Packet> {
+        let now = self.now;
+        let p = &mut self.ports[port as usize];
+        let Queue::General(m) = &mut p.queue else { return None };
         let open = Gate::default();
         let gate = m.responder.as_mut().map_or(&open, |r| r.gate(now));
-        let mut ask = || highest(&mut m.queues, &mut p.classes, &mut m.rng, &mut self.dropped, now, gate);
+        let mut dequeue = || highest(&mut m.queues, &mut p.classes, &mut m.rng, &mut self.dropped, now, gate);
         let next = match &mut m.egress {
-            None => ask(),
+            None => dequeue(),
             Some(egress) if egress.has_ring() => {
                 let next = egress.pop(now, gate);
                 while egress.has_room() {
-                    let Some(packet) = ask() else { break };
+                    let Some(packet) = dequeue() else { break };
                     egress.push(packet);
                 }
                 next.or_else(|| egress.pop(now, gate))
             }
-            Some(egress) => {
-                if egress.may_release(now) {
-                    ask()
-                } else {
-                    None
-                }
-            }
-        };
-        if let (Some(egress), Some(packet)) = (&mut m.egress, &next) {
-            egress.sent(packet);
+            Some(egress) => egress.may_release(now).then(dequeue).flatten(),
+        }?;
+        if let Some(egress) = &mut m.egress {
+            egress.sent(&next);
         }
-        let Some(packet) = next else {
-            self.count_dropped(port);
-            self.notify_idle(port);
-            self.note_blocked(port);
-            return;
-        };
         if let Some(responder) = &mut m.responder {
-            responder.sent(now, &packet, p.clock);
+            responder.sent(now, &next, p.clock);
         }
+        Some(next)
+    }
+
+    /// Sends a packet that has left its queue: accounts and telemetry, the line, and then what the shorter queue sets off.
+    #[inline(always)]
+    fn transmit_data(&mut self, port: u32, packet: Packet) {
+        let now = self.now;
+        let p = &mut self.ports[port as usize];
+        let Queue::General(m) = &mut p.queue else { return };
         let (class, size, destination) = (usize::from(packet.class()), u64::from(packet.size), packet.dst);
         let queue = &mut m.queues[class];
         queue.settle(now, &mut p.classes[class]);

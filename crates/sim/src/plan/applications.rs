@@ -1,0 +1,41 @@
+//! Applications: what drives flows in place of their models.
+
+use std::sync::Arc;
+use tailback_traffic::Application;
+
+/// An application and the flows that carry it. Its name, group, start and stop are those of its first flow; a flow
+/// belongs to at most one application, and its own model is not used.
+#[derive(Clone, Debug)]
+pub enum ApplicationPlan {
+    /// A client and its server.
+    Session {
+        /// Behaviour of the client: any kind but transfers.
+        law: Arc<Application>,
+        /// Pairs of flows, for requests and for responses; as many as there are concurrent requests, at least one. All
+        /// have the ends of the first request flow.
+        channels: Vec<[u32; 2]>,
+    },
+    /// Transfers, each on an idle one of these flows, all of which have a transport.
+    Transfers {
+        /// Sizes and arrivals: of kind transfers.
+        law: Arc<Application>,
+        /// At least one.
+        flows: Vec<u32>,
+    },
+}
+
+impl ApplicationPlan {
+    /// Returns its first flow.
+    pub fn first(&self) -> u32 {
+        match self {
+            ApplicationPlan::Session { channels, .. } => channels[0][0],
+            ApplicationPlan::Transfers { flows, .. } => flows[0],
+        }
+    }
+    /// Returns its parameters.
+    pub fn law(&self) -> &Arc<Application> {
+        match self {
+            ApplicationPlan::Session { law, .. } | ApplicationPlan::Transfers { law, .. } => law,
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! Back-pressure of switches: detection, notification and response.
+
+use tailback_units::Dur;
+
+/// Detection, notification and response of a switch (Tobagi, Fraleigh and Noureddine). Output queues are watched, of a
+/// crossbar the inputs, each of which notifies only the neighbour behind it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BackPressure {
+    /// Traffic that a notification names, and so stops.
+    pub scope: Scope,
+    /// Detection of congestion in an output queue.
+    pub detection: Detection,
+    /// Neighbours that a congested queue notifies.
+    pub notify: Notify,
+    /// Source of the destination addresses in notifications.
+    pub addresses: Addresses,
+    /// `true`: each destination's virtual queue has the whole limit of the class.
+    pub partition: bool,
+    /// Response of a notified neighbour.
+    pub response: Response,
+    /// Signalling of notifications.
+    pub signal: Signal,
+    /// Time from the full reception of a notification to its effect.
+    pub response_time: Dur,
+    /// `true` if hosts are notified too.
+    pub end_stations: bool,
+}
+
+/// Traffic that a notification names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// The whole port (IEEE 802.3 PAUSE).
+    Plain,
+    /// The class of the congested queue.
+    Class,
+    /// Destination addresses.
+    Destination,
+    /// Destination addresses within the class of the congested queue.
+    ClassDestination,
+}
+
+impl Scope {
+    /// Returns `true` if notifications name destination addresses.
+    pub fn by_address(self) -> bool {
+        matches!(self, Scope::Destination | Scope::ClassDestination)
+    }
+}
+
+/// Detection of congestion in an output queue.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Detection {
+    /// Occupancy above `high` of the limit; ends below `low`.
+    Watermark {
+        /// Fraction of the limit, 0 to 1.
+        high: f64,
+        /// Fraction of the limit, 0 to `high`.
+        low: f64,
+    },
+    /// Occupancy as forecast over `horizon` from its growth over the last `window`, not below the occupancy itself:
+    /// above `high` of the limit; ends when the forecast is below `low`.
+    FillRate {
+        /// Fraction of the limit, 0 to 1.
+        high: f64,
+        /// Fraction of the limit, 0 to `high`.
+        low: f64,
+        /// Time over which growth is measured.
+        window: Dur,
+        /// Time over which it is extrapolated.
+        horizon: Dur,
+    },
+}
+
+/// Neighbours that a congested queue notifies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Notify {
+    /// Every neighbour but the one behind the congested port.
+    All,
+    /// Only those that sent into the congested queue since it was last empty.
+    Feeding,
+}
+
+/// Source of the destination addresses in notifications.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Addresses {
+    /// Destinations of the frames in the congested buffer, and of later arrivals while it is congested.
+    Buffer,
+    /// All destinations reached through the congested port.
+    FilteringDatabase,
+}
+
+/// Response of a notified neighbour to the traffic in scope.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Response {
+    /// Stops it.
+    Block,
+    /// Slows it: the rate is multiplied by `decrease` at the notification and at each `interval` while it is in force,
+    /// not below `floor`; then it grows by `increase` each `interval`. Rates are fractions of the link's rate.
+    Rate {
+        /// Factor, above 0 and below 1.
+        decrease: f64,
+        /// Fraction of the link's rate, above 0 and at most 1.
+        floor: f64,
+        /// Fraction of the link's rate, above 0 and at most 1.
+        increase: f64,
+        /// Time between steps.
+        interval: Dur,
+    },
+}
+
+/// Signalling of notifications.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Signal {
+    /// A control frame for XOFF and one for XON per congested queue, stored by the receiver until cleared: the idealised
+    /// mechanism of Tobagi, Fraleigh and Noureddine.
+    OnOff,
+    /// PAUSE (IEEE 802.3 annex 31B) or PFC (IEEE 802.1Qbb) frames with quanta, refreshed while congested.
+    Mac {
+        /// Quanta of 512 bit times in each XOFF, 1 to 65535.
+        quanta: u16,
+    },
+}

@@ -1,0 +1,84 @@
+//! Traffic conditioners and MPLS label stacks.
+
+#[expect(unused_imports, reason = "for the documentation")]
+use super::Plan;
+use tailback_qdisc::classify::Match;
+
+/// A traffic conditioner (RFC 2475): a meter that colours packets, and optionally a policer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ConditionerPlan {
+    /// Unique name, such as `data` or `edge->core egress 1`.
+    pub name: String,
+    /// Place in the network.
+    pub place: Place,
+    /// Flows that it conditions, ascending; `None`: all, their acknowledgements included. At a port the first
+    /// conditioner that matches a packet applies.
+    pub flows: Option<Vec<u32>>,
+    /// Packets of these flows that it conditions; `None`: all. Only at ports.
+    pub matches: Option<Match>,
+    /// `true`: a meter per flow; `false`: one for all.
+    pub per_flow: bool,
+    /// Meter; sizes are buffer bytes and `accounting`.
+    pub meter: tailback_diffserv::Meter,
+    /// Bytes that the meter counts of each packet in addition to buffer bytes.
+    pub accounting: tailback_qdisc::Accounting,
+    /// Lowest colour that is dropped, with all worse ones; `None`: the policer drops no packets.
+    pub police: Option<tailback_diffserv::Colour>,
+    /// Actions for green, yellow and red packets.
+    pub actions: [Action; 3],
+}
+
+/// Action of a conditioner on packets of a colour.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Action {
+    /// `true` if they are dropped.
+    pub drop: bool,
+    /// New code point, 0 to 63.
+    pub dscp: Option<u8>,
+    /// New value of the upper three bits of the code point, 0 to 7.
+    pub precedence: Option<u8>,
+    /// New class, below [`Plan::classes`].
+    pub class: Option<u8>,
+}
+
+/// Place of a conditioner. Port numbers are twice the link plus the sending side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// At a flow's entry to the network: in the sending host, before its queue.
+    Source,
+    /// Before the queue of a port.
+    Egress {
+        /// The port.
+        port: u32,
+    },
+    /// Behind the link of a port, in the switch at its end.
+    Ingress {
+        /// The port.
+        port: u32,
+    },
+}
+
+/// A label stack (RFC 3031, RFC 3032) on the packets that leave by a port.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LabelPlan {
+    /// Port number: twice the link plus the sending side.
+    pub port: u32,
+    /// Entries of the stack, 4 bytes each.
+    pub labels: u8,
+    /// Relation of the traffic class field to the code point under the labels.
+    pub tunnel: Tunnel,
+    /// Traffic class field of packets that are labelled here, by code point.
+    pub exp: Box<[u8; 64]>,
+}
+
+/// Tunnelling models of differentiated services over MPLS (RFC 3270 section 2.6); they differ where the labels are
+/// popped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tunnel {
+    /// The traffic class of the labels is written into the packet.
+    Uniform,
+    /// The packet keeps its code point; the port by which it leaves the tunnel still schedules by the labels.
+    Pipe,
+    /// The packet keeps its code point, and the port by which it leaves the tunnel schedules by it.
+    ShortPipe,
+}

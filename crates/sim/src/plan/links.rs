@@ -1,0 +1,84 @@
+//! Links and the queues at their ends.
+
+use super::{NodeId, NodePlan};
+use std::collections::BTreeMap;
+use std::fmt;
+use tailback_qdisc::Accounting;
+use tailback_units::{Dur, Rate};
+
+/// A full-duplex link. Side 0 sends from `ends[0]`, side 1 from `ends[1]`.
+#[derive(Clone)]
+pub struct LinkPlan {
+    /// The two nodes.
+    pub ends: [NodeId; 2],
+    /// Rate of each side.
+    pub rate: [Rate; 2],
+    /// Propagation delay.
+    pub delay: Dur,
+    /// Probability that a frame is lost on the link, 0 to 1.
+    pub loss: f64,
+    /// Largest extra delay of each side's frames, uniform, drawn per frame; order is kept.
+    pub jitter: [Dur; 2],
+    /// Bytes that the link carries of a frame in addition to its wire bytes; not below these. `None`: no others. Neither
+    /// end of a link that has one is a cut-through switch.
+    pub accounting: Option<Accounting>,
+    /// Egress queue of each side.
+    pub queue: [QueuePlan; 2],
+}
+
+impl fmt::Debug for LinkPlan {
+    /// Leaves out absent fields, so that the text of plans without them is the same as before these fields existed.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let LinkPlan { ends, rate, delay, loss, jitter, accounting, queue } = self;
+        let mut shown = f.debug_struct("LinkPlan");
+        let _ = shown.field("ends", ends).field("rate", rate).field("delay", delay);
+        let _ = shown.field("loss", loss).field("jitter", jitter);
+        if let Some(accounting) = accounting {
+            let _ = shown.field("accounting", accounting);
+        }
+        shown.field("queue", queue).finish()
+    }
+}
+
+/// The queue of one output port.
+#[derive(Clone, Debug, PartialEq)]
+pub struct QueuePlan {
+    /// Registered name of the discipline (`tailback_qdisc::registry`).
+    pub discipline: tailback_qdisc::Spec,
+    /// Limit of each class in buffer bytes; `u64::MAX` is unbounded.
+    pub limits: Vec<u64>,
+    /// Limit of each class in packets; `u64::MAX` is unbounded.
+    pub places: Vec<u64>,
+    /// Capacity of the transmit ring between the discipline and the transmitter, packets, at least 1; `None`: no ring.
+    pub ring: Option<u32>,
+    /// Shaper; `None`: no shaper.
+    pub shaper: Option<ShaperPlan>,
+}
+
+/// A shaper: the bytes that leave in any interval of length t are at most burst + rate · t.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ShaperPlan {
+    /// Rate after shaping, above 0.
+    pub rate: Rate,
+    /// Depth of the bucket in bytes, above 0.
+    pub burst: u64,
+    /// Bytes counted of each packet in addition to buffer bytes.
+    pub accounting: tailback_qdisc::Accounting,
+}
+
+/// Returns the names of all ports, two per link: `a->b`, and for further links between the same two nodes `a->b#2`,
+/// `a->b#3` in their order. A link that is added elsewhere changes no name, and so no random stream.
+pub(crate) fn port_names(nodes: &[NodePlan], links: &[LinkPlan]) -> Vec<String> {
+    let mut count = BTreeMap::<[NodeId; 2], u32>::new();
+    let names = links.iter().flat_map(|link| {
+        let [a, b] = link.ends;
+        let parallel = count.entry([a.min(b), a.max(b)]).or_default();
+        *parallel += 1;
+        let parallel = *parallel;
+        [(a, b), (b, a)].map(|(from, to)| {
+            let name = format!("{}->{}", nodes[usize::from(from)].name, nodes[usize::from(to)].name);
+            if parallel > 1 { format!("{name}#{parallel}") } else { name }
+        })
+    });
+    names.collect()
+}

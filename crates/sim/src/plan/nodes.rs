@@ -1,0 +1,114 @@
+//! Hosts and switches.
+
+use super::BackPressure;
+#[expect(unused_imports, reason = "for the documentation")]
+use tailback_qdisc::congestion_notification::Tag;
+use tailback_qdisc::congestion_notification::{LimitersSpec, cp};
+use tailback_units::Dur;
+
+/// A host or a switch.
+#[derive(Clone, Debug)]
+pub struct NodePlan {
+    /// Unique name.
+    pub name: String,
+    /// Host or switch, with its parameters.
+    pub kind: NodeKind,
+}
+
+/// Kind of a node.
+#[derive(Clone, Debug)]
+pub enum NodeKind {
+    /// An end station.
+    Host(HostPlan),
+    /// A switch.
+    Switch(SwitchPlan),
+}
+
+/// An end station's parameters.
+#[derive(Clone, Debug)]
+pub struct HostPlan {
+    /// `true` if it obeys back-pressure notifications.
+    pub obeys: bool,
+    /// Rate limiters in its ports; `None`: the host is not a reaction point.
+    pub limiters: Option<Box<LimitersSpec>>,
+}
+
+/// A switch's parameters.
+#[derive(Clone, Debug)]
+pub struct SwitchPlan {
+    /// Time from the end of reception to the output queue.
+    pub latency: Dur,
+    /// Switch model: memory and crossing.
+    pub fabric: Fabric,
+    /// Back-pressure; `None`: the switch only drops.
+    pub backpressure: Option<BackPressure>,
+    /// Congestion points at its output queues, except those with rate limiters; `None`: no congestion points. A network
+    /// has at most [`Tag::MAX_POINTS`] of them, or 65535 if their law reads no tags.
+    pub notification: Option<Box<cp::Spec>>,
+    /// Rate limiters in its ports towards other switches; `None`: the switch is not a reaction point.
+    pub limiters: Option<Box<LimitersSpec>>,
+    /// Watchdog against endless PAUSE frames; `None`: all are obeyed.
+    pub watchdog: Option<Watchdog>,
+}
+
+/// Switch model.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Fabric {
+    /// Non-blocking; frames wait at the output only.
+    OutputQueued,
+    /// Output queues that share a memory under dynamic thresholds (Choudhury and Hahne 1998): the limit of a queue is
+    /// alpha times the free memory.
+    SharedMemory {
+        /// Memory in buffer bytes.
+        memory: u64,
+        /// Factor of the free memory, above 0.
+        alpha: f64,
+    },
+    /// Output queues in a memory that is accounted by input and class, with headroom for frames that arrive after their
+    /// sender was notified to stop (IEEE 802.1Qbb).
+    SharedBuffer(SharedBufferPlan),
+    /// A crossbar with one FIFO per input: its head blocks what is behind (Karol et al. 1987).
+    InputFifo {
+        /// Limit of each input's FIFO in buffer bytes.
+        buffer: u64,
+    },
+    /// A crossbar with one queue per input and output.
+    VirtualOutputQueues {
+        /// Limit of each input's memory in buffer bytes.
+        buffer: u64,
+        /// Limit of each queue (output and class) at an input in buffer bytes; `u64::MAX`: only the memory limits it.
+        output_buffer: u64,
+        /// Crossing speed relative to the output's rate, at least 1.
+        speedup: f64,
+    },
+    /// Output queues; a frame may leave before its tail has arrived.
+    CutThrough {
+        /// Bytes of a frame that must have arrived before it is forwarded.
+        header: u32,
+    },
+}
+
+/// Memory of a switch with priority-based flow control, in buffer bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SharedBufferPlan {
+    /// Memory of the switch.
+    pub memory: u64,
+    /// Dynamic threshold: an input's class may use the free memory / 2^shift; 0 to 16.
+    pub shift: u8,
+    /// Reserve of each input and class.
+    pub reserve: u64,
+    /// Distance below the threshold at which a stopped neighbour resumes.
+    pub resume: u64,
+    /// Headroom of each input and class for frames that arrive after their sender was notified to stop; `None`: as the
+    /// link requires.
+    pub headroom: Option<u64>,
+}
+
+/// PAUSE watchdog: ignores a neighbour that keeps a port paused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Watchdog {
+    /// Duration beyond which a pause is a storm and is ignored.
+    pub after: Dur,
+    /// Time without a PAUSE after which PAUSE frames are obeyed again.
+    pub restore: Dur,
+}

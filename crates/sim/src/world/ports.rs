@@ -1,0 +1,334 @@
+//! From a plan to the ports of a world: what surrounds a port, the form of its queue, and its parts.
+
+use crate::by_class::ByClass;
+use crate::congestion_point::CongestionPoint;
+use crate::detector::Detector;
+use crate::egress::Egress;
+use crate::labelling::Labelling;
+use crate::plan::{
+    BackPressure, Change, ChangeKind, Engine, Fabric, FlowPlan, LinkPlan, NodeId, NodeKind, NodePlan, Place, Plan,
+    QueuePlan, SwitchPlan, port_names,
+};
+use crate::port::{
+    AdmissionQueue, ClassQueue, General, Line, LineEnd, LineTiming, Loss, PendingIdle, Port, Queue, Waiting,
+};
+use crate::responder::Responder;
+use tailback_qdisc::congestion_notification::{Limiters, LimitersSpec, Origin, Origins, cp};
+use tailback_qdisc::discipline::by_destination::ByDestination;
+use tailback_qdisc::{Admission, Site, Spec, Watch};
+use tailback_random::Rng;
+use tailback_units::Dur;
+#[expect(unused_imports, reason = "for the documentation")]
+use tailback_units::Time;
+
+/// Builds the ports of all links, two per link. Returns them with the number of congestion points.
+pub(super) fn build(plan: &Plan, origins: &Origins) -> (Vec<Port>, usize) {
+    let (names, reporting) = (port_names(&plan.nodes, &plan.links), reporting(plan));
+    let port = |(number, name): (u32, &String)| PortSetting::new(plan, number, name, &reporting).port(origins);
+    let mut ports: Vec<Port> = (0u32..).zip(&names).map(port).collect();
+    let points = number_points(&mut ports);
+    (ports, points)
+}
+
+/// By flow, the acknowledgements' behind the others, where packets come from; empty where no
+/// congestion point and no rate limiter asks.
+pub(super) fn origins(plan: &Plan) -> Origins {
+    let limits = |n: &NodePlan| match &n.kind {
+        NodeKind::Host(host) => host.limiters.is_some(),
+        NodeKind::Switch(switch) => switch.limiters.is_some(),
+    };
+    if !feeds_back(plan) && !plan.nodes.iter().any(limits) {
+        return Vec::new().into();
+    }
+    let data = plan.flows.iter().map(|f| Origin { source: f.from, tcp: f.transport.is_some() });
+    let carried = plan.flows.iter().filter(|f| f.transport.is_some());
+    data.chain(carried.map(|f| Origin { source: f.to, tcp: true })).collect()
+}
+
+/// Gives the congestion points their numbers, and returns how many there are.
+fn number_points(ports: &mut [Port]) -> usize {
+    let mut count = 0;
+    for port in ports {
+        let Queue::General(m) = &mut port.queue else { continue };
+        for point in m.queues.iter_mut().filter_map(|queue| queue.point.as_mut()) {
+            count += 1;
+            point.number = u16::try_from(count).expect("at most 65535 congestion points");
+        }
+    }
+    count
+}
+
+/// Form of a port's queue. All forms that can serve a port give identical results; the first that qualifies is used,
+/// since it needs the fewest events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    /// A drop-tail FIFO. A packet's departure is computed when it arrives.
+    Fifo,
+    /// A FIFO behind a law that judges arrivals. A packet's departure is computed when it arrives.
+    Admission,
+    /// Every other queue.
+    General {
+        /// `true` if departures are computed at the arrival while no notification stops the port.
+        may_transmit_early: bool,
+    },
+}
+
+/// A port as the plan describes it, with what surrounds it.
+struct PortSetting<'a> {
+    plan: &'a Plan,
+    /// Twice the link plus the sending side.
+    number: u32,
+    name: &'a str,
+    link: &'a LinkPlan,
+    side: usize,
+    queue: &'a QueuePlan,
+    from: NodeId,
+    to: NodeId,
+    /// The switch that sends; `None`: a host.
+    switch: Option<&'a SwitchPlan>,
+    /// Back-pressure whose notifications the port may receive.
+    neighbour_pressure: Option<&'a BackPressure>,
+    /// Back-pressure of the switch that sends.
+    own_pressure: Option<&'a BackPressure>,
+    limiters: Option<&'a LimitersSpec>,
+    notification: Option<&'a cp::Spec>,
+    /// Latency of the node at the other end.
+    latency: Dur,
+    timing: LineTiming,
+    /// `true` if the node must learn of each transmission when it begins ([`reporting`]).
+    reports: bool,
+}
+
+impl<'a> PortSetting<'a> {
+    fn new(plan: &'a Plan, number: u32, name: &'a str, reporting: &[bool]) -> PortSetting<'a> {
+        let (link, side) = (&plan.links[number as usize / 2], number as usize % 2);
+        let (from, to) = (link.ends[side], link.ends[1 - side]);
+        let (switch, next) = (plan.switch(from), plan.switch(to));
+        let timing = match (next.map(|next| &next.fabric), link.accounting) {
+            (Some(Fabric::CutThrough { header }), _) => LineTiming::CutThrough(*header),
+            (_, Some(accounting)) => LineTiming::Counting(accounting),
+            (_, None) => LineTiming::Plain,
+        };
+        let limiters = limiters(plan, from, to);
+        PortSetting {
+            plan,
+            number,
+            name,
+            link,
+            side,
+            queue: &link.queue[side],
+            from,
+            to,
+            switch,
+            neighbour_pressure: neighbour_pressure(plan, from, to),
+            own_pressure: switch.and_then(|s| s.backpressure.as_ref()),
+            limiters,
+            notification: switch.and_then(|s| s.notification.as_deref()).filter(|_| limiters.is_none()),
+            latency: next.map_or(Dur::ZERO, |next| next.latency),
+            timing,
+            reports: reporting[usize::from(from)],
+        }
+    }
+
+    /// Returns the form of the queue: the one place that decides it.
+    fn form(&self) -> Form {
+        let law = self.queue.discipline.rule(&Site::default()).is_some();
+        if !self.departures_are_known() {
+            return Form::General { may_transmit_early: false };
+        }
+        if self.nothing_intervenes() {
+            let is_default = self.queue.discipline == Spec::default() && self.queue.places[0] == u64::MAX;
+            if is_default {
+                return Form::Fifo;
+            }
+            if law {
+                return Form::Admission;
+            }
+        }
+        Form::General { may_transmit_early: law && self.only_notifications_intervene() }
+    }
+
+    /// Returns `true` if a departure follows from the arrival unless a notification stops the port: one class, a constant
+    /// line, and no frame whose content is written or chosen when its transmission begins.
+    fn departures_are_known(&self) -> bool {
+        let (plan, link) = (self.plan, self.link);
+        plan.engine == Engine::Merged
+            && plan.classes == 1
+            && self.queue.ring.is_none()
+            && self.queue.shaper.is_none()
+            && link.jitter[self.side] == Dur::ZERO
+            && self.arrives_in_time()
+            && self.timing == LineTiming::Plain
+            && self.limiters.is_none()
+            && self.notification.is_none()
+            && !self.carries_feedback()
+            && !self.line_changes()
+            && !Labelling::concern(plan, self.number)
+            && !plan.conditioners.iter().any(|c| c.place == Place::Egress { port: self.number })
+    }
+
+    /// Returns `true` if the port neither receives nor sends notifications, and no one must learn of its transmissions.
+    fn nothing_intervenes(&self) -> bool {
+        // A host that storms sends PAUSE frames between its own.
+        (self.switch.is_some() || !storms(self.plan, self.from))
+            && !self.reports
+            && self.neighbour_pressure.is_none()
+            && self.own_pressure.is_none()
+            && self.switch.is_none_or(|s| s.fabric == Fabric::OutputQueued)
+    }
+
+    /// Returns `true` if only notifications for the whole port intervene: those can be applied to packets that were
+    /// transmitted early. Turns of a host's connections, too, are given at the computed times.
+    fn only_notifications_intervene(&self) -> bool {
+        let pressures = [self.neighbour_pressure, self.own_pressure];
+        let watches_own_queue = |s: &SwitchPlan| match s.fabric {
+            Fabric::SharedBuffer(_) => false,
+            Fabric::OutputQueued => self.own_pressure.is_some(),
+            _ => true,
+        };
+        pressures.into_iter().flatten().all(|law| !law.scope.by_address())
+            && self.switch.is_none_or(|s| !watches_own_queue(s) && !self.reports)
+    }
+
+    /// Returns `true` if the longest packet that leaves before the end of the run arrives within the range of [`Time`],
+    /// 213 days. Beyond it a departure cannot be computed from the arrival.
+    fn arrives_in_time(&self) -> bool {
+        let Dur(delay) = self.link.delay + self.latency;
+        let arrival = self.link.rate[self.side].clock().tx_time(u16::MAX.into()).0.checked_add(delay);
+        arrival.and_then(|arrival| arrival.checked_add(self.plan.end.0)).is_some()
+    }
+
+    /// Returns `true` if the link goes up or down, or takes another rate or delay, during the run.
+    fn line_changes(&self) -> bool {
+        let own = self.number / 2;
+        let concerns = |change: &Change| match change.what {
+            ChangeKind::LinkDown(l) | ChangeKind::LinkUp(l) => l == own,
+            ChangeKind::LinkRate(l, _) | ChangeKind::LinkDelay(l, _) => l == own,
+            _ => false,
+        };
+        self.plan.timeline.iter().any(concerns)
+    }
+
+    /// Returns `true` if messages of congestion points may leave by the port. An edge switch that reacts and has no
+    /// congestion points keeps those for its hosts.
+    fn carries_feedback(&self) -> bool {
+        let to_host = self.plan.switch(self.to).is_none();
+        let keeps = |own: &SwitchPlan| to_host && own.limiters.is_some() && own.notification.is_none();
+        feeds_back(self.plan) && self.switch.is_some_and(|own| !keeps(own))
+    }
+
+    /// Returns the random stream of a part of the port.
+    fn stream(&self, what: &str) -> Rng {
+        Rng::named(self.plan.seed, &format!("{what} {}", self.name))
+    }
+
+    fn port(&self, origins: &Origins) -> Port {
+        let egress = Egress::new(self.queue.ring, self.queue.shaper.as_ref());
+        let line_rate = self.link.rate[self.side];
+        let rate = egress.as_ref().map_or(line_rate, |egress| egress.rate(line_rate));
+        let site = Site { bytes: self.queue.limits[0], packets: self.queue.places[0], rate };
+        let law = self.queue.discipline.rule(&site);
+        let queue = match (self.form(), law) {
+            (Form::Fifo, _) => Queue::Fifo { limit: self.queue.limits[0] },
+            (Form::Admission, Some(law)) => Queue::Admission(Box::new(AdmissionQueue::new(law, self.stream("port")))),
+            (Form::Admission, None) => unreachable!("the form was chosen for its law"),
+            (Form::General { may_transmit_early }, law) => {
+                let idle = PendingIdle::new(law.map_or(Watch::Nothing, |law| law.watches()));
+                let limits = self.queue.limits.iter().zip(&self.queue.places).enumerate();
+                let queues = limits.map(|(class, (&bytes, &packets))| {
+                    self.class_queue(class, &Site { bytes, packets, rate }, origins)
+                });
+                let mut general = General::new(ByClass::new(queues), idle, self.timing, self.stream("port"));
+                general.may_transmit_early = may_transmit_early;
+                general.jitter = self.link.jitter[self.side];
+                general.responder = self
+                    .neighbour_pressure
+                    .map(|b| Box::new(Responder::new(b.response, self.switch.and_then(|s| s.watchdog))));
+                general.egress = egress;
+                Queue::General(Box::new(general))
+            }
+        };
+        Port::new(self.line(), queue, usize::from(self.plan.classes))
+    }
+
+    fn line(&self) -> Line {
+        let loss = (self.link.loss > 0.0)
+            .then(|| LineEnd::Loss(Loss { probability: self.link.loss, rng: self.stream("loss") }));
+        let (rate, delay) = (self.link.rate[self.side], self.link.delay);
+        Line { from: self.from, to: self.to, rate, delay, latency: self.latency, end: loss }
+    }
+
+    fn class_queue(&self, class: usize, site: &Site, origins: &Origins) -> ClassQueue {
+        let stream = |what: &str| Rng::named(self.plan.seed, &format!("{what} {} class {class}", self.name));
+        let fabric = self.switch.map(|s| &s.fabric);
+        let by_input = matches!(fabric, Some(Fabric::SharedBuffer(_)));
+        // There frames wait at the inputs, and these are watched.
+        let behind_crossbar = matches!(fabric, Some(Fabric::InputFifo { .. } | Fabric::VirtualOutputQueues { .. }));
+        // Who names addresses stops them upstream: there the queues are kept by destination. A
+        // switch of its own keeps the same order of queues, so that its list of addresses is right.
+        let own_output = self.own_pressure.filter(|_| !behind_crossbar);
+        let mut pressures = [self.neighbour_pressure, own_output].into_iter().flatten();
+        let waiting = match (self.limiters, pressures.find(|b| b.scope.by_address())) {
+            (Some(spec), _) => {
+                let rng = stream("reaction point");
+                let made = Limiters::new(spec.clone(), &self.queue.discipline, site, origins.clone(), rng);
+                Waiting::Limited(Box::new(made))
+            }
+            (None, Some(law)) => {
+                Waiting::ByDestination(ByDestination::new(site.bytes, law.partition && self.switch.is_some()))
+            }
+            (None, None) => Waiting::Discipline(self.queue.discipline.build(site)),
+        };
+        let pool = self.limiters.map_or(site.bytes, |spec| spec.buffer);
+        let watched = if by_input { None } else { own_output };
+        let detector = watched.map(|law| Detector::new(law.detection, pool));
+        let mut queue = ClassQueue::new(waiting, pool, detector);
+        queue.point = self.notification.map(|spec| Box::new(CongestionPoint::new(spec, stream("congestion point"))));
+        queue
+    }
+}
+
+/// The back-pressure whose notifications the port from `from` to `to` may receive: that of the neighbour, if it would
+/// notify this node and this node would obey; or a switch's own, where the neighbour is a host that storms.
+fn neighbour_pressure(plan: &Plan, from: NodeId, to: NodeId) -> Option<&BackPressure> {
+    let Some(neighbour) = plan.switch(to) else {
+        return plan.switch(from)?.backpressure.as_ref().filter(|_| storms(plan, to));
+    };
+    let law = neighbour.backpressure.as_ref()?;
+    match &plan.nodes[usize::from(from)].kind {
+        NodeKind::Switch(_) => Some(law),
+        NodeKind::Host(host) => (law.end_stations && host.obeys).then_some(law),
+    }
+}
+
+/// Rate limiters of a port, if it is a reaction point: a switch has them at its ports towards other switches.
+fn limiters(plan: &Plan, from: NodeId, to: NodeId) -> Option<&LimitersSpec> {
+    match (&plan.nodes[usize::from(from)].kind, &plan.nodes[usize::from(to)].kind) {
+        (NodeKind::Host(host), _) => host.limiters.as_deref(),
+        (NodeKind::Switch(switch), NodeKind::Switch(_)) => switch.limiters.as_deref(),
+        (NodeKind::Switch(_), NodeKind::Host(_)) => None,
+    }
+}
+
+/// Returns `true` if a host sends a storm of PAUSE frames at some time.
+fn storms(plan: &Plan, host: NodeId) -> bool {
+    plan.timeline.iter().any(|c| matches!(c.what, ChangeKind::PauseStorm { node, .. } if node == host))
+}
+
+/// Returns `true` if any switch has congestion points.
+fn feeds_back(plan: &Plan) -> bool {
+    plan.nodes.iter().any(|n| matches!(&n.kind, NodeKind::Switch(s) if s.notification.is_some()))
+}
+
+/// By node, `true` if it must learn of its ports' transmissions when they begin: a host whose connections take turns,
+/// and every switch if packets collect what switches write into them.
+fn reporting(plan: &Plan) -> Vec<bool> {
+    let collects = |f: &FlowPlan| f.transport.as_ref().is_some_and(|tcp| tcp.congestion_control.needs().telemetry);
+    let any = plan.flows.iter().any(collects);
+    let mut reporting: Vec<bool> =
+        plan.nodes.iter().map(|node| any && matches!(node.kind, NodeKind::Switch(_))).collect();
+    for flow in plan.flows.iter().filter(|f| f.transport.as_ref().is_some_and(|tcp| tcp.takes_turns)) {
+        reporting[usize::from(flow.from)] = true;
+    }
+    reporting
+}
