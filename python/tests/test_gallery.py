@@ -308,7 +308,7 @@ def test_the_digest_of_an_experiment_is_that_of_its_runs_in_order() -> None:
     assert len({first, shorter, digest(trial)}) == 3
     trial.samples[point] = samples
     assert digest(trial) == first
-    assert re.fullmatch(r"tb1e:[0-9a-f]{32}", first)
+    assert re.fullmatch(r"tb2e:[0-9a-f]{32}", first)
 
 
 def test_the_commit_is_that_of_the_sources_and_says_if_they_differ(

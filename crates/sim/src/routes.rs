@@ -93,7 +93,7 @@ pub(crate) struct Forwarding {
     keys: HashKeys,
 }
 
-/// What the hash of a choice among links of equal cost is keyed by. All keys are drawn per run from streams named after
+/// Keys of the hash that chooses among links of equal cost. All keys are drawn per run from streams named after
 /// their nodes and flows, so that what is added elsewhere changes no path. Empty if there is nothing to choose.
 #[derive(Debug, Default)]
 pub(crate) struct HashKeys {

@@ -136,7 +136,7 @@ def _covered(report: Report) -> float:
     """TCP flows that share both bins with the other flow, over many hashes, the run's first; of SFB only."""
     if not _samples(report, "boxed_flows"):
         return float("nan")
-    return mean_covered(draws(report.seed, f"{BOTTLENECK} #0", HASHES), TCP, 1)
+    return mean_covered(draws(report.seed, BOTTLENECK, HASHES), TCP, 1)
 
 
 class Rivals(Experiment):

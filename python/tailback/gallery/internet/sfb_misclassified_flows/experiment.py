@@ -91,7 +91,7 @@ def _expected(report: Report) -> float:
     others = _others(report)
     if others not in MANY:
         return float("nan")
-    return mean_covered(draws(report.seed, f"{BOTTLENECK} #0", HASHES), TCP, others)
+    return mean_covered(draws(report.seed, BOTTLENECK, HASHES), TCP, others)
 
 
 def _off(report: Report) -> float:

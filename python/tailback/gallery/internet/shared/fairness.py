@@ -91,6 +91,6 @@ def covered_flows(report: Report, others: int, draw: int = 0) -> set[int]:
 
     Flows are numbered as in the report, the TCP flows first; `draw` is that of the set of bins, 0 for the first.
     """
-    seed = draws(report.seed, f"{BOTTLENECK} #0", draw + 1)[draw]
+    seed = draws(report.seed, BOTTLENECK, draw + 1)[draw]
     unresponsive: Sequence[int] = range(TCP, TCP + others)
     return set(covered(seed, range(TCP), unresponsive))
