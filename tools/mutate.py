@@ -1,0 +1,325 @@
+"""Draws mutants of laws, schedulers, congestion control, recovery, ledger and event queue, and runs the tests on each.
+
+A mutant that no test notices is a survivor: a test is missing, or the mutant does the same as the original. Those that
+were looked at and do the same, or differ in what no test can see, are in `mutants.toml` with the reason.
+
+All mutants of a draw are compiled at once (mutation_sites.py). A run without any says which tests reach which mutant;
+then each mutant's tests run, the quickest first, until one fails, hangs or crashes. Interrupted and called again, it
+goes on where it was. Exit code 1: with 95 % confidence more than 3 % of all mutants survive.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import time
+import tomllib
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from mutation_sites import RUNTIME, Site, instrumented, sites
+
+ROOT = Path(__file__).resolve().parent.parent
+ALLOWED = Path(__file__).with_name("mutants.toml")
+AREAS = {
+    "laws": ["crates/qdisc/src/law", "crates/qdisc/src/congestion_notification", "crates/transport/src/cc"],
+    "schedulers": ["crates/qdisc/src/discipline"],
+    "recovery": ["crates/transport/src/sender", "crates/transport/src/rtt.rs", "crates/transport/src/reassembly.rs"],
+    "ledger": ["crates/sim/src/ledger.rs", "crates/sim/src/accounts.rs", "crates/sim/src/drop_causes.rs"],
+    "event queue": ["crates/sim/src/event_queue"],
+}
+CRATES = ["qdisc", "transport", "sim"]
+# The tests of the scenario crate run the others' code by documents.
+TESTED = ["tailback-qdisc", "tailback-transport", "tailback-sim", "tailback-scenario"]
+TOLERATED = 0.03
+
+
+@dataclass
+class Test:
+    """A test of a test program, and what a run without mutants says of it."""
+
+    program: str
+    name: str
+    seconds: float = 0.0
+    reached: list[int] = field(default_factory=list)
+
+
+def git(*words: str) -> str:
+    """Return what git prints."""
+    return subprocess.run(["git", *words], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+
+
+def population() -> list[Site]:
+    """Return every mutant of the areas."""
+    folders = [folder for area in AREAS.values() for folder in area]
+    paths = [path for path in git("ls-files", *folders).split() if path.endswith(".rs") and not path.endswith("tests.rs")]
+    return [site for path in paths for site in sites(ROOT, path)]
+
+
+class Draw:
+    """Mutants drawn from a seed, their build, and their results, in a folder."""
+
+    def __init__(self, folder: Path, seed: str, count: int, jobs: int, only: str) -> None:
+        """Prepare the folder; what another draw or other sources have left there is not used."""
+        self.folder, self.jobs = folder, jobs
+        self.tree, self.state = folder / "tree", folder / "state.json"
+        everything = [site for site in population() if only in site.path]
+        self.size = len(everything)
+        random.Random(seed).shuffle(everything)
+        self.queue, self.count = everything, min(count, len(everything))
+        sources = hashlib.sha256((git("ls-files", "-s", "crates", "Cargo.lock") + git("diff", "HEAD", "crates")).encode())
+        self.key = f"{seed} {count} {only} {sources.hexdigest()}"
+        self.chosen: dict[int, Site] = {}
+        self.unviable: list[Site] = []
+        self.tests: list[Test] = []
+        self.results: dict[int, str] = {}
+
+    # State.
+
+    def load(self) -> bool:
+        """Read the state of an earlier call of the same draw."""
+        if not self.state.exists():
+            return False
+        kept = json.loads(self.state.read_text())
+        if kept["key"] != self.key:
+            return False
+        self.chosen = {int(number): Site(**site) for number, site in kept["chosen"].items()}
+        self.unviable = [Site(**site) for site in kept["unviable"]]
+        self.tests = [Test(**test) for test in kept["tests"]]
+        self.results = {int(number): result for number, result in kept["results"].items()}
+        return True
+
+    def save(self) -> None:
+        """Write the state; a reader never sees half of it."""
+        kept: dict[str, Any] = {
+            "key": self.key,
+            "chosen": {number: asdict(site) for number, site in self.chosen.items()},
+            "unviable": [asdict(site) for site in self.unviable],
+            "tests": [asdict(test) for test in self.tests],
+            "results": self.results,
+        }
+        part = self.state.with_suffix(".part")
+        part.write_text(json.dumps(kept))
+        part.replace(self.state)
+
+    # Build.
+
+    def build(self) -> list[str]:
+        """Compile the mutants; return the test programs. What does not compile is replaced by the next of the draw."""
+        waiting = list(self.queue)
+        self.chosen = {number: waiting.pop(0) for number in range(1, self.count + 1)}
+        while True:
+            places = self.write()
+            done = subprocess.run(
+                ["cargo", "test", "--offline", "--no-run", "--message-format=json", *(f"-p{name}" for name in TESTED)],
+                cwd=self.tree,
+                env={**os.environ, "CARGO_TARGET_DIR": str(self.folder / "target"), "RUSTFLAGS": "--cap-lints=allow"},
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                text=True,
+                check=False,
+            )
+            messages = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+            if done.returncode == 0:
+                return [one["executable"] for one in messages if one.get("executable") and one["profile"]["test"]]
+            wrong = self.blamed(messages, places)
+            if not wrong:
+                errors = [one["message"]["rendered"] for one in messages if one["reason"] == "compiler-message"]
+                sys.exit("\n".join(["mutate: the mutants do not compile, for no single one's fault", *errors[:3]]))
+            for number in wrong:
+                self.unviable.append(self.chosen.pop(number))
+                if waiting:
+                    self.chosen[number] = waiting.pop(0)
+            print(f"{len(wrong)} mutants do not compile and are replaced", flush=True)
+
+    def write(self) -> dict[str, dict[int, tuple[int, int]]]:
+        """Write the sources with the mutants; return where in which file each is."""
+        by_path: dict[str, dict[int, Site]] = {}
+        for number, site in self.chosen.items():
+            by_path.setdefault(site.path, {})[number] = site
+        places = {}
+        listed = git("ls-files", "crates", "Cargo.toml", "Cargo.lock", "docs", "python/tailback/gallery", "rustfmt.toml")
+        for path in listed.splitlines():
+            if path.startswith("docs/results") or not (ROOT / path).is_file():
+                continue
+            content = (ROOT / path).read_bytes()
+            if path in by_path:
+                content, places[path] = instrumented(content, by_path[path])
+            elif path in {f"crates/{crate}/src/lib.rs" for crate in CRATES}:
+                content += RUNTIME.encode()
+            target = self.tree / path
+            if not target.exists() or target.read_bytes() != content:
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_bytes(content)
+        return places
+
+    def blamed(self, messages: list[dict[str, Any]], places: dict[str, dict[int, tuple[int, int]]]) -> set[int]:
+        """Return the mutants at which the compiler's errors are."""
+        wrong: set[int] = set()
+        for one in messages:
+            if one["reason"] != "compiler-message" or one["message"]["level"] != "error":
+                continue
+            for span in one["message"]["spans"]:
+                for number, (begin, end) in places.get(span["file_name"], {}).items():
+                    if span["is_primary"] and begin <= span["byte_start"] and span["byte_end"] <= end:
+                        wrong.add(number)
+        return wrong
+
+    # Tests.
+
+    def explore(self, programs: list[str]) -> None:
+        """Run every test without mutants: its time, and which mutants it reaches."""
+        for program in programs:
+            listed = self.run(program, ["--list", "--format", "terse"], 60, {})[1]
+            names = [line.removesuffix(": test") for line in listed.splitlines() if line.endswith(": test")]
+            self.tests += [Test(program, name) for name in names]
+        print(f"{len(self.tests)} tests, once without mutants", flush=True)
+        with ThreadPoolExecutor(self.jobs) as pool:
+            passed = list(pool.map(self.measure, self.tests))
+        self.tests = [test for test, ok in zip(self.tests, passed, strict=True) if ok]
+        print(f"{passed.count(False)} tests are ignored or fail in the copy, and are left out", flush=True)
+
+    def measure(self, test: Test) -> bool:
+        """Run a test without mutants. Returns whether it passes."""
+        reached = self.folder / "reached" / hashlib.sha256(f"{test.program} {test.name}".encode()).hexdigest()
+        reached.parent.mkdir(exist_ok=True)
+        reached.unlink(missing_ok=True)
+        begun = time.monotonic()
+        code, output = self.run(test.program, ["--exact", test.name], 1200, {"TAILBACK_REACHED": str(reached)})
+        test.seconds = time.monotonic() - begun
+        if reached.exists():
+            test.reached = sorted({int(line) for line in reached.read_text().split()})
+        return code == 0 and "1 passed" in output
+
+    def run(self, program: str, words: list[str], seconds: float, extra: dict[str, str]) -> tuple[int | None, str]:
+        """Run a test program; the code is None if it does not end."""
+        manifest = self.tree / "crates" / self.crate(program)
+        environment = {**os.environ, "CARGO_MANIFEST_DIR": str(manifest), "PROPTEST_FAILURE_PERSISTENCE": "off", **extra}
+        command = [program, "--test-threads=1", *words]
+        try:
+            done = subprocess.run(
+                command, cwd=manifest, env=environment, capture_output=True, text=True, timeout=seconds, check=False
+            )
+        except subprocess.TimeoutExpired:
+            return None, ""
+        return done.returncode, done.stdout
+
+    def crate(self, program: str) -> str:
+        """Return the folder of the crate whose tests a program holds."""
+        return self.owners[program]
+
+    owners: dict[str, str] = {}
+
+    def judge(self, number: int) -> str:
+        """Return what became of a mutant: `killed by TEST`, `hangs TEST`, or `survives N tests`."""
+        tests = sorted((test for test in self.tests if number in test.reached), key=lambda test: test.seconds)
+        for batch in batches(tests):
+            names = [test.name for test in batch]
+            limit = 20 + 10 * sum(test.seconds for test in batch)
+            code, output = self.run(batch[0].program, ["--exact", *names], limit, {"TAILBACK_MUTANT": str(number)})
+            if code is None:
+                return f"hangs {names[0]}" if len(names) == 1 else f"hangs one of {names[0]} ... {names[-1]}"
+            if code != 0:
+                failed = [line for line in output.splitlines() if line.startswith("test ") and "FAILED" in line]
+                return f"killed by {failed[0].split()[1]}" if failed else f"crashes one of {names[0]} ... {names[-1]}"
+        return f"survives {len(tests)} tests"
+
+
+def batches(tests: list[Test]) -> list[list[Test]]:
+    """Group tests of a program: a few quick ones first, then more at a time."""
+    found: list[list[Test]] = []
+    size, left = 4, list(tests)
+    while left:
+        some, left = left[:size], left[size:]
+        size *= 4
+        for program in dict.fromkeys(test.program for test in some):
+            found.append([test for test in some if test.program == program])
+    return found
+
+
+def allowed() -> dict[tuple[str, str, str], str]:
+    """Return the survivors that were looked at, with their reasons."""
+    if not ALLOWED.exists():
+        return {}
+    listed = tomllib.loads(ALLOWED.read_text(encoding="utf-8")).get("mutant", [])
+    return {(one["file"], one["original"], one["mutant"]): one["reason"] for one in listed}
+
+
+def beyond(survivors: int, count: int) -> bool:
+    """Return whether so many survivors are too many: under 3 % they would be seen in less than 5 % of all draws."""
+    below, term = 0.0, (1 - TOLERATED) ** count
+    for k in range(survivors):
+        below += term
+        term *= (count - k) / (k + 1) * TOLERATED / (1 - TOLERATED)
+    return 1 - below < 0.05
+
+
+def main() -> int:
+    """Run the command."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--count", type=int, default=500, help="mutants to draw (default 500)")
+    parser.add_argument("--seed", help="seed of the draw (default: the first 8 hex digits of HEAD)")
+    parser.add_argument("--only", default="", help="only files whose path has this in it")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="mutants at a time")
+    parser.add_argument("--out", type=Path, default=ROOT / "out" / "mutants", help="folder for build and results")
+    args = parser.parse_args()
+    if shutil.which("cargo") is None:
+        sys.exit("mutate: needs cargo; see https://rustup.rs")
+    seed = args.seed or git("rev-parse", "HEAD")[:8]
+    folder = args.out.resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+    draw = Draw(folder, seed, args.count, args.jobs, args.only)
+    print(f"{draw.count} of {draw.size} mutants, seed {seed}", flush=True)
+    if not draw.load():
+        programs = draw.build()
+        draw.owners = {program: owner(program) for program in programs}
+        draw.explore(programs)
+        draw.save()
+    draw.owners = {test.program: owner(test.program) for test in draw.tests}
+    waiting = [number for number in draw.chosen if number not in draw.results]
+    with ThreadPoolExecutor(args.jobs) as pool:
+        for number, result in zip(waiting, pool.map(draw.judge, waiting), strict=True):
+            draw.results[number] = result
+            draw.save()
+            print(f"{result:60.60}  {draw.chosen[number]}", flush=True)
+    return report(draw)
+
+
+def owner(program: str) -> str:
+    """Return the folder of the crate that a test program belongs to, as the compiler wrote it next to the program."""
+    listed = Path(program).with_suffix(".d").read_text(encoding="utf-8")
+    first = listed.split("crates/", 1)[1]
+    return first.split("/", 1)[0]
+
+
+def report(draw: Draw) -> int:
+    """Print survivors and shares. Returns the exit code."""
+    known = allowed()
+    survivors = [number for number, result in draw.results.items() if result.startswith("survives")]
+    explained = [n for n in survivors if (key := draw.chosen[n]) and (key.path, key.original, key.changed) in known]
+    open_ones = [number for number in survivors if number not in explained]
+    kinds = Counter(result.split()[0] for result in draw.results.values())
+    print(f"\n{len(draw.results)} mutants: {dict(kinds)}; {len(draw.unviable)} others did not compile")
+    for title, numbers in [("Survivors with a reason", explained), ("Survivors", open_ones)]:
+        print(f"\n{title}: {len(numbers)}")
+        for number in sorted(numbers, key=lambda n: (draw.chosen[n].path, draw.chosen[n].line)):
+            site = draw.chosen[number]
+            print(f"  {site}  ({draw.results[number]})")
+            if (site.path, site.original, site.changed) in known:
+                print(f"    {known[site.path, site.original, site.changed]}")
+    too_many = beyond(len(open_ones), max(1, len(draw.results)))
+    print(f"\n{len(open_ones)} of {len(draw.results)} survive without a reason" + (": too many" if too_many else ""))
+    return int(too_many)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
