@@ -23,6 +23,14 @@ BLUE, RED, GREEN, PINK, ORANGE, SKY, BLACK, BROWN = plot.COLOURS
 
 Draw = Callable[[], "Figure"]
 FIGURES: dict[str, Draw] = {}
+SLOW = frozenset(
+    {
+        *("applications", "bbr", "cubic", "drop-head", "ered", "fair-queueing", "headroom-needed", "merging"),
+        *("per-class", "per-destination", "plot-of-a-run", "priority-flow-control", "qcn", "red-pd", "rem"),
+        *("reservation", "rio", "saturation", "sfb", "shared-memory", "subtcp", "sweep-map", "traffic", "watermark"),
+    }
+)
+"""Figures that take more than a quarter of a processor second each, 31 s together; the others take 6 s together."""
 
 
 def figure(draw: Draw) -> Draw:
