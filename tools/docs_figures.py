@@ -1,9 +1,10 @@
-"""Draws the figures of the documentation, each by a small experiment of its own; they are in `drawings/`.
+"""Draws the figures of the documentation from scenarios of the gallery and of docs/examples; they are in `drawings/`.
 
     python tools/docs_figures.py                   draws all of them, in a minute
     python tools/docs_figures.py merging video     draws some
     python tools/docs_figures.py --check [NAME...] draws into memory and names those that differ from docs/figures
     python tools/docs_figures.py --check --quick   the same of those that take little time
+    python tools/docs_figures.py --table           writes docs/figures.md, the list of figures, pages and scenarios
 
 The same version gives the same files: seeds are fixed, and the drawings carry no dates. With the version of matplotlib
 in requirements/run.txt, which brings its own FreeType and fonts, `--check` compares bytes; with any other it compares
@@ -13,6 +14,7 @@ texts exactly and places within half a point (`drawing_compare.py`). The exit co
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from importlib.metadata import version
 from pathlib import Path
@@ -21,14 +23,19 @@ from typing import TYPE_CHECKING
 from drawing_compare import difference
 from drawing_weight import lighter
 from drawings import FIGURES
-from drawings.common import SLOW
+from drawings.common import path_of
+from tailback import Scenario, Study
+from tailback.gallery.registry import EVERY
 from tailback.plotting import plot
+from tailback.study.document import is_study
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "docs" / "figures"
+LIST = ROOT / "docs" / "figures.md"
+HEAD = "| figure | page | scenario | seed |"
 
 
 def as_svg(drawn: Figure) -> bytes:
@@ -63,7 +70,10 @@ def stale(name: str, exact: bool) -> str:
 
 
 def check(names: list[str]) -> int:
-    """Print the figures that differ, with the command that draws them."""
+    """Print the figures that differ, with the command that draws them, and check the list of figures."""
+    if table() != LIST.read_text(encoding="utf-8"):
+        print("docs/figures.md is stale: python tools/docs_figures.py --table")
+        return 1
     exact = pinned()
     differing = []
     for name in names:
@@ -79,14 +89,50 @@ def check(names: list[str]) -> int:
     return 0
 
 
+def pages_of(name: str) -> list[Path]:
+    """Return the pages that show a figure."""
+    pages = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    return [page for page in pages if f"figures/{name}.svg)" in page.read_text(encoding="utf-8")]
+
+
+def seed_of(source: str) -> int:
+    """Return the base seed of a source."""
+    path = path_of(source)
+    text = path.read_text(encoding="utf-8")
+    if is_study(text):
+        return Study.load(path, text).seed
+    return int(str(Scenario.from_toml(text, source).run_config["seed"]))
+
+
+def table() -> str:
+    """Return the page that lists all figures: its text as it is, and the table as it should be."""
+    rows = [HEAD, "|---|---|---|---:|"]
+    for name, drawing in sorted(FIGURES.items()):
+        pages = ", ".join(f"[{page.stem}]({os.path.relpath(page, FOLDER.parent)})" for page in pages_of(name))
+        named = [
+            f"`tailback reproduce {source}`" if source in EVERY else f"[{Path(source).name}](examples/{source})"
+            for source in drawing.sources
+        ]
+        seeds = [str(seed_of(source)) for source in drawing.sources]
+        rows.append(
+            f"| [{name}](figures/{name}.svg) | {pages} | {', '.join(named) or 'none: a drawing or a formula'} | "
+            f"{', '.join(seeds)} |"
+        )
+    return LIST.read_text(encoding="utf-8").partition(HEAD)[0] + "\n".join(rows) + "\n"
+
+
 def main() -> int:
     """Draw the figures named, or all; or compare them."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("names", nargs="*", choices=[[], *FIGURES], help="default: all")
     parser.add_argument("--check", action="store_true", help="write nothing; name the figures that differ")
     parser.add_argument("--quick", action="store_true", help="leave out those that take long")
+    parser.add_argument("--table", action="store_true", help="write docs/figures.md")
     arguments = parser.parse_args()
-    names = [name for name in arguments.names or FIGURES if not (arguments.quick and name in SLOW)]
+    if arguments.table:
+        LIST.write_text(table(), encoding="utf-8")
+        return 0
+    names = [name for name in arguments.names or FIGURES if not (arguments.quick and FIGURES[name].slow)]
     if arguments.check:
         return check(names)
     for name in names:

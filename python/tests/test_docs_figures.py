@@ -5,14 +5,20 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
 pytest.importorskip("matplotlib")
 
+import tailback
+from tailback.gallery.registry import EVERY
+
 ROOT = Path(__file__).resolve().parents[2]
+EXAMPLES = sorted((ROOT / "docs" / "examples" / "figures").glob("*.toml"))
 PIE = (ROOT / "docs" / "figures" / "pie.svg").read_bytes()
 
 
@@ -22,6 +28,56 @@ def tool(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     import drawing_compare
 
     return drawing_compare
+
+
+@pytest.fixture
+def figures(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """Return all drawings by name."""
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
+    from drawings import FIGURES
+
+    return FIGURES
+
+
+def test_every_figure_names_its_scenario_on_every_page_that_shows_it(figures: dict[str, Any]) -> None:
+    pages = [path for path in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")] if path.name != "figures.md"]
+    texts = {page: page.read_text(encoding="utf-8") for page in pages}
+    for name, drawing in figures.items():
+        showing = [page for page, text in texts.items() if f"figures/{name}.svg)" in text]
+        assert showing, name
+        for page in showing:
+            assert f"python tools/docs_figures.py {name}`" in texts[page], f"{page.name} has no command for {name}"
+            for source in drawing.sources:
+                words = f"`tailback reproduce {source}`" if source in EVERY else f"examples/{source})"
+                assert words in texts[page], f"{page.name} does not name {source}, which {name} is drawn from"
+
+
+def test_figures_without_a_scenario_are_drawings_and_formulas(figures: dict[str, Any]) -> None:
+    without = {name for name, drawing in figures.items() if not drawing.sources}
+    assert without == {"congestion-management", "wfq-finish-times", "wred-profiles"}
+
+
+def test_no_drawing_builds_a_network_of_its_own() -> None:
+    for path in sorted((ROOT / "tools" / "drawings").glob("*.py")):
+        found = re.findall(r"Scenario\(|\.(?:host|switch|link|flow)\(", path.read_text(encoding="utf-8"))
+        assert not found, f"{path.name}: {found}"
+
+
+def test_a_drawing_from_another_scenario_than_it_states_fails(figures: dict[str, Any]) -> None:
+    drawing = replace(figures["drop-tail"], sources=("figures/flood.toml",))
+    with pytest.raises(AssertionError, match=r"drawn from \['figures/crowd.toml'\]"):
+        drawing()
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.name)
+def test_scenarios_of_figures_state_their_seed_are_drawn_and_warn_of_nothing(
+    example: Path, figures: dict[str, Any]
+) -> None:
+    text = example.read_text(encoding="utf-8")
+    assert re.search(r"\bseed = \d+", text)
+    assert re.search(r'^description = """', text, re.MULTILINE)
+    assert tailback.load(example).warnings == ()
+    assert any(f"figures/{example.name}" in drawing.sources for drawing in figures.values())
 
 
 def check(*options: str) -> None:
