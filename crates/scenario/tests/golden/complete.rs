@@ -7,7 +7,33 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use tailback_scenario::schema;
 
 /// Parameters and words without a scenario: what they do is not part of a run's results, or another test fixes it.
-const ELSEWHERE: [&str; 0] = [];
+const ELSEWHERE: [&str; 25] = [
+    "accept = \"coarse-sample\"",
+    "accept = \"no-effect\"",
+    "accept = \"no-marks\"",
+    "accept = \"overload\"",
+    "accept = \"reordering\"",
+    "accept = \"short-measurement\"",
+    "accept = \"unreachable\"",
+    "accept = \"wide-interval\"",
+    "document: description",
+    "document: title",
+    "engine = \"plain\"",
+    "metric = \"delay\"",
+    "metric = \"loss\"",
+    "metric = \"throughput\"",
+    "precision: absolute",
+    "precision: max-replications",
+    "precision: metric",
+    "precision: relative",
+    "run: accept",
+    "run: confidence",
+    "run: engine",
+    "run: precision",
+    "run: replications",
+    "run: seed",
+    "warmup = \"auto\"",
+];
 
 /// What documents contain or may contain, each with a description.
 type Found = BTreeMap<String, String>;
@@ -106,6 +132,20 @@ fn table(
             Some(None) => {}
         }
     }
+}
+
+#[test]
+fn a_parameter_at_its_default_does_not_count() {
+    let text = "tailback = 1\nrun = { duration = \"1s\" }\nnetwork = { discipline = { kind = \"red\", ecn = true } }\n\
+                hosts = { a = {}, b = {} }\nlinks = [{ between = [\"a\", \"b\"], rate = \"1Mbit/s\" }]\n\
+                flows = [{ name = \"f\", from = \"a\", to = \"b\", source = { kind = \"bulk\", size = \"1kB\" } }]\n";
+    let scenario = tailback_scenario::Scenario::from_toml(text, "red.toml").unwrap_or_else(|e| panic!("{e}"));
+    let document: Value = serde_json::from_str(&scenario.to_json()).expect("JSON");
+    let mut shown = Found::new();
+    visit(schema(), Some(&document), "document", &mut HashSet::new(), &mut shown);
+    let keys = |table: &str| shown.values().filter(|label| label.starts_with(table)).cloned().collect::<Vec<_>>();
+    assert_eq!(keys("discipline"), ["discipline { kind = \"red\" }: ecn", "discipline { kind = \"red\" }"]);
+    assert_eq!(keys("network"), ["network: discipline"]);
 }
 
 #[test]

@@ -224,22 +224,22 @@ pub fn parsed<'a>(file: &'a str) -> BTreeMap<&'a str, [&'a str; 4]> {
     file.lines().filter_map(scenario).collect()
 }
 
-/// Asserts that no two scenarios of the files are alike on any level, but for the pairs that are said to be, by the first
-/// level on which they differ.
+/// Asserts that no two scenarios of the files are alike on any level.
 #[track_caller]
-pub fn all_differ(files: &[String], alike: &[(&str, &str, &str)]) {
-    let all: Vec<(&str, [&str; 4])> = files.iter().flat_map(|file| parsed(file)).collect();
+pub fn all_differ(files: &[(&str, String)]) {
+    let scenarios = |(file, text): &'_ (&str, String)| -> Vec<(String, [String; 4])> {
+        let named = |(name, parts): (&str, [&str; 4])| (format!("{file}: {name}"), parts.map(str::to_owned));
+        parsed(text).into_iter().map(named).collect()
+    };
+    let all: Vec<(String, [String; 4])> = files.iter().flat_map(scenarios).collect();
+    let mut alike = Vec::new();
     for (i, (name, mine)) in all.iter().enumerate() {
         for (other, theirs) in &all[..i] {
-            assert_ne!(name, other, "two scenarios have one name");
-            let said = alike.iter().find(|(a, b, _)| [(*a, *b), (*b, *a)].contains(&(*name, *other)));
-            let from = said.map_or(0, |(_, _, level)| LEVELS.iter().position(|l| l == level).expect("a level's name"));
-            for (level, what) in LEVELS.iter().enumerate() {
-                let same = mine[level + 1] == theirs[level + 1];
-                assert_eq!(same, level < from, "{what} of {name} and {other}: alike is {same}");
-            }
+            let same = (0..3).filter(|level| mine[level + 1] == theirs[level + 1]);
+            alike.extend(same.map(|level| format!("{other} and {name} have the same {}", LEVELS[level])));
         }
     }
+    assert!(alike.is_empty(), "{}", alike.join("\n"));
 }
 
 #[test]
