@@ -35,7 +35,7 @@ const ELSEWHERE: [&str; 25] = [
     "warmup = \"auto\"",
 ];
 
-/// What documents contain or may contain, each with a description.
+/// Kinds, words and parameters of documents, each with a description.
 type Found = BTreeMap<String, String>;
 
 /// Returns the alternatives at a node of the schema: references resolved, `anyOf` and `oneOf` expanded.
@@ -68,7 +68,13 @@ fn keys(table: &'static Value) -> Vec<&'static str> {
 
 /// Adds what is at a node of the schema, and in all nodes below it unless they are done; with a value of a document only
 /// what that contains.
-fn visit(node: &'static Value, value: Option<&Value>, label: &str, done: &mut HashSet<*const Value>, found: &mut Found) {
+fn visit(
+    node: &'static Value,
+    value: Option<&Value>,
+    label: &str,
+    done: &mut HashSet<*const Value>,
+    found: &mut Found,
+) {
     let alternatives = alternatives(node);
     let words = words(&alternatives);
     for word in &words {

@@ -28,7 +28,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use tailback_scenario::{Files, Scenario, build};
 use tailback_sim::plan::Engine;
-use tailback_sim::{Report, World};
+use tailback_sim::{Parts, Report, World};
 
 /// Makes the list of files, and a test of each.
 macro_rules! files {
@@ -92,7 +92,8 @@ impl Base {
             Some((short.to_owned(), path.to_owned()))
         };
         let shorts = text.lines().filter_map(short).collect();
-        let document: String = text.lines().filter(|line| short(line).is_none()).map(|line| format!("{line}\n")).collect();
+        let document: String =
+            text.lines().filter(|line| short(line).is_none()).map(|line| format!("{line}\n")).collect();
         let files = Files::read_by(|name| std::fs::read_to_string(folder().join(name)).map_err(|e| e.to_string()));
         let scenario = Scenario::from_toml_with(&document, name, files);
         Base { scenario: scenario.unwrap_or_else(|e| panic!("{e}")), shorts }
@@ -190,6 +191,21 @@ fn check(file: &str) {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     let lines: Vec<String> = lines.into_iter().flatten().collect();
     compare(&folder().join(format!("{file}.pins")), &lines);
+}
+
+/// Each fifth scenario, for the time that all would take.
+#[test]
+fn scenarios_in_two_or_three_parts_give_the_results_of_the_whole() {
+    let mut divided = 0;
+    for golden in FILES.iter().flat_map(|file| scenarios(file)).step_by(5) {
+        let parts = Parts::new(build(&golden.scenario, 1, None), 3);
+        if parts.partition().parts() > 1 {
+            let whole = Levels::of(&run(&golden.scenario, Engine::Merged)).line(&golden.name);
+            assert_eq!(Levels::of(&parts.run_in_turn().report()).line(&golden.name), whole);
+            divided += 1;
+        }
+    }
+    assert!(divided > 50, "{divided}");
 }
 
 #[test]

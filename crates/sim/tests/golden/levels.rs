@@ -42,8 +42,11 @@ impl Levels {
     /// to the report changes nothing where it does not count.
     pub fn of(report: &Report) -> Levels {
         let value = serde_json::to_value(report).expect("a report has text keys");
-        let mut levels =
-            Levels { digests: [Digest::new(), Digest::new(), Digest::new()], totals: BTreeMap::new(), summary: String::new() };
+        let mut levels = Levels {
+            digests: [Digest::new(), Digest::new(), Digest::new()],
+            totals: BTreeMap::new(),
+            summary: String::new(),
+        };
         for (key, value) in value.as_object().into_iter().flatten() {
             match key.as_str() {
                 // Events depend on the engine.
@@ -215,12 +218,12 @@ fn differences(before: &str, now: &str) -> Vec<String> {
 }
 
 /// Returns the totals and the digests of each scenario of a file.
-pub fn parsed<'a>(file: &'a str) -> BTreeMap<&'a str, [&'a str; 4]> {
-    let scenario = |line: &'a str| -> Option<(&'a str, [&'a str; 4])> {
+pub fn parsed(file: &str) -> BTreeMap<&str, [&str; 4]> {
+    fn scenario(line: &str) -> Option<(&str, [&str; 4])> {
         let (name, rest) = line.split_once(": ").filter(|_| !line.starts_with('#'))?;
         let mut parts = rest.split("; ");
         Some((name, std::array::from_fn(|_| parts.next().unwrap_or_default())))
-    };
+    }
     file.lines().filter_map(scenario).collect()
 }
 

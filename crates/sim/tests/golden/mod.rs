@@ -114,7 +114,7 @@ fn timeline(net: &mut Net) {
 }
 
 fn scenarios() -> Vec<(&'static str, Net)> {
-    let mac = |law: BackPressure| BackPressure { signal: Signal::Mac { quanta: 200 }, ..law };
+    let mac = |quanta, law: BackPressure| BackPressure { signal: Signal::Mac { quanta }, ..law };
     let forecast = Detection::FillRate { high: 0.8, low: 0.7, window: Dur::from_ms(2), horizon: Dur::from_ms(5) };
     let slow = Response::Rate { decrease: 0.5, floor: 0.05, increase: 0.05, interval: Dur::from_ms(5) };
     let pressed = |law: BackPressure| campus(2, Some(BackPressure { response_time: Dur::from_us(10), ..law }));
@@ -134,8 +134,8 @@ fn scenarios() -> Vec<(&'static str, Net)> {
         ),
         ("feeding", pressed(BackPressure { notify: Notify::Feeding, ..PLAIN })),
         ("end-stations", pressed(BackPressure { end_stations: true, ..PLAIN })),
-        ("pause", pressed(mac(PLAIN))),
-        ("priority-pause", pressed(mac(scope(Scope::Class)))),
+        ("pause", pressed(mac(200, PLAIN))),
+        ("priority-pause", pressed(mac(20, scope(Scope::Class)))),
         ("slowing-down", pressed(BackPressure { response: slow, ..scope(Scope::Class) })),
         ("fill-rate", pressed(BackPressure { detection: forecast, ..PLAIN })),
         ("shared-memory", fabric(Fabric::SharedMemory { memory: 40_000, alpha: 1.0 })),
@@ -173,7 +173,7 @@ fn file() -> PathBuf {
 #[test]
 fn fixed_scenarios_give_the_results_that_they_gave_before() {
     let line = |(name, mut net): (&str, Net)| {
-        net.plan.sample = Some(ms(50).since(Time::ZERO));
+        net.plan.sample = Some(Dur::from_ms(50));
         Levels::of(&net.run()).line(name)
     };
     compare(&file(), &scenarios().into_iter().map(line).collect::<Vec<_>>());
