@@ -162,7 +162,7 @@ class AdaptiveRed(Experiment):
                 "C5",
                 "It changes by factors of 2 upwards and 3 downwards, and by nothing else.",
                 "slide Adaptive RED; the factors from ns-2.35 (feng_adaptive_)",
-                results.where(detection=[ADAPTIVE, *HELD.values()])["odd_steps"].is_zero(),
+                results.where(detection=[ADAPTIVE, *HELD.values()])["odd_steps"].is_zero("changes of max_p"),
             ),
             Claim(
                 "C6",
