@@ -40,9 +40,8 @@ __all__ = [
 ]
 
 BOTTLENECK = "a->b"
-"""Name of the bottleneck's port in reports."""
 PORT = "switches.a.ports.b"
-"""Path of the same port in the scenario document."""
+"""Path of the bottleneck's port in the scenario; `BOTTLENECK` is its name in reports."""
 Trace = tuple[list[float], dict[str, list[float]]]
 """Times in seconds, and the values at these times by the name of the series."""
 

@@ -17,8 +17,8 @@ DEPART = "SFB, lowered at departures"
 the bin empty."""
 FLOOR = 0.5
 """Minimum RTO in s, calibrated: with it RED's row of the slide is reproduced."""
+# Equal share of the bottleneck for each TCP flow and the unresponsive one, Mbit/s.
 FAIR = RATE / (TCP + 1)
-"""Equal share of the bottleneck for each TCP flow and the unresponsive one, Mbit/s."""
 
 SLIDE = {RED: (3.07, 10.32), SFQ_RED: (2.53, 43.94), SFB: (0.01, 44.84)}
 """Rates lost by TCP and by the unresponsive flow on the slide, Mbit/s."""
