@@ -82,7 +82,7 @@ class BlueEvaluation(Experiment):
     reference = "Feng, thesis defence 1999, slides Blue Evaluation"
     axes = (
         Axis("floor", "answer to an echo at a window of one"),
-        Axis("timers", "tick and least timeout"),
+        Axis("timers", "clock tick and minimum RTO"),
         Axis("workload", "workload"),
         Axis("sources", "connections"),
         Axis("set", "discipline"),
@@ -368,17 +368,25 @@ def _headline(results: Results, floor: str, timer: str, load: str, n: int) -> Cl
 
 def _why(floor: str, timer: str, n: int, load: str) -> str:
     if floor == DROP:
-        return "loss is the signal here, and as much of it is needed whatever drops; a smaller buffer needs more"
+        return (
+            "without ECN loss is the only signal: sources need a certain loss whichever discipline drops, and a "
+            "higher one with a smaller buffer"
+        )
     if floor == NONE:
         return (
-            "windows cannot shrink below one segment: whether 1000 kB are enough for all of them, and what a timeout "
-            "costs, depends on their number and on the timers, which the slides do not state"
+            "windows cannot shrink below one segment: whether 1000 kB are enough for all of them, and how much a "
+            "timeout slows a source, depends on their number and on the timers, which the slides do not state"
         )
     if (n == 400 and load == PERSISTENT) or (n == 1000 and load == ON_OFF):
-        return "RED with 1000 kB has room for a packet of every connection, loses nothing, and cannot be beaten"
+        return "RED with 1000 kB has room for a packet of every connection, loses next to nothing, and cannot be beaten"
     if floor == RFC and timer != MAIN[floor]:
-        return "a sensitivity: a longer timeout lowers the least load, one segment per timeout and connection"
-    return "a timeout that doubles lowers the least load so far that RED with 1000 kB loses nothing with so many"
+        return (
+            "sensitivity: a longer minimum RTO lowers the minimum load, which is one segment per timeout and connection"
+        )
+    return (
+        "a timeout that doubles lowers the minimum load, so that RED with 1000 kB loses nothing with this number of "
+        "sources"
+    )
 
 
 def _longer(point: Point) -> Settings:
