@@ -21,7 +21,7 @@ _SHOWN = (
     ("loss", "loss (%)", 0.0, inf),
     ("utilisation", "utilisation (%)", 100.0, 100.0),
     ("queueing", "mean queueing\ndelay (ms)", 0.0, inf),
-    ("p99", "99 % of one-way\ndelays below (ms)", None, inf),
+    ("p99", "99th percentile of\none-way delay (ms)", None, inf),
     ("goodput", "goodput (Mbit/s)", 9.6, inf),
     ("jain", "Jain's index", 1.0, 1.0),
 )
@@ -84,7 +84,7 @@ def draw(results: Results, connections: int, needed: Needed) -> Drawing:
             handles=[
                 Line2D([], [], color=plot.COLOURS[1], marker="s", markersize=4, linestyle="none", label="without ECN"),
                 Line2D([], [], color=plot.COLOURS[0], marker="o", markersize=4, linestyle="none", label="with ECN"),
-                Line2D([], [], color=_MODEL, linewidth=5, label="without ECN, by models of TCP"),
+                Line2D([], [], color=_MODEL, linewidth=5, label="loss without ECN by models of TCP"),
                 Line2D([], [], color=plot.COLOURS[2], linewidth=1.4, label="the goal"),
             ],
             loc="outside lower center",

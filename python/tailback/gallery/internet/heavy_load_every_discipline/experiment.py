@@ -40,20 +40,32 @@ SENDING_S = 1.2e-3
 """Transmission time of a packet and its acknowledgement over all links, s."""
 
 MISSED: Mapping[str, str] = {
-    "G2-early": "AVQ aims at 98 % by its own law, and keeps too short a queue (2 ms) for the rule; CHOKe takes a "
-    "second packet of a connection out of the queue with each that matches; adaptive RED of 2001 and RED-PD have 5 to "
-    "9 ms and are at the bound",
-    "G3-cobalt": "its Blue drops and never marks: the overflows of the start raise it to 0.18, and it takes 45 s to "
-    "fall to 0, from when on nothing is lost; a quick run ends before that",
-    "G3-pi": "its constants belong to another load: a queue 50 packets above the reference raises the probability by "
-    "0.0005 per second, so that the 0.3 that this load needs take ten minutes",
-    "G3-rem": "its constants belong to another load: the price that is a probability of 0.35 takes 100 s, "
-    "which only runs at full length have",
-    "G3-sfb": "13 packets in a bin raise its probability, and 23 bins share a buffer of 100: the buffer overflows "
-    "before bins do",
-    "T2-adaptive": "adaptive RED leaves next to nothing to improve: less than 0.1 % with the TCP of 1999",
-    "T3-B2": "0.0025 per 100 ms takes 14 s to the 0.35 that this load needs, and comes down ten times as slowly: the "
-    "mean includes overflows on the way",
+    "G2-early": (
+        "AVQ aims at 98 % by its own law, and its queue (2 ms) is too short for the rule of √N; CHOKe, with each "
+        "packet that matches, takes a second packet of the connection out of the queue; adaptive RED of 2001 and "
+        "RED-PD have queues of 5 to 9 ms and are at the bound"
+    ),
+    "G3-cobalt": (
+        "its Blue drops and never marks: the overflows of the start raise Blue's probability to 0.18, which takes 45 "
+        "s to fall to 0; after that nothing is lost, but a quick run ends before"
+    ),
+    "G3-pi": (
+        "its constants belong to another load: a queue 50 packets above the reference raises the probability by "
+        "0.0005 per second, so that it takes ten minutes to the 0.3 that this load needs"
+    ),
+    "G3-rem": (
+        "its constants belong to another load: the price that means a probability of 0.35 takes 100 s, which only the "
+        "runs of --full have"
+    ),
+    "G3-sfb": (
+        "a bin's probability rises at 13 packets, and 23 bins share a buffer of 100 packets, which overflows before "
+        "bins are full"
+    ),
+    "T2-adaptive": "adaptive RED leaves next to nothing to improve: the TCP of 1999 loses less than 0.1 % behind it",
+    "T3-B2": (
+        "steps of 0.0025 per 100 ms take 14 s to the 0.35 that this load needs, and steps downwards are a tenth of "
+        "that: the mean includes the overflows on the way"
+    ),
 }
 """Reasons, as far as they are known, of claims that are known not to hold."""
 
@@ -109,7 +121,7 @@ class Scoreboard(Experiment):
         m.port_loss(dumbbell.BOTTLENECK),
         m.utilisation(dumbbell.BOTTLENECK, label="utilisation"),
         Observable("queueing", "mean queueing delay", "ms", _queueing, precision=(0.1, 0.5)),
-        m.delay_quantile(0, "p99", "p99", "99 % of one-way delays are below"),
+        m.delay_quantile(0, "p99", "p99", "one-way delay, 99th percentile"),
         m.goodput(),
         m.jain(),
         Observable("marked", "packets marked", "%", _marked),
@@ -119,8 +131,10 @@ class Scoreboard(Experiment):
             "1/s",
             lambda report: sum(row["timeouts"] for row in report.transports()) / report.measured_s,
         ),
-        Observable("waiting", "loss per that of TCP with time-outs", "", lambda report: _per(tcpmodel.pftk, report)),
-        Observable("smooth", "loss per that of TCP without time-outs", "", lambda r: _per(tcpmodel.square_root, r)),
+        Observable("waiting", "loss, relative to the model of TCP with timeouts", "", lambda r: _per(tcpmodel.pftk, r)),
+        Observable(
+            "smooth", "loss, relative to the model of TCP without timeouts", "", lambda r: _per(tcpmodel.square_root, r)
+        ),
     )
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
@@ -272,7 +286,7 @@ def _marking(without: Results, ecn: Results) -> Iterable[Claim]:
 def _thesis(without: Results, ecn: Results) -> Iterable[Claim]:
     """Yield the thesis' statements on its proposals, with a current sender unless the row has another."""
     slides = "slides SubTCP and Comparison of Approaches"
-    blue = "slides Blue; the parameters from memory of the publications, the resolution that of internet-e12"
+    blue = "slides Blue; the parameters from memory of the publications, the margin that of internet-e12"
 
     def loss(name: str) -> Quantity:
         return ecn.where(queue=name)["loss"]

@@ -50,7 +50,7 @@ OFF, ON = "off", "on"
 THESIS, ONE, APART, PER_FLOW = (
     "the thesis' proposals",
     "one queue",
-    "one queue, flows told apart",
+    "one queue, flows distinguished",
     "a queue for each flow",
 )
 GROUPS = (THESIS, ONE, APART, PER_FLOW)
@@ -94,16 +94,16 @@ ONLY_OVERFLOW = ("drop-tail", "drop-head", "drr", "sfq", "wfq", "wf2q-plus", "vi
 """Disciplines that drop only when the buffer is full."""
 
 TURNED_OFF: Mapping[str, str] = {
-    "pie": "above a probability of 10 % it drops what it might mark (RFC 8033 section 5.1)",
-    "dualpi2": "above 25 % it drops what it might mark (RFC 9332 section 4.2)",
+    "pie": "above a probability of 10 % it drops where it could mark (RFC 8033 section 5.1)",
+    "dualpi2": "above a probability of 25 % it drops where it could mark (RFC 9332 section 4.2)",
 }
 """Disciplines of one queue that do not mark above a probability, each with that limit."""
 
 LIMITED: Mapping[str, str] = {
-    "sred": "its probability is at most 15 % (INFOCOM 1999)",
-    "fred": "it marks by chance with at most 2 %, and drops what a flow has too much (SIGCOMM 1997)",
-    "choke": "what meets a packet of its own flow is dropped and cannot be marked (INFOCOM 2000)",
-    "wred": "it marks at most a tenth of the packets, and drops all above the upper threshold",
+    "sred": "it drops or marks with a probability of at most 15 % (INFOCOM 1999)",
+    "fred": "it marks with a probability of at most 2 %, and drops what exceeds a flow's limit (SIGCOMM 1997)",
+    "choke": "a packet that matches one of its own flow in the queue is dropped and cannot be marked (INFOCOM 2000)",
+    "wred": "it marks at most a tenth of the packets, and drops all packets above the upper threshold",
 }
 """Disciplines of one queue that by their laws and defaults mark only a part of the packets and drop others."""
 
