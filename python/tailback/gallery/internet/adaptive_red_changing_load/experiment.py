@@ -93,7 +93,7 @@ def _odd_steps(report: Report) -> tuple[int, int]:
 
 
 class AdaptiveRed(Experiment):
-    """8 sources all the time, and 24 more every other 20 s."""
+    """8 sources, and 24 more in every second phase of 20 s."""
 
     id = "internet-e07"
     title = "Adaptive RED under a changing load"

@@ -278,7 +278,7 @@ class Testbed(Experiment):
         yield fig.compare(
             {kind: at["loss"] for kind, at in bsd.items()},
             "loss",
-            "Loss over the number of connections",
+            "Loss against the number of connections",
             adaptive,
             x="sources",
             panel="path",
@@ -287,7 +287,7 @@ class Testbed(Experiment):
         used = fig.compare(
             {kind: at["utilisation"] for kind, at in bsd.items()},
             "utilisation",
-            "Utilisation over the number of connections",
+            "Utilisation against the number of connections",
             f"{adaptive} The axis begins at 92 %.",
             x="sources",
             panel="path",

@@ -112,7 +112,7 @@ class Comparison(Experiment):
         yield Claim(
             "ratio-ns2",
             f"With ECN, adaptive RED loses less than a fifth of what RED loses, for TCP {_words(NS2_TCP)}.",
-            f"{source}; the fifth is the specification's reading of much less",
+            f"{source}; less than a fifth is how the specification reads 'much less'",
             loss[NS2_TCP, ADAPTIVE] <= 0.2 * loss[NS2_TCP, RED_ECN],
             headline="Adaptive RED loses much less than RED with ECN",
         )
@@ -120,7 +120,7 @@ class Comparison(Experiment):
             yield Claim.unasserted(
                 f"ratio-{tag}",
                 f"With ECN, adaptive RED loses less than a fifth of what RED loses, for TCP {_words(hosts)}.",
-                f"{source}; the fifth is the specification's reading of much less",
+                f"{source}; less than a fifth is how the specification reads 'much less'",
                 loss[hosts, ADAPTIVE] <= 0.2 * loss[hosts, RED_ECN],
                 "this is not the thesis' sender; without a doubling timeout 300 senders of one segment per timeout or "
                 "per round trip do not fit into link and buffer, whatever is marked",
@@ -157,7 +157,7 @@ class Comparison(Experiment):
         for discipline, expected in NS2.items():
             yield Claim.comparison(
                 f"ns2-{discipline.replace(', ', '-').replace(' ', '-').lower()}",
-                f"Loss of TCP with ns-2.35's rules behind {discipline}; ns-2.35 has {expected} %.",
+                f"Loss of TCP with ns-2.35's rules behind {discipline}; ns-2.35: {expected} %.",
                 "ns-2.35, one run",
                 results.where(hosts=NS2_TCP, discipline=discipline)["loss"],
                 "not judged: one run of another simulator",

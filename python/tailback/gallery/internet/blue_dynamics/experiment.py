@@ -144,15 +144,17 @@ class UnderstandingBlue(Experiment):
     id = "internet-e13"
     title = "Understanding Blue"
     reference = "Feng, thesis defence 1999, slides Ideal Example (Blue) and Understanding Blue"
-    axes = (Axis("floor", "answer to an echo at a window of one"), Axis("set", "discipline"))
+    axes = (Axis("floor", "rule for an echo at a window of one segment"), Axis("set", "discipline"))
     quick = Profile(duration="100s", warmup="5s", replications=4, max_replications=12, cpu_s=25)
     full = Profile(duration="100s", warmup="5s", replications=10, max_replications=60, cpu_s=120)
     metrics = (
         *_per_step("p_mean", "mean of the probability", "", _probability, fmean),
-        *_per_step("q_sd", "deviation of the queue", "kB", _queue, pstdev),
-        *_per_step("p_sd", "deviation of the probability", "", _probability, pstdev),
-        Observable("p_range", "range of the probability within 5 s, 250 to 500 connections", "", _range),
-        Observable("leaps", "spans of 100 ms with more than one increment", "", lambda r: float(_leaps(r)[0]), _leaps),
+        *_per_step("q_sd", "standard deviation of the queue", "kB", _queue, pstdev),
+        *_per_step("p_sd", "standard deviation of the probability", "", _probability, pstdev),
+        Observable("p_range", "range of the probability in the last 5 s of a step, 250 to 500 connections", "", _range),
+        Observable(
+            "leaps", "spans of 100 ms with a rise by more than one increment", "", lambda r: float(_leaps(r)[0]), _leaps
+        ),
         Observable("lost", "packets lost with 250 to 500 connections", "packets", _lost_late),
         m.utilisation("a->b", label="utilisation"),
     )

@@ -81,7 +81,7 @@ class BlueEvaluation(Experiment):
     title = "Blue against RED: loss and buffer size"
     reference = "Feng, thesis defence 1999, slides Blue Evaluation"
     axes = (
-        Axis("floor", "answer to an echo at a window of one"),
+        Axis("floor", "rule for an echo at a window of one segment"),
         Axis("timers", "clock tick and minimum RTO"),
         Axis("workload", "workload"),
         Axis("sources", "connections"),
@@ -244,7 +244,7 @@ class BlueEvaluation(Experiment):
             yield Claim.comparison(
                 f"jain-{TAGS[floor]}",
                 f"Fairness with 1600 connections and 100 kB, {_words(floor)}: Jain's index of their goodputs.",
-                "not in the slides",
+                "not on the slides",
                 _at(results, floor, sources=1600, buffer=SMALL, set=list(TYPICAL))["jain"],
                 "not judged; it shows the price of a low loss",
             )
@@ -349,8 +349,11 @@ def _headline(results: Results, floor: str, timer: str, load: str, n: int) -> Cl
     """
     at = results.where(floor=floor, timers=timer, workload=load, sources=n)
     small, large = at.where(set="B4", buffer=SMALL)["loss"], at.where(set="R2", buffer=LARGE)["loss"]
-    who = f"{n} {'on/off sources' if load == ON_OFF else 'connections'}, {_words(floor)}, timers of {timer}"
-    words = "slide's number" if n in SOURCES and load == PERSISTENT else "published workload" if load == ON_OFF else ""
+    who = (
+        f"{n} {'on/off sources' if load == ON_OFF else 'connections'}, {_words(floor)}, "
+        f"clock tick and minimum RTO of {timer}"
+    )
+    words = "slides' number" if n in SOURCES and load == PERSISTENT else "published workload" if load == ON_OFF else ""
     source = f"{HEADLINE}; {words}" if words else "the same claim with more connections than on the slides; derived"
     id = _headline_id(floor, timer, load, n)  # noqa: A001
     shown = floor == NS2 and timer == MAIN[floor] and words and n != min(PUBLISHED)
@@ -438,7 +441,7 @@ def _more(results: Results, name: str) -> Condition:
 def _words(floor: str) -> str:
     return {
         RFC: "rule of RFC 3168",
-        BACKOFF: "rule of RFC 3168 with doubling",
+        BACKOFF: "rule of RFC 3168 with a doubling timeout",
         NS2: "ns-2.35's sender",
         NONE: "no rule",
         DROP: "no ECN",

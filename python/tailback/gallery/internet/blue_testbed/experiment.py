@@ -182,7 +182,7 @@ class BlueTestbed(Experiment):
         yield Claim.comparison(
             "jain",
             "Fairness under RED and Blue with the testbed's hosts: Jain's index of the goodputs.",
-            "not in the slides",
+            "not on the slides",
             bsd.where(discipline=[RED, BLUE])["jain"],
             "not judged; the page discusses the price of a low loss",
         )

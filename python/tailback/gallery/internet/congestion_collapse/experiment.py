@@ -67,7 +67,7 @@ def _carried_bps(report: Report) -> float:
     """Return the rate of useful deliveries in bit/s, headers included, so that TCP and datagrams compare."""
     rows = report.data["flows"]
     if _case(report) == SHARES:
-        # Packets that wait before the narrow last link have already crossed the shared one.
+        # The throughput of the narrow last link: packets that wait before it at the end of the run are not lost.
         datagrams = [report.utilisation("r2->d2") * LAST_BPS / 8 * report.measured_s]
     else:
         datagrams = [flow["delivered"]["bytes"] for flow in rows if not flow["transport"]]

@@ -51,7 +51,7 @@ def _marked_share(report: Report) -> float:
 def _windows(report: Report) -> Trace:
     """Return times in s and the windows of the flow with the highest target, in segments."""
     series = report.data["series"]
-    assert series is not None, "the point samples"
+    assert series is not None, "the point sets no run.sample"
     return series["time_s"], series["transports"]["high"]
 
 
@@ -96,7 +96,7 @@ class IntegratedMarking(Experiment):
         """Return the settings of each flow's marking, and of the number of best-effort flows."""
         settings: dict[str, Value] = {"flows[best].count": point["others"], "run.sample": "200ms"}
         if point["targets"] == OVER and point["engine"] != BLIND and profile == "quick":
-            # Several periods of marking and resting.
+            # Long enough for several periods of marking and of rest.
             settings["run.duration"] = "300s"
         window = f"{point['window']}ms"
         for name, target in zip(NAMES, TARGETS[str(point["targets"])], strict=True):
@@ -113,7 +113,7 @@ class IntegratedMarking(Experiment):
 
     def claims(self, results: Results) -> Iterable[Claim]:
         """Return the claims: targets are reached, and best-effort parts are equal if the sender marks."""
-        source = "Feng and others 1998, as summarised; network and parameters reconstructed"
+        source = "Feng and others 1998, from a summary; network and parameters reconstructed"
         usual = results.where(others=FEW, window=300)
         inside = usual.where(engine=INTEGRATED, targets=MIXED)
         outside = usual.where(engine=TRANSPARENT, targets=MIXED)

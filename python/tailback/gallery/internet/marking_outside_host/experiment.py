@@ -63,7 +63,7 @@ def _delivered(report: Report) -> int:
 def _probability(report: Report) -> Trace:
     """Return times in s, and the marking probability of each engine that a group shares, by group."""
     series = report.data["series"]
-    assert series is not None, "the point samples"
+    assert series is not None, "the point sets no run.sample"
     return series["time_s"], {
         name: shown["probability"] for name, shown in series["meters"].items() if "probability" in shown
     }
@@ -135,7 +135,7 @@ class TransparentMarking(Experiment):
             "run.sample": "500ms",
         }
         if case == DETECTED and profile == "quick":
-            # Several periods of marking and resting.
+            # Long enough for several periods of marking and of rest.
             settings["run.duration"] = "350s"
         if case == UNDER_RIO:
             settings[f"{PORT}.discipline"] = services.QUEUES[RIO]
@@ -143,7 +143,7 @@ class TransparentMarking(Experiment):
 
     def claims(self, results: Results) -> Iterable[Claim]:
         """Return the claims: targets are reached, marking stops if not needed, and no flow starves."""
-        source = "Feng and others 1998, as summarised; network and parameters reconstructed"
+        source = "Feng and others 1998, from a summary; network and parameters reconstructed"
         usual = results.where(step=STEP)
         one = usual.where(case=ONE)
         steps = results.where(case=ONE, target=4)
