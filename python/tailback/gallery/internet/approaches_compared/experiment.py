@@ -128,13 +128,13 @@ class Comparison(Experiment):
         for tag, hosts, plain in (("rule", RULE, TCP), ("ns2", NS2_TCP, NS2_TCP)):
             yield Claim(
                 f"C3-{tag}",
-                f"RED with ECN loses less than RED without, for TCP {_words(hosts)}.",
+                f"RED with ECN loses less than RED without ECN, for TCP {_words(hosts)}.",
                 source,
                 loss[hosts, RED_ECN] < loss[plain, RED],
             )
         yield Claim.unasserted(
             "C3-none",
-            "RED with ECN loses less than RED without, for TCP without a rule for small windows.",
+            "RED with ECN loses less than RED without ECN, for TCP without a rule for small windows.",
             source,
             loss[TCP, RED_ECN] < loss[TCP, RED],
             "below its upper threshold RED marks at most a tenth of the packets, and above it drops all, so that ECN "

@@ -210,7 +210,7 @@ class BlueEvaluation(Experiment):
             "C6-none",
             "Without a rule, with 100 kB and 400 connections, Blue (B4) loses less than a tenth of what RED (R2) "
             "loses.",
-            "the same",
+            "derived from the headline of the slides: the comparison at equal buffers",
             none.where(buffer=SMALL, sources=400, set="B4")["loss"]
             <= 0.1 * none.where(buffer=SMALL, sources=400, set="R2")["loss"],
             "400 connections send at least 400 packets per round trip, for which link and buffer together barely have "
@@ -353,7 +353,13 @@ def _headline(results: Results, floor: str, timer: str, load: str, n: int) -> Cl
         f"{n} {'on/off sources' if load == ON_OFF else 'connections'}, {_words(floor)}, "
         f"clock tick and minimum RTO of {timer}"
     )
-    words = "slides' number" if n in SOURCES and load == PERSISTENT else "published workload" if load == ON_OFF else ""
+    words = (
+        "slides' number of connections"
+        if n in SOURCES and load == PERSISTENT
+        else "published workload"
+        if load == ON_OFF
+        else ""
+    )
     source = f"{HEADLINE}; {words}" if words else "the same claim with more connections than on the slides; derived"
     id = _headline_id(floor, timer, load, n)  # noqa: A001
     shown = floor == NS2 and timer == MAIN[floor] and words and n != min(PUBLISHED)

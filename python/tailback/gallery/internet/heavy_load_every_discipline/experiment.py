@@ -260,15 +260,15 @@ def _marking(without: Results, ecn: Results) -> Iterable[Claim]:
         if row.name in rows.TURNED_OFF:
             yield _claim(
                 f"G5-{of}",
-                f"With ECN {row.name} loses as much as without, within 10 %.",
-                f"derived: {rows.TURNED_OFF[row.name]}; this load needs a higher probability",
+                f"With ECN, {row.name} loses as much as without, within 10 %.",
+                f"derived: {rows.TURNED_OFF[row.name]}; this load needs more marks",
                 marked.close_to(dropped, relative=0.1),
             )
         elif row.name in rows.LIMITED:
             yield Claim.calibrated(
                 f"G3-{of}",
-                f"With ECN {row.name} loses at least half of what it loses without.",
-                f"derived: {rows.LIMITED[row.name]}; this load needs a higher probability",
+                f"With ECN, {row.name} loses at least half of what it loses without.",
+                f"derived: {rows.LIMITED[row.name]}; this load needs more marks",
                 marked >= 0.5 * dropped,
                 "first claimed as a loss with ECN equal to that without, within 10 %, which holds for FRED only: what "
                 "the others mark up to their limits they need not drop",
@@ -276,7 +276,7 @@ def _marking(without: Results, ecn: Results) -> Iterable[Claim]:
         else:
             yield _claim(
                 f"G3-{of}",
-                f"With ECN {row.name} loses at most half of what it loses without.",
+                f"With ECN, {row.name} loses at most half of what it loses without.",
                 "thesis: a mark slows a sender without a loss; one queue, and a law that marks at any probability; "
                 "the factor is that of internet-e04",
                 marked <= 0.5 * dropped,
