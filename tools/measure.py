@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,10 @@ class Run:
     """Packet-hops, as the program counted them; -1 when it does not count."""
     cpu_s: float
     """User and system time of the whole process in seconds, set-up included."""
+    wall_s: float = 0.0
+    """Time from its start to its end in seconds."""
+    rss_mb: float = 0.0
+    """Peak of its resident memory in MB."""
 
     @property
     def speed(self) -> float:
@@ -29,11 +34,13 @@ class Run:
 def run(command: Sequence[str | Path], env: Mapping[str, str] | None = None) -> Run:
     """Run `command`, whose output has a line `RESULT … hops=N`, and measure it."""
     words = [str(word) for word in command]
+    started = time.monotonic()
     process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env={**os.environ, **(env or {})})
     assert process.stdout is not None
     output = process.stdout.read()
     # wait4 gives the usage of this child alone; resource.getrusage would add up all children.
     _, status, usage = os.wait4(process.pid, 0)
+    ended = time.monotonic()
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode != 0:
         sys.exit(f"{' '.join(words)} ended with exit code {process.returncode}:\n{output}")
@@ -41,7 +48,13 @@ def run(command: Sequence[str | Path], env: Mapping[str, str] | None = None) -> 
     fields = dict(word.split("=", 1) for word in (results[-1] if results else []))
     if "hops" not in fields:
         sys.exit(f"{' '.join(words)} printed no line `RESULT … hops=N`:\n{output}")
-    return Run(hops=int(fields["hops"]), cpu_s=usage.ru_utime + usage.ru_stime)
+    return Run(
+        hops=int(fields["hops"]),
+        cpu_s=usage.ru_utime + usage.ru_stime,
+        wall_s=ended - started,
+        # Linux counts in KiB.
+        rss_mb=usage.ru_maxrss * 1024 / 1e6,
+    )
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
