@@ -92,7 +92,7 @@ def check(names: list[str]) -> int:
 def pages_of(name: str) -> list[Path]:
     """Return the pages that show a figure."""
     pages = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-    return [page for page in pages if f"figures/{name}.svg)" in page.read_text(encoding="utf-8")]
+    return [page for page in pages if page != LIST and f"figures/{name}.svg)" in page.read_text(encoding="utf-8")]
 
 
 def seed_of(source: str) -> int:
