@@ -22,8 +22,6 @@ class Run:
     """User and system time of the whole process in seconds, set-up included."""
     wall_s: float = 0.0
     """Time from its start to its end in seconds."""
-    rss_mb: float = 0.0
-    """Peak of its resident memory in MB."""
 
     @property
     def speed(self) -> float:
@@ -52,8 +50,6 @@ def run(command: Sequence[str | Path], env: Mapping[str, str] | None = None) -> 
         hops=int(fields["hops"]),
         cpu_s=usage.ru_utime + usage.ru_stime,
         wall_s=ended - started,
-        # Linux counts in KiB.
-        rss_mb=usage.ru_maxrss * 1024 / 1e6,
     )
 
 
@@ -79,3 +75,21 @@ def instructions(command: Sequence[str], counted: str) -> tuple[int, int]:
     if result.returncode != 0 or taken is None or count is None:
         sys.exit(f"{' '.join(words)} failed:\n{result.stdout}{result.stderr}")
     return int(taken[1]), int(count[1])
+
+
+def peak_mb(command: Sequence[str | Path]) -> float:
+    """Run `command` and return the peak of its resident memory in MB; Linux only.
+
+    The high-water mark of the kernel is read until the program ends: the usage that `wait4` returns includes the memory
+    of this interpreter, from which the program was forked.
+    """
+    process = subprocess.Popen([str(word) for word in command], stdout=subprocess.DEVNULL)
+    found = 0
+    while process.poll() is None:
+        status = Path(f"/proc/{process.pid}/status").read_text(encoding="utf-8")
+        if mark := re.search(r"^VmHWM:\s*(\d+) kB", status, re.MULTILINE):
+            found = max(found, int(mark[1]))
+        time.sleep(0.005)
+    if process.returncode != 0:
+        sys.exit(f"{command} ended with exit code {process.returncode}")
+    return found * 1024 / 1e6

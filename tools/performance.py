@@ -1,7 +1,7 @@
 """Measures one version of Tailback and writes the tables of docs/performance.md, between their markers.
 
     make performance                                   all parts but the peers, then the page; some minutes
-    make performance PERFORMANCE="--parts workloads"   some parts: instructions, seconds, disciplines, threads, peers
+    make performance PERFORMANCE="--parts workloads"   some parts: instructions, memory, seconds, disciplines, …
     python tools/performance.py --write                only the page, from docs/performance.json
     python tools/performance.py --check                compares the page with docs/performance.json
 
@@ -41,7 +41,7 @@ from tailback.gallery.internet.non_responsive_flow_every_discipline.experiment i
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "performance.md"
 DATA = ROOT / "docs" / "performance.json"
-PARTS = ("instructions", "seconds", "disciplines", "threads", "peers")
+PARTS = ("instructions", "memory", "seconds", "disciplines", "threads", "peers")
 ROUNDS = 5
 PARALLEL = "net64"
 """Workload that is run on one and on two threads."""
@@ -120,8 +120,18 @@ def instructions(store: Store, binary: Path) -> None:
             store.save()
 
 
+def memory(store: Store, binary: Path) -> None:
+    """Take the peak of each workload's resident memory, which does not depend on the load of the machine."""
+    part = store.part("memory")
+    for workload in bench.LENGTHS:
+        if workload not in part:
+            part[workload] = round(measure.peak_mb([binary, workload]))
+            print(f"{workload}: {part[workload]} MB", flush=True)
+            store.save()
+
+
 def seconds(store: Store, binary: Path) -> None:
-    """Take CPU seconds and memory of each workload, in rounds."""
+    """Take CPU seconds of each workload, in rounds."""
     part = store.part("seconds")
     for turn in range(ROUNDS):
         for workload in bench.LENGTHS:
@@ -129,7 +139,7 @@ def seconds(store: Store, binary: Path) -> None:
             if len(runs) > turn:
                 continue
             run = measure.run([binary, workload])
-            runs.append({"speed": round(run.speed, 2), "mb": round(run.rss_mb), "load": load()})
+            runs.append({"speed": round(run.speed, 2), "load": load()})
             print(f"{workload}: {run.speed:.2f} million packet-hops per CPU second", flush=True)
             store.save()
 
@@ -181,6 +191,7 @@ def peers(store: Store, binary: Path) -> None:
 
 MEASURE: dict[str, Callable[[Store, Path], None]] = {
     "instructions": instructions,
+    "memory": memory,
     "seconds": seconds,
     "disciplines": disciplines,
     "threads": threads,
@@ -207,22 +218,21 @@ def busy(loads: list[float], processors: int) -> str:
     )
 
 
-def speed_of(runs: list[Json]) -> list[str]:
-    """Return speed and memory of a workload, as cells."""
-    return [f"{statistics.median(run['speed'] for run in runs):.1f}", f"{max(run['mb'] for run in runs)}"]
-
-
 def tables(data: Json) -> dict[str, str]:
     """Return the text between each pair of markers."""
     of = data["about"]
     counted = data.get("instructions", {})
     timed = all(len(data.get("seconds", {}).get(name, [])) >= ROUNDS for name in bench.LENGTHS)
-    header = ["workload", "instructions per packet-hop"]
-    rows = [[f"`{name}`", str(counted.get(name, "not counted"))] for name in bench.LENGTHS]
+    peak = data.get("memory", {})
+    header = ["workload", "instructions per packet-hop", "MB of memory"]
+    rows = [
+        [f"`{name}`", str(counted.get(name, "not counted")), str(peak.get(name, "not taken"))] for name in bench.LENGTHS
+    ]
     about_seconds = "Seconds have not been taken with this version.\n"
     if timed:
-        header += ["million packet-hops per CPU second", "MB of memory"]
-        rows = [[*row, *speed_of(data["seconds"][name])] for row, name in zip(rows, bench.LENGTHS, strict=True)]
+        header.append("million packet-hops per CPU second")
+        for row, name in zip(rows, bench.LENGTHS, strict=True):
+            row.append(f"{statistics.median(run['speed'] for run in data['seconds'][name]):.1f}")
         loads = [run["load"] for runs in data["seconds"].values() for run in runs]
         about_seconds = f"Seconds are medians of {ROUNDS} rounds. {busy(loads, of['processors'])}\n"
     written = {"workloads": f"{origin(of)}\n\n{measure.table(header, rows)}\n{about_seconds}"}

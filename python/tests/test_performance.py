@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -69,20 +70,20 @@ def test_measurements_of_another_program_are_dropped_but_for_the_peers(
     assert "instructions" not in data
     assert data["peers"]["about"]["program"] != data["about"]["program"]
     written = tool.tables(data)
-    assert "| `forward` | not counted |" in written["workloads"]
+    assert "| `forward` | not counted | none |" in written["workloads"]
     assert "| forward, ns-2 | 9 | 1 | 9 |" in written["peers"]
 
 
 def test_seconds_are_shown_with_all_rounds_only_and_with_the_load(tool: ModuleType, binary: Path) -> None:
-    data = tool.Store(binary).data | {"instructions": {"forward": 300, "red64": 400}}
-    runs = [{"speed": speed, "mb": 10, "load": 5.0} for speed in (1.0, 9.0, 2.0, 3.0)]
+    data = tool.Store(binary).data | {"instructions": {"forward": 300, "red64": 400}, "memory": {"forward": 11}}
+    runs = [{"speed": speed, "load": 5.0} for speed in (1.0, 9.0, 2.0, 3.0)]
     data["seconds"] = {"forward": list(runs), "red64": list(runs)}
     assert "CPU second" not in tool.tables(data)["workloads"]
     for found in data["seconds"].values():
-        found.append({"speed": 4.0, "mb": 11, "load": 6.0})
+        found.append({"speed": 4.0, "load": 6.0})
     data["about"]["processors"] = 2
     written = tool.tables(data)["workloads"]
-    assert "| `forward` | 300 | 3.0 | 11 |" in written
+    assert "| `forward` | 300 | 11 | 3.0 |" in written
     assert "a load of 5.0 to 6.0 on 2 processors" in written
     data["about"]["processors"] = 8
     assert "nearly idle" in tool.tables(data)["workloads"]
@@ -96,3 +97,12 @@ def test_the_page_keeps_its_text_and_needs_its_markers(tool: ModuleType, binary:
     assert once.split("## Earlier measurements")[1] == text.split("## Earlier measurements")[1]
     with pytest.raises(SystemExit, match="no markers of threads"):
         tool.page(data, text.replace("<!-- end of threads -->", ""))
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the high-water mark is Linux's")
+def test_the_peak_of_memory_is_the_programs_and_not_that_of_the_interpreter_that_starts_it(tool: ModuleType) -> None:
+    held = bytearray(b"x") * 60_000_000
+    assert tool.measure.peak_mb(["sleep", "0.2"]) < 30
+    assert len(held) == 60_000_000
+    command = [sys.executable, "-c", "import time; held = bytearray(b'x') * 80_000_000; time.sleep(0.2)"]
+    assert 80 < tool.measure.peak_mb(command) < 120
