@@ -70,7 +70,7 @@ def test_measurements_of_another_program_are_dropped_but_for_the_peers(
     assert "instructions" not in data
     assert data["peers"]["about"]["program"] != data["about"]["program"]
     written = tool.tables(data)
-    assert "| `forward` | not counted | none |" in written["workloads"]
+    assert "| `forward` | not counted | not taken |" in written["workloads"]
     assert "| forward, ns-2 | 9 | 1 | 9 |" in written["peers"]
 
 
