@@ -15,8 +15,12 @@ from xml.etree import ElementTree
 
 from drawing_text import HREF, SVG
 
-NEAR = 0.5
-"""Largest distance between drawings that count as equal, points (pixels at 72 per inch)."""
+NEAR = 1.5
+"""Largest distance between drawings that count as equal, points.
+
+Versions of FreeType differ in the sizes of letters, and so in the places of axes, by 0.6 between matplotlib 3.10 and
+3.11, and of legends, by 1.2.
+"""
 
 Point = tuple[float, float]
 Line = list[Point]
@@ -34,7 +38,7 @@ class Shape:
 
     kind: str
     text: str
-    """Characters of a text, or the data of a picture."""
+    """Characters of a text."""
     style: tuple[tuple[str, str], ...]
     lines: tuple[tuple[Point, ...], ...]
     """Lines of a path, corners of a picture, or the place of a text."""
@@ -92,7 +96,8 @@ def _shapes(root: ElementTree.Element) -> Iterator[Shape]:
             yield Shape("text", element.text or "", shown, ((place,),))
         elif element.tag == f"{SVG}image":
             size = (float(element.get("width", 0)), float(element.get("height", 0)))
-            yield Shape("image", element.get(HREF, ""), shown, ((place, (place[0] + size[0], place[1] + size[1])),))
+            # Equal pixels are compressed to different bytes by different versions of zlib.
+            yield Shape("image", "", shown, ((place, (place[0] + size[0], place[1] + size[1])),))
         for child in element:
             yield from visit(child, at, style)
 
@@ -148,16 +153,20 @@ def _apart(one: Sequence[Point], other: Sequence[Point]) -> float:
 
 
 def _beside(points: Sequence[Point], line: Sequence[Point]) -> float:
-    """Return the distance of the first point that is not near a line followed in the same order; 0 without one."""
+    """Return the distance of the first point that is not near a line followed in the same order; 0 without one.
+
+    It is at least twice `NEAR`, as for a point near another part of the line.
+    """
     if len(line) == 1:
-        return max(math.dist(point, line[0]) for point in points)
+        far = max(math.dist(point, line[0]) for point in points)
+        return far if far > NEAR else 0.0
     segments = list(pairwise(line))
     at = 0
     for point in points:
         near = (index for index in range(at, len(segments)) if _distance(point, *segments[index]) <= NEAR)
         found = next(near, None)
         if found is None:
-            return min(_distance(point, *segment) for segment in segments[at:])
+            return max(min(_distance(point, *segment) for segment in segments), 2 * NEAR)
         at = found
     return 0.0
 

@@ -158,6 +158,15 @@ def test_text_survives_at_its_place_and_width(tool: ModuleType, label: str) -> N
     assert "fill:#123456" in flat.get("style", "")
 
 
+@pytest.mark.parametrize(("first", "second", "known"), [("24", "4c", True), ("41", "69", True), ("24", "69", False)])
+def test_glyphs_are_named_by_index_or_by_code_point(tool: ModuleType, first: str, second: str, known: bool) -> None:
+    # "Ai" in DejaVu Sans: indices 0x24 and 0x4c, code points 0x41 and 0x69, as matplotlib names them until 3.10.
+    glyphs = [ElementTree.Element(f"{SVG}use", {HREF: f"#DejaVuSans-{name}"}) for name in (first, second)]
+    glyphs[1].set("transform", "translate(68.4 0)")
+    written = tool.as_text("Ai", {"transform": "translate(10 20) scale(0.1 -0.1)"}, glyphs)
+    assert (written is not None and written.text == "Ai") == known
+
+
 def test_a_power_of_ten_stays_a_power(tool: ModuleType) -> None:
     def draw(axes: plt.Axes) -> None:
         axes.set_xlim(1, 2)
