@@ -180,3 +180,53 @@ impl Spec {
         }
     }
 }
+
+/// Implements [`Signals`] for disciplines that decide by flow or by a full buffer and never mark.
+macro_rules! without_signals {
+    ($($params:path),+ $(,)?) => {
+        $(
+            impl Signals for $params {
+                fn marks(&self) -> bool {
+                    false
+                }
+                fn each_threshold(&self, _: &Site, _: &mut dyn FnMut(Threshold)) {}
+            }
+        )+
+    };
+}
+without_signals! {
+    drop_tail::Params,
+    drop_head::Params,
+    drr::Params,
+    sfq::Params,
+    wfq::Params,
+    wf2q_plus::Params,
+    virtual_clock::Params,
+    scfq::Params,
+    stfq::Params,
+    fair_queue::Params,
+    fq::Params,
+}
+
+/// Implements [`Signals`] for disciplines that mark by a state of their own and compare no queue with a parameter.
+macro_rules! without_thresholds {
+    ($($params:path),+ $(,)?) => {
+        $(
+            impl Signals for $params {
+                fn marks(&self) -> bool {
+                    self.ecn
+                }
+                fn each_threshold(&self, _: &Site, _: &mut dyn FnMut(Threshold)) {}
+            }
+        )+
+    };
+}
+// COBALT's and flow-queue CoDel's delays have no bound by the limit: Blue acts in the one, other flows go first in the other.
+without_thresholds! {
+    law::sfb::Params,
+    law::sred::Params,
+    law::avq::Params,
+    law::cobalt::Params,
+    fq_codel::Params,
+    netem::Params,
+}

@@ -1,8 +1,9 @@
 //! The parameters of random early detection.
 
-use crate::fifo::Victim;
+use super::average::Idle;
+use crate::fifo::{Count, Victim};
 use crate::signals::{Length, Signals, Threshold};
-use crate::{Site, Watch, check};
+use crate::{Site, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
@@ -76,17 +77,6 @@ pub struct Params {
     pub adaptive: Option<Adaptive>,
 }
 
-/// In what a queue is measured.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Count {
-    /// Buffer bytes.
-    #[default]
-    Bytes,
-    /// Packets.
-    Packets,
-}
-
 /// Treatment of packets where every one is chosen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -96,28 +86,6 @@ pub enum AboveMax {
     Drop,
     /// Marked if ECN-capable.
     Mark,
-}
-
-/// Ageing of the average queue by idle time, in which the link could have sent m packets of the mean size.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub enum Idle {
-    /// As if m + 1 packets had found the queue empty; idle from when the transmitter fell free.
-    #[default]
-    #[serde(rename = "ns")]
-    Ns,
-    /// As if m packets had; idle from when the last packet left the queue (1993, figure 2).
-    #[serde(rename = "1993")]
-    Original,
-}
-
-impl Idle {
-    /// Returns the event with which idle time begins.
-    pub(crate) fn watch(self) -> Watch {
-        match self {
-            Idle::Ns => Watch::Idle,
-            Idle::Original => Watch::Empty,
-        }
-    }
 }
 
 tailback_document::kinds! {
