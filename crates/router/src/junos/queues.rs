@@ -7,8 +7,9 @@
 //! bounds.
 
 use super::cos::{Buffer, PRIORITIES, Scheduler, Transmit};
+use super::defaults;
 use super::firewall::default_burst;
-use super::{Maker, defaults};
+use super::maker::Maker;
 use crate::ir::{
     Act, Class, HtbClass, Limit, Match, Police, Policy, Priority, Queue, Rule, Scheduler as Serving, Shape, Share,
 };

@@ -1,13 +1,12 @@
 //! Policies and queues as disciplines of a scenario.
 
-use super::linux::{fq_discipline, netem_discipline};
+use super::linux::{LINUX_LIMIT, fq_discipline, netem_discipline};
 use super::red::red_discipline;
-use super::{Lower, bits, packets};
+use super::state::Lower;
+use super::table::{bits, packets, put};
 use crate::ir::{Class, Counting, Fair, Limit, Policy, Queue, Scheduler, Sfq, Share, Timed};
 use serde_json::{Map, Value, json};
 
-/// Default queue limit of Linux in packets (txqueuelen).
-pub(super) const LINUX_LIMIT: u64 = 1000;
 /// Default quantum of a flow in bytes: a frame of the device (`psched_mtu`, `include/net/pkt_sched.h`).
 const FRAME: u64 = 1514;
 /// Upper bounds of sfq on active flows, and on the packets of each (`SFQ_DEFAULT_FLOWS`, `SFQ_MAX_DEPTH`,
@@ -448,12 +447,6 @@ impl Lower<'_> {
 /// Returns the reference rate within a class: its own rate if it has one, else that of its parent.
 fn base_of(class: &Class, rate: u64) -> u64 {
     if class.bandwidth.is_some_and(|share| share.of(rate).is_some()) { 0 } else { rate }
-}
-
-pub(super) fn put(table: &mut Value, key: &str, value: Option<impl serde::Serialize>) {
-    if let Some(value) = value {
-        table[key] = json!(value);
-    }
 }
 
 /// A fair queue on an interface is weighted by precedence; one in a class is not, see `class_fair_queue`.

@@ -5,7 +5,8 @@
 //! policy (Cisco IOS Quality of Service Solutions Configuration Guide, "Order of QoS features"). Marks are known for
 //! each row of the table and are written there; policers become conditioners before those of the output policy.
 
-use super::{Lower, Traffic};
+use super::Traffic;
+use super::state::Lower;
 use crate::ir::{Act, Config, Header, Mark, Policy, Port, Queue, same_interface};
 use crate::{Place, Report};
 use serde_json::{Value, json};

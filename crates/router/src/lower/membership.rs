@@ -1,19 +1,10 @@
 //! Membership of flows in classes.
 
+use super::state::Membership;
 use super::{Model, Row, Traffic};
 use crate::ir::{Config, Header, Policy, Port, Queue};
 use crate::{Place, Report};
-use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
-
-/// A class of the port with its flows.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Membership {
-    /// Name of the class; nested classes are prefixed by the outer names.
-    pub class: String,
-    /// Groups of flows.
-    pub groups: Vec<String>,
-}
 
 /// Upper bound on the nesting.
 const DEEPEST: usize = 8;

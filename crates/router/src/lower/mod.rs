@@ -12,21 +12,24 @@ mod membership;
 mod police;
 mod reach;
 mod red;
+mod state;
+mod table;
 mod traffic;
 mod version;
 mod wred;
 
-use crate::ir::{Class, Config, Mark, Port, Queue, Scheduler};
-use crate::mqc::Platform;
+use crate::ir::{Class, Config, Mark, Platform, Port, Queue, Scheduler};
 use crate::{Report, Scope};
 use conditions::Conditions;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
+use state::Lower;
 use std::collections::BTreeSet;
+use table::{bits, packets};
 
 pub use link::{Link, Overhead};
-pub use membership::Membership;
 pub(crate) use red::weight as red_weight;
+pub use state::Membership;
 pub use traffic::{Model, Row, Traffic};
 
 /// Options of the compilation.
@@ -68,32 +71,6 @@ pub struct Lowered {
 
 /// Default hold queue of an interface in packets (Ethernet).
 const HOLD: u64 = 40;
-
-/// State of the compilation.
-struct Lower<'a> {
-    conditions: Conditions<'a>,
-    report: Report,
-    /// Largest packet in bytes.
-    largest: u64,
-    /// `true` for the queue of an interface, `false` for that of a class.
-    legacy: bool,
-    /// Number of classes so far.
-    classes: usize,
-    /// Rate of the link in bit/s.
-    line: u64,
-    /// Link-layer bytes that buffers count per packet.
-    header: u16,
-    /// Default reference rate of the engine's percentages: that of the link or of the enclosing shaper, bit/s.
-    site: u64,
-    /// `true` if shapers are those of Linux.
-    linux: bool,
-    /// Platform whose defaults apply.
-    platform: Platform,
-    /// Defaults that were used, each with its source.
-    defaults: BTreeSet<String>,
-    /// Groups of flows by class.
-    members: Vec<Membership>,
-}
 
 /// Compiles a port of the configuration into a scenario.
 pub fn lower(config: &Config, traffic: &Traffic, options: &Options) -> Lowered {
@@ -456,12 +433,4 @@ fn flow(row: &Row) -> Value {
         }
     }
     made
-}
-
-fn bits(rate: u64) -> String {
-    format!("{rate}bit/s")
-}
-
-fn packets(n: u64) -> String {
-    if n == 1 { "1packet".to_owned() } else { format!("{n}packets") }
 }

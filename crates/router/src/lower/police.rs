@@ -1,7 +1,8 @@
 //! Policers and marks as conditioners before a port's queue.
 
 use super::conditions::dscp;
-use super::{Lower, bits};
+use super::state::Lower;
+use super::table::bits;
 use crate::Place;
 use crate::ir::{Act, Mark, Police, Policy};
 use serde_json::{Value, json};

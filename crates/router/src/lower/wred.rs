@@ -1,8 +1,9 @@
 //! Weighted random early detection and fair queues with the defaults of the platform, and the report of assumptions.
 
+use super::Row;
 use super::conditions::dscp;
-use super::{Lower, Platform, Row};
-use crate::ir::{By, Class, Fair, Limit, Profile, Unit, Wred};
+use super::state::Lower;
+use crate::ir::{By, Class, Fair, Limit, Platform, Profile, Unit, Wred};
 use crate::mqc::Depth;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
@@ -182,7 +183,7 @@ impl Lower<'_> {
         };
         match (found, self.platform.bytes_of_packet()) {
             (Limit::Packets(n), Some(bytes)) => format!("{}B", n.saturating_mul(bytes).max(self.largest)),
-            (Limit::Packets(n), None) => super::packets(n.max(1)),
+            (Limit::Packets(n), None) => super::table::packets(n.max(1)),
             (Limit::Bytes(n), _) => format!("{}B", n.max(self.largest)),
             (other, _) => format!("{other:?}"),
         }
@@ -242,7 +243,7 @@ impl Lower<'_> {
                 packets
             }
         };
-        made["threshold"] = json!(super::packets(threshold.max(1)));
+        made["threshold"] = json!(super::table::packets(threshold.max(1)));
         if let Some(queues) = fair.queues {
             made["queues"] = json!(queues);
         }

@@ -1,6 +1,6 @@
 //! Conversion from other languages into policy maps.
 
-use super::export::condition_text;
+use super::condition_text::condition_text;
 use super::policy_map::DEFAULT_CLASS;
 use crate::ir::{
     AccessEntry, AccessList, By, Class, ClassMap, Config, Fair, HtbClass, Limit, Match, Policy, Priority, Profile,

@@ -1,8 +1,9 @@
 //! Checks of what a router would refuse, or what has an unexpected effect.
 
-use super::Platform;
 use super::policy_map::DEFAULT_CLASS;
-use crate::ir::{By, Class, Config, Limit, Match, Policy, Port, Profile, Queue, Scheduler, Share, Unit, Wred};
+use crate::ir::{
+    By, Class, Config, Limit, Match, Platform, Policy, Port, Profile, Queue, Scheduler, Share, Unit, Wred,
+};
 use crate::{Place, Report};
 use std::collections::BTreeSet;
 

@@ -1,7 +1,7 @@
 //! `police`: on one line, or in a mode of its own.
 
+use super::reader::{Known, Mode, Reader};
 use super::words::{Cursor, Trouble};
-use super::{Known, Mode, Reader};
 use crate::ir::{Act, Counting, Mark, Police, Share, Unit};
 
 const ACTIONS: [&str; 3] = ["conform-action", "exceed-action", "violate-action"];

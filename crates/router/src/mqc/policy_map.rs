@@ -2,9 +2,9 @@
 
 use super::class_map::queuing;
 use super::queue_lines::{code, no_random_detect, queue_limit, random_detect};
+use super::reader::{Known, Mode, Named, Reader};
 use super::words::{Cursor, Trouble};
-use super::{Known, Mode, Named, Platform, Reader};
-use crate::ir::{Class, ClassMap, Fair, Mark, Match, Policy, Priority, Queue, Rule, Scheduler, Shape, Share};
+use crate::ir::{Class, ClassMap, Fair, Mark, Match, Platform, Policy, Priority, Queue, Rule, Scheduler, Shape, Share};
 
 /// Name of the default class.
 pub(super) const DEFAULT_CLASS: &str = "class-default";

@@ -9,43 +9,22 @@
 //! that a reader supports can thus be written back, in the unit of the word, and the result has been imported and
 //! compared before it is returned.
 
+mod reading;
 mod search;
 mod tokens;
 mod values;
 
 pub use tokens::Syntax;
 
-use crate::{Imported, Level, Options, Place, Report, Traffic, lower, mqc, tc};
+use crate::{Level, Options, Place, Report, Traffic, lower};
+pub use reading::Change;
+use reading::{PORT, Reading, import};
 use search::{Outcome, Search};
-use serde::Serialize;
 use serde_json::Value;
 use tailback_units::parse_bytes;
-use values::Values;
 
-/// Names of the switch and its neighbour in an imported scenario.
-const PORT: (&str, &str) = ("ce", "sink");
 /// Upper bound on the bytes that are imported in all; a text of 100 kB may be varied some thousand times.
 const WORK: usize = 400_000_000;
-
-/// A replaced word.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub struct Change {
-    /// Line of the word in the original, from 1.
-    pub line: u32,
-    /// Column in characters, from 1.
-    pub column: u32,
-    /// Original word.
-    pub from: String,
-    /// New word.
-    pub to: String,
-    /// Value of the scenario's port that it determines, such as `discipline.classes[VOICE].priority.rate`.
-    pub path: String,
-    /// That value in the scenario.
-    pub wanted: String,
-    /// That value as imported from the new text; differs from `wanted` if the word's unit is too coarse.
-    pub written: String,
-}
 
 /// A patched original, with its report.
 #[derive(Clone, Debug, Default)]
@@ -56,32 +35,6 @@ pub struct Patched {
     pub changes: Vec<Change>,
     /// Roundings, and values that no word of the text determines.
     pub report: Report,
-}
-
-/// Parameters of an import.
-pub(crate) struct Reading<'a> {
-    language: Syntax,
-    traffic: Traffic,
-    options: Options,
-    canonical: &'a dyn Fn(&Value) -> Option<Value>,
-}
-
-impl Reading<'_> {
-    /// Returns the values of the port that a text gives, and `true` if a router would accept the text.
-    fn values(&self, text: &str) -> Option<(Values, bool)> {
-        let Imported { config, report } = import(self.language, text);
-        let lowered = lower(&config, &self.traffic, &self.options);
-        let sound = !report.has_errors() && !lowered.report.has_errors();
-        let document = (self.canonical)(&lowered.document?)?;
-        Some((values::of(&document, PORT.0, PORT.1)?, sound))
-    }
-}
-
-fn import(language: Syntax, text: &str) -> Imported {
-    match language {
-        Syntax::Mqc => mqc::import(text),
-        Syntax::Tc => tc::import(text),
-    }
 }
 
 /// Returns the link rate in bit/s that a text states.

@@ -339,7 +339,7 @@ impl Maker<'_> {
             }
             let of = |version: u8| {
                 let all: Vec<Match> = [Match::Version(version)].into_iter().chain(conditions.iter().cloned()).collect();
-                Rule { when: super::filter::one_of(all), ..one.clone() }
+                Rule { when: super::filters::one_of(all), ..one.clone() }
             };
             vec![of(4), of(6)]
         };
