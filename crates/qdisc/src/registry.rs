@@ -130,6 +130,19 @@ disciplines! {
     "hfsc" => Hfsc(hfsc::Params => hfsc::Hfsc),
 }
 
+impl Default for Spec {
+    fn default() -> Spec {
+        Spec::DropTail(drop_tail::Params::default())
+    }
+}
+
+impl Default for Discipline {
+    /// An unbounded FIFO.
+    fn default() -> Discipline {
+        Spec::default().build(&Site::default())
+    }
+}
+
 impl Spec {
     /// Returns `true` if back-pressure may stop single destinations in this discipline.
     pub fn selects_destinations(&self) -> bool {

@@ -1,4 +1,4 @@
-//! What a congestion point tells the source of a frame.
+//! Feedback of a congestion point to the source of a frame.
 
 /// Feedback of a congestion point (CP) to the source of a frame.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -2,7 +2,7 @@
 
 use crate::fifo::Fifo;
 use crate::state::QUEUE;
-use crate::{Cx, Discipline, Gate, Packet, Qdisc, Site, Spec, Victim};
+use crate::{Cx, Gate, Packet, Qdisc, Site, Victim};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
@@ -45,19 +45,6 @@ impl Params {
             Some(0) => Err(Invalid::new("packets", "a queue without a place drops everything; write 1 or more")),
             _ => Ok(()),
         }
-    }
-}
-
-impl Default for Spec {
-    fn default() -> Spec {
-        Spec::DropTail(Params::default())
-    }
-}
-
-impl Default for Discipline {
-    /// An unbounded FIFO.
-    fn default() -> Discipline {
-        Spec::default().build(&Site::default())
     }
 }
 
