@@ -12,7 +12,8 @@
 
 use crate::partition::Partition;
 use crate::plan::Plan;
-use crate::world::{Messages, World, draw};
+use crate::world::new::draw;
+use crate::world::{Messages, World};
 use std::sync::Arc;
 use tailback_units::Time;
 

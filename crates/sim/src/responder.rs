@@ -6,6 +6,7 @@
 use crate::control_frame::{CongestionSource, ControlFrame, Notification};
 use crate::plan::{Response, Scope, Watchdog};
 use crate::stops::Stops;
+use crate::target::Target;
 use tailback_qdisc::{Gate, Packet};
 use tailback_units::{Dur, Rate, Time, TxClock};
 
@@ -57,34 +58,6 @@ struct Limiter {
     next: Time,
     /// Next change of the fraction.
     step: Time,
-}
-
-/// Traffic that a notification stops or slows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Target {
-    Port,
-    Class(u8),
-    /// A destination in one class; `None`: in all classes.
-    Destination(u16, Option<u8>),
-}
-
-impl Target {
-    fn covers(self, packet: &Packet) -> bool {
-        match self {
-            Target::Port => true,
-            Target::Class(class) => packet.class() == class,
-            Target::Destination(destination, class) => {
-                packet.dst == destination && class.is_none_or(|c| c == packet.class())
-            }
-        }
-    }
-    fn close(self, gate: &mut Gate) {
-        match self {
-            Target::Port => gate.close_port(),
-            Target::Class(class) => gate.close_class(class),
-            Target::Destination(destination, class) => gate.close_destination(destination, class),
-        }
-    }
 }
 
 fn targets(notification: &Notification) -> Vec<Target> {

@@ -1,8 +1,10 @@
 //! The calendar: how buckets become current, and their width.
 
 use super::entry::Entry;
+use super::key::Key;
+use super::stats::Stats;
 use super::wheel::BUCKETS;
-use super::{EventQueue, Form, Key, LIST_LOW, Tree, Upcoming, WideBucket};
+use super::{EventQueue, Form, LIST_LOW, Tree, Upcoming, WideBucket};
 use std::cmp::Reverse;
 use tailback_units::Time;
 
@@ -21,21 +23,6 @@ const TURNOVER: usize = 3;
 pub(super) const BACKOFF_MAX: u32 = 6;
 /// Upper bound of the width: 2^43 ps, 9 s.
 const SHIFT_MAX: u32 = 43;
-
-/// Counts since the width of the buckets was chosen.
-#[derive(Debug, Default)]
-pub(super) struct Stats {
-    /// Events of the buckets that became current.
-    events: usize,
-    /// Those of them at the same time as another event of their bucket.
-    ties: usize,
-    /// Buckets that became current.
-    buckets: usize,
-    /// Events that went to the overflow heap of a narrow bucket, but for those at the time of the heap's first event.
-    spilled: usize,
-    /// Events taken out of wide buckets, including those scheduled within their bucket.
-    pub popped: usize,
-}
 
 impl EventQueue {
     /// Makes the next bucket that has events current. Returns `false` if it begins after `end`, or there is none.

@@ -11,6 +11,7 @@
 //! If several forms can serve a port they give identical results, since a packet *waits* from its enqueue to the start of
 //! its transmission in each of them.
 
+mod admission;
 mod early;
 mod general;
 
@@ -21,7 +22,7 @@ use crate::ledger::Count;
 use crate::plan::NodeId;
 use crate::ring::Ring;
 use crate::stops::Stops;
-pub(crate) use early::{AdmissionQueue, PendingIdle};
+pub(crate) use admission::{AdmissionQueue, PendingIdle};
 pub(crate) use general::{ClassQueue, General, LineTiming, Origin, Waiting};
 use tailback_qdisc::Packet;
 use tailback_random::Rng;

@@ -142,7 +142,7 @@ impl World {
     }
 
     pub(super) fn deadlock_reports(&self, names: &[String]) -> Vec<DeadlockReport> {
-        let report = |deadlock: crate::world::Deadlock| DeadlockReport {
+        let report = |deadlock: crate::world::deadlock::Deadlock| DeadlockReport {
             class: deadlock.class,
             ports: deadlock.ports.iter().map(|port| names[*port as usize].clone()).collect(),
             since_s: deadlock.since.as_secs(),

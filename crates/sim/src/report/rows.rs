@@ -3,8 +3,10 @@
 //! With a hundred thousand flows the rows are larger than the state of the run, so they are not stored: the report takes
 //! over the accounts.
 
-use super::flows::{ColourReport, ColourReports, DropReport, FlowReport, TransportReport, VariationReport};
-use super::{ClassReport, Counts, Delay};
+use super::counts::{Counts, Delay};
+use super::flows::{
+    ClassReport, ColourReport, ColourReports, DropReport, FlowReport, TransportReport, VariationReport,
+};
 use crate::conditioning::NONE;
 use crate::drop_causes::DropCause;
 use crate::ledger::{ByColour, Count, FlowAccount, Ledger};

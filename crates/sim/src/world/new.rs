@@ -2,9 +2,9 @@
 
 use super::application::Applications;
 use super::connections::{Transports, numbers};
-use super::emit::{Flow, Writer};
-use super::observe::Recorder;
+use super::recorder::Recorder;
 use super::share::Share;
+use super::source::{Flow, Writer};
 use super::{FabricState, Node, OutputMemory, World, ports};
 use crate::conditioning::Conditioning;
 use crate::control_frame::ControlFrames;
