@@ -109,13 +109,7 @@ impl Scenario {
     pub fn offered(&self) -> BTreeMap<String, Option<Offered>> {
         warnings::offered(&self.plan)
     }
-    /// Returns those settings of `with_set` that change the document but not its effect.
-    pub fn without_effect<P: AsRef<str>, V: AsRef<str>>(
-        &self,
-        pairs: &[(P, V)],
-    ) -> Result<Vec<Warning>, ScenarioError> {
-        warnings::without_effect(self, pairs)
-    }
+
     /// Returns the hash of the document's effect: scenarios with equal hashes give equal results, even if the documents
     /// differ in unused settings. 128 bits in hexadecimal.
     pub fn effect(&self) -> String {

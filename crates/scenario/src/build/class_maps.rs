@@ -1,6 +1,6 @@
 //! Class maps: in all matches names are replaced by conditions, and groups of flows by flow numbers.
 
-use super::Builder;
+use super::builder::Builder;
 use super::conditioners::of_groups;
 use crate::document::{Document, RateLimiters};
 use crate::glob::{Glob, is_pattern};

@@ -1,8 +1,8 @@
 //! Meters and policers, where flows enter the network and at the ports of switches.
 
+use super::builder::{Builder, entry};
 use super::links::LinkOf;
 use super::nodes::{Node, Nodes, What};
-use super::{Builder, entry};
 use crate::document::{Action, Conditioner, Direction, Per};
 use crate::glob::{Glob, is_pattern};
 use tailback_diffserv::{Colour, Dscp};

@@ -1,9 +1,9 @@
 //! Flows: pairs of sender and receiver.
 
+use super::builder::{Builder, entry};
 use super::lines::Transports;
 use super::links::LinkOf;
 use super::nodes::{Node, Nodes};
-use super::{Builder, entry};
 use crate::document::{FlowGroup, Pair, Transport};
 use std::collections::{BTreeMap, VecDeque};
 use std::iter;

@@ -1,7 +1,7 @@
 //! Links: patterns become pairs of nodes.
 
+use super::builder::{Builder, entry};
 use super::nodes::Nodes;
-use super::{Builder, entry};
 use crate::document::{Delays, Ends, Link, SwitchModel};
 use std::collections::BTreeSet;
 use tailback_document::Path;

@@ -6,6 +6,7 @@
 //! ones.
 
 mod applications;
+mod builder;
 mod class_maps;
 mod conditioners;
 mod fabric;
@@ -28,15 +29,10 @@ pub(crate) use settings::CONFIDENCES;
 
 use crate::complaint::{Complaint, Complaints};
 use crate::document::{Document, Engine, Warmup};
+use builder::Builder;
 use tailback_document::Path;
 use tailback_sim::plan::{self, Plan};
 use tailback_units::{Dur, Size, Time};
-
-/// Context of the stages: the document, and the collected errors.
-struct Builder<'a> {
-    document: &'a Document,
-    complaints: Complaints,
-}
 
 /// Returns the plan of a document, with the document's own seed and engine; otherwise all errors.
 pub(crate) fn plan(document: &Document) -> Result<Plan, Vec<Complaint>> {
@@ -121,9 +117,4 @@ fn set_aside(plan: &Plan, places: &[Path]) -> Complaints {
         }
     }
     complaints
-}
-
-/// Returns the path of an entry in a list at the document's root.
-fn entry(list: &str, index: usize) -> Path {
-    Path::root().join(list).join(index)
 }

@@ -1,6 +1,6 @@
 //! Switches: their model and their back-pressure.
 
-use super::Builder;
+use super::builder::Builder;
 use super::nodes::Nodes;
 use crate::document::{
     Addresses, BackPressure, Detection, Document, FramingTable, Notify, Response, Scope, Signal, Switch, SwitchModel,

@@ -2,7 +2,7 @@
 
 use super::numbers::{percent, rate};
 use super::offered::{Load, loads};
-use super::{Pass, Warnings};
+use super::pass::{Pass, Warnings};
 use crate::document::WarningName;
 use std::collections::BTreeMap;
 use tailback_qdisc::Spec;

@@ -1,7 +1,7 @@
 //! Transports that need ECN marks over queues that do not mark.
 
+use super::pass::{Pass, Warnings};
 use super::paths::paths;
-use super::{Pass, Warnings};
 use crate::document::WarningName;
 use std::collections::BTreeMap;
 use tailback_qdisc::signals::Signals;
