@@ -1,4 +1,4 @@
-//! What readers and writers return.
+//! Results of readers and writers.
 
 use crate::{Report, ir};
 
