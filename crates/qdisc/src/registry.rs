@@ -2,7 +2,11 @@
 
 use crate::classify::Match;
 use crate::discipline::managed::{Build, Managed};
-use crate::discipline::*;
+use crate::discipline::{
+    Part, choke, class_based, cobalt, codel, drop_head, drop_tail, drr, dualpi2, fair_queue, fair_queue_wred, fq,
+    fq_codel, fq_pie, fred, hfsc, htb, netem, priority, red, red_pd, scfq, sfb, sfq, sfq_red, shaper, stfq,
+    virtual_clock, weighted_tail_drop, wf2q_plus, wfq, wrr,
+};
 use crate::law;
 use crate::signals::{Signals, Threshold};
 use crate::{Cx, Gate, Packet, Qdisc, Site};
@@ -32,6 +36,9 @@ macro_rules! disciplines {
                 match self { $(Spec::$variant(params) => Discipline::$variant(params.build(site)),)+ }
             }
             /// Refuses parameters that are out of range or contradict each other.
+            ///
+            /// # Errors
+            /// The parameter at fault, and what to write.
             pub fn check(&self) -> Result<(), tailback_document::Invalid> {
                 match self { $(Spec::$variant(params) => params.check(),)+ }
             }

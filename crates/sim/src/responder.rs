@@ -195,13 +195,12 @@ impl Responder {
     fn slow(&mut self, now: Time, notification: &Notification) {
         let Response::Rate { decrease, floor, interval, .. } = self.response else { return };
         for target in targets(notification) {
-            let at = match self.limiters.iter().position(|l| l.target == target) {
-                Some(at) => at,
-                None => {
-                    let fresh = Limiter { target, fraction: 1.0, holds: Vec::new(), next: now, step: now + interval };
-                    self.limiters.push(fresh);
-                    self.limiters.len() - 1
-                }
+            let at = if let Some(at) = self.limiters.iter().position(|l| l.target == target) {
+                at
+            } else {
+                let fresh = Limiter { target, fraction: 1.0, holds: Vec::new(), next: now, step: now + interval };
+                self.limiters.push(fresh);
+                self.limiters.len() - 1
             };
             let limiter = &mut self.limiters[at];
             if !limiter.holds.contains(&notification.source) {
@@ -259,7 +258,9 @@ impl Responder {
             gate.close_class(class);
         }
         for entry in &self.active {
-            targets(entry).into_iter().for_each(|t| t.close(gate));
+            for t in targets(entry) {
+                t.close(gate);
+            }
         }
         for limiter in self.limiters.iter().filter(|l| l.next > now) {
             limiter.target.close(gate);

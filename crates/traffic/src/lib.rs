@@ -9,6 +9,7 @@ mod burst;
 mod check;
 mod exponential;
 mod frames;
+#[expect(clippy::unnecessary_wraps, clippy::unused_self, reason = "the registry calls the same methods of every model")]
 mod model;
 mod peak;
 mod phase;

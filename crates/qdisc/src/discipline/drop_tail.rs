@@ -40,6 +40,9 @@ impl Params {
         Site { packets: self.packets.unwrap_or(u64::MAX).min(site.packets), ..*site }
     }
     /// Refuses a limit of 0 packets.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         match self.packets {
             Some(0) => Err(Invalid::new("packets", "a queue without a place drops everything; write 1 or more")),

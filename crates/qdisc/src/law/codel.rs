@@ -63,6 +63,9 @@ impl Default for Params {
 
 impl Params {
     /// The target lies below the interval.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::duration("target", self.target)?;
         check::duration("interval", self.interval)?;

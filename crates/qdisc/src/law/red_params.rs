@@ -124,6 +124,9 @@ impl Default for Feng {
 
 impl Feng {
     /// Factors are above 1, and `bottom` is not above `top`.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::above("alpha", self.alpha, 1.0, 1e6)?;
         check::above("beta", self.beta, 1.0, 1e6)?;
@@ -164,6 +167,9 @@ impl Default for Floyd {
 
 impl Floyd {
     /// Steps go where they should.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::above("alpha", self.alpha, 0.0, 1.0)?;
         check::above("beta", self.beta, 0.0, 0.999_999)?;
@@ -214,6 +220,9 @@ impl Default for Params {
 
 impl Params {
     /// Thresholds are in order, fractions above zero.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::packet("mean-packet", self.mean_packet)?;
         let mean = self.mean_packet.0 as f64;

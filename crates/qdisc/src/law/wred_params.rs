@@ -82,6 +82,9 @@ impl Profile {
         }
     }
     /// Refuses numbers out of range or order.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self, default: Profile) -> Result<(), Invalid> {
         const MOST: f64 = 4096.0;
         let Profile { min, max, denominator } = self.or(default);
@@ -216,6 +219,9 @@ impl Params {
         self.nonconforming.map(|_| usize::from(self.by.count()))
     }
     /// Refuses unknown keys and numbers out of range.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::within("exponent", f64::from(self.exponent), 1.0, 16.0)?;
         check::packet("mean-packet", self.mean_packet)?;

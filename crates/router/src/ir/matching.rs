@@ -144,6 +144,7 @@ fn colons<S: serde::Serializer>(address: &u128, serializer: S) -> Result<S::Ok, 
     serializer.collect_str(&std::net::Ipv6Addr::from(*address))
 }
 
+#[expect(clippy::ref_option, reason = "serde passes a reference to the field")]
 fn colons_if_any<S: serde::Serializer>(address: &Option<u128>, serializer: S) -> Result<S::Ok, S::Error> {
     match address {
         Some(address) => colons(address, serializer),

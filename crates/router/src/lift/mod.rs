@@ -173,7 +173,7 @@ impl Lifting<'_> {
                 });
             }
             "fq-pie" => {
-                class.queue = Queue::FqPie(inside.get("pie").map_or_else(Timed::default, |law| timed(law, "update")))
+                class.queue = Queue::FqPie(inside.get("pie").map_or_else(Timed::default, |law| timed(law, "update")));
             }
             "codel" => class.queue = Queue::Codel(timed(inside, "interval")),
             "pie" => class.queue = Queue::Pie(timed(inside, "update")),
@@ -266,7 +266,7 @@ impl Lifting<'_> {
                     rule: None,
                 });
                 let mut class = self.class(rest, DEFAULT_CLASS, quantum, depth);
-                class.name = DEFAULT_CLASS.to_owned();
+                DEFAULT_CLASS.clone_into(&mut class.name);
                 made.classes.push(class);
                 made.default = Some(DEFAULT_CLASS.to_owned());
             }

@@ -278,7 +278,7 @@ impl Lower<'_> {
         if made.is_empty() {
             return last.remove("discipline");
         }
-        if let Some(left) = self.beside_policed(policy, rate) {
+        if let Some(left) = Self::beside_policed(policy, rate) {
             let _ = last.entry("bandwidth").or_insert_with(|| json!(bits(left)));
         }
         let mut whole = json!({ "kind": "class-based", "classes": made, "default": last });
@@ -290,7 +290,7 @@ impl Lower<'_> {
     /// Returns the rate of a class-default that states none, if priority classes are limited only by `police`: the rate
     /// that neither they nor the guarantees of the others reserve, at least 1 %, bit/s. `None`: the discipline computes
     /// it.
-    fn beside_policed(&self, policy: &Policy, rate: u64) -> Option<u64> {
+    fn beside_policed(policy: &Policy, rate: u64) -> Option<u64> {
         let (mut reserved, mut policed) = (0u64, false);
         for class in &policy.classes {
             let own = match (class.priority.map(|priority| priority.rate), &class.police) {

@@ -103,7 +103,7 @@ fn code_of(class: &str, config: &Config, port: &Port) -> Option<u8> {
 
 fn preferred(policy: &Policy, class: &str, config: &Config, port: &Port) -> Option<u8> {
     (0..64).find(|code| {
-        let header = super::input::classified(config, port, Header { dscp: *code, ..Header::default() });
+        let header = super::input::classified(config, port, &Header { dscp: *code, ..Header::default() });
         let rule = policy.rules.iter().find(|rule| rule.when.holds(&header, config) == Some(true));
         let found = rule.map(|rule| rule.class.as_str()).or(policy.default.as_deref());
         found == Some(class)

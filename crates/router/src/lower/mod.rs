@@ -173,7 +173,7 @@ fn lowered(config: &Config, traffic: &Traffic, options: &Options) -> Lowered {
     let maps = lower.conditions.maps(&mut lower.report);
     lower.conditions.settle(&mut lower.report);
     lower.report_defaults(options.platform, config.platform);
-    let document = document(&made, options, &port, &link, port_table, lower.largest, maps);
+    let document = document(&made, options, &port, &link, &port_table, lower.largest, maps);
     Lowered { document: Some(document), classes, report: lower.report, interface: port.name, link: Some(link), reached }
 }
 
@@ -320,28 +320,25 @@ impl Lower<'_> {
         let inside = self.inside(&root, shared, 0);
         self.legacy = false;
         let hold = port.hold.map(|hold| packets(u64::from(hold.max(1))));
-        match (inside, &root.queue) {
-            (Some(mut inside), queue) => {
-                if let (Queue::Fair(_), Some(hold)) = (queue, &hold) {
-                    inside["hold"] = json!(hold);
-                }
-                table["discipline"] = inside;
-                let own = match root.limit {
-                    Some(crate::ir::Limit::Packets(n)) => packets(n.max(1)),
-                    Some(crate::ir::Limit::Bytes(n)) => format!("{}B", n.max(self.largest)),
-                    _ if root.wred.is_some() => hold.unwrap_or_else(|| packets(HOLD)),
-                    _ => "unlimited".to_owned(),
-                };
-                table["buffer"] = json!(own);
+        if let (Some(mut inside), queue) = (inside, &root.queue) {
+            if let (Queue::Fair(_), Some(hold)) = (queue, &hold) {
+                inside["hold"] = json!(hold);
             }
-            (None, _) => {
-                let limit = match root.limit {
-                    Some(crate::ir::Limit::Packets(n)) => packets(n.max(1)),
-                    Some(crate::ir::Limit::Bytes(n)) => format!("{}B", n.max(self.largest)),
-                    _ => hold.unwrap_or_else(|| packets(HOLD)),
-                };
-                table["buffer"] = json!(limit);
-            }
+            table["discipline"] = inside;
+            let own = match root.limit {
+                Some(crate::ir::Limit::Packets(n)) => packets(n.max(1)),
+                Some(crate::ir::Limit::Bytes(n)) => format!("{}B", n.max(self.largest)),
+                _ if root.wred.is_some() => hold.unwrap_or_else(|| packets(HOLD)),
+                _ => "unlimited".to_owned(),
+            };
+            table["buffer"] = json!(own);
+        } else {
+            let limit = match root.limit {
+                Some(crate::ir::Limit::Packets(n)) => packets(n.max(1)),
+                Some(crate::ir::Limit::Bytes(n)) => format!("{}B", n.max(self.largest)),
+                _ => hold.unwrap_or_else(|| packets(HOLD)),
+            };
+            table["buffer"] = json!(limit);
         }
         if let Queue::Policy(name) = &port.root.queue {
             let conditioners = self.conditioners(name, rate, None, 0);
@@ -358,7 +355,7 @@ fn document(
     options: &Options,
     port: &Port,
     line: &Link,
-    table: Value,
+    table: &Value,
     largest: u64,
     maps: Map<String, Value>,
 ) -> Value {
@@ -415,7 +412,7 @@ fn flow(row: &Row) -> Value {
     let mut made = json!({ "name": row.name, "from": host(row), "to": "sink", "count": row.count, "dscp": conditions::dscp(row.header.dscp) });
     match row.model {
         Model::Cbr => {
-            made["source"] = json!({ "kind": "cbr", "packet": packet, "rate": bits(row.rate), "wander": 0.1 })
+            made["source"] = json!({ "kind": "cbr", "packet": packet, "rate": bits(row.rate), "wander": 0.1 });
         }
         Model::Poisson => made["source"] = json!({ "kind": "poisson", "packet": packet, "rate": bits(row.rate) }),
         Model::OnOff => {

@@ -176,7 +176,7 @@ impl Lower<'_> {
                 Limit::Packets(n) => Limit::Packets(part(n, percent)),
                 Limit::Bytes(n) => Limit::Bytes(part(n, percent)),
                 Limit::Microseconds(us) => Limit::Bytes(part(in_time(rate, us), percent)),
-                other => other,
+                other @ Limit::Percent(_) => other,
             },
             Limit::Microseconds(us) => Limit::Bytes(in_time(rate, us)),
             other => other,
@@ -232,16 +232,15 @@ impl Lower<'_> {
     /// Returns a fair queue within a class: flows have equal weight, and the platform's per-flow limit.
     pub(super) fn class_fair_queue(&mut self, class: &Class, fair: Fair, rate: u64) -> Value {
         let mut made = json!({ "kind": "fair-queue", "weights": "equal" });
-        let threshold = match fair.threshold {
-            Some(n) => u64::from(n),
-            None => {
-                let limit = self.limit_packets(class, rate);
-                let (packets, source) = self.platform.per_flow(limit);
-                let _ = self
-                    .defaults
-                    .insert(format!("each flow of a fair queue within a class holds {packets} packets ({source})"));
-                packets
-            }
+        let threshold = if let Some(n) = fair.threshold {
+            u64::from(n)
+        } else {
+            let limit = self.limit_packets(class, rate);
+            let (packets, source) = self.platform.per_flow(limit);
+            let _ = self
+                .defaults
+                .insert(format!("each flow of a fair queue within a class holds {packets} packets ({source})"));
+            packets
         };
         made["threshold"] = json!(super::table::packets(threshold.max(1)));
         if let Some(queues) = fair.queues {

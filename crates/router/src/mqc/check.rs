@@ -240,7 +240,7 @@ fn attached<'a>(port: &'a Port, config: &'a Config, report: &mut Report, reached
     if let Some(input) = &port.input {
         match config.policy(input) {
             None => {
-                report.error(port.at, format!("there is no policy map `{input}`"), "define it, or correct the name")
+                report.error(port.at, format!("there is no policy map `{input}`"), "define it, or correct the name");
             }
             Some(policy) => {
                 let _ = reached.insert(policy.name.as_str());

@@ -128,8 +128,8 @@ fn access_entry(entry: &AccessEntry, list: &AccessList) -> String {
             Match::Destination(net) => destination = address(*net),
             Match::Source6(net) => source = net.to_string(),
             Match::Destination6(net) => destination = net.to_string(),
-            Match::Dscp(values) => rest.push_str(&format!(" dscp {}", codes(values))),
-            Match::Precedence(values) => rest.push_str(&format!(" precedence {}", numbers(values))),
+            Match::Dscp(values) => rest += &[" dscp ", &codes(values)].concat(),
+            Match::Precedence(values) => rest += &[" precedence ", &numbers(values)].concat(),
             other => {
                 if let Some(text) = ports(other, true) {
                     source_ports = text;
@@ -444,7 +444,7 @@ fn interface(out: &mut String, port: &Port, report: &mut crate::Report) {
         Queue::Fifo => {}
         Queue::Fair(fair) => {
             let numbers = [fair.threshold, fair.queues, fair.reservable].into_iter().map_while(|n| n);
-            let numbers: String = numbers.map(|n| format!(" {n}")).collect();
+            let numbers: String = numbers.map(|n| format!(" {n}")).collect::<Vec<_>>().concat();
             line!(out, " fair-queue{numbers}");
         }
         Queue::Policy(name) => match (1..=16).find(|number| policy_name(*number) == *name) {

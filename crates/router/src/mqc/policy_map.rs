@@ -133,7 +133,6 @@ impl Reader {
         cursor: &mut Cursor<'_>,
         negative: bool,
     ) -> Result<Known, Trouble> {
-        let at = cursor.at();
         const COMMANDS: [&str; 12] = [
             "bandwidth",
             "priority",
@@ -149,6 +148,7 @@ impl Reader {
             "compress",
         ];
         const RARE: [&str; 4] = ["queue-buffers", "netflow-sampler", "account", "trust"];
+        let at = cursor.at();
         let keyword = match Reader::keyword_or(cursor, &COMMANDS, &RARE) {
             Ok(keyword) => keyword,
             Err(known) => return Ok(known),

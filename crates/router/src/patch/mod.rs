@@ -17,6 +17,7 @@ mod values;
 pub use tokens::Syntax;
 
 use crate::{Level, Options, Place, Report, Traffic, lower};
+use core::fmt::Write as _;
 pub use reading::Change;
 use reading::{PORT, Reading, import};
 use search::{Outcome, Search};
@@ -127,7 +128,7 @@ fn flows(scenario: &Value) -> Traffic {
         let packet = source.get("packet").and_then(Value::as_str).and_then(|size| parse_bytes(size).ok());
         let name = word(flow.get("name"), "flow");
         let (dscp, exp) = (word(flow.get("dscp"), "0"), word(flow.get("exp"), ""));
-        table.push_str(&format!("{name},{dscp},{exp},1kbit/s,{},poisson\n", packet.unwrap_or(1500)));
+        let _ = writeln!(table, "{name},{dscp},{exp},1kbit/s,{},poisson", packet.unwrap_or(1500));
     }
     Traffic::from_csv(&table).0
 }

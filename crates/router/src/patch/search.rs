@@ -404,7 +404,7 @@ impl<'a> Search<'a> {
     /// Returns the change of a value per unit of its word.
     fn step(&self, index: usize, path: &str, value: f64, words: &BTreeMap<usize, String>) -> f64 {
         let Some((token, word)) = self.tokens.get(index).zip(words.get(&index)) else { return 0.0 };
-        let digits: String = word.chars().take_while(|c| c.is_ascii_digit()).collect();
+        let digits: String = word.chars().take_while(char::is_ascii_digit).collect();
         let Ok(number) = digits.parse::<u64>() else { return 0.0 };
         let rest = word.get(digits.len()..).unwrap_or_default();
         let moved = |number: u64| {

@@ -55,7 +55,9 @@ pub(super) fn command(
         device.filters.retain(|filter| filter.target != Some(id));
         let below: Vec<u16> =
             device.qdiscs.iter().filter(|qdisc| qdisc.parent == Parent::Class(id)).map(|qdisc| qdisc.major).collect();
-        below.into_iter().for_each(|major| device.remove(major));
+        for major in below {
+            device.remove(major);
+        }
         return Ok(());
     }
     let kind = kind.ok_or_else(|| Trouble::wrong(at, "the kind of class is missing", "write htb or drr"))?;

@@ -7,6 +7,7 @@ use crate::document::{Action, Conditioner, Direction, Per};
 use crate::glob::{Glob, is_pattern};
 use tailback_diffserv::{Colour, Dscp};
 use tailback_document::{Checked, Path, listed};
+use tailback_qdisc::Accounting;
 use tailback_sim::plan::{self, ConditionerPlan, FlowPlan, Place};
 
 impl<'a> Builder<'a> {
@@ -30,7 +31,7 @@ impl<'a> Builder<'a> {
                 matches: None,
                 per_flow: marking.per == Per::Flow,
                 meter: marking.meter.clone(),
-                accounting: Default::default(),
+                accounting: Accounting::default(),
                 police: marking.police,
                 actions: Default::default(),
             });

@@ -72,7 +72,7 @@ pub(crate) fn plan(document: &Document) -> Result<Plan, Vec<Complaint>> {
     if !builder.complaints.is_empty() {
         return Err(builder.complaints.into_vec());
     }
-    let places: Vec<Path> = nodes.list.iter().map(|node| node.path()).collect();
+    let places: Vec<Path> = nodes.list.iter().map(nodes::Node::path).collect();
     let plan = Plan {
         nodes: node_plans,
         links: links.into_iter().zip(queues).map(|(link, queue)| link.plan(queue)).collect(),

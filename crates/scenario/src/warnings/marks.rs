@@ -39,7 +39,7 @@ pub(super) fn check(pass: &Pass<'_>, found: &mut Warnings) {
                 format!(
                     "\"{control}\" needs ECN marks, and the segments of `{group}` cannot be marked: `ecn` is \"off\""
                 ),
-                format!("write `{}.ecn = \"classic\"`", path),
+                format!("write `{path}.ecn = \"classic\"`"),
             );
             continue;
         }

@@ -38,6 +38,8 @@ pub(crate) fn of(document: &Document, plan: &Plan, origin: &Origin) -> Vec<Warni
     let spelled = Spelled::new(document);
     let pass = Pass { plan, places: spelled.places(), used: paths::Used::new(plan) };
     let mut found = Warnings::default();
-    CHECKS.iter().for_each(|check| check(&pass, &mut found));
+    for check in &CHECKS {
+        check(&pass, &mut found);
+    }
     found.locate(document, origin)
 }

@@ -15,6 +15,9 @@ const NEARER: [(&str, &str); 3] = [
 
 impl Scenario {
     /// Returns those settings of `with_set` that change the document but not its effect.
+    ///
+    /// # Errors
+    /// If the document with all settings is invalid.
     pub fn without_effect<P: AsRef<str>, V: AsRef<str>>(
         &self,
         pairs: &[(P, V)],

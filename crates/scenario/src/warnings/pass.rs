@@ -43,7 +43,7 @@ impl Warnings {
             let at = place.as_ref().map(|place: &Place<'_>| (place.line, place.column));
             let accept = format!("if it is meant, write accept = [\"{}\"] under [run]", name.text());
             let help = complaint.help.map_or_else(|| accept.clone(), |help| format!("{help}; {accept}"));
-            let problem = Problem::new("warning", Complaint { help: Some(help), ..complaint }, place, origin);
+            let problem = Problem::new("warning", Complaint { help: Some(help), ..complaint }, place.as_ref(), origin);
             located.push((at, Warning { name, problem }));
         }
         located.sort_by_key(|(at, _)| *at);

@@ -27,6 +27,7 @@ const SHIFT_MAX: u32 = 43;
 impl EventQueue {
     /// Makes the next bucket that has events current. Returns `false` if it begins after `end`, or there is none.
     #[inline(never)]
+    #[expect(clippy::ref_option, reason = "the closure is borrowed from the caller for many events")]
     pub(super) fn advance<F: Fn(Upcoming, Key)>(&mut self, end: Time, hint: &Option<F>) -> bool {
         let Some(bucket) = self.later.next_bucket(self.current, self.shift) else { return false };
         if bucket << self.shift > end.0 {
@@ -42,6 +43,7 @@ impl EventQueue {
     }
 
     /// Sorts the events of a narrow bucket.
+    #[expect(clippy::ref_option, reason = "the closure is borrowed from the caller for many events")]
     fn fill_narrow<F: Fn(Upcoming, Key)>(&mut self, bucket: u64, hint: &Option<F>) {
         self.hints_enabled = self.later.in_wheel() > MANY_PENDING;
         let hint = hint.as_ref().filter(|_| self.hints_enabled);
@@ -139,6 +141,7 @@ impl EventQueue {
 
     /// Takes wide buckets if the events of one fit into its tree and most are scheduled within it. Returns `true` if so.
     #[cold]
+    #[expect(clippy::maybe_infinite_iter, reason = "a width beyond the wheel does not fit")]
     fn try_widen(&mut self) -> bool {
         self.since_wide_check = 0;
         let least = (TURNOVER * WIDE_PENDING).div_ceil((self.stats.events / self.stats.buckets).max(1)) as u64;

@@ -282,7 +282,9 @@ impl EventQueue {
     }
 
     fn push_all(&mut self, entries: Vec<Entry>) {
-        entries.into_iter().for_each(|entry| self.push(Time(entry.time), Key(entry.key)));
+        for entry in entries {
+            self.push(Time(entry.time), Key(entry.key));
+        }
     }
 
     /// Goes back to a sorted list.

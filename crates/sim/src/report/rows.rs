@@ -134,7 +134,9 @@ impl Rows {
             let totals = [r.goodput_bytes, r.segments, r.retransmissions, r.timeouts, r.fast_retransmits];
             totals.into_iter().chain([r.ecn_reductions, r.spurious, r.probes]).for_each(|n| digest.u64(n));
             let acks = self.ledger.acks[connection];
-            [acks.offered, acks.delivered, acks.dropped].into_iter().for_each(|n| digest.u64(n));
+            for n in [acks.offered, acks.delivered, acks.dropped] {
+                digest.u64(n);
+            }
         }
         for completions in &self.transports.completions {
             digest.sketch(completions);
@@ -269,7 +271,7 @@ impl Rows {
                 offered: of_class(|a| a.offered),
                 delivered: of_class(|a| a.delivered),
                 dropped: of_class(|a| a.dropped),
-                in_network: of_class(|a| a.in_network()),
+                in_network: of_class(super::super::ledger::FlowAccount::in_network),
                 delay: Delay::of(sketch.count(), sketch.sum(), sketch.max().unwrap_or(0), Some(sketch)),
             }
         };

@@ -58,6 +58,7 @@ impl Messages {
 }
 
 impl Share {
+    #[expect(clippy::unnecessary_box_returns, reason = "a world holds it boxed, since most have none")]
     pub fn new(partition: Arc<Partition>, part: usize) -> Box<Share> {
         let out = (0..partition.parts()).map(|_| Messages::default()).collect();
         Box::new(Share { partition, part, exits: Vec::new(), out })

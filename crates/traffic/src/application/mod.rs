@@ -5,6 +5,7 @@
 //! belong here too, since each needs a free connection.
 
 mod distribution;
+#[expect(clippy::unnecessary_wraps, clippy::unused_self, reason = "every distribution has the same methods")]
 mod empirical;
 mod pages;
 mod request_response;

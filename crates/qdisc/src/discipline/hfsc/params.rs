@@ -80,6 +80,9 @@ impl Params {
         depth
     }
     /// The classes form trees, each has a curve, and each curve gives something.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         self.accounting.check("accounting")?;
         check_names("classes", self.classes.iter().map(|class| Some(&class.name)))?;

@@ -101,6 +101,9 @@ impl Params {
         depth
     }
     /// The classes form trees, and each can do what is asked of it.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         self.accounting.check("accounting")?;
         check::within("r2q", f64::from(self.r2q), 1.0, 1e6)?;

@@ -46,6 +46,9 @@ impl Default for Params {
 
 impl Params {
     /// Refuses parameters out of range.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::duration("rtt", self.rtt)?;
         check::pause("hold", self.hold)?;

@@ -163,8 +163,12 @@ impl Applications {
     /// Adds the groups' results to a digest.
     pub fn digest(&self, digest: &mut Digest) {
         for group in &self.groups {
-            [group.begun, group.failed, group.refused].into_iter().for_each(|n| digest.u64(n));
-            [&group.times, &group.exchanges, &group.slowdowns].into_iter().for_each(|times| digest.sketch(times));
+            for n in [group.begun, group.failed, group.refused] {
+                digest.u64(n);
+            }
+            for times in [&group.times, &group.exchanges, &group.slowdowns] {
+                digest.sketch(times);
+            }
         }
     }
 
