@@ -271,7 +271,7 @@ impl Rows {
                 offered: of_class(|a| a.offered),
                 delivered: of_class(|a| a.delivered),
                 dropped: of_class(|a| a.dropped),
-                in_network: of_class(super::super::ledger::FlowAccount::in_network),
+                in_network: of_class(FlowAccount::in_network),
                 delay: Delay::of(sketch.count(), sketch.sum(), sketch.max().unwrap_or(0), Some(sketch)),
             }
         };
