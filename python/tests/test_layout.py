@@ -122,6 +122,22 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
     TopologicalSorter(RUN_TIME).prepare()
 
 
+def test_no_tools_import_each_other_in_a_circle() -> None:
+    folder = PACKAGE.parents[1] / "tools"
+    files = {".".join(path.relative_to(folder).with_suffix("").parts): path for path in folder.rglob("*.py")}
+    found: dict[str, set[str]] = {}
+    for name, path in files.items():
+        nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+        whole = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+        for node in nodes:
+            if isinstance(node, ast.ImportFrom):
+                assert node.level == 0, f"{name}: a relative import"
+                whole |= {f"{node.module}.{alias.name}" for alias in node.names} | {node.module or ""}
+        found[name] = whole & files.keys() - {name}
+    assert sum(map(len, found.values())) > 20
+    TopologicalSorter(found).prepare()
+
+
 def test_an_experiment_takes_nothing_from_another_group() -> None:
     experiments = [name for name in MODULES if name.startswith("gallery.") and name.count(".") >= 2]
     assert len(experiments) > 100

@@ -44,6 +44,9 @@ impl Actions {
         Conditioner { marker: self.meter.build(), actions: [self.green, self.yellow, self.red] }
     }
     /// Checks the meter's parameters.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         self.meter.check().map_err(|e| e.within("meter"))
     }

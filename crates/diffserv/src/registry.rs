@@ -1,7 +1,7 @@
 //! The list of meters, one line each.
 
 use crate::Colour;
-use crate::meter::*;
+use crate::meter::{adaptive, fixed, profile, sr_tcm, tr_tcm, tsw2cm, tsw3cm};
 use tailback_random::Rng;
 use tailback_units::Time;
 

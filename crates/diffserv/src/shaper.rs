@@ -22,6 +22,9 @@ impl Params {
         Shaper { bucket: TokenBucket::new(self.rate, self.burst.0), last: Time::ZERO }
     }
     /// Checks that the bucket size is above 0.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::some_burst("burst", self.burst)
     }

@@ -6,6 +6,9 @@ use serde_json::Value;
 use serde_path_to_error::Segment;
 
 /// Decodes `value`; otherwise returns the first error with its path.
+///
+/// # Errors
+/// If `value` does not fit the type: the first mistake, with its path.
 pub fn decode<T: DeserializeOwned>(value: Value) -> Result<T, DecodeError> {
     serde_path_to_error::deserialize(value).map_err(|error| {
         let outer = Path(error.path().iter().filter_map(step).collect());
@@ -29,14 +32,14 @@ fn step(segment: &Segment) -> Option<Step> {
 /// Rewrites serde's message at `path` as a [`DecodeError`]. The path of an unknown key includes the key.
 fn reworded(text: &str, path: Path) -> DecodeError {
     if let Some((key, expected)) = named(text, "unknown field `") {
-        let (message, help) = (format!("unknown key `{key}`"), choice(&key, &expected, "keys"));
+        let (message, help) = (format!("unknown key `{key}`"), Some(choice(&key, &expected, "keys")));
         return DecodeError { path, problem: Problem::UnknownKey, message, help };
     }
     if let Some((word, expected)) = named(text, "unknown variant `") {
         return DecodeError::value(
             path,
             format!("`{word}` is not one of the choices"),
-            choice(&word, &expected, "choices"),
+            Some(choice(&word, &expected, "choices")),
         );
     }
     if let Some(key) = text.strip_prefix("missing field `").and_then(|t| t.strip_suffix('`')) {
@@ -61,13 +64,13 @@ fn named(text: &str, prefix: &str) -> Option<(String, Vec<String>)> {
     Some((word.to_owned(), expected.split('`').skip(1).step_by(2).map(str::to_owned).collect()))
 }
 
-fn choice(word: &str, names: &[String], what: &str) -> Option<String> {
+fn choice(word: &str, names: &[String], what: &str) -> String {
     let names = || names.iter().map(String::as_str);
-    Some(match suggest(word, names()) {
+    match suggest(word, names()) {
         Some(near) => format!("did you mean `{near}`?"),
         None if names().next().is_none() => format!("no {what} are allowed here; remove it"),
         None => format!("the {what} here are {}", listed(names())),
-    })
+    }
 }
 
 /// Returns names of Rust's and serde's types in terms of TOML.

@@ -99,7 +99,7 @@ impl fmt::Display for Path {
             match step {
                 Step::Index(n) => write!(f, "[{n}]")?,
                 Step::Key(key) if key.is_empty() || key.contains(['.', '[', ']', '"', ' ']) => {
-                    write!(f, "[\"{key}\"]")?
+                    write!(f, "[\"{key}\"]")?;
                 }
                 Step::Key(key) if i == 0 => f.write_str(key)?,
                 Step::Key(key) => write!(f, ".{key}")?,

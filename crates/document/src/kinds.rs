@@ -110,7 +110,7 @@ macro_rules! kinds {
             }
             fn json_schema(generator: &mut $crate::__private::schemars::SchemaGenerator) -> $crate::__private::schemars::Schema {
                 let kinds = ::std::vec![$( $crate::__private::kind_schema::<$Params>($kind, generator) ),+];
-                $crate::__private::one_of(&[$($doc),*], kinds)
+                $crate::__private::one_of(&[$($doc),*], &kinds)
             }
         }
     };
@@ -119,10 +119,16 @@ macro_rules! kinds {
 /// Parameters with a check beyond their types.
 pub trait Checked {
     /// Checks the parameters; the error says what to change.
+    ///
+    /// # Errors
+    /// If a parameter is out of range or contradicts another: the parameter, and what to change.
     fn check(&self) -> Result<(), Invalid>;
 }
 
 /// Reads a table and removes its `kind`, which is one of `names`.
+///
+/// # Errors
+/// If it is no table, or its `kind` is missing or unknown.
 pub fn take_kind<'de, D: Deserializer<'de>>(
     deserializer: D,
     names: &[&'static str],
@@ -139,14 +145,15 @@ pub fn take_kind<'de, D: Deserializer<'de>>(
         other => return refuse(Path::root(), format!("expected a table with a `kind`, found {other}"), the_kinds()),
     };
     match table.remove("kind") {
-        Some(Value::String(word)) => match names.iter().find(|name| **name == word) {
-            Some(name) => Ok((name, Value::Object(table))),
-            None => {
+        Some(Value::String(word)) => {
+            if let Some(name) = names.iter().find(|name| **name == word) {
+                Ok((name, Value::Object(table)))
+            } else {
                 let near = suggest(&word, names.iter().copied());
                 let help = near.map_or_else(the_kinds, |kind| format!("did you mean `{kind}`? {}", the_kinds()));
                 refuse(Path::root().join("kind"), format!("unknown kind `{word}`"), help)
             }
-        },
+        }
         Some(other) => {
             refuse(Path::root().join("kind"), format!("expected the name of a kind, found {other}"), the_kinds())
         }
@@ -159,11 +166,17 @@ pub fn take_kind<'de, D: Deserializer<'de>>(
 }
 
 /// Decodes a kind's parameters; the error includes the path inside them.
+///
+/// # Errors
+/// If the parameters do not fit the type or fail their check.
 pub fn decode_params<T: DeserializeOwned, E: Error>(rest: Value) -> Result<T, E> {
     crate::decode(rest).map_err(DecodeError::carry)
 }
 
 /// Serialises the parameters with their `kind`.
+///
+/// # Errors
+/// Those of the serialiser.
 pub fn tagged<T: Serialize, S: serde::Serializer>(kind: &str, params: &T, serializer: S) -> Result<S::Ok, S::Error> {
     let mut table = match serde_json::to_value(params).map_err(serde::ser::Error::custom)? {
         Value::Object(table) => table,
@@ -188,7 +201,7 @@ pub fn kind_schema<T: JsonSchema>(kind: &str, generator: &mut SchemaGenerator) -
 }
 
 /// Returns a schema with exactly one of `kinds`, described by the lines of a doc comment.
-pub fn one_of(doc: &[&str], kinds: Vec<Schema>) -> Schema {
+pub fn one_of(doc: &[&str], kinds: &[Schema]) -> Schema {
     let lines: Vec<&str> = doc.iter().map(|line| line.trim()).collect();
     schemars::json_schema!({ "description": lines.join(" ").trim(), "oneOf": kinds })
 }

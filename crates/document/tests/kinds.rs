@@ -29,6 +29,7 @@ impl Cbr {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Silent {}
+#[expect(clippy::unnecessary_wraps, clippy::unused_self, reason = "every kind has a check")]
 impl Silent {
     fn check(&self) -> Result<(), Invalid> {
         Ok(())

@@ -234,7 +234,9 @@ mod tests {
         let mut rng = Rng::named(1, "sketch");
         let mut values: Vec<u64> = (0..20_000).map(|_| wide(&mut rng)).collect();
         let mut sketch = Sketch::new();
-        values.iter().for_each(|&v| sketch.record(v));
+        for &v in &values {
+            sketch.record(v);
+        }
         values.sort_unstable();
         for q in [0.0, 0.001, 0.1, 0.25, 0.5, 0.9, 0.99, 0.999, 1.0] {
             let rank = ((q * values.len() as f64).ceil() as usize).clamp(1, values.len());
@@ -256,7 +258,9 @@ mod tests {
         }
         let merged = |order: [usize; 5]| {
             let mut sum = Sketch::new();
-            order.iter().for_each(|&i| sum.merge(&parts[i]));
+            for &i in &order {
+                sum.merge(&parts[i]);
+            }
             sum
         };
         assert_eq!(merged([0, 1, 2, 3, 4]), whole);

@@ -155,7 +155,9 @@ mod tests {
     #[test]
     fn lost_and_late_packets_form_no_consecutive_pairs() {
         let mut v = Variation::default();
-        [(0, 1), (1, 2), (4, 9), (3, 5), (5, 6)].into_iter().for_each(|(seq, delay)| v.record(seq, delay * MS));
+        for (seq, delay) in [(0, 1), (1, 2), (4, 9), (3, 5), (5, 6)] {
+            v.record(seq, delay * MS);
+        }
         // Only 0 and 1 were sent consecutively and arrived in order; 4 reveals the loss of 2 and 3, and 5 that of 4.
         assert_eq!(v.differences().count(), 1);
         assert_eq!((v.runs, v.lost), (2, 3));

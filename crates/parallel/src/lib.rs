@@ -31,6 +31,9 @@ const WINDOWS_PER_WATCH: u64 = 1_000;
 /// # Panics
 ///
 /// If a partition panics, which is an error of the program, or if the plan has not been checked.
+///
+/// # Errors
+/// The error of `watch`, which ends the run.
 pub fn run<E>(plan: Plan, most: usize, mut watch: impl FnMut(f64) -> Result<(), E>) -> Result<World, E> {
     if most < 2 {
         return run_whole(World::new(plan), watch);

@@ -39,10 +39,12 @@ impl Accounting {
         Accounting { more, least: 0, cells: false }
     }
     /// Returns the same accounting with a minimum length, bytes.
+    #[must_use]
     pub fn at_least(self, least: u16) -> Accounting {
         Accounting { least: i32::from(least), ..self }
     }
     /// Returns the same accounting in whole ATM cells.
+    #[must_use]
     pub fn in_cells(self) -> Accounting {
         Accounting { cells: true, ..self }
     }
@@ -62,6 +64,9 @@ impl Accounting {
         self.more < 0
     }
     /// Refuses an overhead that no lower layer has.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(self, field: &str) -> Result<(), Invalid> {
         if (LEAST..=MOST).contains(&self.more) {
             return Ok(());

@@ -110,3 +110,14 @@ impl Fifo {
         self.waiting.iter().for_each(f);
     }
 }
+
+/// In what a queue is measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Count {
+    /// Buffer bytes.
+    #[default]
+    Bytes,
+    /// Packets.
+    Packets,
+}

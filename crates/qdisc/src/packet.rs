@@ -88,11 +88,13 @@ impl Traits {
     }
     /// Returns the same traits with an ECN codepoint.
     #[inline]
+    #[must_use]
     pub fn with_ecn(self, ecn: Ecn) -> Traits {
         Traits(self.0 & !ECN | (ecn as u8) << ECN_SHIFT)
     }
     /// Returns the same traits with or without the transport's echo: CWR on data, ECE on an acknowledgement.
     #[inline]
+    #[must_use]
     pub fn with_echo(self, echo: bool) -> Traits {
         Traits(self.0 & !ECHO | if echo { ECHO } else { 0 })
     }
@@ -132,7 +134,7 @@ impl Packet {
     /// Sets buffer bytes and wire bytes; the latter exceed the former by at most [`Packet::MAX_BEYOND`].
     #[inline]
     pub fn set_lengths(&mut self, size: u32, wire: u32) {
-        debug_assert!(wire <= u32::from(u16::MAX) && wire - size <= Packet::MAX_BEYOND, "{size} and {wire} bytes");
+        debug_assert!(u16::try_from(wire).is_ok() && wire - size <= Packet::MAX_BEYOND, "{size} and {wire} bytes");
         self.size = size as u16;
         self.beyond = self.beyond & !BEYOND | (wire - size) as u8;
     }

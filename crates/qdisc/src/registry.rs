@@ -2,7 +2,11 @@
 
 use crate::classify::Match;
 use crate::discipline::managed::{Build, Managed};
-use crate::discipline::*;
+use crate::discipline::{
+    Part, choke, class_based, cobalt, codel, drop_head, drop_tail, drr, dualpi2, fair_queue, fair_queue_wred, fq,
+    fq_codel, fq_pie, fred, hfsc, htb, netem, priority, red, red_pd, scfq, sfb, sfq, sfq_red, shaper, stfq,
+    virtual_clock, weighted_tail_drop, wf2q_plus, wfq, wrr,
+};
 use crate::law;
 use crate::signals::{Signals, Threshold};
 use crate::{Cx, Gate, Packet, Qdisc, Site};
@@ -32,6 +36,9 @@ macro_rules! disciplines {
                 match self { $(Spec::$variant(params) => Discipline::$variant(params.build(site)),)+ }
             }
             /// Refuses parameters that are out of range or contradict each other.
+            ///
+            /// # Errors
+            /// The parameter at fault, and what to write.
             pub fn check(&self) -> Result<(), tailback_document::Invalid> {
                 match self { $(Spec::$variant(params) => params.check(),)+ }
             }
@@ -130,6 +137,19 @@ disciplines! {
     "hfsc" => Hfsc(hfsc::Params => hfsc::Hfsc),
 }
 
+impl Default for Spec {
+    fn default() -> Spec {
+        Spec::DropTail(drop_tail::Params::default())
+    }
+}
+
+impl Default for Discipline {
+    /// An unbounded FIFO.
+    fn default() -> Discipline {
+        Spec::default().build(&Site::default())
+    }
+}
+
 impl Spec {
     /// Returns `true` if back-pressure may stop single destinations in this discipline.
     pub fn selects_destinations(&self) -> bool {
@@ -179,4 +199,54 @@ impl Spec {
             _ => (),
         }
     }
+}
+
+/// Implements [`Signals`] for disciplines that decide by flow or by a full buffer and never mark.
+macro_rules! without_signals {
+    ($($params:path),+ $(,)?) => {
+        $(
+            impl Signals for $params {
+                fn marks(&self) -> bool {
+                    false
+                }
+                fn each_threshold(&self, _: &Site, _: &mut dyn FnMut(Threshold)) {}
+            }
+        )+
+    };
+}
+without_signals! {
+    drop_tail::Params,
+    drop_head::Params,
+    drr::Params,
+    sfq::Params,
+    wfq::Params,
+    wf2q_plus::Params,
+    virtual_clock::Params,
+    scfq::Params,
+    stfq::Params,
+    fair_queue::Params,
+    fq::Params,
+}
+
+/// Implements [`Signals`] for disciplines that mark by a state of their own and compare no queue with a parameter.
+macro_rules! without_thresholds {
+    ($($params:path),+ $(,)?) => {
+        $(
+            impl Signals for $params {
+                fn marks(&self) -> bool {
+                    self.ecn
+                }
+                fn each_threshold(&self, _: &Site, _: &mut dyn FnMut(Threshold)) {}
+            }
+        )+
+    };
+}
+// COBALT's and flow-queue CoDel's delays have no bound by the limit: Blue acts in the one, other flows go first in the other.
+without_thresholds! {
+    law::sfb::Params,
+    law::sred::Params,
+    law::avq::Params,
+    law::cobalt::Params,
+    fq_codel::Params,
+    netem::Params,
 }

@@ -27,6 +27,9 @@ impl Share {
         }
     }
     /// Refuses a rate or fraction of 0.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(self, field: &str) -> Result<(), Invalid> {
         match self {
             Share::Rate(Rate(0)) => Err(Invalid::new(field, "nothing would ever be sent; write a rate above 0bit/s")),
@@ -93,6 +96,9 @@ impl Burst {
         }
     }
     /// Refuses a burst of 0 or above 1000 GB.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(self, field: &str) -> Result<(), Invalid> {
         match self {
             Burst::Bytes(size) if !(1..=MOST).contains(&size.0) => {

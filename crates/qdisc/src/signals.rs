@@ -1,8 +1,8 @@
 //! The signals of a discipline as its parameters give them, for checks before a run: marking, and the queue lengths and
 //! waiting times that it compares.
 
-use crate::law::red::Count;
-use crate::{Site, Spec, discipline, law};
+use crate::Site;
+use crate::fifo::Count;
 use tailback_units::{Amount, Dur, Size};
 
 /// A queue length or waiting time that a discipline compares with the actual one.
@@ -69,56 +69,6 @@ pub(crate) fn inside(path: &str, inner: &dyn Signals, site: &Site, f: &mut dyn F
 }
 
 /// Returns `true` if any of these disciplines marks. `None` is a FIFO, which does not.
-pub(crate) fn any_marks<'a>(specs: impl IntoIterator<Item = &'a Option<Box<Spec>>>) -> bool {
+pub(crate) fn any_marks<'a, S: Signals + 'a>(specs: impl IntoIterator<Item = &'a Option<Box<S>>>) -> bool {
     specs.into_iter().flatten().any(|spec| spec.marks())
-}
-
-/// Implements [`Signals`] for disciplines that decide by flow or by a full buffer and never mark.
-macro_rules! without_signals {
-    ($($params:path),+ $(,)?) => {
-        $(
-            impl Signals for $params {
-                fn marks(&self) -> bool {
-                    false
-                }
-                fn each_threshold(&self, _: &Site, _: &mut dyn FnMut(Threshold)) {}
-            }
-        )+
-    };
-}
-without_signals! {
-    discipline::drop_tail::Params,
-    discipline::drop_head::Params,
-    discipline::drr::Params,
-    discipline::sfq::Params,
-    discipline::wfq::Params,
-    discipline::wf2q_plus::Params,
-    discipline::virtual_clock::Params,
-    discipline::scfq::Params,
-    discipline::stfq::Params,
-    discipline::fair_queue::Params,
-    discipline::fq::Params,
-}
-
-/// Implements [`Signals`] for disciplines that mark by a state of their own and compare no queue with a parameter.
-macro_rules! without_thresholds {
-    ($($params:path),+ $(,)?) => {
-        $(
-            impl Signals for $params {
-                fn marks(&self) -> bool {
-                    self.ecn
-                }
-                fn each_threshold(&self, _: &Site, _: &mut dyn FnMut(Threshold)) {}
-            }
-        )+
-    };
-}
-// COBALT's and flow-queue CoDel's delays have no bound by the limit: Blue acts in the one, other flows go first in the other.
-without_thresholds! {
-    law::sfb::Params,
-    law::sred::Params,
-    law::avq::Params,
-    law::cobalt::Params,
-    discipline::fq_codel::Params,
-    discipline::netem::Params,
 }

@@ -258,7 +258,9 @@ fn altqs_form_decides_as_the_kernel_for_each_of_120_000_packets() {
     let traffic = Traffic { loads: &[0.0003, 0.9, 1.1, 1.2], ..Traffic::default() };
     let mut arrivals = traffic.draw(1);
     // The kernel's clock has microseconds.
-    arrivals.iter_mut().for_each(|a| a.at = Time(a.at.0 / 1_000_000 * 1_000_000));
+    for a in &mut arrivals {
+        a.at = Time(a.at.0 / 1_000_000 * 1_000_000);
+    }
     let rng = Rng::named(1, "port");
     let mut reference = AltqBlue { rng: rng.clone(), q: VecDeque::new(), qlimit: 50, pmark: 0, idle: true, last_us: 0 };
     let params = Params { form: Form::Altq, ecn: true, ..Params::default() };

@@ -122,7 +122,9 @@ fn a_priority_class_is_policed_under_congestion_only() {
     let log = served(document, &arrivals);
     // What the policer has let pass conforms between any two arrivals.
     let mut passed: Vec<_> = log.left.iter().filter(|d| d.flow == 0).copied().collect();
-    passed.iter_mut().for_each(|d| d.start = arrivals[d.arrival].at);
+    for d in &mut passed {
+        d.start = arrivals[d.arrival].at;
+    }
     // Before the other had something waiting there was no congestion: at most the first packet.
     let passed = Log { left: passed.split_off(1), ..Log::default() };
     assert!(excess(&passed, Rate(2_000_000), 20_000, |_| true) <= 0.0);

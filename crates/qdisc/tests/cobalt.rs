@@ -13,6 +13,7 @@ fn at(ms: u64) -> Time {
 }
 
 #[test]
+#[expect(clippy::maybe_infinite_iter, reason = "without a signal the number of milliseconds overflows, which panics")]
 fn the_first_signal_comes_an_interval_after_the_delay_has_risen() {
     let mut law = Cobalt::new(&Params::default(), Rate::mbit(100));
     let rng = &mut Rng::named(1, "cobalt");

@@ -164,7 +164,7 @@ impl Kernel {
         val = (val * u64::from(invsqrt)) >> (32 - 2 + 1);
         self.rec_inv_sqrt = (val >> 16) as u16;
     }
-    fn should_drop(&mut self, packet: &Option<Held>, now: u64) -> bool {
+    fn should_drop(&mut self, packet: Option<&Held>, now: u64) -> bool {
         let Some(packet) = packet else {
             self.first_above_time = 0;
             return false;
@@ -202,7 +202,7 @@ impl Queue for Kernel {
             self.dropping = false;
             return None;
         }
-        let drop = self.should_drop(&skb, now);
+        let drop = self.should_drop(skb.as_ref(), now);
         let can_mark = |skb: &mut Option<Held>, ecn: bool| match skb {
             Some(held) if ecn && held.ect => {
                 held.marked = true;
@@ -211,9 +211,7 @@ impl Queue for Kernel {
             _ => false,
         };
         if self.dropping {
-            if !drop {
-                self.dropping = false;
-            } else {
+            if drop {
                 while self.dropping && now >= self.drop_next {
                     self.count += 1;
                     self.newton_step();
@@ -222,17 +220,19 @@ impl Queue for Kernel {
                         break;
                     }
                     self.drop_and_next(&mut skb, log);
-                    if !self.should_drop(&skb, now) {
-                        self.dropping = false;
-                    } else {
+                    if self.should_drop(skb.as_ref(), now) {
                         self.drop_next = self.control_law(self.drop_next);
+                    } else {
+                        self.dropping = false;
                     }
                 }
+            } else {
+                self.dropping = false;
             }
         } else if drop {
             if !can_mark(&mut skb, self.p.ecn) {
                 self.drop_and_next(&mut skb, log);
-                self.should_drop(&skb, now);
+                self.should_drop(skb.as_ref(), now);
             }
             self.dropping = true;
             let delta = self.count - self.lastcount;

@@ -27,6 +27,7 @@ fn message(params: &bcn::Params, from: u64, to: u64, limited: Option<bool>) -> O
 }
 
 const STOP: Option<Feedback> = Some(Feedback::Stop);
+#[expect(clippy::unnecessary_wraps, reason = "what a congestion point answers")]
 fn change(level: i32) -> Option<Feedback> {
     Some(Feedback::Change(f64::from(level)))
 }

@@ -65,11 +65,25 @@ fn the_time_shifted_fifo_lets_a_classic_packet_first_that_has_waited_longer_by_t
         let mut log = Log::new();
         let later = Time::ZERO + Dur::from_us(gap);
         rig.arrive(
-            &Arrival { at: Time::ZERO, seq: 0, flow: 0, size: 1000, ecn: Ecn::NotEct, colour: Default::default() },
+            &Arrival {
+                at: Time::ZERO,
+                seq: 0,
+                flow: 0,
+                size: 1000,
+                ecn: Ecn::NotEct,
+                colour: tailback_qdisc::Colour::default(),
+            },
             &mut log,
         );
         rig.arrive(
-            &Arrival { at: later, seq: 1, flow: 1, size: 1000, ecn: Ecn::Ect1, colour: Default::default() },
+            &Arrival {
+                at: later,
+                seq: 1,
+                flow: 1,
+                size: 1000,
+                ecn: Ecn::Ect1,
+                colour: tailback_qdisc::Colour::default(),
+            },
             &mut log,
         );
         rig.leave(later, &mut log);
@@ -84,7 +98,8 @@ fn marked_of_four(params: Params) -> Vec<bool> {
     let mut log = Log::new();
     for seq in 0..4 {
         let ecn = Ecn::Ect1;
-        let arrival = Arrival { at: Time::ZERO, seq, flow: 0, size: 1000, ecn, colour: Default::default() };
+        let arrival =
+            Arrival { at: Time::ZERO, seq, flow: 0, size: 1000, ecn, colour: tailback_qdisc::Colour::default() };
         rig.arrive(&arrival, &mut log);
     }
     for n in 1..=4 {
@@ -139,7 +154,8 @@ fn on_a_ramp_the_larger_of_both_probabilities_marks() {
         };
         let mut rig = Rig::new(&Spec::DualPi2(params), &places(10_000, Rate::mbit(10)), Rng::named(1, "port"));
         let mut log = Log::new();
-        let arrival = |at, seq, ecn| Arrival { at, seq, flow: 0, size: 1000, ecn, colour: Default::default() };
+        let arrival =
+            |at, seq, ecn| Arrival { at, seq, flow: 0, size: 1000, ecn, colour: tailback_qdisc::Colour::default() };
         rig.arrive(&arrival(Time::ZERO, 0, Ecn::NotEct), &mut log);
         let second = Time::ZERO + Dur::from_secs(1);
         rig.wake(second, &mut log);

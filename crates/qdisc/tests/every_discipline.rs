@@ -195,7 +195,7 @@ proptest! {
                 Op::Arrive { flow, size } => {
                     // One codepoint per flow: queues may be chosen by it.
                     let ecn = [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1][flow as usize % 3];
-                    let mut packet = packet(&Arrival { at: now, seq: arrived, flow, size, ecn, colour: Default::default() });
+                    let mut packet = packet(&Arrival { at: now, seq: arrived, flow, size, ecn, colour: tailback_qdisc::Colour::default() });
                     packet.code = [0, 46, 44, 34, 26, 8][flow as usize];
                     packet.payload = size;
                     q.enqueue(now, packet, cx);
@@ -286,7 +286,14 @@ fn a_random_victim_is_any_of_those_waiting() {
         rig.q.visit(&mut |packet| waiting.push(packet.seq));
         waiting.push(seq);
         rig.arrive(
-            &Arrival { at: Time::ZERO, seq, flow: 0, size: 1000, ecn: Ecn::NotEct, colour: Default::default() },
+            &Arrival {
+                at: Time::ZERO,
+                seq,
+                flow: 0,
+                size: 1000,
+                ecn: Ecn::NotEct,
+                colour: tailback_qdisc::Colour::default(),
+            },
             &mut log,
         );
         if waiting.len() == 4 {

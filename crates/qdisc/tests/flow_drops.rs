@@ -20,7 +20,9 @@ fn spec(document: serde_json::Value) -> Spec {
 fn flooded(seed: u64, share: f64, packets: u32) -> Vec<Arrival> {
     let mut rng = Rng::named(seed, "flood");
     let mut arrivals = Traffic { packets, ..Traffic::default() }.draw(seed);
-    arrivals.iter_mut().for_each(|a| a.flow = if rng.chance(share) { 0 } else { 1 + a.flow });
+    for a in &mut arrivals {
+        a.flow = if rng.chance(share) { 0 } else { 1 + a.flow };
+    }
     arrivals
 }
 
@@ -313,7 +315,9 @@ fn share_of_flood(document: serde_json::Value) -> f64 {
     let mut rng = Rng::named(5, "flood");
     let traffic = Traffic { loads: &[3.0], packets: 400_000, ..Traffic::default() };
     let mut arrivals = traffic.draw(5);
-    arrivals.iter_mut().for_each(|a| a.flow = if rng.chance(0.5) { 0 } else { 1 + a.flow });
+    for a in &mut arrivals {
+        a.flow = if rng.chance(0.5) { 0 } else { 1 + a.flow };
+    }
     let site = Site { packets: LIMIT, rate: RATE, ..Site::default() };
     let mut rig = Rig::new(&spec(document), &site, Rng::named(1, "port"));
     let log = serve(&mut rig, RATE, &arrivals, |_, _| {});
@@ -349,7 +353,9 @@ fn red_pd_holds_a_flood_back_and_lets_it_go_when_it_has_mended_its_ways() {
     let mut rng = Rng::named(6, "flood");
     let mut arrivals = Traffic { flows: 40, packets: 75_000, loads: &[1.4], ..Traffic::default() }.draw(6);
     let change = Time::ZERO + Dur::from_secs(20);
-    arrivals.iter_mut().for_each(|a| a.flow += 1);
+    for a in &mut arrivals {
+        a.flow += 1;
+    }
     arrivals.iter_mut().filter(|_| rng.chance(9.0 / 14.0)).for_each(|a| a.flow = 0);
     arrivals.retain(|a| a.flow > 0 || a.at < change || a.seq.is_multiple_of(50));
     let mut document = json!({ "kind": "red-pd", "red": red() });

@@ -68,10 +68,10 @@ impl Flow {
                 }
                 log.push((p.seq, Fate::Dropped(Reason::Early)));
                 (packet, ok) = self.dodequeue(now);
-                if !ok {
-                    self.dropping = false;
-                } else {
+                if ok {
                     self.drop_next = Flow::control_law(self.drop_next, self.count);
+                } else {
+                    self.dropping = false;
                 }
             }
         } else if ok {
@@ -240,7 +240,7 @@ fn sparse_and_greedy() -> Vec<Arrival> {
             flow: 99,
             size: 200,
             ecn: tailback_qdisc::Ecn::NotEct,
-            colour: Default::default(),
+            colour: tailback_qdisc::Colour::default(),
         });
         at += Dur::from_ms(20);
     }

@@ -209,6 +209,7 @@ impl Htb {
 /// A class of a test: parent, priority, rate and ceiling in kbit/s.
 type Row = (Option<usize>, u8, u64, u64);
 
+#[expect(clippy::maybe_infinite_iter, reason = "a path from a leaf to the root ends")]
 fn reference(rows: &[Row]) -> Htb {
     let depth = |mut i: usize| (0..).take_while(|_| rows[i].0.map(|p| i = p).is_some()).count();
     let class = |(i, row): (usize, &Row)| {
@@ -287,7 +288,9 @@ fn compare(rows: &[Row], flows: u64, seed: u64) -> Log {
     let sizes: &[u16] = &[1500, 1487, 577, 61, 1009];
     let loads: &[f64] = &[0.2, 0.7, 1.1, 1.5, 0.05];
     let mut arrivals = Traffic { flows, packets: 40_000, sizes, loads, ..Traffic::default() }.draw(seed);
-    arrivals.iter_mut().for_each(|a| a.ecn = tailback_qdisc::Ecn::NotEct);
+    for a in &mut arrivals {
+        a.ecn = tailback_qdisc::Ecn::NotEct;
+    }
     let leaves: Vec<usize> = (0..rows.len()).filter(|i| rows.iter().all(|row| row.0 != Some(*i))).collect();
     let mut linux = reference(rows);
     let theirs = drive(&arrivals, |now, arrival| {

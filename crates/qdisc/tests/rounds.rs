@@ -120,7 +120,7 @@ fn sfq_with_shares_decides_and_serves_as_ns_2_does() {
     let mut probe = port.clone();
     let salt_key = {
         use tailback_qdisc::discipline::fair::{Buckets, ByFlow, Key};
-        let mut key = ByFlow::new(Buckets::Hashed(16), &Default::default());
+        let mut key = ByFlow::new(Buckets::Hashed(16), &std::collections::BTreeMap::new());
         move |flow: u32, rng: &mut Rng| {
             key.slot(&crate::link::packet(&Arrival { at: Time::ZERO, flow, bytes: 1, ecn: Ecn::NotEct }, 0), rng)
         }

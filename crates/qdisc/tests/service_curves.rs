@@ -171,7 +171,7 @@ fn curves_and_classes_that_make_no_sense_are_refused() {
     ] {
         // What no value of that kind can be is refused as it is read.
         let found = match decode::<Spec>(json!({ "kind": "hfsc", "classes": classes })) {
-            Ok(spec) => Checked::check(&spec).expect_err("it makes no sense").path.to_string(),
+            Ok(spec) => Checked::check(&spec).expect_err("it makes no sense").path.clone(),
             Err(error) => error.path.to_string(),
         };
         assert_eq!(found, field);

@@ -81,7 +81,14 @@ fn flood(rig: &mut Rig, seconds: u64) -> (f64, f64) {
         let mut send = |rig: &mut Rig, log: &mut Log, at, flow, ecn| {
             flows.push(flow);
             rig.arrive(
-                &Arrival { at, seq: flows.len() as u32 - 1, flow, size: 1000, ecn, colour: Default::default() },
+                &Arrival {
+                    at,
+                    seq: flows.len() as u32 - 1,
+                    flow,
+                    size: 1000,
+                    ecn,
+                    colour: tailback_qdisc::Colour::default(),
+                },
                 log,
             );
         };

@@ -33,7 +33,7 @@ fn served(kind: &str, weights: &[f64], arrivals: &[Arrival]) -> Log {
 /// or another arrives; no virtual time.
 fn fluid(arrivals: &[Arrival], weights: &[f64]) -> Vec<f64> {
     let mut finish = vec![0.0; arrivals.len()];
-    let mut queues: Vec<std::collections::VecDeque<(usize, f64)>> = vec![Default::default(); weights.len()];
+    let mut queues = vec![std::collections::VecDeque::<(usize, f64)>::new(); weights.len()];
     let (mut now, mut next) = (0.0, 0);
     loop {
         let sum: f64 = queues.iter().zip(weights).filter(|(q, _)| !q.is_empty()).map(|(_, w)| w).sum();
@@ -125,7 +125,7 @@ proptest! {
     fn two_backlogged_flows_get_service_by_weight(seed in any::<u64>(), ratio in 1.0f64..6.0) {
         let weights = [1.0, ratio, 1.0];
         let mut arrivals = random(seed, 3, 3000, RATE, 1.0);
-        arrivals.iter_mut().for_each(|a| a.at = Time::ZERO);
+        for a in &mut arrivals { a.at = Time::ZERO; }
         for kind in ["wfq", "wf2q-plus", "scfq", "stfq", "virtual-clock"] {
             let log = served(kind, &weights, &arrivals);
             let mut shares = [0.0f64; 3];

@@ -14,33 +14,17 @@ mod language;
 mod lift;
 mod lower;
 pub mod mqc;
+mod outcome;
 mod patch;
 mod report;
 pub mod routeros;
 pub mod sonic;
 pub mod tc;
 
+pub use ir::Platform;
 pub use language::{LANGUAGES, Language, Writer};
 pub use lift::lift;
 pub use lower::{Link, Lowered, Membership, Model, Options, Overhead, Row, Traffic, lower};
-pub use mqc::Platform;
+pub use outcome::{Exported, Imported};
 pub use patch::{Change, Patched, Syntax, patch};
 pub use report::{Level, Notice, Place, Report, Scope};
-
-/// A configuration that was read, with its report.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Imported {
-    /// The supported part.
-    pub config: ir::Config,
-    /// Unsupported lines, errors, and lines without effect.
-    pub report: Report,
-}
-
-/// An exported configuration, with its report.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Exported {
-    /// The text.
-    pub text: String,
-    /// Unsupported features, and approximations.
-    pub report: Report,
-}

@@ -5,6 +5,7 @@
 
 #![allow(clippy::disallowed_methods, reason = "settings of the test come from the environment")]
 
+use core::fmt::Write as _;
 use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
@@ -394,7 +395,7 @@ fn grammatical(rng: &mut Rng, lines: &[&str]) -> String {
 
 fn mutated(rng: &mut Rng, sample: &str, other: &str) -> String {
     let mut bytes = sample.as_bytes().to_vec();
-    for _ in 0..1 + below(rng, 8) {
+    for _ in 0..=below(rng, 8) {
         if bytes.is_empty() {
             break;
         }
@@ -501,8 +502,8 @@ fn deep_nesting_and_long_lines_take_bounded_stack_and_time() {
     let mut maps = String::new();
     let mut policies = String::new();
     for i in 0..deep / 10 {
-        maps.push_str(&format!("class-map match-any m{i}\n match class-map m{}\n match class-map m{}\n", i + 1, i + 1));
-        policies.push_str(&format!("policy-map p{i}\n class class-default\n  service-policy p{}\n", i + 1));
+        let _ = writeln!(maps, "class-map match-any m{i}\n match class-map m{}\n match class-map m{}", i + 1, i + 1);
+        let _ = writeln!(policies, "policy-map p{i}\n class class-default\n  service-policy p{}", i + 1);
     }
     policies.push_str("interface Serial0/0\n service-policy output p0\n");
     for text in [
@@ -522,12 +523,13 @@ fn deep_nesting_and_long_lines_take_bounded_stack_and_time() {
         "} ".repeat(deep),
         format!("set class-of-service {}", "a ".repeat(deep)),
         format!("class-of-service {{ classifiers {{ dscp a {{ forwarding-class b {{ loss-priority low code-points [ {} ]; }} }} }} }}", "1 ".repeat(deep)),
-        (0..deep / 10).map(|i| format!("set firewall family inet filter a term t{i} then next term\n")).collect(),
+        (0..deep / 10).map(|i| format!("set firewall family inet filter a term t{i} then next term\n")).collect::<Vec<_>>().concat(),
         (0..deep / 40)
             .map(|i| format!("set firewall family inet filter a term t{i} from dscp {i}\nset interfaces ge-0/0/{i} unit 0 family inet filter output a\n"))
-            .collect(),
-        (0..deep / 200).map(|i| format!("set interfaces ge-0/0/{i} apply-groups a\nset groups a interfaces <*> unit {i} vlan-id {i}\n")).collect(),
-        (0..deep / 100).map(|i| format!("set class-of-service interfaces ge-0/0/{i} shaping-rate {i}k\n")).collect(),
+            .collect::<Vec<_>>()
+            .concat(),
+        (0..deep / 200).map(|i| format!("set interfaces ge-0/0/{i} apply-groups a\nset groups a interfaces <*> unit {i} vlan-id {i}\n")).collect::<Vec<_>>().concat(),
+        (0..deep / 100).map(|i| format!("set class-of-service interfaces ge-0/0/{i} shaping-rate {i}k\n")).collect::<Vec<_>>().concat(),
         // Chains that jump to the next one many times each.
         (0..20).fold("tc qdisc add dev e root handle 1: htb\n".to_owned(), |text, i| {
             let name = if i == 0 { "POSTROUTING".to_owned() } else { format!("c{i}") };
@@ -536,12 +538,13 @@ fn deep_nesting_and_long_lines_take_bounded_stack_and_time() {
         }),
         "{\"a\":".repeat(deep),
         format!("{{\"QUEUE\": {{{}}}}}", "\"a|0-63\": {}, ".repeat(2)),
-        format!("/queue tree\n{}", (0..deep / 20).map(|i| format!("add name=q{} parent=q{i}\n", i + 1)).collect::<String>()),
+        format!("/queue tree\n{}", (0..deep / 20).map(|i| format!("add name=q{} parent=q{i}\n", i + 1)).collect::<Vec<_>>().concat()),
         format!(
             "/ip firewall mangle\n{}/queue tree add name=q parent=e packet-mark=m7",
             (0..400)
                 .map(|i| format!("add chain=forward connection-mark=c{i} action=mark-connection new-connection-mark=c{}\nadd chain=forward connection-mark=c{i} packet-mark=m{i} action=mark-packet new-packet-mark=m{}\n", i + 1, i + 1))
-                .collect::<String>()
+                .collect::<Vec<_>>()
+                .concat()
         ),
     ] {
         survive(&text);

@@ -15,6 +15,7 @@ fn import(language: Syntax, text: &str) -> Imported {
 }
 
 /// The identity: documents compared here come from one writer.
+#[expect(clippy::unnecessary_wraps, reason = "the signature that a patch takes")]
 fn same(document: &Value) -> Option<Value> {
     Some(document.clone())
 }
@@ -75,8 +76,9 @@ fn an_untouched_scenario_gives_the_text_byte_for_byte() {
 
 /// Returns the places of all numbers of a port, with another number for each.
 fn varied(value: &Value, at: &mut Vec<String>, found: &mut Vec<(String, Value)>) {
-    let pointer =
-        |at: &[String]| at.iter().map(|key| format!("/{}", key.replace('~', "~0").replace('/', "~1"))).collect();
+    let pointer = |at: &[String]| {
+        at.iter().map(|key| format!("/{}", key.replace('~', "~0").replace('/', "~1"))).collect::<Vec<_>>().concat()
+    };
     match value {
         Value::Object(table) => {
             for (key, inner) in table.iter().filter(|(key, _)| *key != "match" && *key != "name" && *key != "default") {

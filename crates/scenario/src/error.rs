@@ -3,6 +3,7 @@
 use crate::complaint::{Complaint, On};
 use crate::origin::{Origin, Place};
 use core::fmt;
+use core::fmt::Write as _;
 
 /// The errors of a scenario; at least one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,8 +39,10 @@ impl ScenarioError {
             })
             .collect();
         located.sort_by_key(|(_, place)| place.as_ref().map(|place| (place.line, place.column)));
-        let problems =
-            located.into_iter().map(|(complaint, place)| Problem::new("error", complaint, place, origin)).collect();
+        let problems = located
+            .into_iter()
+            .map(|(complaint, place)| Problem::new("error", complaint, place.as_ref(), origin))
+            .collect();
         ScenarioError { problems }
     }
     /// Returns all errors, in the order of the file.
@@ -54,7 +57,7 @@ impl ScenarioError {
     pub fn rendered(&self) -> String {
         let mut text = self.problems.iter().map(|p| p.rendered.as_str()).collect::<Vec<_>>().join("\n");
         if self.problems.len() > 1 {
-            text.push_str(&format!("\n{} problems\n", self.problems.len()));
+            let _ = writeln!(text, "\n{} problems", self.problems.len());
         }
         text
     }
@@ -69,18 +72,17 @@ impl std::error::Error for ScenarioError {}
 
 impl Problem {
     /// Returns the complaint at its place; `what` is "error" or "warning".
-    pub(crate) fn new(what: &str, complaint: Complaint, place: Option<Place<'_>>, origin: &Origin) -> Problem {
+    pub(crate) fn new(what: &str, complaint: Complaint, place: Option<&Place<'_>>, origin: &Origin) -> Problem {
         let Complaint { path, message, help, .. } = complaint;
         let (path, message) = (path.to_string(), shortened(message));
-        let rendered = match &place {
-            Some(place) => place.render(what, &message, help.as_deref()),
-            None => {
-                let about = if path.is_empty() { String::new() } else { format!(", {path}") };
-                let help = help.as_deref().map_or_else(String::new, |help| format!("   = help: {help}\n"));
-                format!("{what}: {message}\n  --> {}{about}\n{help}", origin.filename())
-            }
+        let rendered = if let Some(place) = place {
+            place.render(what, &message, help.as_deref())
+        } else {
+            let about = if path.is_empty() { String::new() } else { format!(", {path}") };
+            let help = help.as_deref().map_or_else(String::new, |help| format!("   = help: {help}\n"));
+            format!("{what}: {message}\n  --> {}{about}\n{help}", origin.filename())
         };
-        let (line, column) = (place.as_ref().map(|p| p.line), place.as_ref().map(|p| p.column));
+        let (line, column) = (place.map(|p| p.line), place.map(|p| p.column));
         Problem { message, path, line, column, suggestion: help, rendered }
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::schema::{self, schema};
 use crate::toml_out;
+use core::fmt::Write as _;
 use serde_json::{Map, Value};
 use tailback_document::{Path, Step};
 
@@ -128,7 +129,7 @@ fn described(heading: &str, node: &'static Value) -> String {
     let mut text = format!("{heading}\n");
     let description = node.get("description").or_else(|| alternatives(node).first()?.get("description"));
     for line in wrapped(description.and_then(Value::as_str).unwrap_or(""), WIDTH - 2) {
-        text.push_str(&format!("  {line}\n"));
+        let _ = writeln!(text, "  {line}");
     }
     let inner: Vec<&'static Value> =
         alternatives(node).into_iter().flat_map(entries).filter(|node| !is_null(node)).collect();
@@ -142,11 +143,11 @@ fn described(heading: &str, node: &'static Value) -> String {
         text.push_str(&several(&inner, "one of", "const"));
     } else if let Some(table) = inner.iter().find(|node| node["properties"].is_object()) {
         if inner.len() > 1 {
-            text.push_str(&format!("  {}\n", forms(node)));
+            let _ = writeln!(text, "  {}", forms(node));
         }
         text.push_str(&parameters(table));
     } else if node.get("const").is_none() {
-        text.push_str(&format!("  {}\n", facts(node, None)));
+        let _ = writeln!(text, "  {}", facts(node, None));
     }
     text
 }

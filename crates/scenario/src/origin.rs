@@ -1,5 +1,6 @@
 //! Source positions of a document's values, for messages.
 
+use core::fmt::Write as _;
 use core::ops::Range;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -271,7 +272,7 @@ impl<'a> Place<'a> {
             self.file, self.line, self.column
         );
         if let Some(help) = help {
-            out.push_str(&format!("{gutter} = help: {help}\n"));
+            let _ = writeln!(out, "{gutter} = help: {help}");
         }
         out
     }

@@ -36,11 +36,17 @@ pub fn build(scenario: &Scenario, seed: u64, engine: Option<Engine>) -> Plan {
 
 impl Scenario {
     /// Parses a document in TOML; `filename` is used in messages. Refuses one that names files.
+    ///
+    /// # Errors
+    /// If the text is no valid scenario: all mistakes that were found, with their places.
     pub fn from_toml(text: &str, filename: &str) -> Result<Scenario, ScenarioError> {
         Scenario::from_toml_with(text, filename, Files::none())
     }
 
     /// Parses a document in TOML and loads the files that it names.
+    ///
+    /// # Errors
+    /// If the text is no valid scenario: all mistakes that were found, with their places.
     pub fn from_toml_with(text: &str, filename: &str, files: Files) -> Result<Scenario, ScenarioError> {
         match origin::read_toml(text, filename) {
             Ok((tree, origin)) => Scenario::new(tree, origin, files),
@@ -49,11 +55,17 @@ impl Scenario {
     }
 
     /// Parses a document in JSON, with the same tables and lists as in TOML. Refuses one that names files.
+    ///
+    /// # Errors
+    /// If the text is no valid scenario: all mistakes that were found, with their paths.
     pub fn from_json(text: &str) -> Result<Scenario, ScenarioError> {
         Scenario::from_json_with(text, Files::none())
     }
 
     /// Parses a document in JSON and loads the files that it names.
+    ///
+    /// # Errors
+    /// If the text is no valid scenario: all mistakes that were found, with their paths.
     pub fn from_json_with(text: &str, files: Files) -> Result<Scenario, ScenarioError> {
         match origin::read_json(text, "<scenario>") {
             Ok((tree, origin)) => Scenario::new(tree, origin, files),
@@ -64,6 +76,9 @@ impl Scenario {
     /// Returns the scenario with values replaced: pairs of a path, such as `links[0].rate`, `flows[data].source.burst`
     /// or `flows[*].class`, and a TOML value or plain text. Pairs are applied in order; the result is checked once, at
     /// the end.
+    ///
+    /// # Errors
+    /// If a path or value is invalid, or the changed document is.
     pub fn with_set<P: AsRef<str>, V: AsRef<str>>(&self, pairs: &[(P, V)]) -> Result<Scenario, ScenarioError> {
         if pairs.is_empty() {
             return Ok(self.clone());
@@ -109,13 +124,7 @@ impl Scenario {
     pub fn offered(&self) -> BTreeMap<String, Option<Offered>> {
         warnings::offered(&self.plan)
     }
-    /// Returns those settings of `with_set` that change the document but not its effect.
-    pub fn without_effect<P: AsRef<str>, V: AsRef<str>>(
-        &self,
-        pairs: &[(P, V)],
-    ) -> Result<Vec<Warning>, ScenarioError> {
-        warnings::without_effect(self, pairs)
-    }
+
     /// Returns the hash of the document's effect: scenarios with equal hashes give equal results, even if the documents
     /// differ in unused settings. 128 bits in hexadecimal.
     pub fn effect(&self) -> String {
@@ -156,7 +165,7 @@ impl Scenario {
     pub fn hash(&self) -> String {
         let mut hasher = SipHasher24::new();
         hasher.write(self.to_json().as_bytes());
-        for frame in files::traces(&self.document).flat_map(|trace| trace.frames()) {
+        for frame in files::traces(&self.document).flat_map(tailback_traffic::Trace::frames) {
             hasher.write(&frame.to_le_bytes());
         }
         let hash = hasher.finish128();

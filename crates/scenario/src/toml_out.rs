@@ -63,7 +63,9 @@ pub(crate) fn document(tree: &Value) -> String {
             Value::Object(_) => Item::Table(section(value)),
             Value::Array(list) => {
                 let mut tables = ArrayOfTables::new();
-                list.iter().for_each(|entry| tables.push(section(entry)));
+                for entry in list {
+                    tables.push(section(entry));
+                }
                 Item::ArrayOfTables(tables)
             }
             scalar => Item::Value(inline(scalar)),
@@ -114,11 +116,11 @@ fn fitted(key: &str, value: &Value) -> Item {
         // The alternatives of a condition are written as a list.
         (Value::Array(list), _) if key != "match" && list.iter().all(is_table) => {
             let mut tables = ArrayOfTables::new();
-            list.iter().for_each(|entry| {
+            for entry in list {
                 let mut table = nested(entry);
                 table.set_implicit(false);
                 tables.push(table);
-            });
+            }
             Item::ArrayOfTables(tables)
         }
         (_, toml_edit::Value::Array(mut list)) => {

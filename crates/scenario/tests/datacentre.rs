@@ -119,13 +119,13 @@ fn dcqcn_fixed_point(rate: f64) -> (f64, f64) {
         for i in 0..2_000 {
             mean += (unmarked(i) - unmarked(i + 1)) * (target - gap);
             let step = if i + 1 > 5 { additive } else { 0.0 };
-            (target, gap) = (target + step, (gap + step) / 2.0);
+            (target, gap) = (target + step, f64::midpoint(gap, step));
         }
         (mean, alpha)
     };
     let (mut low, mut high) = (1e-5, 0.5);
     for _ in 0..60 {
-        let middle = (low + high) / 2.0;
+        let middle = f64::midpoint(low, high);
         if drift(middle).0 > 0.0 { low = middle } else { high = middle }
     }
     (low, drift(low).1)

@@ -313,7 +313,7 @@ fn leaves(value: &Value, path: String, found: &mut Vec<String>) {
             map.iter().for_each(|(key, value)| leaves(value, inner(key), found));
         }
         Value::Array(list) => {
-            list.iter().enumerate().for_each(|(i, value)| leaves(value, format!("{path}[{i}]"), found))
+            list.iter().enumerate().for_each(|(i, value)| leaves(value, format!("{path}[{i}]"), found));
         }
         _ => {}
     }

@@ -177,7 +177,8 @@ fn ring(routing: &str) -> Plan {
                 "[[links]]\nbetween = [\"h{i}\", \"s{i}\"]\nrate = \"10Gbit/s\"\n[[links]]\nbetween = [\"s{i}\", \"s{next}\"]\nrate = \"10Gbit/s\"\n"
             )
         })
-        .collect();
+        .collect::<Vec<_>>()
+        .concat();
     plan(&format!(
         "network = {{ routing = \"{routing}\" }}\nhosts = {{ h = {{ count = 5 }} }}\nswitches = {{ s = {{ count = 5 }} }}\n{links}"
     ))

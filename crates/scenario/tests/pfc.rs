@@ -111,7 +111,8 @@ fn ring(routing: &str, more: &str) -> Report {
                 (i + 1) % 5 + 1
             )
         })
-        .collect();
+        .collect::<Vec<_>>()
+        .concat();
     run(&format!(
         r#"
 tailback = 1

@@ -18,8 +18,11 @@ fn plan(text: &str) -> Plan {
 
 /// A document with these hosts, switches and links, and one flow.
 fn network(nodes: &str, links: &[(&str, &str)], flow: (&str, &str)) -> String {
-    let links: String =
-        links.iter().map(|(a, b)| format!("[[links]]\nbetween = [\"{a}\", \"{b}\"]\nrate = \"10Mbit/s\"\n")).collect();
+    let links: String = links
+        .iter()
+        .map(|(a, b)| format!("[[links]]\nbetween = [\"{a}\", \"{b}\"]\nrate = \"10Mbit/s\"\n"))
+        .collect::<Vec<_>>()
+        .concat();
     let (from, to) = flow;
     format!(
         "tailback = 1\nrun = {{ duration = \"1s\" }}\n{nodes}\n{links}\n[[flows]]\nname = \"f\"\nfrom = \"{from}\"\nto = \"{to}\"\nsource = {{ kind = \"bulk\", size = \"1MB\" }}\n"

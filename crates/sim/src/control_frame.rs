@@ -113,15 +113,12 @@ pub(crate) struct ControlFrames {
 
 impl ControlFrames {
     pub fn put(&mut self, control: ControlFrame) -> u32 {
-        match self.free.pop() {
-            Some(handle) => {
-                self.slots[handle as usize] = Some(control);
-                handle
-            }
-            None => {
-                self.slots.push(Some(control));
-                u32::try_from(self.slots.len() - 1).expect("fewer than 2^32 control frames are under way")
-            }
+        if let Some(handle) = self.free.pop() {
+            self.slots[handle as usize] = Some(control);
+            handle
+        } else {
+            self.slots.push(Some(control));
+            u32::try_from(self.slots.len() - 1).expect("fewer than 2^32 control frames are under way")
         }
     }
     pub fn get(&self, handle: u32) -> Option<&ControlFrame> {

@@ -220,9 +220,10 @@ impl Crossbar {
             return Some((detector.observe(now, input.bytes, None), None));
         }
         let waiting = &mut input.queues[queue];
-        let (level, of) = match partition {
-            true => (waiting.bytes_to(place.destination), Some(place.destination)),
-            false => (waiting.bytes, None),
+        let (level, of) = if partition {
+            (waiting.bytes_to(place.destination), Some(place.destination))
+        } else {
+            (waiting.bytes, None)
         };
         Some((waiting.detector.as_mut()?.observe(now, level, of), of))
     }

@@ -79,12 +79,11 @@ impl Detector {
         let expected = match self.detection {
             Detection::Watermark { .. } => level,
             Detection::FillRate { window, horizon, .. } => {
-                let at = match self.growth.iter().position(|g| g.0 == destination) {
-                    Some(at) => at,
-                    None => {
-                        self.growth.push((destination, Growth { since: now, from: 0, slope: 0.0 }));
-                        self.growth.len() - 1
-                    }
+                let at = if let Some(at) = self.growth.iter().position(|g| g.0 == destination) {
+                    at
+                } else {
+                    self.growth.push((destination, Growth { since: now, from: 0, slope: 0.0 }));
+                    self.growth.len() - 1
                 };
                 let growth = &mut self.growth[at].1;
                 let age = now.since(growth.since);

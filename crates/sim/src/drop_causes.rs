@@ -110,10 +110,14 @@ mod tests {
         let (full, early) = ((7, Reason::BufferFull), (8, Reason::Early));
         let mut parts = [Since::default(), Since::default()];
         // Part 0 has lost two packets of flow 1 before the end of the warm-up and three after it, part 1 one after it.
-        [full, early].into_iter().for_each(|cause| parts[0].add(1, 2, cause, 1));
+        for cause in [full, early] {
+            parts[0].add(1, 2, cause, 1);
+        }
         parts[0].begin([0, 2].into_iter());
         parts[1].begin([0, 0].into_iter());
-        [early, full, early].into_iter().for_each(|cause| parts[0].add(1, 2, cause, 1));
+        for cause in [early, full, early] {
+            parts[0].add(1, 2, cause, 1);
+        }
         parts[1].add(1, 2, full, 1);
         assert_eq!(parts[0].of(1, 5), [(full, 1), (early, 2)]);
         let [mut whole, other] = parts;

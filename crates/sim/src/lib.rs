@@ -47,6 +47,7 @@ mod ring;
 mod routes;
 mod shared_buffer;
 mod stops;
+mod target;
 mod telemetry;
 mod world;
 

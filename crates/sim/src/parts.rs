@@ -12,7 +12,8 @@
 
 use crate::partition::Partition;
 use crate::plan::Plan;
-use crate::world::{Messages, World, draw};
+use crate::world::new::draw;
+use crate::world::{Messages, World};
 use std::sync::Arc;
 use tailback_units::Time;
 
@@ -71,6 +72,9 @@ impl Parts {
     }
 
     /// Merges the worlds of all partitions, in the order of their numbers, after all events of the run.
+    ///
+    /// # Panics
+    /// If `parts` is empty.
     pub fn gather(&self, parts: Vec<Part>) -> World {
         let worlds = parts.into_iter().map(|mut part| {
             part.world.end();
@@ -85,7 +89,9 @@ impl Parts {
         loop {
             let next = parts.iter().map(Part::next_time).min().unwrap_or(Time::NEVER);
             let Some(limit) = self.limit(next) else { return self.gather(parts) };
-            parts.iter_mut().for_each(|part| part.run_before(limit));
+            for part in &mut parts {
+                part.run_before(limit);
+            }
             for from in 0..parts.len() {
                 for to in 0..parts.len() {
                     let mut messages = std::mem::take(&mut parts[from].outbox()[to]);

@@ -6,6 +6,7 @@
 use crate::control_frame::{CongestionSource, ControlFrame, Notification};
 use crate::plan::{Response, Scope, Watchdog};
 use crate::stops::Stops;
+use crate::target::Target;
 use tailback_qdisc::{Gate, Packet};
 use tailback_units::{Dur, Rate, Time, TxClock};
 
@@ -57,34 +58,6 @@ struct Limiter {
     next: Time,
     /// Next change of the fraction.
     step: Time,
-}
-
-/// Traffic that a notification stops or slows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Target {
-    Port,
-    Class(u8),
-    /// A destination in one class; `None`: in all classes.
-    Destination(u16, Option<u8>),
-}
-
-impl Target {
-    fn covers(self, packet: &Packet) -> bool {
-        match self {
-            Target::Port => true,
-            Target::Class(class) => packet.class() == class,
-            Target::Destination(destination, class) => {
-                packet.dst == destination && class.is_none_or(|c| c == packet.class())
-            }
-        }
-    }
-    fn close(self, gate: &mut Gate) {
-        match self {
-            Target::Port => gate.close_port(),
-            Target::Class(class) => gate.close_class(class),
-            Target::Destination(destination, class) => gate.close_destination(destination, class),
-        }
-    }
 }
 
 fn targets(notification: &Notification) -> Vec<Target> {
@@ -222,13 +195,12 @@ impl Responder {
     fn slow(&mut self, now: Time, notification: &Notification) {
         let Response::Rate { decrease, floor, interval, .. } = self.response else { return };
         for target in targets(notification) {
-            let at = match self.limiters.iter().position(|l| l.target == target) {
-                Some(at) => at,
-                None => {
-                    let fresh = Limiter { target, fraction: 1.0, holds: Vec::new(), next: now, step: now + interval };
-                    self.limiters.push(fresh);
-                    self.limiters.len() - 1
-                }
+            let at = if let Some(at) = self.limiters.iter().position(|l| l.target == target) {
+                at
+            } else {
+                let fresh = Limiter { target, fraction: 1.0, holds: Vec::new(), next: now, step: now + interval };
+                self.limiters.push(fresh);
+                self.limiters.len() - 1
             };
             let limiter = &mut self.limiters[at];
             if !limiter.holds.contains(&notification.source) {
@@ -286,7 +258,9 @@ impl Responder {
             gate.close_class(class);
         }
         for entry in &self.active {
-            targets(entry).into_iter().for_each(|t| t.close(gate));
+            for t in targets(entry) {
+                t.close(gate);
+            }
         }
         for limiter in self.limiters.iter().filter(|l| l.next > now) {
             limiter.target.close(gate);

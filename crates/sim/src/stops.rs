@@ -4,7 +4,7 @@
 //! one of many destinations stopped continues to send. The time for which data waits while the transmitter is idle is
 //! counted by the port itself (`blocked`).
 
-use crate::responder::Target;
+use crate::target::Target;
 use std::collections::BTreeMap;
 use tailback_units::Time;
 

@@ -11,13 +11,13 @@ fn merging(law: Option<BackPressure>) -> Net {
     let (s, d) = (net.switch("s"), net.host("d"));
     net.link(s, d, 10);
     net.limit(s, d, 50_000);
-    net.at_switch(s).backpressure = law.clone();
+    net.at_switch(s).backpressure.clone_from(&law);
     for i in 1..=3 {
         let (h, u) = (net.host(&format!("h{i}")), net.switch(&format!("u{i}")));
         net.link(h, u, 10);
         net.link(u, s, 10);
         net.limit(u, s, 500_000);
-        net.at_switch(u).backpressure = law.clone();
+        net.at_switch(u).backpressure.clone_from(&law);
         net.flow(h, d, 0, bursts(48_000, 3_000_000));
     }
     net.delay(Dur::from_us(1));

@@ -47,7 +47,7 @@ fn conditioner(
         meter,
         police,
         actions: Default::default(),
-        accounting: Default::default(),
+        accounting: tailback_qdisc::Accounting::default(),
     }
 }
 

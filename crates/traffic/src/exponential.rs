@@ -96,7 +96,9 @@ mod tests {
         assert!((moments.mean().unwrap() - 1.0).abs() < 0.003 && (moments.variance().unwrap() - 1.0).abs() < 0.01);
         // Unit steps up to 9, then everything beyond (247 draws expected).
         let mut observed = [0.0; 10];
-        values.iter().for_each(|x| observed[(*x as usize).min(9)] += 1.0);
+        for x in &values {
+            observed[(*x as usize).min(9)] += 1.0;
+        }
         let beyond = |k: usize| 2e6 * maths::exp(-(k as f64));
         let mut expected: Vec<f64> = (0..9).map(|k| beyond(k) - beyond(k + 1)).collect();
         expected.push(beyond(9));

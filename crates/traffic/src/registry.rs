@@ -1,7 +1,7 @@
 //! The list of models: a new model is a file under `model/` and one line here.
 
 use crate::Burst;
-use crate::model::*;
+use crate::model::{bernoulli, bulk, cbr, on_off, poisson, self_similar, trace, uniform_fixed, uniform_uniform, video};
 use tailback_random::Rng;
 use tailback_units::Time;
 

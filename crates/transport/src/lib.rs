@@ -8,7 +8,7 @@
 //! The unit of windows, sequence numbers and thresholds is the segment, as in ns-2 and in Linux.
 //! A congestion control is one file in `cc/` and one line in `registry.rs`.
 //!
-//! Modules import in one direction (`tests/layers.rs`): `seq`, `line`, `wire`, `check` <- `cc` <- `registry` <- `params`
+//! Modules import in one direction (`python/tests/test_rust_layers.py`): `seq`, `line`, `wire`, `check` <- `cc` <- `registry` <- `params`
 //! <- `rtt`, `sender`, `receiver`.
 
 pub mod cc;

@@ -385,7 +385,11 @@ fn retransmissions_of_an_adapter_are_ecn_capable() {
 #[test]
 fn without_congestion_control_an_adapter_is_limited_by_its_window_only() {
     for (window, outstanding) in [(None, 5_000), (Some(64), 64), (Some(4), 4)] {
-        let rdma = Rdma { window, congestion_control: Cc::Fixed(Default::default()), ..Rdma::default() };
+        let rdma = Rdma {
+            window,
+            congestion_control: Cc::Fixed(tailback_transport::cc::fixed::Params::default()),
+            ..Rdma::default()
+        };
         let mut sender = Sender::new(&Arc::new(rdma.connection()), rng());
         sender.offer(at_us(0), 5_000_000);
         let sent = (0..).map_while(|_| sender.poll(at_us(0))).count();
@@ -395,7 +399,8 @@ fn without_congestion_control_an_adapter_is_limited_by_its_window_only() {
 
 #[test]
 fn an_adapter_whose_segments_are_all_marked_continues_with_a_window_of_one_without_timeouts() {
-    let rdma = Rdma { congestion_control: Cc::Dctcp(Default::default()), ..Rdma::default() };
+    let rdma =
+        Rdma { congestion_control: Cc::Dctcp(tailback_transport::cc::dctcp::Params::default()), ..Rdma::default() };
     let fate = |_: Time, _: &tailback_transport::Segment| Fate { marked: true, ..Fate::default() };
     let mut net = Net::new(rdma.connection(), Dur::from_us(5), fate, answer);
     net.per_segment = Dur::from_us(1);

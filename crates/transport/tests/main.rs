@@ -8,7 +8,6 @@ mod datacentre;
 mod dctcp;
 mod delivery;
 mod hpcc;
-mod layers;
 mod loops;
 mod marking;
 mod oracles;

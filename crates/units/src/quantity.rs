@@ -137,11 +137,17 @@ const PACKETS: Units = Units {
 
 /// Parses a duration such as `"20ms"`, exact to the picosecond. Refuses negative ones, a missing or unknown unit, a
 /// resolution below 1 ps, and more than 213 days.
+///
+/// # Errors
+/// A sentence that says what to write.
 pub fn parse_duration(text: &str) -> Result<Dur, QuantityError> {
     parse(text, &DURATION).map(Dur)
 }
 
 /// Parses a rate such as `"10Mbit/s"`. Refuses negative ones, zero, a missing or unknown unit, and more than 10 Tbit/s.
+///
+/// # Errors
+/// A sentence that says what to write.
 pub fn parse_rate(text: &str) -> Result<Rate, QuantityError> {
     let bits = parse(text, &RATE)?;
     if bits == 0 {
@@ -154,12 +160,18 @@ pub fn parse_rate(text: &str) -> Result<Rate, QuantityError> {
 }
 
 /// Parses a size such as `"50kB"` (kB = 1000 bytes, KiB = 1024 bytes).
+///
+/// # Errors
+/// If the text is negative, has no unit or an unknown one, or is too large: a sentence that says what to write.
 pub fn parse_bytes(text: &str) -> Result<Bytes, QuantityError> {
     parse(text, &SIZE)
 }
 
 /// Parses an amount in a queue: a size such as `"50kB"` or a number of packets such as `"100packets"`, with a
 /// resolution of a thousandth of a packet.
+///
+/// # Errors
+/// If the text is negative, has no unit or an unknown one, or is too large: a sentence that says what to write.
 pub fn parse_amount(text: &str) -> Result<Amount, QuantityError> {
     let unit =
         text.trim().trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | '_' | '+' | '-')).trim();
@@ -175,6 +187,9 @@ pub fn parse_amount(text: &str) -> Result<Amount, QuantityError> {
 }
 
 /// Parses a fraction written as a percentage, `"80%"`, into 0 to 1.
+///
+/// # Errors
+/// If the text is no percentage from 0 to 100: a sentence that says what to write.
 pub fn parse_fraction(text: &str) -> Result<f64, QuantityError> {
     let refuse = || QuantityError(format!("`{text}` is not a fraction; write a number from 0 to 1, or \"80%\""));
     let number = text.trim().strip_suffix('%').ok_or_else(refuse)?.trim_end();

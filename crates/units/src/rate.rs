@@ -23,7 +23,10 @@ impl Rate {
     pub const fn mbit(n: u64) -> Rate {
         Rate(n * 1_000_000)
     }
-    /// Returns the clock of this rate; panics if the rate is zero, which scenarios refuse.
+    /// Returns the clock of this rate.
+    ///
+    /// # Panics
+    /// If the rate is zero, which scenarios refuse.
     pub fn clock(self) -> TxClock {
         assert!(self.0 > 0, "a link's rate is above zero");
         let rate = u128::from(self.0);

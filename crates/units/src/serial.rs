@@ -3,7 +3,7 @@
 //! A bare number is refused with advice, because `rate = 10` means bit/s, Mbit/s or bytes in different programs. A
 //! serialised quantity parses back to the same value.
 
-use crate::{Dur, QuantityError, Rate, parse_amount, parse_bytes, parse_duration, parse_fraction, parse_rate};
+use crate::{Amount, Dur, QuantityError, Rate, parse_amount, parse_bytes, parse_duration, parse_fraction, parse_rate};
 use core::fmt;
 use core::marker::PhantomData;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -18,37 +18,6 @@ pub struct Size(pub u64);
 /// A fraction from 0 to 1, in documents `0.8` or `"80%"`.
 #[derive(Clone, Copy, PartialEq, PartialOrd, Default)]
 pub struct Fraction(pub f64);
-
-/// An amount in a queue, in documents a size, `"50kB"`, or a number of packets, `"100packets"`.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Amount {
-    /// Bytes.
-    Bytes(u64),
-    /// Thousandths of a packet: thresholds may be fractional.
-    Millipackets(u64),
-}
-
-impl Amount {
-    /// Returns `n` whole packets; panics on overflow (above 2^54).
-    pub const fn packets(n: u64) -> Amount {
-        Amount::Millipackets(n * 1_000)
-    }
-    /// Returns the amount in bytes, at `mean` bytes per packet.
-    pub fn in_bytes(self, mean: f64) -> f64 {
-        match self {
-            Amount::Bytes(n) => n as f64,
-            Amount::Millipackets(n) => n as f64 / 1e3 * mean,
-        }
-    }
-    /// Returns the amount in packets, at `mean` bytes per packet.
-    pub fn in_packets(self, mean: f64) -> f64 {
-        match self {
-            Amount::Bytes(n) => n as f64 / mean,
-            // Not multiplied by 1e-3, which would give 5 packets a rounding error.
-            Amount::Millipackets(n) => n as f64 / 1e3,
-        }
-    }
-}
 
 impl fmt::Display for Amount {
     /// Formats so that it parses back to the same value.

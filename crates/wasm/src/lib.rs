@@ -17,6 +17,9 @@ thread_local! {
 
 /// Runs one replication of a TOML scenario; returns the report as JSON, or all errors of the scenario as text. A
 /// warm-up of `"auto"` is ignored here, since it needs a pilot run.
+///
+/// # Errors
+/// If the document is invalid: all mistakes that were found, as text.
 pub fn replicate(toml: &str, seed: u64) -> Result<String, String> {
     let scenario = Scenario::from_toml(toml, "<scenario>").map_err(|e| e.rendered())?;
     let mut world = World::new(build(&scenario, seed, None));

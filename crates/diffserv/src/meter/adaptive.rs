@@ -53,6 +53,9 @@ fn default_rest() -> Dur {
 
 impl Params {
     /// Checks that times and increment are above 0, and that there is a target.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::duration("interval", self.interval)?;
         if self.interval < LEAST_INTERVAL {

@@ -18,6 +18,9 @@ pub struct Params {
 
 impl Params {
     /// Always `Ok`: every colour is valid.
+    ///
+    /// # Errors
+    /// Never.
     pub fn check(&self) -> Result<(), Invalid> {
         Ok(())
     }

@@ -19,6 +19,9 @@ pub struct Params {
 
 impl Params {
     /// Checks that the bucket size is above 0.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::some_burst("burst", self.burst)
     }

@@ -30,6 +30,9 @@ fn none() -> Size {
 
 impl Params {
     /// Checks that one of the bursts is above 0 (RFC 2697 section 2).
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::burst("cbs", self.cbs)?;
         check::burst("ebs", self.ebs)?;

@@ -25,6 +25,9 @@ pub(super) fn second() -> Dur {
 
 impl Params {
     /// Checks that the window is above 0.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::duration("window", self.window)
     }

@@ -23,6 +23,9 @@ pub struct Params {
 
 impl Params {
     /// Checks that the window is above 0, and the peak rate at least the committed one.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::duration("window", self.window)?;
         if self.pir < self.cir {

@@ -1,6 +1,7 @@
 //! Estimates of the Hurst parameter of a series of counts: 0.5 for short-range dependence, towards 1 for long-range.
 
-use super::{Moments, slope};
+use super::Moments;
+use super::least_squares::slope;
 use tailback_random::maths::ln;
 
 /// Number of scales per octave of aggregation.

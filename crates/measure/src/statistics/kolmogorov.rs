@@ -24,8 +24,8 @@ pub fn kolmogorov_p_value(statistic: f64, n: usize) -> f64 {
     }
     let series: f64 = (1..=100)
         .map(|k| {
+            let sign = if k % 2 == 1 { 1.0 } else { -1.0 };
             let k = f64::from(k);
-            let sign = if k % 2.0 == 1.0 { 1.0 } else { -1.0 };
             sign * exp(-2.0 * k * k * x * x)
         })
         .sum();

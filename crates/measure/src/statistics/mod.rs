@@ -9,6 +9,7 @@ mod hill;
 mod hurst;
 mod interval;
 mod kolmogorov;
+mod least_squares;
 mod moments;
 mod mser;
 mod special;
@@ -27,13 +28,3 @@ pub use moments::{Moments, mean, variance};
 pub use mser::mser5;
 pub use special::{incomplete_beta, incomplete_gamma};
 pub use student::{t_cdf, t_quantile};
-
-/// Returns the slope of the least-squares line through the points (x, y); `None`: fewer than two different x.
-fn slope(points: &[(f64, f64)]) -> Option<f64> {
-    let n = points.len() as f64;
-    let mean_x = points.iter().map(|p| p.0).sum::<f64>() / n;
-    let mean_y = points.iter().map(|p| p.1).sum::<f64>() / n;
-    let xx: f64 = points.iter().map(|p| (p.0 - mean_x) * (p.0 - mean_x)).sum();
-    let xy: f64 = points.iter().map(|p| (p.0 - mean_x) * (p.1 - mean_y)).sum();
-    (xx > 0.0).then(|| xy / xx)
-}

@@ -41,9 +41,9 @@ fn t_quantile_above(tail: f64, dof: f64) -> f64 {
     for _ in 0..200 {
         let excess = upper_tail(t, dof) - tail;
         if excess > 0.0 {
-            low = t
+            low = t;
         } else {
-            high = t
+            high = t;
         }
         let newton = t + excess / density(t, dof);
         let next = if newton > low && newton < high { newton } else { 0.5 * (low + high) };
@@ -70,6 +70,7 @@ mod tests {
     use super::*;
 
     /// (p, degrees of freedom, quantile): the usual printed table with more digits.
+    #[expect(clippy::unreadable_literal, reason = "as the printed table has them")]
     const TABLE: &[(f64, f64, f64)] = &[
         (0.9, 1.0, 3.07768353718),
         (0.9, 4.0, 1.53320627406),

@@ -112,7 +112,7 @@ impl Seen {
 #[test]
 fn every_kind_of_everything_is_drawn() {
     let (mut seen, mut refused) = (Seen::default(), BTreeMap::new());
-    for seed in crate::FIRST..crate::FIRST + u64::from(crate::ORDINARY) {
+    for seed in (crate::FIRST..).take(crate::ORDINARY as usize) {
         match scenario(&document(seed)) {
             Ok(scenario) => seen.plan(&build(&scenario, 1, None)),
             Err(refusal) => drop(refused.insert(refusal, seed)),

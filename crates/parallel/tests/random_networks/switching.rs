@@ -9,9 +9,10 @@ use serde_json::{Map, Value, json};
 
 /// A law of back-pressure.
 pub fn law(draw: &mut Draw, traits: &Traits) -> Value {
-    let scope = match traits.addressed {
-        true => draw.one(&["plain", "class", "destination", "class-destination"]),
-        false => draw.one(&["plain", "class"]),
+    let scope = if traits.addressed {
+        draw.one(&["plain", "class", "destination", "class-destination"])
+    } else {
+        draw.one(&["plain", "class"])
     };
     let (high, low) = draw.one(&[(0.8, 0.7), (0.5, 0.0), (0.2, 0.1)]);
     let detection = match draw.index(4) {
@@ -31,14 +32,8 @@ pub fn law(draw: &mut Draw, traits: &Traits) -> Value {
         "notify": draw.one(&["all", "feeding"]),
         "addresses": draw.one(&["buffer", "filtering-database"]),
         "partition": draw.chance(0.5),
-        "response": match slows {
-            true => json!({ "kind": "rate", "decrease": decrease, "floor": floor, "increase": increase, "interval": "2ms" }),
-            false => json!({ "kind": "block" }),
-        },
-        "signal": match pauses {
-            true => json!({ "kind": "mac", "quanta": draw.one(&[1, 50, 65_535]) }),
-            false => json!({ "kind": "on-off" }),
-        },
+        "response": if slows { json!({ "kind": "rate", "decrease": decrease, "floor": floor, "increase": increase, "interval": "2ms" }) } else { json!({ "kind": "block" }) },
+        "signal": if pauses { json!({ "kind": "mac", "quanta": draw.one(&[1, 50, 65_535]) }) } else { json!({ "kind": "on-off" }) },
         "response-time": draw.micros(300),
         "end-stations": draw.chance(0.5),
     })

@@ -67,6 +67,9 @@ impl Match {
         Match::All(Box::default())
     }
     /// Numbers in range, lists with something in them, no nesting without end.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         self.check_to(DEEPEST)
     }
@@ -120,6 +123,9 @@ impl Match {
 
     /// Returns these conditions with names of class maps and flow groups replaced by their meaning according to `resolve`.
     /// The error names the path within this match.
+    ///
+    /// # Errors
+    /// If `resolve` does not know a name: its path within this match.
     pub fn resolved(&self, resolve: &dyn Resolve) -> Result<Match, Invalid> {
         self.resolved_within(resolve, &mut Vec::new())
     }
@@ -164,20 +170,20 @@ impl Match {
     /// Returns `true` if a packet with this code point, class and colour matches; `among` returns `true` if its
     /// flow is in a list.
     pub(super) fn holds(&self, of: &Of, among: &dyn Fn(&[u32]) -> bool) -> bool {
+        fn one<T>(list: Option<&OneOrMany<T>>, fits: impl Fn(&T) -> bool) -> bool {
+            list.is_none_or(|list| list.0.iter().any(fits))
+        }
         let c = match self {
             Match::Named(name) => unreachable!("the class map `{name}` was resolved when the scenario was built"),
             Match::Any(any) => return any.iter().any(|one| one.holds(of, among)),
             Match::All(conditions) => conditions,
         };
-        fn one<T>(list: &Option<OneOrMany<T>>, fits: impl Fn(&T) -> bool) -> bool {
-            list.as_ref().is_none_or(|list| list.0.iter().any(fits))
-        }
         assert!(c.flows.is_none(), "groups of flows were resolved when the scenario was built");
-        one(&c.dscp, |dscp| dscp.codepoint() == of.dscp)
-            && one(&c.precedence, |precedence| *precedence == of.dscp >> 3)
-            && one(&c.exp, |exp| *exp == of.exp)
-            && one(&c.class, |class| *class == of.class)
-            && one(&c.colour, |colour| *colour as u8 == of.colour)
+        one(c.dscp.as_ref(), |dscp| dscp.codepoint() == of.dscp)
+            && one(c.precedence.as_ref(), |precedence| *precedence == of.dscp >> 3)
+            && one(c.exp.as_ref(), |exp| *exp == of.exp)
+            && one(c.class.as_ref(), |class| *class == of.class)
+            && one(c.colour.as_ref(), |colour| *colour as u8 == of.colour)
             && c.flow.as_ref().is_none_or(|flows| among(&flows.0))
             && c.any.as_ref().is_none_or(|any| any.iter().any(|m| m.holds(of, among)))
             && c.all.as_ref().is_none_or(|all| all.iter().all(|m| m.holds(of, among)))
@@ -227,8 +233,14 @@ impl Match {
 /// Resolves names of class maps and flow groups that a document defines elsewhere.
 pub trait Resolve {
     /// The class map of a name; the error says which there are.
+    ///
+    /// # Errors
+    /// If there is none of that name.
     fn class_map(&self, name: &str) -> Result<Match, Invalid>;
     /// The numbers of the flows of the groups that a name or pattern stands for.
+    ///
+    /// # Errors
+    /// If no group matches.
     fn flows(&self, group: &str) -> Result<Vec<u32>, Invalid>;
 }
 

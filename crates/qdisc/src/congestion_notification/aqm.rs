@@ -36,6 +36,9 @@ tailback_document::kinds! {
 
 impl Simple {
     /// Refuses parameters out of range.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         if self.threshold == 0 {
             return Err(Invalid::new("threshold", "0 frames would refuse all; write 1 or more"));

@@ -17,6 +17,7 @@
 
 mod aqm;
 pub mod cp;
+mod feedback;
 mod filter;
 mod limiters;
 pub mod rp;
@@ -24,16 +25,7 @@ mod tag;
 pub mod wire;
 
 pub use aqm::{Aqm, Simple};
+pub use feedback::Feedback;
 pub use filter::{Filter, Frame, Origin, Origins};
 pub use limiters::{Counters, Heard, Limiters, LimitersSpec, Memory};
 pub use tag::Tag;
-
-/// Feedback of a congestion point (CP) to the source of a frame.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Feedback {
-    /// BCN 0: send nothing for a while.
-    Stop,
-    /// Send faster (above 0) or slower (below 0), in the congestion point's own measure: levels of
-    /// BCN's table, frames of ECM's linear feedback, steps of QCN's quantised one.
-    Change(f64),
-}

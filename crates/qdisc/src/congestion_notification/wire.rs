@@ -120,6 +120,9 @@ impl BcnMessage {
         w.finish().try_into().unwrap_or_else(|_| unreachable!("all fields have fixed widths"))
     }
     /// Reads a frame.
+    ///
+    /// # Errors
+    /// If the bytes are too few or no such message.
     pub fn decode(frame: &[u8]) -> Result<BcnMessage, Malformed> {
         let mut r = Reader::checked(frame)?;
         let (destination, source, control) = r.header()?;
@@ -162,6 +165,9 @@ impl RateLimitedTag {
         w.0.try_into().unwrap_or_else(|_| unreachable!("all fields have fixed widths"))
     }
     /// Reads a tag.
+    ///
+    /// # Errors
+    /// If the bytes are too few or no such message.
     pub fn decode(bytes: &[u8]) -> Result<RateLimitedTag, Malformed> {
         let mut r = Reader(bytes);
         r.expect(RATE_LIMITED)?;
@@ -223,6 +229,9 @@ impl Cnm {
         w.finish()
     }
     /// Reads a frame.
+    ///
+    /// # Errors
+    /// If the bytes are too few or no such message.
     pub fn decode(frame: &[u8]) -> Result<Cnm, Malformed> {
         let mut r = Reader::checked(frame)?;
         let (destination, source, control) = r.header()?;

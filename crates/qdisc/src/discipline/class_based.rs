@@ -129,15 +129,12 @@ impl Params {
     pub fn build(&self, site: &Site) -> ClassBased {
         let (mut places, mut strict, mut fair) = (Vec::new(), Vec::new(), 0);
         for class in &self.classes {
-            match &class.priority {
-                Some(priority) => {
-                    places.push(Place::Strict(strict.len()));
-                    strict.push(Low::new(priority, class.limit, self.base.unwrap_or(site.rate), site));
-                }
-                None => {
-                    places.push(Place::Fair(fair));
-                    fair += 1;
-                }
+            if let Some(priority) = &class.priority {
+                places.push(Place::Strict(strict.len()));
+                strict.push(Low::new(priority, class.limit, self.base.unwrap_or(site.rate), site));
+            } else {
+                places.push(Place::Fair(fair));
+                fair += 1;
             }
         }
         places.push(Place::Fair(fair));
@@ -186,6 +183,9 @@ impl Params {
         self.fair().map(weight).collect()
     }
     /// One of bandwidth, remaining and priority in each class, and not more than there is.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         self.accounting.check("accounting")?;
         if self.base == Some(Rate(0)) {
@@ -212,7 +212,7 @@ impl Params {
                 }
                 _ => (),
             }
-            parts += self.share(&field, class.bandwidth, class.remaining)?;
+            parts += Self::share(&field, class.bandwidth, class.remaining)?;
             if let Some(priority) = &class.priority {
                 let field = format!("{field}.priority");
                 check::within(&format!("{field}.level"), f64::from(priority.level), 1.0, LEVELS as f64)?;
@@ -225,10 +225,10 @@ impl Params {
                     let advice = "a priority class is a FIFO; remove its `discipline`";
                     return Err(Invalid::new(format!("classes[{i}].discipline"), advice));
                 }
-                parts += self.share(&field, priority.rate, None)?;
+                parts += Self::share(&field, priority.rate, None)?;
             }
         }
-        parts += self.share("default", self.default.bandwidth, self.default.remaining)?;
+        parts += Self::share("default", self.default.bandwidth, self.default.remaining)?;
         if self.default.bandwidth.is_some() && self.default.remaining.is_some() {
             let advice = "a class has a bandwidth or a share of what remains, not both; remove one";
             return Err(Invalid::new("default.remaining", advice));
@@ -245,7 +245,7 @@ impl Params {
         inner.map_or(Ok(()), |spec| Checked::check(spec).map_err(|e| joined("default.discipline", e)))
     }
     /// Refuses a share of nothing; answers with its part of the whole, where it is written so.
-    fn share(&self, field: &str, bandwidth: Option<Share>, remaining: Option<f64>) -> Result<f64, Invalid> {
+    fn share(field: &str, bandwidth: Option<Share>, remaining: Option<f64>) -> Result<f64, Invalid> {
         if let Some(remaining) = remaining {
             check::above(&format!("{field}.remaining"), remaining, 0.0, 1e6)?;
         }

@@ -19,6 +19,9 @@ impl Params {
         drop_tail::Params { packets: None, victim: Victim::Head }.build(site)
     }
     /// Accepts all parameters: there are none.
+    ///
+    /// # Errors
+    /// Never.
     pub fn check(&self) -> Result<(), Invalid> {
         Ok(())
     }

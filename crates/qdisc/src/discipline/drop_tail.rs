@@ -2,7 +2,7 @@
 
 use crate::fifo::Fifo;
 use crate::state::QUEUE;
-use crate::{Cx, Discipline, Gate, Packet, Qdisc, Site, Spec, Victim};
+use crate::{Cx, Gate, Packet, Qdisc, Site, Victim};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
@@ -40,24 +40,14 @@ impl Params {
         Site { packets: self.packets.unwrap_or(u64::MAX).min(site.packets), ..*site }
     }
     /// Refuses a limit of 0 packets.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         match self.packets {
             Some(0) => Err(Invalid::new("packets", "a queue without a place drops everything; write 1 or more")),
             _ => Ok(()),
         }
-    }
-}
-
-impl Default for Spec {
-    fn default() -> Spec {
-        Spec::DropTail(Params::default())
-    }
-}
-
-impl Default for Discipline {
-    /// An unbounded FIFO.
-    fn default() -> Discipline {
-        Spec::default().build(&Site::default())
     }
 }
 

@@ -54,6 +54,9 @@ impl Params {
         Drr { key, fifos: Fifos::default(), round, quantum: self.quantum.0, victim: self.victim, site: *site }
     }
     /// A quantum, buckets and weights in range.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check_quantum(self.quantum)?;
         self.buckets.check("buckets")?;

@@ -91,6 +91,9 @@ impl Default for Params {
 
 impl Params {
     /// Times, gains and shares are above zero.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::duration("target", self.target)?;
         check::duration("update", self.update)?;

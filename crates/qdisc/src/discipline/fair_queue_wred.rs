@@ -35,6 +35,9 @@ impl Params {
         }
     }
     /// Both make sense, and there is one average.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         self.wred.check().map_err(|e| e.within("wred"))?;
         self.fair_queue.check().map_err(|e| e.within("fair-queue"))?;

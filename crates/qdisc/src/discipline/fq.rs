@@ -1,7 +1,7 @@
 //! Fair queueing as in `fq` of Linux, for forwarded packets: deficit round robin with new flows first.
 
 use super::drr::check_quantum;
-use super::fair::{Buckets, ByFlow, Fifos, Key};
+use super::fair::{Buckets, ByFlow, Fifos, Key, Weights};
 use crate::state::{INDEX, bytes_of};
 use crate::{Cx, Gate, Packet, Qdisc, Reason, Site, check};
 use schemars::JsonSchema;
@@ -47,7 +47,7 @@ impl Params {
     /// Returns the empty queues at their site.
     pub fn build(&self, site: &Site) -> Fq {
         Fq {
-            key: ByFlow::new(self.buckets, &Default::default()),
+            key: ByFlow::new(self.buckets, &Weights::new()),
             fifos: Fifos::default(),
             seats: Vec::new(),
             new: VecDeque::new(),
@@ -57,6 +57,9 @@ impl Params {
         }
     }
     /// Refuses parameters out of range.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         self.buckets.check("buckets")?;
         check_quantum(self.quantum)?;

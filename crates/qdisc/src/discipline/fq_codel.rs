@@ -1,7 +1,7 @@
 //! FQ-CoDel: each flow's queue under controlled delay, new flows first.
 
 use super::drr::{check_quantum, default_quantum};
-use super::fair::{Buckets, ByFlow, Fifos, Key, NewOld};
+use super::fair::{Buckets, ByFlow, Fifos, Key, NewOld, Weights};
 use crate::law::codel::{self, Codel};
 use crate::law::deliver;
 use crate::{Cx, Gate, Packet, Qdisc, Reason, Site};
@@ -62,7 +62,7 @@ impl Params {
     /// Returns the empty queues at their site.
     pub fn build(&self, site: &Site) -> FqCodel {
         FqCodel {
-            key: ByFlow::new(self.buckets, &Default::default()),
+            key: ByFlow::new(self.buckets, &Weights::new()),
             fifos: Fifos::default(),
             laws: Vec::new(),
             lists: NewOld::new(self.quantum.0),
@@ -72,6 +72,9 @@ impl Params {
         }
     }
     /// Everything in range, the target below the interval.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         self.buckets.check("buckets")?;
         check_quantum(self.quantum)?;

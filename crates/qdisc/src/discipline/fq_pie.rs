@@ -1,7 +1,7 @@
 //! FQ-PIE: each flow's queue under PIE, new flows first.
 
 use super::drr::{check_quantum, default_quantum};
-use super::fair::{Buckets, ByFlow, Fifos, Key, NewOld};
+use super::fair::{Buckets, ByFlow, Fifos, Key, NewOld, Weights};
 use crate::law::pie::{self, Pie};
 use crate::law::{Arrival, ArrivalLaw};
 use crate::signals::{Signals, Threshold};
@@ -37,7 +37,7 @@ impl Params {
     /// Returns the empty queues at their site.
     pub fn build(&self, site: &Site) -> FqPie {
         FqPie {
-            key: ByFlow::new(self.buckets, &Default::default()),
+            key: ByFlow::new(self.buckets, &Weights::new()),
             fifos: Fifos::default(),
             laws: Vec::new(),
             lists: NewOld::new(self.quantum.0),
@@ -47,6 +47,9 @@ impl Params {
         }
     }
     /// Refuses parameters out of range.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         self.buckets.check("buckets")?;
         check_quantum(self.quantum)?;

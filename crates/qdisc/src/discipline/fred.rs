@@ -1,6 +1,6 @@
 //! FRED: random early drop that keeps count of each flow's packets in the queue.
 
-use super::fair::{Buckets, ByFlow, Key};
+use super::fair::{Buckets, ByFlow, Key, Weights};
 use crate::fifo::Fifo;
 use crate::signals::{Length, Signals, Threshold};
 use crate::state::{QUEUE, bytes_of};
@@ -64,7 +64,7 @@ impl Params {
         let mean = self.mean_packet.0 as f64;
         let (min, max) = self.thresholds(site);
         Fred {
-            key: ByFlow::new(self.buckets, &Default::default()),
+            key: ByFlow::new(self.buckets, &Weights::new()),
             queue: Fifo::new(site),
             flows: Vec::new(),
             active: 0,
@@ -79,6 +79,9 @@ impl Params {
         }
     }
     /// Thresholds are in order, the others in range.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::packet("mean-packet", self.mean_packet)?;
         check::some("max-p", self.max_p)?;

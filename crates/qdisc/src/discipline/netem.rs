@@ -95,6 +95,9 @@ impl Params {
         }
     }
     /// Delays and a rate in range, one kind of loss.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::pause("delay", self.delay)?;
         check::pause("jitter", self.jitter)?;

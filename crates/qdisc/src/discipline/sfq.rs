@@ -1,7 +1,7 @@
 //! Stochastic fairness queueing: flows are hashed into queues that take turns.
 
 use super::drr::check_quantum;
-use super::fair::{Buckets, ByFlow, Fifos, Key, Round};
+use super::fair::{Buckets, ByFlow, Fifos, Key, Round, Weights};
 use crate::state::bytes_of;
 use crate::{Cx, Gate, Packet, Qdisc, Reason, Site, Victim};
 use schemars::JsonSchema;
@@ -67,7 +67,7 @@ impl Params {
     pub fn build(&self, site: &Site) -> Sfq {
         Sfq {
             params: self.clone(),
-            key: ByFlow::new(self.buckets, &Default::default()),
+            key: ByFlow::new(self.buckets, &Weights::new()),
             fifos: Fifos::default(),
             round: Round::default(),
             next: self.perturb.map_or(Time::NEVER, |every| Time::ZERO + every),
@@ -75,6 +75,9 @@ impl Params {
         }
     }
     /// Buckets, quantum and interval in range; shares need a number of buckets.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         self.buckets.check("buckets")?;
         self.quantum.map_or(Ok(()), check_quantum)?;

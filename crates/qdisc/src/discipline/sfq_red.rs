@@ -1,7 +1,7 @@
 //! Stochastic fairness queueing with RED in each bucket.
 
 use super::drr::check_quantum;
-use super::fair::{Buckets, ByFlow, Fifos, Key, Round};
+use super::fair::{Buckets, ByFlow, Fifos, Key, Round, Weights};
 use crate::law::red::{self, Red};
 use crate::law::{Backlog, Decision};
 use crate::signals::{Signals, Threshold, inside};
@@ -40,7 +40,7 @@ impl Params {
     /// The buckets at their site.
     pub fn build(&self, site: &Site) -> SfqRed {
         SfqRed {
-            key: ByFlow::new(Buckets::Hashed(self.buckets), &Default::default()),
+            key: ByFlow::new(Buckets::Hashed(self.buckets), &Weights::new()),
             fifos: Fifos::default(),
             laws: (0..self.buckets).map(|_| Red::new(&self.red, site.rate)).collect(),
             round: Round::default(),
@@ -56,6 +56,9 @@ impl Params {
         Site { bytes: part(site.bytes), packets: part(site.packets), rate: site.rate }
     }
     /// Refuses parameters out of range.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         Buckets::Hashed(self.buckets).check("buckets")?;
         self.quantum.map_or(Ok(()), check_quantum)?;

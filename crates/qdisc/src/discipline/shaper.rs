@@ -46,6 +46,9 @@ pub fn bucket(rate: Rate, burst: Option<Burst>) -> TokenBucket {
 }
 
 /// Refuses a shaper that lets nothing pass.
+///
+/// # Errors
+/// The parameter at fault, and what to write.
 pub fn check(rate: Rate, burst: Option<Burst>, accounting: Accounting) -> Result<(), Invalid> {
     if rate.0 == 0 {
         return Err(Invalid::new("rate", "nothing would ever leave; write a rate above 0bit/s"));
@@ -69,6 +72,9 @@ impl Params {
         }
     }
     /// The shaper lets something pass, and the child makes sense.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check(self.rate, self.burst, self.accounting)?;
         self.discipline.as_deref().map_or(Ok(()), |spec| Checked::check(spec).map_err(|e| joined("discipline", e)))

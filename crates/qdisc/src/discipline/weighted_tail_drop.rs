@@ -38,6 +38,9 @@ impl Params {
         WeightedTailDrop { queue: Fifo::new(site), by: self.by, limits }
     }
     /// Known keys, each once, and limits with room for something.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         let mut named = BTreeMap::new();
         for (key, limit) in &self.limits {

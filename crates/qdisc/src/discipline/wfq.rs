@@ -31,6 +31,9 @@ impl Params {
         Tagged::new(ByFlow::new(self.buckets, &self.weights), Gps::new(site.rate), site)
     }
     /// Buckets in range, weights in range and only where each flow has a queue to itself.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         self.buckets.check("buckets")?;
         check_weights(&self.weights, self.buckets)

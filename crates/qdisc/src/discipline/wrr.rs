@@ -107,6 +107,9 @@ impl Params {
         Wrr { classes: Classes::new(classifier, queues, site), turns, current: 0, fresh: true, count: self.count }
     }
     /// Every class gets a turn.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check_quantum(self.quantum)?;
         let weight = |field: &str, weight: u32| check::within(field, f64::from(weight), 1.0, 1e6);

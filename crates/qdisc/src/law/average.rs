@@ -1,10 +1,34 @@
 //! Common parts of RED and WRED: the average of the queue, and the functions that turn it into a
 //! probability (Floyd and Jacobson, IEEE/ACM ToN 1(4), 1993).
 
-use super::red_params::Idle;
+use crate::Watch;
 use crate::state::bytes_of;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use tailback_random::maths;
 use tailback_units::Time;
+
+/// Ageing of the average queue by idle time, in which the link could have sent m packets of the mean size.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum Idle {
+    /// As if m + 1 packets had found the queue empty; idle from when the transmitter fell free.
+    #[default]
+    #[serde(rename = "ns")]
+    Ns,
+    /// As if m packets had; idle from when the last packet left the queue (1993, figure 2).
+    #[serde(rename = "1993")]
+    Original,
+}
+
+impl Idle {
+    /// Returns the event with which idle time begins.
+    pub(crate) fn watch(self) -> Watch {
+        match self {
+            Idle::Ns => Watch::Idle,
+            Idle::Original => Watch::Empty,
+        }
+    }
+}
 
 /// An exponentially weighted moving average of the queue, taken at arrivals and aged while the link
 /// is idle.

@@ -46,6 +46,9 @@ impl Default for Params {
 
 impl Params {
     /// Shares are above zero.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::some("gamma", self.gamma)?;
         check::above("alpha", self.alpha, 0.0, 1e6)?;

@@ -93,6 +93,9 @@ pub enum IdleSteps {
 
 impl Params {
     /// Steps are above zero.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::above("increment", self.increment(), 0.0, 1.0)?;
         check::above("decrement", self.decrement(), 0.0, 1.0)?;

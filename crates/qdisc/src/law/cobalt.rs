@@ -50,6 +50,9 @@ impl Default for Params {
 
 impl Params {
     /// Times and steps are above zero.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::duration("target", self.target)?;
         check::duration("interval", self.interval)?;

@@ -3,6 +3,7 @@
 //! The law judges packets as they leave the queue, one call each: after [`Verdict::Drop`] it judges the next packet. If the
 //! queue runs empty, [`Codel::empty`] reports it.
 
+pub use super::departure::Verdict;
 use super::{Departure, DepartureLaw};
 use crate::signals::{Length, Signals, Threshold};
 use crate::state::bytes_of;
@@ -62,6 +63,9 @@ impl Default for Params {
 
 impl Params {
     /// The target lies below the interval.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::duration("target", self.target)?;
         check::duration("interval", self.interval)?;
@@ -88,17 +92,6 @@ impl Signals for Params {
             tell("ce-threshold", threshold, false);
         }
     }
-}
-
-/// The decision about a packet that has been taken from the queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// The packet is sent.
-    Deliver,
-    /// The packet is marked and sent.
-    Mark,
-    /// The packet is dropped, and the next one is taken and judged.
-    Drop,
 }
 
 /// The state of the law at one queue.

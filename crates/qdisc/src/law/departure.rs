@@ -1,7 +1,6 @@
 //! Laws that judge packets when they leave a queue.
 
 use super::Backlog;
-use super::codel::Verdict;
 use crate::{Cx, Packet, Reason};
 use tailback_random::Rng;
 use tailback_units::{Dur, Time};
@@ -17,6 +16,17 @@ pub struct Departure {
     pub ect: bool,
     /// The packets that wait behind it.
     pub left: Backlog,
+}
+
+/// The decision about a packet that has been taken from the queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The packet is sent.
+    Deliver,
+    /// The packet is marked and sent.
+    Mark,
+    /// The packet is dropped, and the next one is taken and judged.
+    Drop,
 }
 
 /// A control law that marks or drops packets when they leave a queue.

@@ -26,6 +26,9 @@ pub struct Params {
 
 impl Params {
     /// Refuses invalid parameters of RED, and a threshold of green packets below that of the others.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         self.red.check().map_err(|e| e.within("red"))?;
         if self.red.victim != Victim::Tail {

@@ -52,6 +52,9 @@ impl Default for Params {
 
 impl Params {
     /// Gains and frequency are above zero.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::above("a", self.a, 0.0, 1.0)?;
         check::above("b", self.b, 0.0, self.a)?;

@@ -4,9 +4,11 @@
 //! An average of the queue, taken at each arrival, sets the probability with which arriving packets
 //! are chosen; the choices are spread evenly by counting the packets since the last one.
 
+pub use super::average::Idle;
 use super::average::{Average, ramp, spread};
-pub use super::red_params::{AboveMax, Adaptive, Count, Feng, Floyd, Idle, Params};
+pub use super::red_params::{AboveMax, Adaptive, Feng, Floyd, Params};
 use super::{Backlog, Decision};
+pub use crate::fifo::Count;
 use crate::state::bytes_of;
 use tailback_random::Rng;
 use tailback_units::{Rate, Time};

@@ -1,8 +1,9 @@
 //! The parameters of random early detection.
 
-use crate::fifo::Victim;
+use super::average::Idle;
+use crate::fifo::{Count, Victim};
 use crate::signals::{Length, Signals, Threshold};
-use crate::{Site, Watch, check};
+use crate::{Site, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
@@ -76,17 +77,6 @@ pub struct Params {
     pub adaptive: Option<Adaptive>,
 }
 
-/// In what a queue is measured.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Count {
-    /// Buffer bytes.
-    #[default]
-    Bytes,
-    /// Packets.
-    Packets,
-}
-
 /// Treatment of packets where every one is chosen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -96,28 +86,6 @@ pub enum AboveMax {
     Drop,
     /// Marked if ECN-capable.
     Mark,
-}
-
-/// Ageing of the average queue by idle time, in which the link could have sent m packets of the mean size.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub enum Idle {
-    /// As if m + 1 packets had found the queue empty; idle from when the transmitter fell free.
-    #[default]
-    #[serde(rename = "ns")]
-    Ns,
-    /// As if m packets had; idle from when the last packet left the queue (1993, figure 2).
-    #[serde(rename = "1993")]
-    Original,
-}
-
-impl Idle {
-    /// Returns the event with which idle time begins.
-    pub(crate) fn watch(self) -> Watch {
-        match self {
-            Idle::Ns => Watch::Idle,
-            Idle::Original => Watch::Empty,
-        }
-    }
 }
 
 tailback_document::kinds! {
@@ -156,6 +124,9 @@ impl Default for Feng {
 
 impl Feng {
     /// Factors are above 1, and `bottom` is not above `top`.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::above("alpha", self.alpha, 1.0, 1e6)?;
         check::above("beta", self.beta, 1.0, 1e6)?;
@@ -196,6 +167,9 @@ impl Default for Floyd {
 
 impl Floyd {
     /// Steps go where they should.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::above("alpha", self.alpha, 0.0, 1.0)?;
         check::above("beta", self.beta, 0.0, 0.999_999)?;
@@ -246,6 +220,9 @@ impl Default for Params {
 
 impl Params {
     /// Thresholds are in order, fractions above zero.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::packet("mean-packet", self.mean_packet)?;
         let mean = self.mean_packet.0 as f64;

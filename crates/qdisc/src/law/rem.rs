@@ -58,6 +58,9 @@ impl Default for Params {
 
 impl Params {
     /// Steps and times are above zero.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::above("gamma", self.gamma, 0.0, 1e6)?;
         check::above("phi", self.phi, 1.0, 1e6)?;

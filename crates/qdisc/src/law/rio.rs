@@ -20,7 +20,10 @@ pub struct Rio {
 }
 
 impl Rio {
-    /// One RED per precedence. The parameters have passed `check`; there is at least one.
+    /// One RED per precedence. The parameters have passed `check`.
+    ///
+    /// # Panics
+    /// If there are no levels.
     pub fn new(levels: &[red::Params], rate: Rate) -> Rio {
         assert!(!levels.is_empty(), "RIO has a RED for each precedence");
         Rio { levels: levels.iter().map(|params| Red::new(params, rate)).collect() }

@@ -49,6 +49,9 @@ impl Default for Params {
 
 impl Params {
     /// Refuses invalid levels, victims other than the arriving packet, and different forms of idle time.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         for (name, level) in self.levels() {
             level.check().map_err(|e| e.within(name))?;

@@ -1,6 +1,5 @@
 //! Parameters of weighted random early detection.
 
-use super::wred::{Profile, Wred};
 use crate::signals::{Length, Signals, Threshold};
 use crate::{Packet, Site, check};
 use schemars::JsonSchema;
@@ -47,6 +46,56 @@ pub struct Params {
     /// Mean size of a packet, by which an idle link ages the average. Default 1500 B.
     #[serde(default = "full_packet")]
     pub mean_packet: Size,
+}
+
+/// Thresholds and slope of the drop probability. Omitted fields have the platform's default for the code point.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Profile {
+    /// Average queue below which no packet is dropped, packets, 1 to 4096.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 4096))]
+    pub min: Option<u32>,
+    /// Average queue from which on every packet is dropped, packets, `min` to 4096. Default 40.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 4096))]
+    pub max: Option<u32>,
+    /// Mark probability denominator: just below `max` one packet in `denominator` is dropped, 1 to
+    /// 65536. Default 10.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 65_536))]
+    pub denominator: Option<u32>,
+}
+
+impl Profile {
+    /// Returns a complete profile.
+    pub const fn new(min: u32, max: u32, denominator: u32) -> Profile {
+        Profile { min: Some(min), max: Some(max), denominator: Some(denominator) }
+    }
+    /// Returns this profile with omitted fields taken from `default`.
+    #[must_use]
+    pub fn or(self, default: Profile) -> Profile {
+        Profile {
+            min: self.min.or(default.min),
+            max: self.max.or(default.max),
+            denominator: self.denominator.or(default.denominator),
+        }
+    }
+    /// Refuses numbers out of range or order.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
+    pub fn check(&self, default: Profile) -> Result<(), Invalid> {
+        const MOST: f64 = 4096.0;
+        let Profile { min, max, denominator } = self.or(default);
+        let (min, max) = (min.unwrap_or(1), max.unwrap_or(1));
+        check::within("min", f64::from(min), 1.0, MOST)?;
+        check::within("max", f64::from(max), 1.0, MOST)?;
+        if max < min {
+            return Err(Invalid::new("max", format!("{max} is below `min`, which is {min}; write {min} or more")));
+        }
+        check::within("denominator", f64::from(denominator.unwrap_or(1)), 1.0, 65_536.0)
+    }
 }
 
 /// Packet field that selects a profile or limit.
@@ -164,16 +213,15 @@ impl Params {
         profiles.extend(self.nonconforming.map(|profile| profile.or(NONCONFORMING)));
         profiles
     }
-    /// The law with these profiles.
-    pub(crate) fn wred(&self, profiles: &[Profile], site: &Site) -> Wred {
-        let own = self.average == Averaged::Profile;
-        Wred::new(profiles, self.exponent, own, self.spread, self.mean_packet.0, site.rate)
-    }
+
     /// Index of the profile of nonconforming packets. `None`: they have the profile of their kind.
     pub(crate) fn special(&self) -> Option<usize> {
         self.nonconforming.map(|_| usize::from(self.by.count()))
     }
     /// Refuses unknown keys and numbers out of range.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::within("exponent", f64::from(self.exponent), 1.0, 16.0)?;
         check::packet("mean-packet", self.mean_packet)?;

@@ -4,61 +4,22 @@
 //! Objects refer to each other by name, as in a router, so that a policy attached in several places exists once. Two
 //! configurations are equal if they have the same meaning; [`Place`](crate::Place)s are not compared.
 
+mod config;
 mod covering;
+mod evaluate;
 mod matching;
 mod names;
+mod platform;
 mod policy;
 mod queue;
 
+pub use config::Config;
 pub(crate) use covering::all_cover;
 pub use matching::{AccessEntry, AccessList, ClassMap, Header, Match, Net, Net6, PortRange, same_interface};
 pub use names::{application_ports, port_named, protocol_name, protocol_named, service_port};
+pub use platform::Platform;
 pub use policy::{
     Act, By, Class, CodeLimit, Counting, Curve, HfscClass, HtbClass, Limit, Mark, Medium, Peak, Police, Policy, Port,
     Priority, Profile, Rule, Scheduler, Shape, Share, Unit, Wred,
 };
 pub use queue::{Fair, Fq, FqCodel, Gred, GredProfile, Netem, Queue, Red, Sfq, Timed};
-
-use serde::Serialize;
-
-/// The parts of a configuration that affect queues.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub struct Config {
-    /// Named conditions.
-    pub class_maps: Vec<ClassMap>,
-    /// Access lists.
-    pub access_lists: Vec<AccessList>,
-    /// Policies, to which ports and classes refer.
-    pub policies: Vec<Policy>,
-    /// Interfaces.
-    pub ports: Vec<Port>,
-    /// Policy of arriving packets on ports without one of their own, or on unknown ports.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub arrival: Option<String>,
-    /// Treatment of departing packets on ports without a policy.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub departure: Option<Class>,
-    /// Platform; `None`: the text does not reveal it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub platform: Option<crate::mqc::Platform>,
-}
-
-impl Config {
-    /// Returns the policy of that name.
-    pub fn policy(&self, name: &str) -> Option<&Policy> {
-        self.policies.iter().find(|policy| policy.name == name)
-    }
-    /// Returns the class map of that name.
-    pub fn class_map(&self, name: &str) -> Option<&ClassMap> {
-        self.class_maps.iter().find(|map| map.name == name)
-    }
-    /// Returns the access list of that name or number.
-    pub fn access_list(&self, name: &str) -> Option<&AccessList> {
-        self.access_lists.iter().find(|list| list.name == name)
-    }
-    /// Returns the port of that name, ignoring case.
-    pub fn port(&self, name: &str) -> Option<&Port> {
-        self.ports.iter().find(|port| port.name.eq_ignore_ascii_case(name))
-    }
-}

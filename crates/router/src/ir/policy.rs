@@ -268,6 +268,7 @@ pub struct HtbClass {
 
 impl HtbClass {
     /// Returns the same with rates in bit/s, on a link of `line` bit/s.
+    #[must_use]
     pub fn on(self, line: u64) -> HtbClass {
         let part = |millionths: u32| {
             u64::try_from(u128::from(line) * u128::from(millionths) / 1_000_000).unwrap_or(u64::MAX).max(1)

@@ -5,9 +5,10 @@
 //! A forwarding class is represented by a router-internal mark, whose value is the index of the class.
 
 use super::cos::{Table, part};
+use super::defaults;
 use super::firewall::{End, Filter, nothing};
+use super::maker::Maker;
 use super::values::Field;
-use super::{Maker, defaults};
 use crate::ir::{Class, Mark, Match, Police, Policy, Queue, Rule};
 use crate::{Place, Scope};
 use std::collections::{BTreeMap, BTreeSet};

@@ -63,13 +63,12 @@ pub(super) fn read(tree: &mut Tree, from: Id, cos: &Cos, name: &str, report: &mu
             "prefix-list" | "source-prefix-list" | "destination-prefix-list" => prefix_lists(tree, clause.key, &key),
             _ => values(&key, &words, cos),
         };
-        match found {
-            Some(one) => all.push(one),
-            None => {
-                let message = format!("{name}: `{key} {}` is not understood: the term is left out", words.join(" "));
-                report.unsupported(at, message, None);
-                understood = false;
-            }
+        if let Some(one) = found {
+            all.push(one);
+        } else {
+            let message = format!("{name}: `{key} {}` is not understood: the term is left out", words.join(" "));
+            report.unsupported(at, message, None);
+            understood = false;
         }
     }
     let made = match all.len() {

@@ -262,16 +262,13 @@ impl Cos {
                 let codes = ["code-points", "code-point"].iter().find_map(|word| tree.child(level, word));
                 for code in codes.map(|id| tree.children(id)).unwrap_or_default() {
                     tree.mark(code);
-                    match aliases.code(field, tree.word(code)) {
-                        Some(value) => {
-                            if let Some(entry) = of.get_mut(usize::from(value)) {
-                                *entry = (index, u8::try_from(loss).unwrap_or(0));
-                            }
+                    if let Some(value) = aliases.code(field, tree.word(code)) {
+                        if let Some(entry) = of.get_mut(usize::from(value)) {
+                            *entry = (index, u8::try_from(loss).unwrap_or(0));
                         }
-                        None => {
-                            let message = format!("`{}` is no code point of {}", tree.word(code), field.name());
-                            report.error(tree.at(code), message, "write its bits, such as 101110, or an alias");
-                        }
+                    } else {
+                        let message = format!("`{}` is no code point of {}", tree.word(code), field.name());
+                        report.error(tree.at(code), message, "write its bits, such as 101110, or an alias");
                     }
                 }
             }
@@ -290,7 +287,9 @@ impl Cos {
                 let mut list = |word: &str| -> Vec<u32> {
                     let Some(key) = tree.child(lists, word) else { return Vec::new() };
                     let all = tree.children(key);
-                    all.iter().for_each(|id| tree.mark(*id));
+                    for id in &all {
+                        tree.mark(*id);
+                    }
                     all.into_iter().filter_map(|id| percent(tree.word(id))).collect()
                 };
                 let (levels, drops) = (list("fill-level"), list("drop-probability"));

@@ -4,8 +4,8 @@
 //! Service User Guide). The discipline `wred` supports one ramp, or one level from which all packets are dropped; other
 //! profiles are reported.
 
-use super::Maker;
 use super::cos::{DropProfile, LOSS};
+use super::maker::Maker;
 use super::queues::Waiting;
 use crate::Scope;
 use crate::ir::{By, Limit, Profile, Unit, Wred};

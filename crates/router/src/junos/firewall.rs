@@ -306,13 +306,14 @@ impl Firewall {
         for clause in tree.clauses(then, &KNOWN) {
             let (word, at) = (last(tree, &clause), tree.at(clause.key));
             match tree.word(clause.key) {
-                "forwarding-class" => match cos.class(&word) {
-                    Some(index) => term.class = Some(index),
-                    None => {
+                "forwarding-class" => {
+                    if let Some(index) = cos.class(&word) {
+                        term.class = Some(index);
+                    } else {
                         let advice = "define it under `class-of-service forwarding-classes`";
                         report.error(at, format!("{label}: there is no forwarding class `{word}`"), advice);
                     }
-                },
+                }
                 "loss-priority" => self.losses.push(at),
                 "policer" | "single-rate" | "two-rate" => {
                     if self.policers.contains_key(&word) {

@@ -11,6 +11,7 @@ mod defaults;
 mod drops;
 mod firewall;
 mod groups;
+mod maker;
 mod ports;
 mod queues;
 mod read;
@@ -22,6 +23,7 @@ use crate::ir::Config;
 use crate::{Imported, Place, Report, Scope};
 use cos::Cos;
 use firewall::Firewall;
+use maker::Maker;
 use queues::Departure;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -59,24 +61,6 @@ pub fn import(text: &str) -> Imported {
     report.quote(text);
     report.unique();
     Imported { config, report }
-}
-
-/// Builds ports and policies from the sections.
-struct Maker<'a> {
-    cos: &'a Cos,
-    firewall: &'a Firewall,
-    config: Config,
-    report: Report,
-    /// Indices of the policies of each name, including numbered ones.
-    names: BTreeMap<String, Vec<usize>>,
-    /// Policies of filters, by `true` for IPv6, and name.
-    filter_policies: BTreeMap<(bool, String), String>,
-    /// Remaining budget of conditions for output filters.
-    conditions: usize,
-    /// Forwarding classes that packets may have.
-    reached: BTreeSet<usize>,
-    /// Loss priorities of classifiers by code point; 255: not determined by the code point.
-    losses: BTreeSet<Vec<u8>>,
 }
 
 impl Maker<'_> {

@@ -4,10 +4,11 @@ use super::arriving::Arrival;
 use super::cos::{Transmit, shaping};
 use super::firewall::{End, nothing};
 use super::groups::wildcard;
+use super::maker::Maker;
 use super::queues::Departure;
 use super::tree::{Id, OPAQUE, ROOT, Tree};
 use super::values::{Field, rate};
-use super::{Maker, conditions, defaults};
+use super::{conditions, defaults};
 use crate::ir::{Class, Match, Medium, Net, Police, Policy, Port, Queue, Rule};
 use crate::{Place, Report, Scope};
 use std::collections::{BTreeMap, BTreeSet};
@@ -114,7 +115,7 @@ pub(super) fn read(tree: &mut Tree, maker: &mut Maker<'_>) {
     }
     for name in order {
         if let Some(interface) = found.remove(&name) {
-            maker.interface(&name, interface);
+            maker.interface(&name, &interface);
         }
     }
 }
@@ -289,13 +290,14 @@ fn statements(
                 let (rate, burst) = shaping(&words, tree.at(clause.key), report);
                 sends.shaping = rate.map(|rate| (rate, burst));
             }
-            "forwarding-class" => match last.as_ref().and_then(|(name, _)| cos.class(name)) {
-                Some(class) => arrival.class = Some(class),
-                None => {
+            "forwarding-class" => {
+                if let Some(class) = last.as_ref().and_then(|(name, _)| cos.class(name)) {
+                    arrival.class = Some(class);
+                } else {
                     let message = "the forwarding class of all packets is not there";
                     report.error(tree.at(clause.key), message, "define it under `forwarding-classes`");
                 }
-            },
+            }
             _ => {}
         }
     }
@@ -311,8 +313,8 @@ fn statements(
 }
 
 impl Maker<'_> {
-    fn interface(&mut self, name: &str, own: Interface) {
-        let medium = medium(name, &own);
+    fn interface(&mut self, name: &str, own: &Interface) {
+        let medium = medium(name, own);
         let scheduled: Vec<&String> =
             own.units.iter().filter(|(_, unit)| unit.sends != Sends::default()).map(|(number, _)| number).collect();
         let whole = own.sends != Sends::default();
@@ -378,15 +380,12 @@ impl Maker<'_> {
         };
         if let Some((name, at)) = &sends.profile {
             let _ = departure.parts.insert(format!("traffic control profile {name}"));
-            match self.cos.profiles.get(name).cloned() {
-                Some(profile) => {
-                    departure.map = profile.map.or(departure.map);
-                    departure.shaping = profile.shaping.map(|rate| (rate, profile.burst)).or(departure.shaping);
-                }
-                None => {
-                    let message = format!("there is no traffic control profile `{name}`");
-                    self.report.error(*at, message, "define it under `traffic-control-profiles`");
-                }
+            if let Some(profile) = self.cos.profiles.get(name).cloned() {
+                departure.map = profile.map.or(departure.map);
+                departure.shaping = profile.shaping.map(|rate| (rate, profile.burst)).or(departure.shaping);
+            } else {
+                let message = format!("there is no traffic control profile `{name}`");
+                self.report.error(*at, message, "define it under `traffic-control-profiles`");
             }
         }
         let outer = self.output(unit, &mut departure, &port.name);
@@ -492,15 +491,12 @@ impl Maker<'_> {
             made.push(around(rules, None, format!("output filter of {port}"), parts));
         }
         if let Some((name, at)) = &unit.policer {
-            match self.policer_of(Some(name)) {
-                Some(police) => {
-                    let parts = BTreeSet::from([format!("policer {name}")]);
-                    made.push(around(Vec::new(), Some(police), format!("policer {name} of {port}"), parts));
-                }
-                None => {
-                    let message = format!("the policer `{name}` is not there, or not understood");
-                    self.report.unsupported(*at, message, Some("define it under `firewall policer`"));
-                }
+            if let Some(police) = self.policer_of(Some(name)) {
+                let parts = BTreeSet::from([format!("policer {name}")]);
+                made.push(around(Vec::new(), Some(police), format!("policer {name} of {port}"), parts));
+            } else {
+                let message = format!("the policer `{name}` is not there, or not understood");
+                self.report.unsupported(*at, message, Some("define it under `firewall policer`"));
             }
         }
         made

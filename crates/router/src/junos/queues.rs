@@ -7,8 +7,9 @@
 //! bounds.
 
 use super::cos::{Buffer, PRIORITIES, Scheduler, Transmit};
+use super::defaults;
 use super::firewall::default_burst;
-use super::{Maker, defaults};
+use super::maker::Maker;
 use crate::ir::{
     Act, Class, HtbClass, Limit, Match, Police, Policy, Priority, Queue, Rule, Scheduler as Serving, Shape, Share,
 };
@@ -104,20 +105,17 @@ impl Maker<'_> {
                 (Transmit::Percent(percent), Some(line)) => Some(scaled(line, u64::from(percent), 100)),
                 _ => None,
             };
-            match rate.filter(|rate| *rate > 0) {
-                Some(rate) => {
-                    base = Base { shaped: Some(rate), known: Some(rate) };
-                    root.shape = Some(Shape { rate: Share::Rate(rate), burst, excess: None, peak: false });
-                }
-                None => {
-                    let message = format!("the rate of `{title}`, of which its shaping rate is a part, is not known");
-                    self.report.unsupported(own.at, message, Some("state `speed`, or the shaping rate in bit/s"));
-                }
+            if let Some(rate) = rate.filter(|rate| *rate > 0) {
+                base = Base { shaped: Some(rate), known: Some(rate) };
+                root.shape = Some(Shape { rate: Share::Rate(rate), burst, excess: None, peak: false });
+            } else {
+                let message = format!("the rate of `{title}`, of which its shaping rate is a part, is not known");
+                self.report.unsupported(own.at, message, Some("state `speed`, or the shaping rate in bit/s"));
             }
         }
         let mut parts = own.parts.clone();
         let queues = self.queues(own, base, &mut parts);
-        let policy = self.policy(own, base, queues, parts, title);
+        let policy = self.policy(own, base, &queues, parts, title);
         root.queue = Queue::Policy(policy);
         root
     }
@@ -201,7 +199,7 @@ impl Maker<'_> {
         &mut self,
         own: &Departure,
         base: Base,
-        queues: Vec<Waiting>,
+        queues: &[Waiting],
         parts: BTreeSet<String>,
         title: &str,
     ) -> String {
@@ -209,7 +207,7 @@ impl Maker<'_> {
         let first = self.cos.usual_class(0);
         let default = queues.iter().find(|queue| queue.classes.contains(&first)).or_else(|| queues.first());
         let default = default.map_or_else(String::new, |queue| queue.name.clone());
-        let shared = is_shared(&queues, base, &default);
+        let shared = is_shared(queues, base, &default);
         let mut policy = Policy {
             name,
             scheduler: if shared { Serving::ClassBased } else { Serving::Htb },
@@ -227,7 +225,7 @@ impl Maker<'_> {
                 taken.push(when.clone());
             }
         }
-        for queue in &queues {
+        for queue in queues {
             for class in &queue.classes {
                 let Ok(number) = u8::try_from(*class) else { continue };
                 let mut when = Match::TrafficClass(number);
@@ -247,14 +245,14 @@ impl Maker<'_> {
             });
         }
         let least = queues.iter().filter_map(|queue| queue.part).filter(|part| *part > 0).min().unwrap_or(WHOLE);
-        for queue in &queues {
+        for queue in queues {
             let mut class = Class { name: queue.name.clone(), at: queue.scheduler.at, ..Class::default() };
             class.wred = self.wred(queue, &mut class.limit);
             let scale = class.limit.take();
             class.limit = Some(limit(queue, base, shared, scale));
             class.police = policer(queue, base);
             if shared {
-                guaranteed(&mut class, queue, base, &queues);
+                guaranteed(&mut class, queue, base, queues);
             } else {
                 class.parent = Some(ROOT_CLASS.to_owned());
                 class.htb = Some(buckets(queue, base, least));
@@ -263,7 +261,7 @@ impl Maker<'_> {
         }
         let name = self.keep(policy);
         if self.config.policies.len() > before {
-            self.notes(&queues, base, &name, title);
+            self.notes(queues, base, &name, title);
         }
         name
     }

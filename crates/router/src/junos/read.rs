@@ -300,7 +300,9 @@ impl<'a> Reader<'a, '_> {
         {
             inactive |= *flag == "inactive:";
             let _ = words.remove(0);
-            lists.iter_mut().for_each(|(place, _)| *place = place.saturating_sub(1));
+            for (place, _) in &mut lists {
+                *place = place.saturating_sub(1);
+            }
         }
         self.put(base, &words, &lists, inactive)
     }
@@ -335,7 +337,9 @@ impl<'a> Reader<'a, '_> {
             }
         }
         if inactive {
-            ends.iter().for_each(|id| self.tree.set_inactive(*id, true));
+            for id in &ends {
+                self.tree.set_inactive(*id, true);
+            }
         }
         ends
     }

@@ -155,7 +155,9 @@ impl Tree {
     /// Returns the last value of an option; marks all of its values.
     pub fn value(&mut self, id: Id) -> Option<Id> {
         let children = self.children(id);
-        children.iter().for_each(|child| self.mark(*child));
+        for child in &children {
+            self.mark(*child);
+        }
         children.into_iter().max_by_key(|child| self.node(*child).touched)
     }
     /// Returns the options of a container, each with the words after it; of several values of one option the last one

@@ -1,23 +1,11 @@
 //! Conditioners of a port as policers and marks of classes.
 
+use super::state::{ClassCondition, DEFAULT_CLASS, Lifting, NOWHERE};
 use super::values::size;
-use super::{DEFAULT_CLASS, Lifting, NOWHERE};
 use crate::ir::{Act, Class, Counting, Mark, Match, Police, Policy, Queue, Rule, Share};
 use serde_json::{Value, json};
 use tailback_diffserv::Dscp;
 use tailback_units::parse_rate;
-
-/// A class of a policy, and the condition of its packets.
-pub(super) struct ClassCondition {
-    /// Name of the policy.
-    pub policy: String,
-    /// Name of the class.
-    pub class: String,
-    /// The complete condition, including those of the enclosing classes.
-    pub when: Value,
-    /// Index of its rule in the policy, if a class may have several.
-    pub rule: Option<usize>,
-}
 
 /// Returns the conjunction of two conditions, simplified.
 pub(super) fn within(outer: Option<&Value>, inner: &Value) -> Value {

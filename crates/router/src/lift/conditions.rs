@@ -1,7 +1,7 @@
 //! Conditions of a scenario as conditions of a configuration.
 
+use super::state::{DEEPEST, Lifting, NOWHERE};
 use super::values::text;
-use super::{DEEPEST, Lifting, NOWHERE};
 use crate::ir::{ClassMap, Match};
 use serde_json::Value;
 use tailback_diffserv::Dscp;

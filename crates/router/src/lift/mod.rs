@@ -2,22 +2,19 @@
 
 mod conditioners;
 mod conditions;
+mod state;
 mod values;
 
 use crate::ir::{
     Class, Config, Fair, FqCodel, HtbClass, Limit, Match, Policy, Port, Priority, Queue, Rule, Scheduler, Sfq, Share,
     Timed,
 };
-use crate::{Imported, Place, Report};
-use conditioners::{ClassCondition, simple, within};
+use crate::{Imported, Report};
+use conditioners::{simple, within};
 use serde_json::Value;
+use state::{ClassCondition, DEEPEST, DEFAULT_CLASS, Lifting, NOWHERE};
 use tailback_units::{parse_bytes, parse_duration, parse_rate};
 use values::{is_given, limit, red, shape, share, size, text, timed, wred};
-
-const NOWHERE: Place = Place::new(0, 0);
-const DEFAULT_CLASS: &str = "class-default";
-/// Upper bound on the nesting.
-const DEEPEST: usize = 8;
 
 /// Returns the policy of a port of a scenario, given as its canonical document. The port is `NODE:NEIGHBOUR`, or either
 /// of them; `None`: the only port with more settings than a buffer size.
@@ -38,23 +35,7 @@ pub fn lift(document: &Value, port: Option<&str>) -> Imported {
     Imported { config: lifting.config, report: lifting.report }
 }
 
-struct Lifting<'a> {
-    document: &'a Value,
-    config: Config,
-    report: Report,
-    /// Classes so far, with their conditions.
-    class_conditions: Vec<ClassCondition>,
-    /// Conditions of the enclosing classes.
-    outer: Vec<Value>,
-    /// Rate of the port's link, bit/s.
-    line: Option<u64>,
-}
-
 impl Lifting<'_> {
-    fn left_out(&mut self, what: impl Into<String>) {
-        self.report.unsupported(NOWHERE, what, None);
-    }
-
     fn chosen(&mut self, wanted: Option<&str>) -> Option<(String, String, Value)> {
         let mut found = Vec::new();
         for (node, switch) in self.document.get("switches").and_then(Value::as_object).into_iter().flatten() {
@@ -192,7 +173,7 @@ impl Lifting<'_> {
                 });
             }
             "fq-pie" => {
-                class.queue = Queue::FqPie(inside.get("pie").map_or_else(Timed::default, |law| timed(law, "update")))
+                class.queue = Queue::FqPie(inside.get("pie").map_or_else(Timed::default, |law| timed(law, "update")));
             }
             "codel" => class.queue = Queue::Codel(timed(inside, "interval")),
             "pie" => class.queue = Queue::Pie(timed(inside, "update")),
@@ -285,7 +266,7 @@ impl Lifting<'_> {
                     rule: None,
                 });
                 let mut class = self.class(rest, DEFAULT_CLASS, quantum, depth);
-                class.name = DEFAULT_CLASS.to_owned();
+                DEFAULT_CLASS.clone_into(&mut class.name);
                 made.classes.push(class);
                 made.default = Some(DEFAULT_CLASS.to_owned());
             }

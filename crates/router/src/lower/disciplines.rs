@@ -1,13 +1,12 @@
 //! Policies and queues as disciplines of a scenario.
 
-use super::linux::{fq_discipline, netem_discipline};
+use super::linux::{LINUX_LIMIT, fq_discipline, netem_discipline};
 use super::red::red_discipline;
-use super::{Lower, bits, packets};
+use super::state::Lower;
+use super::table::{bits, packets, put};
 use crate::ir::{Class, Counting, Fair, Limit, Policy, Queue, Scheduler, Sfq, Share, Timed};
 use serde_json::{Map, Value, json};
 
-/// Default queue limit of Linux in packets (txqueuelen).
-pub(super) const LINUX_LIMIT: u64 = 1000;
 /// Default quantum of a flow in bytes: a frame of the device (`psched_mtu`, `include/net/pkt_sched.h`).
 const FRAME: u64 = 1514;
 /// Upper bounds of sfq on active flows, and on the packets of each (`SFQ_DEFAULT_FLOWS`, `SFQ_MAX_DEPTH`,
@@ -279,7 +278,7 @@ impl Lower<'_> {
         if made.is_empty() {
             return last.remove("discipline");
         }
-        if let Some(left) = self.beside_policed(policy, rate) {
+        if let Some(left) = Self::beside_policed(policy, rate) {
             let _ = last.entry("bandwidth").or_insert_with(|| json!(bits(left)));
         }
         let mut whole = json!({ "kind": "class-based", "classes": made, "default": last });
@@ -291,7 +290,7 @@ impl Lower<'_> {
     /// Returns the rate of a class-default that states none, if priority classes are limited only by `police`: the rate
     /// that neither they nor the guarantees of the others reserve, at least 1 %, bit/s. `None`: the discipline computes
     /// it.
-    fn beside_policed(&self, policy: &Policy, rate: u64) -> Option<u64> {
+    fn beside_policed(policy: &Policy, rate: u64) -> Option<u64> {
         let (mut reserved, mut policed) = (0u64, false);
         for class in &policy.classes {
             let own = match (class.priority.map(|priority| priority.rate), &class.police) {
@@ -448,12 +447,6 @@ impl Lower<'_> {
 /// Returns the reference rate within a class: its own rate if it has one, else that of its parent.
 fn base_of(class: &Class, rate: u64) -> u64 {
     if class.bandwidth.is_some_and(|share| share.of(rate).is_some()) { 0 } else { rate }
-}
-
-pub(super) fn put(table: &mut Value, key: &str, value: Option<impl serde::Serialize>) {
-    if let Some(value) = value {
-        table[key] = json!(value);
-    }
 }
 
 /// A fair queue on an interface is weighted by precedence; one in a class is not, see `class_fair_queue`.

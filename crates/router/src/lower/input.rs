@@ -5,7 +5,8 @@
 //! policy (Cisco IOS Quality of Service Solutions Configuration Guide, "Order of QoS features"). Marks are known for
 //! each row of the table and are written there; policers become conditioners before those of the output policy.
 
-use super::{Lower, Traffic};
+use super::Traffic;
+use super::state::Lower;
 use crate::ir::{Act, Config, Header, Mark, Policy, Port, Queue, same_interface};
 use crate::{Place, Report};
 use serde_json::{Value, json};
@@ -120,7 +121,7 @@ fn alone(config: &Config, several: &[&Port]) -> bool {
 }
 
 /// Returns a header after the input policy, if all ports have the same one, or after that of ports without one.
-pub(super) fn classified(config: &Config, judged: &Port, header: Header) -> Header {
+pub(super) fn classified(config: &Config, judged: &Port, header: &Header) -> Header {
     let others = config.ports.iter().filter(|port| port.name != judged.name);
     let mut names = others.filter_map(|port| port.input.as_deref());
     let own = config.ports.iter().find(|port| port.name == judged.name).and_then(|port| port.input.as_deref());
@@ -132,7 +133,7 @@ pub(super) fn classified(config: &Config, judged: &Port, header: Header) -> Head
     let (mut made, mut next) = (header.clone(), name.and_then(|name| config.policy(name)));
     for _ in 0..DEEPEST {
         let Some(policy) = next.take() else { break };
-        let rule = policy.rules.iter().find(|rule| rule.when.holds(&header, config) == Some(true));
+        let rule = policy.rules.iter().find(|rule| rule.when.holds(header, config) == Some(true));
         let name = rule.map(|rule| rule.class.as_str()).or(policy.default.as_deref());
         let Some(class) = name.and_then(|name| policy.class(name)) else { break };
         class.set.iter().for_each(|mark| write(*mark, &mut made));
@@ -301,7 +302,7 @@ impl Lower<'_> {
                 );
                 self.report.unsupported(class.at, message, None);
             }
-            made.extend(self.police(police, json!({ "flows": own.groups }), rate, class.at));
+            made.extend(self.police(police, &json!({ "flows": own.groups }), rate, class.at));
         }
         made
     }

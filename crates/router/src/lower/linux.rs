@@ -1,10 +1,12 @@
 //! Disciplines of Linux: HTB, HFSC, `fq`, and `netem`.
 
-use super::disciplines::{LINUX_LIMIT, put};
-use super::{Lower, bits};
+use super::state::Lower;
+use super::table::{bits, put};
 use crate::ir::{Class, Curve, Fq, Netem, Policy};
 use serde_json::{Value, json};
 
+/// Default queue limit of Linux in packets (txqueuelen).
+pub(super) const LINUX_LIMIT: u64 = 1000;
 /// Default burst of an HTB class, bytes (`q_htb.c`: the rate in one tick of the kernel's clock, which is a nanosecond,
 /// and an mtu of 1600 B).
 const HTB_BURST: u64 = 1600;

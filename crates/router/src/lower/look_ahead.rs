@@ -1,6 +1,6 @@
 //! Differences in the time at which a shaper of Linux selects the next packet.
 
-use super::Lower;
+use super::state::Lower;
 use crate::ir::{Class, Queue, Scheduler};
 
 impl Lower<'_> {

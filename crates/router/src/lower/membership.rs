@@ -1,19 +1,10 @@
 //! Membership of flows in classes.
 
+use super::state::Membership;
 use super::{Model, Row, Traffic};
 use crate::ir::{Config, Header, Policy, Port, Queue};
 use crate::{Place, Report};
-use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
-
-/// A class of the port with its flows.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Membership {
-    /// Name of the class; nested classes are prefixed by the outer names.
-    pub class: String,
-    /// Groups of flows.
-    pub groups: Vec<String>,
-}
 
 /// Upper bound on the nesting.
 const DEEPEST: usize = 8;
@@ -112,7 +103,7 @@ fn code_of(class: &str, config: &Config, port: &Port) -> Option<u8> {
 
 fn preferred(policy: &Policy, class: &str, config: &Config, port: &Port) -> Option<u8> {
     (0..64).find(|code| {
-        let header = super::input::classified(config, port, Header { dscp: *code, ..Header::default() });
+        let header = super::input::classified(config, port, &Header { dscp: *code, ..Header::default() });
         let rule = policy.rules.iter().find(|rule| rule.when.holds(&header, config) == Some(true));
         let found = rule.map(|rule| rule.class.as_str()).or(policy.default.as_deref());
         found == Some(class)

@@ -12,21 +12,24 @@ mod membership;
 mod police;
 mod reach;
 mod red;
+mod state;
+mod table;
 mod traffic;
 mod version;
 mod wred;
 
-use crate::ir::{Class, Config, Mark, Port, Queue, Scheduler};
-use crate::mqc::Platform;
+use crate::ir::{Class, Config, Mark, Platform, Port, Queue, Scheduler};
 use crate::{Report, Scope};
 use conditions::Conditions;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
+use state::Lower;
 use std::collections::BTreeSet;
+use table::{bits, packets};
 
 pub use link::{Link, Overhead};
-pub use membership::Membership;
 pub(crate) use red::weight as red_weight;
+pub use state::Membership;
 pub use traffic::{Model, Row, Traffic};
 
 /// Options of the compilation.
@@ -68,32 +71,6 @@ pub struct Lowered {
 
 /// Default hold queue of an interface in packets (Ethernet).
 const HOLD: u64 = 40;
-
-/// State of the compilation.
-struct Lower<'a> {
-    conditions: Conditions<'a>,
-    report: Report,
-    /// Largest packet in bytes.
-    largest: u64,
-    /// `true` for the queue of an interface, `false` for that of a class.
-    legacy: bool,
-    /// Number of classes so far.
-    classes: usize,
-    /// Rate of the link in bit/s.
-    line: u64,
-    /// Link-layer bytes that buffers count per packet.
-    header: u16,
-    /// Default reference rate of the engine's percentages: that of the link or of the enclosing shaper, bit/s.
-    site: u64,
-    /// `true` if shapers are those of Linux.
-    linux: bool,
-    /// Platform whose defaults apply.
-    platform: Platform,
-    /// Defaults that were used, each with its source.
-    defaults: BTreeSet<String>,
-    /// Groups of flows by class.
-    members: Vec<Membership>,
-}
 
 /// Compiles a port of the configuration into a scenario.
 pub fn lower(config: &Config, traffic: &Traffic, options: &Options) -> Lowered {
@@ -196,7 +173,7 @@ fn lowered(config: &Config, traffic: &Traffic, options: &Options) -> Lowered {
     let maps = lower.conditions.maps(&mut lower.report);
     lower.conditions.settle(&mut lower.report);
     lower.report_defaults(options.platform, config.platform);
-    let document = document(&made, options, &port, &link, port_table, lower.largest, maps);
+    let document = document(&made, options, &port, &link, &port_table, lower.largest, maps);
     Lowered { document: Some(document), classes, report: lower.report, interface: port.name, link: Some(link), reached }
 }
 
@@ -343,28 +320,25 @@ impl Lower<'_> {
         let inside = self.inside(&root, shared, 0);
         self.legacy = false;
         let hold = port.hold.map(|hold| packets(u64::from(hold.max(1))));
-        match (inside, &root.queue) {
-            (Some(mut inside), queue) => {
-                if let (Queue::Fair(_), Some(hold)) = (queue, &hold) {
-                    inside["hold"] = json!(hold);
-                }
-                table["discipline"] = inside;
-                let own = match root.limit {
-                    Some(crate::ir::Limit::Packets(n)) => packets(n.max(1)),
-                    Some(crate::ir::Limit::Bytes(n)) => format!("{}B", n.max(self.largest)),
-                    _ if root.wred.is_some() => hold.unwrap_or_else(|| packets(HOLD)),
-                    _ => "unlimited".to_owned(),
-                };
-                table["buffer"] = json!(own);
+        if let (Some(mut inside), queue) = (inside, &root.queue) {
+            if let (Queue::Fair(_), Some(hold)) = (queue, &hold) {
+                inside["hold"] = json!(hold);
             }
-            (None, _) => {
-                let limit = match root.limit {
-                    Some(crate::ir::Limit::Packets(n)) => packets(n.max(1)),
-                    Some(crate::ir::Limit::Bytes(n)) => format!("{}B", n.max(self.largest)),
-                    _ => hold.unwrap_or_else(|| packets(HOLD)),
-                };
-                table["buffer"] = json!(limit);
-            }
+            table["discipline"] = inside;
+            let own = match root.limit {
+                Some(crate::ir::Limit::Packets(n)) => packets(n.max(1)),
+                Some(crate::ir::Limit::Bytes(n)) => format!("{}B", n.max(self.largest)),
+                _ if root.wred.is_some() => hold.unwrap_or_else(|| packets(HOLD)),
+                _ => "unlimited".to_owned(),
+            };
+            table["buffer"] = json!(own);
+        } else {
+            let limit = match root.limit {
+                Some(crate::ir::Limit::Packets(n)) => packets(n.max(1)),
+                Some(crate::ir::Limit::Bytes(n)) => format!("{}B", n.max(self.largest)),
+                _ => hold.unwrap_or_else(|| packets(HOLD)),
+            };
+            table["buffer"] = json!(limit);
         }
         if let Queue::Policy(name) = &port.root.queue {
             let conditioners = self.conditioners(name, rate, None, 0);
@@ -381,7 +355,7 @@ fn document(
     options: &Options,
     port: &Port,
     line: &Link,
-    table: Value,
+    table: &Value,
     largest: u64,
     maps: Map<String, Value>,
 ) -> Value {
@@ -438,7 +412,7 @@ fn flow(row: &Row) -> Value {
     let mut made = json!({ "name": row.name, "from": host(row), "to": "sink", "count": row.count, "dscp": conditions::dscp(row.header.dscp) });
     match row.model {
         Model::Cbr => {
-            made["source"] = json!({ "kind": "cbr", "packet": packet, "rate": bits(row.rate), "wander": 0.1 })
+            made["source"] = json!({ "kind": "cbr", "packet": packet, "rate": bits(row.rate), "wander": 0.1 });
         }
         Model::Poisson => made["source"] = json!({ "kind": "poisson", "packet": packet, "rate": bits(row.rate) }),
         Model::OnOff => {
@@ -456,12 +430,4 @@ fn flow(row: &Row) -> Value {
         }
     }
     made
-}
-
-fn bits(rate: u64) -> String {
-    format!("{rate}bit/s")
-}
-
-fn packets(n: u64) -> String {
-    if n == 1 { "1packet".to_owned() } else { format!("{n}packets") }
 }

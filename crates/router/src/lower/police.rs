@@ -1,7 +1,8 @@
 //! Policers and marks as conditioners before a port's queue.
 
 use super::conditions::dscp;
-use super::{Lower, bits};
+use super::state::Lower;
+use super::table::bits;
 use crate::Place;
 use crate::ir::{Act, Mark, Police, Policy};
 use serde_json::{Value, json};
@@ -11,7 +12,7 @@ const DEEPEST: usize = 8;
 
 impl Lower<'_> {
     /// Returns the conditioners of a policy and of inner ones; `outer` is the condition of all its packets.
-    pub(super) fn conditioners(&mut self, name: &str, rate: u64, outer: Option<Value>, depth: usize) -> Vec<Value> {
+    pub(super) fn conditioners(&mut self, name: &str, rate: u64, outer: Option<&Value>, depth: usize) -> Vec<Value> {
         let mut made = Vec::new();
         let Some(policy) = self.conditions.config.policy(name).filter(|_| depth <= DEEPEST) else { return made };
         if !self.conditions_anywhere(policy, depth) {
@@ -20,8 +21,8 @@ impl Lower<'_> {
         for rule in &policy.rules {
             let Some(police) = &rule.police else { continue };
             let when = self.conditions.condition(&rule.when, rule.at, &mut self.report);
-            let when = both(outer.as_ref(), when);
-            made.extend(self.police(police, when, rate, rule.at));
+            let when = both(outer, when);
+            made.extend(self.police(police, &when, rate, rule.at));
         }
         let default = policy.default.as_deref();
         let order: Vec<&str> = policy.classes.iter().map(|class| class.name.as_str()).collect();
@@ -40,16 +41,16 @@ impl Lower<'_> {
             } else {
                 self.conditions.class(policy, &order, index, &mut self.report)
             };
-            let when = both(outer.as_ref(), when);
+            let when = both(outer, when);
             if let Some(marker) = self.marker(&class.set, &when, class.at) {
                 made.push(marker);
             }
             if let Some(police) = &class.police {
-                made.extend(self.police(police, when.clone(), rate, class.at));
+                made.extend(self.police(police, &when, rate, class.at));
             }
             if let crate::ir::Queue::Policy(inner) = &class.queue {
                 let own = class.shape.and_then(|shape| shape.bps(rate)).or_else(|| class.bandwidth?.of(rate));
-                made.extend(self.conditioners(inner, own.unwrap_or(rate), Some(when), depth + 1));
+                made.extend(self.conditioners(inner, own.unwrap_or(rate), Some(&when), depth + 1));
             }
         }
         made
@@ -87,7 +88,7 @@ impl Lower<'_> {
         }
     }
 
-    pub(super) fn police(&mut self, police: &Police, when: Value, rate: u64, at: Place) -> Option<Value> {
+    pub(super) fn police(&mut self, police: &Police, when: &Value, rate: u64, at: Place) -> Option<Value> {
         let Some(committed) = police.rate.of(rate) else {
             self.report.unsupported(at, "a policer with a share of the rest", None);
             return None;

@@ -52,7 +52,9 @@ impl Walk<'_> {
         }
         let Policy { rules, classes, parts, .. } = policy;
         self.found.extend(parts.iter().cloned().map(Scope::Part));
-        rules.iter().for_each(|rule| self.condition(&rule.when));
+        for rule in rules {
+            self.condition(&rule.when);
+        }
         for class in classes {
             if let Queue::Policy(inner) = &class.queue {
                 self.policy(inner);

@@ -196,10 +196,7 @@ fn row(fields: &[(&str, &str)], at: Place) -> Result<Row, Wrong> {
     if !name.chars().all(plain) {
         return Err((format!("`{name}` is no name"), "use letters, digits, `-`, `_` and `.`".to_owned()));
     }
-    let dscp = get("dscp")
-        .map(|text| text.parse::<Dscp>())
-        .transpose()
-        .map_err(|e| (e, "correct the code point".to_owned()))?;
+    let dscp = get("dscp").map(str::parse::<Dscp>).transpose().map_err(|e| (e, "correct the code point".to_owned()))?;
     let model = match get("model").unwrap_or("cbr").to_ascii_lowercase().as_str() {
         "cbr" | "udp" => Model::Cbr,
         "poisson" => Model::Poisson,

@@ -1,8 +1,9 @@
 //! Weighted random early detection and fair queues with the defaults of the platform, and the report of assumptions.
 
+use super::Row;
 use super::conditions::dscp;
-use super::{Lower, Platform, Row};
-use crate::ir::{By, Class, Fair, Limit, Profile, Unit, Wred};
+use super::state::Lower;
+use crate::ir::{By, Class, Fair, Limit, Platform, Profile, Unit, Wred};
 use crate::mqc::Depth;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
@@ -175,14 +176,14 @@ impl Lower<'_> {
                 Limit::Packets(n) => Limit::Packets(part(n, percent)),
                 Limit::Bytes(n) => Limit::Bytes(part(n, percent)),
                 Limit::Microseconds(us) => Limit::Bytes(part(in_time(rate, us), percent)),
-                other => other,
+                other @ Limit::Percent(_) => other,
             },
             Limit::Microseconds(us) => Limit::Bytes(in_time(rate, us)),
             other => other,
         };
         match (found, self.platform.bytes_of_packet()) {
             (Limit::Packets(n), Some(bytes)) => format!("{}B", n.saturating_mul(bytes).max(self.largest)),
-            (Limit::Packets(n), None) => super::packets(n.max(1)),
+            (Limit::Packets(n), None) => super::table::packets(n.max(1)),
             (Limit::Bytes(n), _) => format!("{}B", n.max(self.largest)),
             (other, _) => format!("{other:?}"),
         }
@@ -231,18 +232,17 @@ impl Lower<'_> {
     /// Returns a fair queue within a class: flows have equal weight, and the platform's per-flow limit.
     pub(super) fn class_fair_queue(&mut self, class: &Class, fair: Fair, rate: u64) -> Value {
         let mut made = json!({ "kind": "fair-queue", "weights": "equal" });
-        let threshold = match fair.threshold {
-            Some(n) => u64::from(n),
-            None => {
-                let limit = self.limit_packets(class, rate);
-                let (packets, source) = self.platform.per_flow(limit);
-                let _ = self
-                    .defaults
-                    .insert(format!("each flow of a fair queue within a class holds {packets} packets ({source})"));
-                packets
-            }
+        let threshold = if let Some(n) = fair.threshold {
+            u64::from(n)
+        } else {
+            let limit = self.limit_packets(class, rate);
+            let (packets, source) = self.platform.per_flow(limit);
+            let _ = self
+                .defaults
+                .insert(format!("each flow of a fair queue within a class holds {packets} packets ({source})"));
+            packets
         };
-        made["threshold"] = json!(super::packets(threshold.max(1)));
+        made["threshold"] = json!(super::table::packets(threshold.max(1)));
         if let Some(queues) = fair.queues {
             made["queues"] = json!(queues);
         }

@@ -1,7 +1,7 @@
 //! Access lists, numbered and named, standard and extended.
 
+use super::reader::{Known, Mode, Reader};
 use super::words::{Cursor, Trouble};
-use super::{Known, Mode, Reader};
 use crate::ir::{AccessEntry, AccessList, Match, Net, Net6, PortRange, port_named, protocol_named};
 use core::net::{Ipv4Addr, Ipv6Addr};
 

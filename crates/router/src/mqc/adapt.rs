@@ -1,6 +1,6 @@
 //! Conversion from other languages into policy maps.
 
-use super::export::condition_text;
+use super::condition_text::condition_text;
 use super::policy_map::DEFAULT_CLASS;
 use crate::ir::{
     AccessEntry, AccessList, By, Class, ClassMap, Config, Fair, HtbClass, Limit, Match, Policy, Priority, Profile,
@@ -25,7 +25,7 @@ pub(super) fn adapt(config: &Config) -> (Config, Report) {
         if root.shape.is_some() || (root.wred.is_some() && matches!(root.queue, Queue::Policy(_))) {
             // An interface cannot shape; a policy with one class can.
             let name = format!("{}-shape", port.name);
-            root.name = DEFAULT_CLASS.to_owned();
+            DEFAULT_CLASS.clone_into(&mut root.name);
             let classes = vec![core::mem::take(&mut root)];
             let default = Some(DEFAULT_CLASS.to_owned());
             maker.made.policies.push(Policy { name: name.clone(), default, classes, ..Policy::default() });
@@ -34,7 +34,7 @@ pub(super) fn adapt(config: &Config) -> (Config, Report) {
             match limit {
                 Limit::Packets(packets) => port.hold = port.hold.or(u32::try_from(packets).ok()),
                 other => {
-                    maker.note(port.at, format!("the limit {other:?} of `{}`: hold-queue counts packets", port.name))
+                    maker.note(port.at, format!("the limit {other:?} of `{}`: hold-queue counts packets", port.name));
                 }
             }
         }
@@ -164,7 +164,7 @@ impl Maker {
             let own: Vec<&Rule> = policy.rules.iter().filter(|rule| rule.class == class.name).collect();
             let is_default = policy.default.as_ref() == Some(&class.name);
             if alone || (is_default && own.is_empty()) {
-                class.name = DEFAULT_CLASS.to_owned();
+                DEFAULT_CLASS.clone_into(&mut class.name);
                 made.default = Some(class.name.clone());
                 // With other classes, a router's default class has only the remaining bandwidth.
                 made.classes.push(class);
@@ -240,7 +240,7 @@ impl Maker {
                 class.limit = None;
             }
             Queue::Codel(_) | Queue::Pie(_) => {
-                self.note(at, format!("class `{}`: its AQM has no counterpart; a FIFO", class.name))
+                self.note(at, format!("class `{}`: its AQM has no counterpart; a FIFO", class.name));
             }
             Queue::Red(red) => {
                 self.note(

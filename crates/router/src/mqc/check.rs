@@ -1,8 +1,9 @@
 //! Checks of what a router would refuse, or what has an unexpected effect.
 
-use super::Platform;
 use super::policy_map::DEFAULT_CLASS;
-use crate::ir::{By, Class, Config, Limit, Match, Policy, Port, Profile, Queue, Scheduler, Share, Unit, Wred};
+use crate::ir::{
+    By, Class, Config, Limit, Match, Platform, Policy, Port, Profile, Queue, Scheduler, Share, Unit, Wred,
+};
 use crate::{Place, Report};
 use std::collections::BTreeSet;
 
@@ -239,7 +240,7 @@ fn attached<'a>(port: &'a Port, config: &'a Config, report: &mut Report, reached
     if let Some(input) = &port.input {
         match config.policy(input) {
             None => {
-                report.error(port.at, format!("there is no policy map `{input}`"), "define it, or correct the name")
+                report.error(port.at, format!("there is no policy map `{input}`"), "define it, or correct the name");
             }
             Some(policy) => {
                 let _ = reached.insert(policy.name.as_str());

@@ -1,7 +1,7 @@
 //! `class-map`: named conditions.
 
+use super::reader::{Known, Mode, Named, Reader};
 use super::words::{Cursor, Trouble};
-use super::{Known, Mode, Named, Reader};
 use crate::Place;
 use crate::ir::{ClassMap, Match, PortRange};
 

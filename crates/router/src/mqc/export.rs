@@ -1,6 +1,7 @@
 //! Export of a configuration as Cisco text.
 
 use super::adapt::adapt;
+use super::condition_text::{codes, condition_text, numbers};
 use super::legacy::{LEVELS, policy_name};
 use crate::ir::{
     AccessEntry, AccessList, Act, By, Class, ClassMap, Config, Limit, Mark, Match, Medium, Net, Police, Policy, Port,
@@ -9,7 +10,6 @@ use crate::ir::{
 use crate::{Exported, Level, Place, Report};
 use core::fmt::Write as _;
 use core::net::Ipv4Addr;
-use tailback_diffserv::Dscp;
 
 /// Returns the configuration as Cisco text, and a report of unsupported features. Importing the text gives the same
 /// configuration, if it came from such text.
@@ -37,7 +37,7 @@ pub fn export(config: &Config) -> Exported {
 
 /// Returns the text if a router accepts it, else a report: an invalid export is worse than none.
 fn accepted(text: String, config: &Config, mut report: Report) -> Exported {
-    let read = super::import(&text).report;
+    let read = super::import::import(&text).report;
     for notice in read.notices().iter().filter(|notice| notice.level == Level::Error) {
         let message =
             format!("policy maps cannot say this, since a router refuses `{}`: {}", notice.text, notice.message);
@@ -128,8 +128,8 @@ fn access_entry(entry: &AccessEntry, list: &AccessList) -> String {
             Match::Destination(net) => destination = address(*net),
             Match::Source6(net) => source = net.to_string(),
             Match::Destination6(net) => destination = net.to_string(),
-            Match::Dscp(values) => rest.push_str(&format!(" dscp {}", codes(values))),
-            Match::Precedence(values) => rest.push_str(&format!(" precedence {}", numbers(values))),
+            Match::Dscp(values) => rest += &[" dscp ", &codes(values)].concat(),
+            Match::Precedence(values) => rest += &[" precedence ", &numbers(values)].concat(),
             other => {
                 if let Some(text) = ports(other, true) {
                     source_ports = text;
@@ -196,48 +196,6 @@ fn class_map(out: &mut String, map: &ClassMap, report: &mut crate::Report) {
             ),
         }
     }
-}
-
-/// Returns the arguments of `match`; `None`: a class map does not support the condition.
-pub(super) fn condition_text(condition: &Match) -> Option<String> {
-    Some(match condition {
-        Match::Any => "any".to_owned(),
-        Match::Dscp(values) => format!("dscp {}", codes(values)),
-        Match::Precedence(values) => format!("precedence {}", numbers(values)),
-        Match::Experimental(values) => format!("mpls experimental topmost {}", numbers(values)),
-        Match::Cos(values) => format!("cos {}", numbers(values)),
-        Match::QosGroup(group) => format!("qos-group {group}"),
-        Match::TrafficClass(class) => format!("traffic-class {class}"),
-        Match::Vlan(ranges) => {
-            let one = |range: &crate::ir::PortRange| format!(" {}-{}", range.low, range.high);
-            format!("vlan{}", ranges.iter().map(one).collect::<String>())
-        }
-        Match::AccessList(name) if name.parse::<u32>().is_ok() => format!("access-group {name}"),
-        Match::AccessList(name) => format!("access-group name {name}"),
-        Match::Protocol(name) => format!("protocol {name}"),
-        Match::ClassMap(name) => format!("class-map {name}"),
-        Match::InputInterface(name) => format!("input-interface {name}"),
-        Match::Not(inner) if !matches!(inner.as_ref(), Match::Not(_)) => format!("not {}", condition_text(inner)?),
-        Match::All(all) => match all.as_slice() {
-            [Match::IpProtocol(17), Match::DestinationPort(range)] => {
-                format!("ip rtp {} {}", range.low, range.high.checked_sub(range.low)?)
-            }
-            [Match::Version(4), codes @ (Match::Dscp(_) | Match::Precedence(_))] => {
-                format!("ip {}", condition_text(codes)?)
-            }
-            _ => return None,
-        },
-        _ => return None,
-    })
-}
-
-pub(crate) fn codes(values: &[u8]) -> String {
-    let name = |value: &u8| Dscp::new(*value).map_or_else(|| value.to_string(), |dscp| dscp.to_string());
-    values.iter().map(name).collect::<Vec<_>>().join(" ")
-}
-
-fn numbers(values: &[u8]) -> String {
-    values.iter().map(u8::to_string).collect::<Vec<_>>().join(" ")
 }
 
 fn policy_map(out: &mut String, policy: &Policy, report: &mut crate::Report) {
@@ -486,7 +444,7 @@ fn interface(out: &mut String, port: &Port, report: &mut crate::Report) {
         Queue::Fifo => {}
         Queue::Fair(fair) => {
             let numbers = [fair.threshold, fair.queues, fair.reservable].into_iter().map_while(|n| n);
-            let numbers: String = numbers.map(|n| format!(" {n}")).collect();
+            let numbers: String = numbers.map(|n| format!(" {n}")).collect::<Vec<_>>().concat();
             line!(out, " fair-queue{numbers}");
         }
         Queue::Policy(name) => match (1..=16).find(|number| policy_name(*number) == *name) {

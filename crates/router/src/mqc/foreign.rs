@@ -1,34 +1,8 @@
 //! Commands and blocks that do not affect queues, and unsupported ones that do.
 
+use super::reader::{Block, Effect, Mode, Named, Reader};
 use super::words::{Cursor, Trouble};
-use super::{Mode, Named, Reader};
 use crate::Place;
-
-/// A block of another feature.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Block {
-    /// Command that opened it.
-    pub what: String,
-    /// Possible effect of its lines.
-    pub effect: Effect,
-    /// Column of its first line: lines that begin farther to the right belong to it.
-    pub column: u32,
-    /// Mode after the block; never a block.
-    pub back: Box<Mode>,
-}
-
-/// Possible effect of a block's lines on departing packets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Effect {
-    /// No effect: one remark for all of them.
-    None,
-    /// Only `set` lines have one: they mark packets (policy-based routing, route policies).
-    Marks,
-    /// They shape, queue or drop: each is reported.
-    Queues,
-    /// Queues of ports, and policies attached to all interfaces (NX-OS `system qos`).
-    System,
-}
 
 /// Global commands without effect on queues, whole words of a running configuration. Routing, access to the router,
 /// inspection, telephony and management determine the path of packets and their admission, not their departure times.

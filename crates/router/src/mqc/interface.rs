@@ -2,8 +2,8 @@
 
 use super::policy_map::kilobits;
 use super::queue_lines::{no_random_detect, random_detect};
+use super::reader::{Effect, Known, Mode, Named, Reader};
 use super::words::{Cursor, Trouble};
-use super::{Known, Mode, Named, Reader};
 use crate::ir::{Class, Fair, Medium, Net, Port, Queue};
 use core::net::Ipv4Addr;
 
@@ -202,7 +202,7 @@ impl Reader {
                 let _ = cursor.rest();
             }
             "tx-queue" => {
-                self.open("tx-queue".to_owned(), super::foreign::Effect::Queues, at);
+                self.open("tx-queue".to_owned(), Effect::Queues, at);
                 return Err(Trouble::unsupported(at, "the queues of a port by number (EOS)"));
             }
             "speed" => {

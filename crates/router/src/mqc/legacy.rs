@@ -1,26 +1,13 @@
 //! `priority-list`: strict priority from before policies.
 
-use super::Reader;
+use super::reader::{List, Lists, Reader};
 use super::words::{Cursor, Trouble};
+use crate::Report;
 use crate::ir::{Class, Config, Limit, Match, Policy, PortRange, Queue, Rule, Scheduler, port_named};
-use crate::{Place, Report};
-use std::collections::BTreeMap;
 
 /// Levels of a priority list, with the default queue limit of each in packets.
 pub(super) const LEVELS: [(&str, u64); 4] = [("high", 20), ("medium", 40), ("normal", 60), ("low", 80)];
 const LEVEL_NAMES: [&str; 4] = ["high", "medium", "normal", "low"];
-
-/// Priority lists by number.
-pub(super) type Lists = BTreeMap<u32, List>;
-
-/// Lines of a priority list.
-#[derive(Debug, Default)]
-pub(super) struct List {
-    rules: Vec<Rule>,
-    default: Option<&'static str>,
-    limits: Option<[u64; 4]>,
-    at: Place,
-}
 
 /// Returns the name of the policy of a priority list.
 pub(super) fn policy_name(number: u32) -> String {

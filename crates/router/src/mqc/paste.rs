@@ -1,6 +1,6 @@
 //! The commands that apply a change in a session: each changed line after the commands that open its mode.
 
-use super::{Mode, Reader};
+use super::reader::{Mode, Reader};
 use std::collections::BTreeSet;
 
 /// Returns the commands for a session in configuration mode: `changed` are lines of `text`, from 1. Lines of one class

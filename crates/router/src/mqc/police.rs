@@ -1,7 +1,7 @@
 //! `police`: on one line, or in a mode of its own.
 
+use super::reader::{Known, Mode, Reader};
 use super::words::{Cursor, Trouble};
-use super::{Known, Mode, Reader};
 use crate::ir::{Act, Counting, Mark, Police, Share, Unit};
 
 const ACTIONS: [&str; 3] = ["conform-action", "exceed-action", "violate-action"];
@@ -24,10 +24,7 @@ impl Reader {
         cursor: &mut Cursor<'_>,
         negative: bool,
     ) -> Result<Known, Trouble> {
-        let keyword = match Reader::keyword(cursor, &ACTIONS) {
-            Ok(keyword) => keyword,
-            Err(_) => return Ok(Known::No),
-        };
+        let Ok(keyword) = Reader::keyword(cursor, &ACTIONS) else { return Ok(Known::No) };
         let acts = if negative { Vec::new() } else { vec![act(cursor)?] };
         cursor.finish()?;
         let Some(police) = self.class_at(policy, class).and_then(|class| class.police.as_mut()) else {
@@ -49,6 +46,9 @@ impl Reader {
         Ok(Known::Yes)
     }
 }
+
+/// Words of a policer but for `violate-action`.
+const WORDS: [&str; 8] = ["bc", "burst", "be", "peak-burst", "pir", "peak-rate", "conform-action", "exceed-action"];
 
 fn policer(cursor: &mut Cursor<'_>) -> Result<Police, Trouble> {
     let mut police = Police {
@@ -76,8 +76,6 @@ fn policer(cursor: &mut Cursor<'_>) -> Result<Police, Trouble> {
             bursts += 1;
             continue;
         }
-        const WORDS: [&str; 8] =
-            ["bc", "burst", "be", "peak-burst", "pir", "peak-rate", "conform-action", "exceed-action"];
         let keyword =
             if cursor.one_of(&["violate-action"]).is_some() { "violate-action" } else { cursor.expect(&WORDS)? };
         match keyword {

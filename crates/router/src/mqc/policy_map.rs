@@ -2,9 +2,9 @@
 
 use super::class_map::queuing;
 use super::queue_lines::{code, no_random_detect, queue_limit, random_detect};
+use super::reader::{Known, Mode, Named, Reader};
 use super::words::{Cursor, Trouble};
-use super::{Known, Mode, Named, Platform, Reader};
-use crate::ir::{Class, ClassMap, Fair, Mark, Match, Policy, Priority, Queue, Rule, Scheduler, Shape, Share};
+use crate::ir::{Class, ClassMap, Fair, Mark, Match, Platform, Policy, Priority, Queue, Rule, Scheduler, Shape, Share};
 
 /// Name of the default class.
 pub(super) const DEFAULT_CLASS: &str = "class-default";
@@ -133,7 +133,6 @@ impl Reader {
         cursor: &mut Cursor<'_>,
         negative: bool,
     ) -> Result<Known, Trouble> {
-        let at = cursor.at();
         const COMMANDS: [&str; 12] = [
             "bandwidth",
             "priority",
@@ -149,6 +148,7 @@ impl Reader {
             "compress",
         ];
         const RARE: [&str; 4] = ["queue-buffers", "netflow-sampler", "account", "trust"];
+        let at = cursor.at();
         let keyword = match Reader::keyword_or(cursor, &COMMANDS, &RARE) {
             Ok(keyword) => keyword,
             Err(known) => return Ok(known),

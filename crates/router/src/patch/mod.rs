@@ -9,43 +9,23 @@
 //! that a reader supports can thus be written back, in the unit of the word, and the result has been imported and
 //! compared before it is returned.
 
+mod reading;
 mod search;
 mod tokens;
 mod values;
 
 pub use tokens::Syntax;
 
-use crate::{Imported, Level, Options, Place, Report, Traffic, lower, mqc, tc};
+use crate::{Level, Options, Place, Report, Traffic, lower};
+use core::fmt::Write as _;
+pub use reading::Change;
+use reading::{PORT, Reading, import};
 use search::{Outcome, Search};
-use serde::Serialize;
 use serde_json::Value;
 use tailback_units::parse_bytes;
-use values::Values;
 
-/// Names of the switch and its neighbour in an imported scenario.
-const PORT: (&str, &str) = ("ce", "sink");
 /// Upper bound on the bytes that are imported in all; a text of 100 kB may be varied some thousand times.
 const WORK: usize = 400_000_000;
-
-/// A replaced word.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub struct Change {
-    /// Line of the word in the original, from 1.
-    pub line: u32,
-    /// Column in characters, from 1.
-    pub column: u32,
-    /// Original word.
-    pub from: String,
-    /// New word.
-    pub to: String,
-    /// Value of the scenario's port that it determines, such as `discipline.classes[VOICE].priority.rate`.
-    pub path: String,
-    /// That value in the scenario.
-    pub wanted: String,
-    /// That value as imported from the new text; differs from `wanted` if the word's unit is too coarse.
-    pub written: String,
-}
 
 /// A patched original, with its report.
 #[derive(Clone, Debug, Default)]
@@ -56,32 +36,6 @@ pub struct Patched {
     pub changes: Vec<Change>,
     /// Roundings, and values that no word of the text determines.
     pub report: Report,
-}
-
-/// Parameters of an import.
-pub(crate) struct Reading<'a> {
-    language: Syntax,
-    traffic: Traffic,
-    options: Options,
-    canonical: &'a dyn Fn(&Value) -> Option<Value>,
-}
-
-impl Reading<'_> {
-    /// Returns the values of the port that a text gives, and `true` if a router would accept the text.
-    fn values(&self, text: &str) -> Option<(Values, bool)> {
-        let Imported { config, report } = import(self.language, text);
-        let lowered = lower(&config, &self.traffic, &self.options);
-        let sound = !report.has_errors() && !lowered.report.has_errors();
-        let document = (self.canonical)(&lowered.document?)?;
-        Some((values::of(&document, PORT.0, PORT.1)?, sound))
-    }
-}
-
-fn import(language: Syntax, text: &str) -> Imported {
-    match language {
-        Syntax::Mqc => mqc::import(text),
-        Syntax::Tc => tc::import(text),
-    }
 }
 
 /// Returns the link rate in bit/s that a text states.
@@ -174,7 +128,7 @@ fn flows(scenario: &Value) -> Traffic {
         let packet = source.get("packet").and_then(Value::as_str).and_then(|size| parse_bytes(size).ok());
         let name = word(flow.get("name"), "flow");
         let (dscp, exp) = (word(flow.get("dscp"), "0"), word(flow.get("exp"), ""));
-        table.push_str(&format!("{name},{dscp},{exp},1kbit/s,{},poisson\n", packet.unwrap_or(1500)));
+        let _ = writeln!(table, "{name},{dscp},{exp},1kbit/s,{},poisson", packet.unwrap_or(1500));
     }
     Traffic::from_csv(&table).0
 }

@@ -1,8 +1,8 @@
 //! Search for the words that determine the different values, and for their new numbers.
 
+use super::reading::{Change, Reading, import};
 use super::tokens::{Syntax, Token, tokens};
 use super::values::{Leaf, Unit, Values, differences, without_flows};
-use super::{Change, Reading};
 use crate::{Place, Report};
 use core::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -293,7 +293,7 @@ impl<'a> Search<'a> {
     /// Reports the errors of a text that a router would refuse.
     fn explain(&self, words: &BTreeMap<usize, String>, report: &mut Report) {
         let text = self.with(words);
-        let read = super::import(self.reading.language, &text).report;
+        let read = import(self.reading.language, &text).report;
         for notice in read.notices().iter().filter(|notice| notice.level == crate::Level::Error) {
             let advice = notice.advice.as_deref().unwrap_or("correct it");
             report.error(Place::new(notice.line, notice.column), notice.message.clone(), advice);
@@ -404,7 +404,7 @@ impl<'a> Search<'a> {
     /// Returns the change of a value per unit of its word.
     fn step(&self, index: usize, path: &str, value: f64, words: &BTreeMap<usize, String>) -> f64 {
         let Some((token, word)) = self.tokens.get(index).zip(words.get(&index)) else { return 0.0 };
-        let digits: String = word.chars().take_while(|c| c.is_ascii_digit()).collect();
+        let digits: String = word.chars().take_while(char::is_ascii_digit).collect();
         let Ok(number) = digits.parse::<u64>() else { return 0.0 };
         let rest = word.get(digits.len()..).unwrap_or_default();
         let moved = |number: u64| {

@@ -181,9 +181,8 @@ impl Token {
                 let kilobits = value / 1e3;
                 if kilobits.fract() == 0.0 && kilobits >= 1.0 {
                     return Some(format!("{kilobits}kbit"));
-                } else {
-                    Some("bit")
                 }
+                Some("bit")
             }
             (Syntax::Tc, Unit::Bytes) => Some("b"),
             (Syntax::Tc, Unit::Time) => Some("us"),

@@ -131,9 +131,10 @@ pub(super) fn read(command: &Command, side: Option<bool>, mangle: &mut Mangle, r
     let (kind, kind_at) = value("queue").map_or(("default-small", command.at), |own| own);
     let parent = command.get("parent").map(|own| own.0.to_owned());
     let (parent, when) = match side {
-        None => match parent {
-            Some(parent) => (parent, When::Marks(marks)),
-            None => {
+        None => {
+            if let Some(parent) = parent {
+                (parent, When::Marks(marks))
+            } else {
                 report.error(
                     command.at,
                     format!("`{name}` has no parent"),
@@ -141,7 +142,7 @@ pub(super) fn read(command: &Command, side: Option<bool>, mangle: &mut Mangle, r
                 );
                 return None;
             }
-        },
+        }
         Some(download) => {
             let root = if download { DOWNLOAD } else { UPLOAD };
             let parent = parent.filter(|parent| parent != "none").unwrap_or_else(|| root.to_owned());
@@ -269,7 +270,7 @@ fn policy(port: &str, queues: &[&Own], kinds: &BTreeMap<String, Kind>, mangle: &
     let asked: BTreeSet<u32> = queues.iter().flat_map(|own| own.marks().iter().copied()).collect();
     let asked: Vec<u32> = asked.into_iter().collect();
     let conditions = marks(&asked, device, mangle, at, report);
-    let (mut reported, mut ranks, mut turns) = (BTreeSet::new(), BTreeMap::new(), false);
+    let (mut reported, mut ranks, mut turns) = (BTreeSet::new(), BTreeSet::new(), false);
     for own in queues {
         let leaf = !inner.contains(own.name.as_str());
         let above = queues.iter().find(|above| above.name == own.parent);
@@ -300,7 +301,7 @@ fn policy(port: &str, queues: &[&Own], kinds: &BTreeMap<String, Kind>, mangle: &
                 );
                 report.assumed(at, message, "write max-limit");
             }
-            turns |= above.is_some() && ranks.insert((own.parent.clone(), own.priority), ()).is_some();
+            turns |= above.is_some() && !ranks.insert((own.parent.clone(), own.priority));
             let when = own.condition(&asked, &conditions);
             made.rules.push(Rule { when, class: own.name.clone(), police: None, at: own.at });
         } else {

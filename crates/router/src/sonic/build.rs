@@ -8,6 +8,7 @@ use super::json::Entry;
 use super::tables::{Buffer, Map, Notes, Order, Scheduler, Wred, range};
 use crate::ir::{self, Class, ClassMap, Config, Limit, Match, Medium, Policy, Port, Queue, Rule, Shape, Share};
 use crate::{Place, Report, Scope};
+use core::fmt::Write as _;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Upper bound of queue numbers; depends on the switch (`sonic-queue.yang`).
@@ -390,7 +391,7 @@ impl Bound {
             key.push_str(&note.message);
         }
         for (number, row) in &self.rows {
-            key.push_str(&format!("|{number}:{},{},{}", name(&row.scheduler), name(&row.wred), name(&row.buffer)));
+            let _ = write!(key, "|{number}:{},{},{}", name(&row.scheduler), name(&row.wred), name(&row.buffer));
         }
         key
     }

@@ -194,7 +194,7 @@ fn maps(row: &Entry, db: &Tables, report: &mut Report) -> Maps {
         match numbers {
             Some(numbers) => made.pauses = Some((numbers, entry.at)),
             None => {
-                report.error(entry.at, "priorities of pauses are out of range", "write numbers 0 to 7, with commas")
+                report.error(entry.at, "priorities of pauses are out of range", "write numbers 0 to 7, with commas");
             }
         }
     }

@@ -99,13 +99,12 @@ impl<'a> Fields<'a> {
     /// Takes an integer.
     pub fn number(&mut self, key: &'a str, report: &mut Report) -> Option<(u64, Place)> {
         let (text, at) = self.text(key)?;
-        match text.parse() {
-            Ok(number) => Some((number, at)),
-            Err(_) => {
-                let message = format!("`{key}` of `{}` is `{text}`, no whole number", self.name);
-                report.error(at, message, "write digits alone");
-                None
-            }
+        if let Ok(number) = text.parse() {
+            Some((number, at))
+        } else {
+            let message = format!("`{key}` of `{}` is `{text}`, no whole number", self.name);
+            report.error(at, message, "write digits alone");
+            None
         }
     }
     /// Returns the fields that have not been taken.
@@ -368,13 +367,12 @@ pub(super) fn map(row: &Entry, most_key: u8, most_value: u8, report: &mut Report
     for entry in row.node.entries() {
         let key = entry.key.trim().parse::<u8>().ok().filter(|key| *key <= most_key);
         let value = entry.node.scalar().and_then(|text| text.parse::<u8>().ok()).filter(|value| *value <= most_value);
-        match (key, value) {
-            (Some(key), Some(value)) => drop(made.insert(key, (value, entry.at))),
-            _ => {
-                let message = format!("a line of the map `{}` is out of range", row.key);
-                let advice = format!("keys are 0 to {most_key}, values 0 to {most_value}");
-                report.error(entry.at, message, &advice);
-            }
+        if let (Some(key), Some(value)) = (key, value) {
+            let _ = made.insert(key, (value, entry.at));
+        } else {
+            let message = format!("a line of the map `{}` is out of range", row.key);
+            let advice = format!("keys are 0 to {most_key}, values 0 to {most_value}");
+            report.error(entry.at, message, &advice);
         }
     }
     made

@@ -1,7 +1,7 @@
 //! Actions of a filter besides selecting a class: `police` and the actions of tc-actions(8).
 
-use super::Handle;
 use super::args::{Args, Trouble};
+use super::handle::Handle;
 use super::units;
 use crate::ir::{Act, Counting, Police, Share};
 use crate::{Place, Report};

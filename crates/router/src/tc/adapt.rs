@@ -126,29 +126,24 @@ impl Maker<'_> {
             self.report.unsupported(policy.at, format!("`{name}`: too many classes within each other"), None);
             return None;
         }
-        match policy.scheduler {
-            Scheduler::ClassBased => self.class_based(policy, rate, device, depth),
-            _ => {
-                let mut own = policy.clone();
-                if core::mem::take(&mut own.packets) {
-                    let message =
-                        format!("policy `{}`: turns of packets become turns of frames of {FRAME} B", policy.name);
-                    self.report.warning(policy.at, message, "check that the approximation is what you want");
-                    for class in &mut own.classes {
-                        class.quantum = class.quantum.map(|packets| packets.saturating_mul(FRAME));
-                    }
+        if policy.scheduler == Scheduler::ClassBased {
+            self.class_based(policy, rate, device, depth)
+        } else {
+            let mut own = policy.clone();
+            if core::mem::take(&mut own.packets) {
+                let message = format!("policy `{}`: turns of packets become turns of frames of {FRAME} B", policy.name);
+                self.report.warning(policy.at, message, "check that the approximation is what you want");
+                for class in &mut own.classes {
+                    class.quantum = class.quantum.map(|packets| packets.saturating_mul(FRAME));
                 }
-                own.rules = policy.rules.iter().flat_map(|rule| self.of_both_versions(rule)).collect();
-                own.classes = policy
-                    .classes
-                    .iter()
-                    .map(|class| self.class(class, class_rate(class, rate), device, depth))
-                    .collect();
-                self.handles(&mut own, device);
-                let name = own.name.clone();
-                self.made.policies.push(own);
-                Some(Inner::Policy(name))
             }
+            own.rules = policy.rules.iter().flat_map(|rule| self.of_both_versions(rule)).collect();
+            own.classes =
+                policy.classes.iter().map(|class| self.class(class, class_rate(class, rate), device, depth)).collect();
+            self.handles(&mut own, device);
+            let name = own.name.clone();
+            self.made.policies.push(own);
+            Some(Inner::Policy(name))
         }
     }
 
@@ -279,7 +274,7 @@ impl Maker<'_> {
             }
             for rule in policy.rules.iter().filter(|rule| rule.class == class.name) {
                 let police =
-                    rule.police.clone().or_else(|| rule_police.clone()).map(|police| self.plain(class, police, rate));
+                    rule.police.clone().or_else(|| rule_police.clone()).map(|police| self.plain(class, &police, rate));
                 let own = Rule { class: name.clone(), police, ..rule.clone() };
                 made.rules.extend(self.rules(&own));
             }
@@ -297,7 +292,7 @@ impl Maker<'_> {
     }
 
     /// Returns a policer with the two outcomes that `tc` supports.
-    fn plain(&mut self, class: &Class, police: Police, rate: u64) -> Police {
+    fn plain(&mut self, class: &Class, police: &Police, rate: u64) -> Police {
         let committed = police.rate.of(rate).unwrap_or(rate).max(1);
         let act = |acts: &[Act]| if acts.contains(&Act::Drop) { Act::Drop } else { Act::Transmit };
         let marks = |acts: &[Act]| acts.iter().any(|act| matches!(act, Act::Set(_)));
@@ -339,7 +334,7 @@ impl Maker<'_> {
             }
             let of = |version: u8| {
                 let all: Vec<Match> = [Match::Version(version)].into_iter().chain(conditions.iter().cloned()).collect();
-                Rule { when: super::filter::one_of(all), ..one.clone() }
+                Rule { when: super::filters::one_of(all), ..one.clone() }
             };
             vec![of(4), of(6)]
         };
@@ -349,31 +344,27 @@ impl Maker<'_> {
     /// Converts a rule into conjunctions of simple conditions, each of which is one filter.
     fn rules(&mut self, rule: &Rule) -> Vec<Rule> {
         let mut budget = 4096;
-        match conjunctions(&rule.when, self.config, 0, &mut budget) {
-            Some(all) => {
-                let made = |mut conditions: Vec<Match>| {
-                    let when = match (conditions.pop(), conditions.is_empty()) {
-                        (None, _) => Match::Any,
-                        (Some(one), true) => one,
-                        (Some(last), false) => {
-                            conditions.push(last);
-                            Match::All(conditions)
-                        }
-                    };
-                    Rule { when, ..rule.clone() }
+        if let Some(all) = conjunctions(&rule.when, self.config, 0, &mut budget) {
+            let made = |mut conditions: Vec<Match>| {
+                let when = match (conditions.pop(), conditions.is_empty()) {
+                    (None, _) => Match::Any,
+                    (Some(one), true) => one,
+                    (Some(last), false) => {
+                        conditions.push(last);
+                        Match::All(conditions)
+                    }
                 };
-                all.into_iter().map(made).collect()
-            }
-            None => {
-                let message =
-                    format!("the condition of class `{}` cannot be said in filters: {:?}", rule.class, rule.when);
-                self.report.unsupported(
-                    rule.at,
-                    message,
-                    Some("negations, deny entries and protocols by name have no counterpart"),
-                );
-                Vec::new()
-            }
+                Rule { when, ..rule.clone() }
+            };
+            all.into_iter().map(made).collect()
+        } else {
+            let message = format!("the condition of class `{}` cannot be said in filters: {:?}", rule.class, rule.when);
+            self.report.unsupported(
+                rule.at,
+                message,
+                Some("negations, deny entries and protocols by name have no counterpart"),
+            );
+            Vec::new()
         }
     }
 }

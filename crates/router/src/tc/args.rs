@@ -1,7 +1,8 @@
 //! Arguments of a command.
 
+use super::handle::Handle;
 use super::shell::Word;
-use super::{Handle, units};
+use super::units;
 use crate::Place;
 
 /// Error of a command: place, message, and advice.

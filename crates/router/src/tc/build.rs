@@ -1,11 +1,11 @@
 //! Compilation of the tables of the devices into policies.
 
 use super::counting;
-use super::filter::Hook;
+use super::handle::Handle;
 use super::marking::Marking;
-use super::qdisc::{Kind, Qdisc, R2Q, Shaping};
+use super::qdisc::R2Q;
 use super::rules::{self, rules};
-use super::{Device, Handle, Parent, Tables};
+use super::tables::{Device, Hook, Kind, Parent, Qdisc, Shaping, Tables};
 use crate::ir::{Class, Config, Counting, Limit, Match, Medium, Policy, Port, Queue, Rule, Scheduler};
 use crate::{Place, Report, Scope};
 

@@ -154,7 +154,7 @@ pub(super) fn read(at: Place, args: &mut Args<'_>, report: &mut Report) -> Resul
                 "bulk data of the other direction is not simulated",
             ),
             "autorate-ingress" => {
-                report.unsupported(word.at, "a rate that follows what arrives", Some("write `bandwidth`"))
+                report.unsupported(word.at, "a rate that follows what arrives", Some("write `bandwidth`"));
             }
             "ingress" => report.unsupported(
                 word.at,

@@ -2,35 +2,9 @@
 
 use super::args::{Args, Rate, Trouble};
 use super::counting::Counts;
-use super::qdisc::Kind;
-use super::{Device, Handle, Tables, Verb};
-use crate::ir::{HfscClass, HtbClass, Queue};
+use super::tables::{Class, Kind, Parent, Tables, Verb};
+use crate::ir::HtbClass;
 use crate::{Place, Report, Scope};
-
-/// A class of a device.
-#[derive(Clone, Debug)]
-pub(super) struct Class {
-    pub id: Handle,
-    /// Parent class; `None`: the discipline itself.
-    pub parent: Option<u16>,
-    pub htb: Option<HtbClass>,
-    pub hfsc: Option<HfscClass>,
-    pub quantum: Option<u64>,
-    pub at: Place,
-}
-
-/// `true` if a discipline can be attached there: to a class, or to a band.
-pub(super) fn exists(device: &Device, class: Handle) -> bool {
-    match device.qdisc(class.major).map(|qdisc| &qdisc.kind) {
-        Some(Kind::Htb { .. } | Kind::Hfsc { .. } | Kind::Drr) => device.classes.iter().any(|own| own.id == class),
-        Some(Kind::Prio { bands, .. } | Kind::Ets { bands, .. }) => (1..=*bands).contains(&class.minor),
-        // A token bucket has one class.
-        Some(Kind::Leaf { shape: Some(_), .. } | Kind::Leaf { queue: Queue::Netem(_), .. }) => class.minor <= 1,
-        // The queues of a device are classes from 1 on; those of an unknown discipline are unknown.
-        Some(Kind::Mq | Kind::Opaque) => class.minor > 0,
-        Some(Kind::Leaf { .. } | Kind::Cake(_) | Kind::Ingress) | None => false,
-    }
-}
 
 pub(super) fn command(
     verb: Verb,
@@ -79,13 +53,11 @@ pub(super) fn command(
         }
         let _ = device.classes.remove(old);
         device.filters.retain(|filter| filter.target != Some(id));
-        let below: Vec<u16> = device
-            .qdiscs
-            .iter()
-            .filter(|qdisc| qdisc.parent == super::Parent::Class(id))
-            .map(|qdisc| qdisc.major)
-            .collect();
-        below.into_iter().for_each(|major| device.remove(major));
+        let below: Vec<u16> =
+            device.qdiscs.iter().filter(|qdisc| qdisc.parent == Parent::Class(id)).map(|qdisc| qdisc.major).collect();
+        for major in below {
+            device.remove(major);
+        }
         return Ok(());
     }
     let kind = kind.ok_or_else(|| Trouble::wrong(at, "the kind of class is missing", "write htb or drr"))?;

@@ -2,6 +2,7 @@
 
 use super::args::{Args, Trouble};
 use crate::ir::Counting;
+use core::fmt::Write as _;
 
 /// Accounting parameters of a rate in HTB and TBF, or of a size table.
 #[derive(Clone, Copy, Debug, Default)]
@@ -83,7 +84,7 @@ pub(super) fn words(counts: Counting) -> String {
     let mut made = String::new();
     for (word, value) in [("overhead", counts.overhead), ("mpu", i32::from(counts.least))] {
         if value != 0 {
-            made.push_str(&format!(" {word} {value}"));
+            let _ = write!(made, " {word} {value}");
         }
     }
     if counts.cells {

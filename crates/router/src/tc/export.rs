@@ -156,8 +156,13 @@ impl Writer<'_> {
             }
             Scheduler::Ets => {
                 let strict = policy.classes.iter().take_while(|class| class.quantum.is_none()).count();
-                let quanta: String =
-                    policy.classes.iter().filter_map(|class| class.quantum).map(|n| format!(" {n}")).collect();
+                let quanta: String = policy
+                    .classes
+                    .iter()
+                    .filter_map(|class| class.quantum)
+                    .map(|n| format!(" {n}"))
+                    .collect::<Vec<_>>()
+                    .concat();
                 let quanta = if quanta.is_empty() { quanta } else { format!(" quanta{quanta}") };
                 line!(
                     self.out,
@@ -216,7 +221,7 @@ impl Writer<'_> {
         match filters::text(conditions) {
             // Of these only u32 and fw accept `police`; the others need it as an action, which ends the line.
             Some((protocol, text)) if !police.is_empty() && !text.starts_with("u32") && !text.contains(" fw") => {
-                line!(self.out, "{} {text} flowid {} action{police}", head(protocol), rule.class)
+                line!(self.out, "{} {text} flowid {} action{police}", head(protocol), rule.class);
             }
             Some((protocol, text)) => line!(self.out, "{} {text}{police} flowid {}", head(protocol), rule.class),
             None => self.report.unsupported(rule.at, format!("no filter can say {:?}", rule.when), None),
@@ -297,25 +302,25 @@ fn netem_text(netem: &Netem) -> String {
     let percent = |millionths: u32| format!("{}.{:04}%", millionths / 10_000, millionths % 10_000);
     let mut text = String::new();
     if netem.delay > 0 || netem.jitter > 0 {
-        text.push_str(&format!(" delay {}us", netem.delay));
+        let _ = write!(text, " delay {}us", netem.delay);
     }
     if netem.jitter > 0 {
-        text.push_str(&format!(" {}us", netem.jitter));
+        let _ = write!(text, " {}us", netem.jitter);
     }
     if netem.normal {
         text.push_str(" distribution normal");
     }
     if netem.loss > 0 {
-        text.push_str(&format!(" loss {}", percent(netem.loss)));
+        let _ = write!(text, " loss {}", percent(netem.loss));
     }
     if let Some(bursts) = netem.bursts {
-        text.push_str(&format!(" loss gemodel {}", bursts.map(percent).join(" ")));
+        let _ = write!(text, " loss gemodel {}", bursts.map(percent).join(" "));
     }
     if netem.ecn {
         text.push_str(" ecn");
     }
     if let Some(rate) = netem.rate {
-        text.push_str(&format!(" rate {}", bits(rate)));
+        let _ = write!(text, " rate {}", bits(rate));
     }
     text
 }

@@ -2,32 +2,13 @@
 
 use super::action::Actions;
 use super::args::{Args, Trouble};
+use super::filters::one_of;
+use super::handle::Handle;
+use super::tables::{Device, Filter, Hook, Kind, Tables, Verb, exists};
 use super::u32::{Conditions, ds_field, mark, net, net6};
-use super::{Device, Handle, Tables, Verb, units};
+use super::units;
 use crate::ir::{Match, PortRange, protocol_named};
 use crate::{Place, Report, Scope};
-
-/// Place of a filter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Hook {
-    /// In a discipline.
-    Qdisc(u16),
-    /// Before reception (`ingress`, or `parent ffff:`).
-    Ingress,
-    /// Before the root discipline (`clsact`).
-    Egress,
-}
-
-/// A filter of a device.
-#[derive(Clone, Debug)]
-pub(super) struct Filter {
-    pub hook: Hook,
-    pub prio: u32,
-    pub when: Match,
-    pub target: Option<Handle>,
-    pub actions: Actions,
-    pub at: Place,
-}
 
 /// Priority of the first filter without one; each further one precedes the existing ones, as in the kernel.
 const UNNUMBERED: u32 = 0xc000;
@@ -123,7 +104,7 @@ pub(super) fn command(
     if parent.minor > 0 && parent.major != u16::MAX {
         return Err(Trouble::unsupported(at, "filters of a class: those of the discipline lead to leaves at once"));
     }
-    if matches!(device.qdisc(parent.major).map(|qdisc| &qdisc.kind), Some(super::qdisc::Kind::Opaque)) {
+    if matches!(device.qdisc(parent.major).map(|qdisc| &qdisc.kind), Some(Kind::Opaque)) {
         report.unsupported(at, "a filter of a discipline without a counterpart", None);
         return Ok(());
     }
@@ -171,18 +152,6 @@ pub(super) fn command(
     Ok(())
 }
 
-/// Returns the conjunction of the conditions.
-pub(super) fn one_of(mut conditions: Vec<Match>) -> Match {
-    match (conditions.pop(), conditions.is_empty()) {
-        (None, _) => Match::Any,
-        (Some(one), true) => one,
-        (Some(last), false) => {
-            conditions.push(last);
-            Match::All(conditions)
-        }
-    }
-}
-
 /// `handle MARK[/MASK] fw`
 fn firewall_mark(handle: Option<&super::shell::Word>, at: Place) -> Result<Match, Trouble> {
     let word = handle.ok_or_else(|| Trouble::wrong(at, "the mark is missing", "write `handle 10 fw`"))?;
@@ -198,7 +167,7 @@ fn check_target(device: &Device, name: &str, target: Option<Handle>, parent: Han
     if target.major != parent.major {
         return Err(Trouble::unsupported(at, format!("the class {target} of another discipline")));
     }
-    if !super::class::exists(device, target) {
+    if !exists(device, target) {
         return Err(Trouble::wrong(
             at,
             format!("there is no class {target} on {name}"),

@@ -164,3 +164,15 @@ fn flower_text(condition: &Match) -> Option<String> {
         _ => return None,
     })
 }
+
+/// Returns the conjunction of the conditions.
+pub(super) fn one_of(mut conditions: Vec<Match>) -> Match {
+    match (conditions.pop(), conditions.is_empty()) {
+        (None, _) => Match::Any,
+        (Some(one), true) => one,
+        (Some(last), false) => {
+            conditions.push(last);
+            Match::All(conditions)
+        }
+    }
+}

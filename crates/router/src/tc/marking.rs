@@ -1,7 +1,7 @@
 //! Substitution of marks: a filter on a firewall mark becomes a condition under which the mark is set.
 
-use super::Handle;
 use super::action::Edit;
+use super::handle::Handle;
 use crate::ir::Match;
 use std::rc::Rc;
 

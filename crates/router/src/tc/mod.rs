@@ -14,6 +14,7 @@ mod counting;
 mod export;
 mod filter;
 mod filters;
+pub(crate) mod handle;
 mod hfsc;
 pub(crate) mod marking;
 mod netem;
@@ -23,6 +24,7 @@ mod queues;
 mod rules;
 mod script;
 mod shell;
+mod tables;
 pub(crate) mod u32;
 mod units;
 
@@ -30,7 +32,7 @@ use crate::{Imported, Report, Scope};
 use args::{Args, Trouble};
 use script::Script;
 use shell::Word;
-use std::collections::BTreeMap;
+use tables::{Tables, Verb};
 
 pub use export::{export, name_device};
 
@@ -47,76 +49,6 @@ pub fn import(text: &str) -> Imported {
     let config = build::build(&tables, &mut report);
     report.quote(text);
     Imported { config, report }
-}
-
-/// A handle such as `1:10`: two numbers, written in hexadecimal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Handle {
-    major: u16,
-    minor: u16,
-}
-
-impl core::fmt::Display for Handle {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        write!(f, "{:x}:{:x}", self.major, self.minor)
-    }
-}
-
-/// Attachment point of a queueing discipline.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Parent {
-    Root,
-    Class(Handle),
-}
-
-/// Tables of all devices, by name.
-#[derive(Debug, Default)]
-struct Tables {
-    devices: BTreeMap<String, Device>,
-    /// Names in the order of first occurrence.
-    order: Vec<String>,
-    /// Rules of the firewall that modify packets.
-    firewall: netfilter::Rules,
-}
-
-/// Tables of a device.
-#[derive(Debug, Default)]
-struct Device {
-    qdiscs: Vec<qdisc::Qdisc>,
-    classes: Vec<class::Class>,
-    filters: Vec<filter::Filter>,
-}
-
-impl Device {
-    fn qdisc(&self, major: u16) -> Option<&qdisc::Qdisc> {
-        self.qdiscs.iter().find(|qdisc| qdisc.major == major)
-    }
-    fn root(&self) -> Option<&qdisc::Qdisc> {
-        self.qdiscs.iter().find(|qdisc| qdisc.parent == Parent::Root)
-    }
-    /// Removes a discipline with its classes, its filters, and its subtree.
-    fn remove(&mut self, major: u16) {
-        let mut left = vec![major];
-        while let Some(major) = left.pop() {
-            self.qdiscs.retain(|qdisc| qdisc.major != major);
-            self.classes.retain(|class| class.id.major != major);
-            self.filters.retain(|filter| filter.hook != filter::Hook::Qdisc(major));
-            if major == u16::MAX {
-                self.filters.retain(|filter| matches!(filter.hook, filter::Hook::Qdisc(_)));
-            }
-            let below = |qdisc: &&qdisc::Qdisc| matches!(qdisc.parent, Parent::Class(handle) if handle.major == major);
-            left.extend(self.qdiscs.iter().filter(below).map(|qdisc| qdisc.major));
-        }
-    }
-}
-
-impl Tables {
-    fn device(&mut self, name: &str) -> &mut Device {
-        if !self.devices.contains_key(name) {
-            self.order.push(name.to_owned());
-        }
-        self.devices.entry(name.to_owned()).or_default()
-    }
 }
 
 /// Commands without effect on queues.
@@ -203,13 +135,4 @@ fn object(args: &mut Args<'_>, tables: &mut Tables, report: &mut Report) -> Resu
             }
         }
     }
-}
-
-/// Command of an object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Verb {
-    Add,
-    Replace,
-    Change,
-    Delete,
 }

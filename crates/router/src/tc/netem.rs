@@ -1,7 +1,7 @@
 //! `tc qdisc … netem`: delay, loss and rate.
 
 use super::args::{Args, Trouble};
-use super::qdisc::Kind;
+use super::tables::Kind;
 use super::units;
 use crate::Report;
 use crate::ir::{Limit, Netem, Queue};

@@ -1,9 +1,9 @@
 //! Rules of `iptables` and `nft` that set marks, DSCPs or priorities, for later filters of `tc`.
 
-use super::Handle;
 use super::action::Edit;
 use super::args::{Args, Trouble};
-use super::filter::one_of;
+use super::filters::one_of;
+use super::handle::Handle;
 use super::marking::{Asked, Step};
 use super::shell::Word;
 use super::u32::{ds_field, network, network6};

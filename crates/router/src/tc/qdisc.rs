@@ -1,68 +1,11 @@
 //! `tc qdisc`: disciplines and their parameters.
 
 use super::args::{Args, Trouble};
-use super::cake::{self, Cake};
-use super::{Handle, Parent, Tables, Verb, class, counting, queues};
-use crate::ir::{Counting, Limit, Peak, Queue, Shape};
-use crate::{Place, Report, Scope};
-
-/// A discipline of a device.
-#[derive(Clone, Debug)]
-pub(super) struct Qdisc {
-    pub major: u16,
-    pub parent: Parent,
-    pub kind: Kind,
-    /// Size table, for itself and its subtree.
-    pub stab: Counting,
-    pub at: Place,
-}
-
-/// Kind of a discipline, with its parameters.
-#[derive(Clone, Debug)]
-pub(super) enum Kind {
-    Htb {
-        default: u16,
-        /// Divisor of rates in B/s for default quanta.
-        r2q: u64,
-    },
-    Prio {
-        bands: u16,
-        map: [u16; 16],
-    },
-    /// HFSC.
-    Hfsc {
-        default: u16,
-    },
-    Drr,
-    Ets {
-        strict: u16,
-        quanta: Vec<u64>,
-        bands: u16,
-        map: [u16; 16],
-    },
-    /// A queue without classes; with a shaper it is TBF, to whose single class another discipline may be attached.
-    Leaf {
-        queue: Queue,
-        limit: Option<Limit>,
-        shape: Option<Shaping>,
-    },
-    /// CAKE, to whose classes no discipline can be attached.
-    Cake(Cake),
-    /// A queue per queue of the device; the first one represents all.
-    Mq,
-    /// An unsupported discipline: its subtree and its filters are read and omitted.
-    Opaque,
-    /// Arriving packets; not simulated.
-    Ingress,
-}
-
-/// A token bucket filter.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Shaping {
-    pub shape: Shape,
-    pub peak: Option<Peak>,
-    pub counts: Counting,
-}
+use super::handle::Handle;
+use super::tables::{Kind, Parent, Qdisc, Tables, Verb, exists};
+use super::{cake, counting, queues};
+use crate::ir::{Counting, Queue};
+use crate::{Report, Scope};
 
 /// The default priomap of `prio`: skb priorities 0 to 15 to bands.
 pub(super) const PRIOMAP: [u16; 16] = [1, 2, 2, 2, 1, 2, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1];
@@ -153,7 +96,7 @@ pub(super) fn command(
     if let Parent::Class(class) = parent
         && word.text != "ingress"
         && word.text != "clsact"
-        && !class::exists(device, class)
+        && !exists(device, class)
     {
         return Err(Trouble::wrong(
             at,

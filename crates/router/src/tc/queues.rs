@@ -2,8 +2,8 @@
 
 use super::args::{Args, Rate, Trouble};
 use super::counting::Counts;
-use super::qdisc::{Kind, Qdisc, Shaping};
 use super::shell::Word;
+use super::tables::{Kind, Qdisc, Shaping};
 use crate::ir::{Fq, FqCodel, Gred, GredProfile, Limit, Peak, Queue, Red, Sfq, Shape, Share, Timed};
 use crate::{Place, Report};
 

@@ -1,10 +1,10 @@
 //! Rules of policies from the filters of a device and the earlier modifications of packets.
 
 use super::action::{Edit, drops};
-use super::filter::{Filter, Hook};
+use super::filters::one_of;
+use super::handle::Handle;
 use super::marking::{Marking, Step};
-use super::qdisc::{Kind, Qdisc};
-use super::{Device, Handle, Parent, Tables};
+use super::tables::{Device, Filter, Hook, Kind, Parent, Qdisc, Tables};
 use crate::Report;
 use crate::ir::{Match, Policy, Rule};
 
@@ -174,7 +174,7 @@ fn of_version(when: &Match) -> Option<(u8, Match)> {
     match when {
         Match::Version(version) => Some((*version, Match::Any)),
         Match::All(all) => match all.as_slice() {
-            [Match::Version(version), rest @ ..] => Some((*version, super::filter::one_of(rest.to_vec()))),
+            [Match::Version(version), rest @ ..] => Some((*version, one_of(rest.to_vec()))),
             _ => None,
         },
         _ => None,
@@ -196,7 +196,7 @@ fn flat(when: Match) -> Match {
             }
         }
     }
-    super::filter::one_of(made)
+    one_of(made)
 }
 
 fn report_actions(device: &Device, filter: &Filter, report: &mut Report) {

@@ -93,7 +93,7 @@ impl<'a> Shell<'a> {
             }
             match character {
                 None | Some('\n' | ';' | '&' | '|') => {
-                    self.end_word(&mut making, &mut words, &mut trouble);
+                    Self::end_word(&mut making, &mut words, &mut trouble);
                     break;
                 }
                 Some('#') if !making.begun => {
@@ -129,21 +129,21 @@ impl<'a> Shell<'a> {
                         inner.extend(Some(character).filter(|_| inner.len() < LONGEST_VALUE));
                     }
                     let value = self.output(&inner, &mut making);
-                    self.splice(&value, &mut making, &mut words, &mut trouble);
+                    Self::splice(&value, &mut making, &mut words, &mut trouble);
                 }
                 Some('$') => {
                     let value = self.expansion(&mut making);
-                    self.splice(&value, &mut making, &mut words, &mut trouble);
+                    Self::splice(&value, &mut making, &mut words, &mut trouble);
                 }
                 Some('>' | '<') => {
                     // A redirection with its file: `2>/dev/null`, `> file`, `2>&1`.
                     if making.text.chars().all(|c| c.is_ascii_digit()) {
                         making = Making { at, ..Making::default() };
                     }
-                    self.end_word(&mut making, &mut words, &mut trouble);
+                    Self::end_word(&mut making, &mut words, &mut trouble);
                     self.skip_redirection();
                 }
-                Some(space) if space.is_whitespace() => self.end_word(&mut making, &mut words, &mut trouble),
+                Some(space) if space.is_whitespace() => Self::end_word(&mut making, &mut words, &mut trouble),
                 Some(other) => {
                     making.begun = true;
                     making.text.push(other);
@@ -160,7 +160,7 @@ impl<'a> Shell<'a> {
         Some(words)
     }
 
-    fn end_word(&mut self, making: &mut Making, words: &mut Vec<Word>, trouble: &mut Option<(Place, String)>) {
+    fn end_word(making: &mut Making, words: &mut Vec<Word>, trouble: &mut Option<(Place, String)>) {
         let made = core::mem::take(making);
         if let Some(message) = made.trouble {
             let _ = trouble.get_or_insert((made.at, message));
@@ -198,17 +198,11 @@ impl<'a> Shell<'a> {
     }
 
     /// Appends a value to the word, which is split at each space of the value.
-    fn splice(
-        &mut self,
-        value: &str,
-        making: &mut Making,
-        words: &mut Vec<Word>,
-        trouble: &mut Option<(Place, String)>,
-    ) {
+    fn splice(value: &str, making: &mut Making, words: &mut Vec<Word>, trouble: &mut Option<(Place, String)>) {
         let at = making.at;
         for character in value.chars() {
             if character.is_whitespace() {
-                self.end_word(making, words, trouble);
+                Self::end_word(making, words, trouble);
                 making.at = at;
             } else {
                 making.begun = true;
@@ -315,12 +309,11 @@ impl<'a> Shell<'a> {
             }
             inner.push(character);
         }
-        match evaluate(&inner, &self.variables) {
-            Some(value) => value.to_string(),
-            None => {
-                making.trouble = Some(format!("`{}` could not be computed", inner.trim()));
-                String::new()
-            }
+        if let Some(value) = evaluate(&inner, &self.variables) {
+            value.to_string()
+        } else {
+            making.trouble = Some(format!("`{}` could not be computed", inner.trim()));
+            String::new()
         }
     }
 

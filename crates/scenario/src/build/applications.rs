@@ -1,7 +1,7 @@
 //! Applications: their flows become sessions with additional flows for responses, or connections that transfers take in
 //! turn.
 
-use super::Builder;
+use super::builder::Builder;
 use super::flows::MOST_FLOWS;
 use crate::document::FlowGroup;
 use std::sync::Arc;

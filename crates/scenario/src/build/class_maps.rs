@@ -1,6 +1,6 @@
 //! Class maps: in all matches names are replaced by conditions, and groups of flows by flow numbers.
 
-use super::Builder;
+use super::builder::Builder;
 use super::conditioners::of_groups;
 use crate::document::{Document, RateLimiters};
 use crate::glob::{Glob, is_pattern};
@@ -50,7 +50,7 @@ impl Resolve for Names<'_> {
     }
 }
 
-impl<'a> Builder<'a> {
+impl Builder<'_> {
     /// Resolves the matches of all queues, including those of rate limiters; reports each invalid one once.
     pub(super) fn class_maps(&mut self, flows: &[FlowPlan], queues: &mut [[QueuePlan; 2]], nodes: &mut [NodePlan]) {
         let document = self.document;

@@ -1,12 +1,13 @@
 //! Meters and policers, where flows enter the network and at the ports of switches.
 
+use super::builder::{Builder, entry};
 use super::links::LinkOf;
 use super::nodes::{Node, Nodes, What};
-use super::{Builder, entry};
 use crate::document::{Action, Conditioner, Direction, Per};
 use crate::glob::{Glob, is_pattern};
 use tailback_diffserv::{Colour, Dscp};
 use tailback_document::{Checked, Path, listed};
+use tailback_qdisc::Accounting;
 use tailback_sim::plan::{self, ConditionerPlan, FlowPlan, Place};
 
 impl<'a> Builder<'a> {
@@ -30,7 +31,7 @@ impl<'a> Builder<'a> {
                 matches: None,
                 per_flow: marking.per == Per::Flow,
                 meter: marking.meter.clone(),
-                accounting: Default::default(),
+                accounting: Accounting::default(),
                 police: marking.police,
                 actions: Default::default(),
             });

@@ -1,9 +1,9 @@
 //! Flows: pairs of sender and receiver.
 
+use super::builder::{Builder, entry};
 use super::lines::Transports;
 use super::links::LinkOf;
 use super::nodes::{Node, Nodes};
-use super::{Builder, entry};
 use crate::document::{FlowGroup, Pair, Transport};
 use std::collections::{BTreeMap, VecDeque};
 use std::iter;
@@ -191,8 +191,7 @@ impl<'a> Builder<'a> {
                     path.join("source").join("size"),
                     format!("without a transport all {size} would be in the host's queue at once"),
                     format!(
-                        "give the flow a `transport` with congestion control, a source with a rate, or at most \"{}\"",
-                        MOST_AT_ONCE
+                        "give the flow a `transport` with congestion control, a source with a rate, or at most \"{MOST_AT_ONCE}\""
                     ),
                 );
             }
@@ -225,9 +224,10 @@ impl<'a> Builder<'a> {
         nodes: &Nodes<'a>,
     ) -> (Vec<[NodeId; 2]>, Option<Arc<Among>>) {
         let mut find = |key: &str, text: &str| match nodes.find(text, Node::is_host, "host") {
-            Ok(found) => match found.iter().find(|id| !nodes.get(**id).is_host()) {
-                None => Some(found),
-                Some(_) => {
+            Ok(found) => {
+                if found.iter().all(|id| nodes.get(*id).is_host()) {
+                    Some(found)
+                } else {
                     self.complaints.value(
                         path.join(key),
                         format!("`{text}` is a switch; only hosts send and receive"),
@@ -235,7 +235,7 @@ impl<'a> Builder<'a> {
                     );
                     None
                 }
-            },
+            }
             Err((message, help)) => {
                 self.complaints.value(path.join(key), message, help);
                 None

@@ -1,6 +1,6 @@
 //! MPLS labels at the ports of switches.
 
-use super::Builder;
+use super::builder::Builder;
 use super::links::LinkOf;
 use super::nodes::{Node, Nodes, What};
 use crate::document::{FramingTable, Mpls, Tunnel};

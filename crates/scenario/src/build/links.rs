@@ -1,8 +1,8 @@
 //! Links: patterns become pairs of nodes.
 
+use super::builder::{Builder, entry};
 use super::nodes::Nodes;
-use super::{Builder, entry};
-use crate::document::{Delays, Ends, Link, SwitchModel};
+use crate::document::{Delays, Ends, Length, Link, SwitchModel};
 use std::collections::BTreeSet;
 use tailback_document::Path;
 use tailback_sim::plan::{LinkPlan, NodeId, QueuePlan};
@@ -21,7 +21,7 @@ pub(super) struct LinkOf<'a> {
 
 /// Returns the delays of an entry's links.
 fn delays(link: &Link) -> Delays {
-    let length = || link.length.map_or(DEFAULT_DELAY, |length| length.delay());
+    let length = || link.length.map_or(DEFAULT_DELAY, Length::delay);
     link.delay.unwrap_or_else(|| Delays([length(); 2]))
 }
 

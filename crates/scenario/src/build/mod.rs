@@ -6,6 +6,7 @@
 //! ones.
 
 mod applications;
+mod builder;
 mod class_maps;
 mod conditioners;
 mod fabric;
@@ -28,15 +29,10 @@ pub(crate) use settings::CONFIDENCES;
 
 use crate::complaint::{Complaint, Complaints};
 use crate::document::{Document, Engine, Warmup};
+use builder::Builder;
 use tailback_document::Path;
 use tailback_sim::plan::{self, Plan};
 use tailback_units::{Dur, Size, Time};
-
-/// Context of the stages: the document, and the collected errors.
-struct Builder<'a> {
-    document: &'a Document,
-    complaints: Complaints,
-}
 
 /// Returns the plan of a document, with the document's own seed and engine; otherwise all errors.
 pub(crate) fn plan(document: &Document) -> Result<Plan, Vec<Complaint>> {
@@ -76,7 +72,7 @@ pub(crate) fn plan(document: &Document) -> Result<Plan, Vec<Complaint>> {
     if !builder.complaints.is_empty() {
         return Err(builder.complaints.into_vec());
     }
-    let places: Vec<Path> = nodes.list.iter().map(|node| node.path()).collect();
+    let places: Vec<Path> = nodes.list.iter().map(nodes::Node::path).collect();
     let plan = Plan {
         nodes: node_plans,
         links: links.into_iter().zip(queues).map(|(link, queue)| link.plan(queue)).collect(),
@@ -121,9 +117,4 @@ fn set_aside(plan: &Plan, places: &[Path]) -> Complaints {
         }
     }
     complaints
-}
-
-/// Returns the path of an entry in a list at the document's root.
-fn entry(list: &str, index: usize) -> Path {
-    Path::root().join(list).join(index)
 }

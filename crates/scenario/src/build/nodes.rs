@@ -1,6 +1,6 @@
 //! Hosts and switches: expansion of counts, and indices of names.
 
-use super::Builder;
+use super::builder::Builder;
 use crate::document::{Host, Switch};
 use crate::glob::{Glob, is_pattern, natural_order};
 use std::collections::BTreeMap;

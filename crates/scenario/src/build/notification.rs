@@ -1,9 +1,9 @@
 //! Congestion points and rate limiters: consistency checks.
 
+use super::builder::{Builder, entry};
 use super::class_maps::disciplines;
 use super::links::LinkOf;
 use super::nodes::{Node, Nodes, What};
-use super::{Builder, entry};
 use crate::document::{FramingTable, RateLimiters, Scope, SwitchModel};
 use tailback_diffserv::Dscp;
 use tailback_document::{Checked, Path};

@@ -1,9 +1,10 @@
 //! Paths into the document for the parts of a plan, for later messages about them.
 
+use super::builder::{Builder, entry};
+use super::fabric;
 use super::links::LinkOf;
 use super::nodes::{Node, Nodes};
 use super::queues::Settings;
-use super::{Builder, entry, fabric};
 use crate::complaint::Complaints;
 use crate::document::{Document, Fabric};
 use std::borrow::Cow;

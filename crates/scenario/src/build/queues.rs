@@ -1,6 +1,6 @@
 //! Queues: buffer and discipline of each output port, and their checks.
 
-use super::Builder;
+use super::builder::Builder;
 use super::links::LinkOf;
 use super::nodes::{Node, Nodes, What};
 use crate::document::{

@@ -1,9 +1,9 @@
 //! Routes: next links from every node to every host.
 
+use super::builder::{Builder, entry};
 use super::links::LinkOf;
 use super::nodes::Nodes;
 use super::paths::{UpDown, neighbours, shortest};
-use super::{Builder, entry};
 use crate::document::Routing;
 use std::collections::{BTreeMap, VecDeque};
 use tailback_document::Path;

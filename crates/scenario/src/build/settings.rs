@@ -1,6 +1,6 @@
 //! `[run]` and `[network]`: ranges of values and their combinations.
 
-use super::Builder;
+use super::builder::Builder;
 use crate::document::{FrameLength, FramingTable, VERSION, Warmup};
 use tailback_document::{Checked, Path};
 use tailback_qdisc::Packet;

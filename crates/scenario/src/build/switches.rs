@@ -1,6 +1,6 @@
 //! Switches: their model and their back-pressure.
 
-use super::Builder;
+use super::builder::Builder;
 use super::nodes::Nodes;
 use crate::document::{
     Addresses, BackPressure, Detection, Document, FramingTable, Notify, Response, Scope, Signal, Switch, SwitchModel,
@@ -44,7 +44,7 @@ impl<'a> Builder<'a> {
             }
             self.crossbar(node.path().join("model"), switch);
             if matches!(switch.model, SwitchModel::SharedBuffer(_)) {
-                self.shared_buffer(node.path(), switch);
+                self.shared_buffer(&node.path(), switch);
             }
             let end = self.document.run.duration;
             if switch.latency >= end && end > Dur::ZERO {
@@ -110,7 +110,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Checks the combinations with memory accounted by ingress.
-    fn shared_buffer(&mut self, path: Path, switch: &Switch) {
+    fn shared_buffer(&mut self, path: &Path, switch: &Switch) {
         if matches!(self.document.scope_of(switch), Scope::Destination | Scope::ClassDestination) {
             self.complaints.value(
                 path.join("model"),

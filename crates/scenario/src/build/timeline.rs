@@ -1,8 +1,8 @@
 //! The timeline: names become indices, and times are checked against the run.
 
+use super::builder::{Builder, entry};
 use super::links::LinkOf;
 use super::nodes::{Node, Nodes};
-use super::{Builder, entry};
 use crate::document::{Change, Ends, Signal, State};
 use crate::glob::{Glob, is_pattern};
 use tailback_document::{Path, listed, suggest};

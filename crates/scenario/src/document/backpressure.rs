@@ -119,6 +119,9 @@ fn low() -> Fraction {
 
 impl Watermark {
     /// Checks that the low watermark is below the high one.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         ordered(self.low, self.high)
     }
@@ -164,6 +167,9 @@ fn horizon() -> Dur {
 
 impl FillRate {
     /// Checks the order of the watermarks, and that both times are above zero.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         ordered(self.low, self.high)?;
         if self.window == Dur::ZERO {
@@ -203,6 +209,9 @@ pub struct Block {}
 
 impl Block {
     /// Always `Ok`: there are no parameters.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         Ok(())
     }
@@ -243,6 +252,9 @@ fn interval() -> Dur {
 
 impl RateControl {
     /// Checks that the factor decreases, that both fractions are above 0, and that the interval is.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         if self.decrease.0 <= 0.0 || self.decrease.0 >= 1.0 {
             return Err(Invalid::new(
@@ -291,6 +303,9 @@ pub struct OnOff {}
 
 impl OnOff {
     /// Always `Ok`: there are no parameters.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         Ok(())
     }
@@ -313,6 +328,9 @@ fn most_quanta() -> u16 {
 
 impl Mac {
     /// Checks that the pause time is above 0.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         if self.quanta == 0 {
             return Err(Invalid::new(

@@ -71,6 +71,9 @@ fn number(field: &str, value: u32, low: u32, high: u32) -> Result<(), Invalid> {
 
 impl LeafSpine {
     /// Checks the ranges, and that the number of nodes is within the engine's limit.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         number("leaves", self.leaves, 1, 1000)?;
         number("spines", self.spines, 1, 1000)?;
@@ -88,6 +91,9 @@ impl LeafSpine {
 
 impl FatTree {
     /// Checks that k is even and in range.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         number("k", self.k, 2, 48)?;
         if self.k % 2 == 1 {

@@ -54,6 +54,9 @@ fn fifty_kilobytes() -> Limits {
     Limits::Each(Limit::Bytes(Size(50_000)))
 }
 /// Returns the discipline of a queue for which a document sets none: drop-tail.
+///
+/// # Panics
+/// If drop-tail is not registered, which is an error of the program.
 pub fn default_discipline() -> Spec {
     decode(json!({ "kind": "drop-tail" })).expect("drop-tail is registered and has a default for every parameter")
 }

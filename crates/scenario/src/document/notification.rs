@@ -52,6 +52,9 @@ fn is_none(bytes: &u16) -> bool {
 
 impl RateLimiters {
     /// Checks the ranges of `queues` and `tag-bytes`.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         if self.queues.is_some_and(|n| !(1..=65_536).contains(&n)) {
             return Err(Invalid::new(

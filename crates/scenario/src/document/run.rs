@@ -50,6 +50,7 @@ pub struct Run {
     pub precision: Option<Precision>,
     /// Names of warnings that are intended in this scenario and not shown, such as ["overload"].
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    #[expect(clippy::doc_link_with_quotes, reason = "a list as a document has it")]
     pub accept: BTreeSet<WarningName>,
 }
 

@@ -230,6 +230,9 @@ pub struct OutputQueued {}
 
 impl OutputQueued {
     /// Always `Ok`: there are no parameters.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         Ok(())
     }
@@ -254,6 +257,9 @@ fn one() -> f64 {
 
 impl SharedMemory {
     /// Checks the range of `alpha`.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         if self.alpha > 0.0 && self.alpha <= 1024.0 {
             return Ok(());
@@ -303,6 +309,9 @@ fn three_kilobytes() -> Size {
 
 impl SharedBuffer {
     /// Checks the range of `shift`.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         if self.shift <= 16 {
             return Ok(());
@@ -337,6 +346,9 @@ pub struct InputFifo {
 
 impl InputFifo {
     /// Always `Ok`: the limit is checked against the framing in `build`.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         Ok(())
     }
@@ -363,6 +375,9 @@ pub struct VirtualOutputQueues {
 
 impl VirtualOutputQueues {
     /// Checks the range of `speedup`.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         if (1.0..=1000.0).contains(&self.speedup) {
             return Ok(());
@@ -392,6 +407,9 @@ fn first_bytes() -> Size {
 
 impl CutThrough {
     /// Checks the range of `header`.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         if (1..=64_000).contains(&self.header.0) {
             return Ok(());

@@ -60,7 +60,9 @@ impl<'de> Deserialize<'de> for Limit {
                     Err(D::Error::custom("a queue of 0 packets drops everything; write \"1packet\" or more"))
                 }
                 Amount::Millipackets(n) if n % 1_000 == 0 => Ok(Limit::Packets(n / 1_000)),
-                amount => Err(D::Error::custom(format!("`{amount}`: a queue holds whole packets"))),
+                amount @ Amount::Millipackets(_) => {
+                    Err(D::Error::custom(format!("`{amount}`: a queue holds whole packets")))
+                }
             },
         }
     }
@@ -247,6 +249,9 @@ impl Length {
         Dur(self.millimetres.saturating_mul(5))
     }
     /// Parses a number and a unit (mm, m or km), exact to the millimetre; otherwise returns a message.
+    ///
+    /// # Errors
+    /// If the text is no such length: a sentence that says what to write.
     pub fn parse(text: &str) -> Result<Length, String> {
         let refuse = || format!("`{text}` is not a length; write a number and mm, m or km, such as \"200m\"");
         // A metre has a thousand millimetres as a nanosecond has a thousand picoseconds: the exact decimal parser of

@@ -23,6 +23,9 @@ pub struct Study {
 
 impl Study {
     /// Parses a document in TOML; `filename` is used in messages.
+    ///
+    /// # Errors
+    /// If the text is no valid study: all mistakes that were found, with their places.
     pub fn from_toml(text: &str, filename: &str) -> Result<Study, ScenarioError> {
         match origin::read_toml(text, filename) {
             Ok((tree, origin)) => Study::new(&tree, origin),
@@ -31,6 +34,9 @@ impl Study {
     }
 
     /// Parses the same document in JSON.
+    ///
+    /// # Errors
+    /// If the text is no valid study: all mistakes that were found, with their paths.
     pub fn from_json(text: &str) -> Result<Study, ScenarioError> {
         match origin::read_json(text, "<study>") {
             Ok((tree, origin)) => Study::new(&tree, origin),
@@ -55,6 +61,9 @@ impl Study {
         &self.document
     }
     /// Returns the canonical form: JSON with defaults filled in and keys sorted.
+    ///
+    /// # Panics
+    /// If the document holds a number that is not finite, which its check refuses.
     pub fn to_json(&self) -> String {
         serde_json::to_value(&self.document).expect("studies have text keys and finite numbers only").to_string()
     }

@@ -2,7 +2,7 @@
 
 use super::numbers::{percent, rate};
 use super::offered::{Load, loads};
-use super::{Pass, Warnings};
+use super::pass::{Pass, Warnings};
 use crate::document::WarningName;
 use std::collections::BTreeMap;
 use tailback_qdisc::Spec;
@@ -33,7 +33,9 @@ pub(super) fn check(pass: &Pass<'_>, found: &mut Warnings) {
     }
     // Behind an overloaded port the load is lower than offered: only flows that pass no other overloaded port count.
     let mut cut = none;
-    all.keys().for_each(|port| cut[*port as usize] = true);
+    for port in all.keys() {
+        cut[*port as usize] = true;
+    }
     let loads = loads(plan, &cut);
     // Ports described by the same entries share one warning, about the worst.
     let mut kinds: BTreeMap<_, Vec<(u32, Over)>> = BTreeMap::new();

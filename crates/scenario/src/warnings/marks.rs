@@ -1,7 +1,7 @@
 //! Transports that need ECN marks over queues that do not mark.
 
+use super::pass::{Pass, Warnings};
 use super::paths::paths;
-use super::{Pass, Warnings};
 use crate::document::WarningName;
 use std::collections::BTreeMap;
 use tailback_qdisc::signals::Signals;
@@ -39,7 +39,7 @@ pub(super) fn check(pass: &Pass<'_>, found: &mut Warnings) {
                 format!(
                     "\"{control}\" needs ECN marks, and the segments of `{group}` cannot be marked: `ecn` is \"off\""
                 ),
-                format!("write `{}.ecn = \"classic\"`", path),
+                format!("write `{path}.ecn = \"classic\"`"),
             );
             continue;
         }

@@ -1,7 +1,7 @@
 //! Measured times in which no measured packet arrives.
 
 use super::numbers::seconds;
-use super::{Pass, Warnings};
+use super::pass::{Pass, Warnings};
 use crate::document::WarningName;
 use std::collections::BTreeMap;
 use tailback_document::Path;

@@ -1,6 +1,6 @@
 //! Settings without effect.
 
-use super::{Warning, Warnings};
+use super::pass::{Warning, Warnings};
 use crate::document::WarningName;
 use crate::error::ScenarioError;
 use crate::scenario::Scenario;
@@ -13,34 +13,39 @@ const NEARER: [(&str, &str); 3] = [
     ("backpressure", "switches.*.backpressure"),
 ];
 
-/// Returns those of a sequence of settings that change the document, but without which its effect would be the same.
-pub(crate) fn of<P: AsRef<str>, V: AsRef<str>>(
-    base: &Scenario,
-    pairs: &[(P, V)],
-) -> Result<Vec<Warning>, ScenarioError> {
-    let all = base.with_set(pairs)?;
-    let (hash, effect) = (all.hash(), all.effect());
-    let mut found = Warnings::default();
-    for (number, (path, value)) in pairs.iter().enumerate() {
-        let others = pairs[..number].iter().chain(&pairs[number + 1..]);
-        let others: Vec<_> = others.map(|(path, value)| (path.as_ref(), value.as_ref())).collect();
-        // Without it another setting may be invalid: then it has an effect.
-        let Ok(without) = base.with_set(&others) else { continue };
-        if without.effect() != effect {
-            continue;
+impl Scenario {
+    /// Returns those settings of `with_set` that change the document but not its effect.
+    ///
+    /// # Errors
+    /// If the document with all settings is invalid.
+    pub fn without_effect<P: AsRef<str>, V: AsRef<str>>(
+        &self,
+        pairs: &[(P, V)],
+    ) -> Result<Vec<Warning>, ScenarioError> {
+        let all = self.with_set(pairs)?;
+        let (hash, effect) = (all.hash(), all.effect());
+        let mut found = Warnings::default();
+        for (number, (path, value)) in pairs.iter().enumerate() {
+            let others = pairs[..number].iter().chain(&pairs[number + 1..]);
+            let others: Vec<_> = others.map(|(path, value)| (path.as_ref(), value.as_ref())).collect();
+            // Without it another setting may be invalid: then it has an effect.
+            let Ok(without) = self.with_set(&others) else { continue };
+            if without.effect() != effect {
+                continue;
+            }
+            // A setting equal to the present value is no mistake: a loop over values includes it.
+            if without.hash() == hash {
+                continue;
+            }
+            let (path, value) = (path.as_ref().trim(), value.as_ref().trim());
+            let place = Path::parse(path).unwrap_or_default();
+            let message = format!("`{path}={value}` changes nothing: network, flows and run are the same without it");
+            let advice = NEARER.iter().find(|(far, _)| path.starts_with(far)).map_or_else(
+                || "see which setting overrides or disables it".to_owned(),
+                |(far, near)| format!("set `{near}{}`, which overrides it", &path[far.len()..]),
+            );
+            found.add(WarningName::NoEffect, place, message, advice);
         }
-        // A setting equal to the present value is no mistake: a loop over values includes it.
-        if without.hash() == hash {
-            continue;
-        }
-        let (path, value) = (path.as_ref().trim(), value.as_ref().trim());
-        let place = Path::parse(path).unwrap_or_default();
-        let message = format!("`{path}={value}` changes nothing: network, flows and run are the same without it");
-        let advice = NEARER.iter().find(|(far, _)| path.starts_with(far)).map_or_else(
-            || "see which setting overrides or disables it".to_owned(),
-            |(far, near)| format!("set `{near}{}`, which overrides it", &path[far.len()..]),
-        );
-        found.add(WarningName::NoEffect, place, message, advice);
+        Ok(all.locate(found))
     }
-    Ok(all.locate(found))
 }

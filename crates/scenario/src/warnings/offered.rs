@@ -122,6 +122,7 @@ impl<'a> Rates<'a> {
 
     /// Returns the offered load of a flow; `None`: it depends on the network, or is not known.
     fn of(&self, number: u32, flow: &FlowPlan) -> Option<Stream> {
+        #[expect(clippy::ref_option_ref, reason = "what `any` passes")]
         let policed = |flows: &Option<&[u32]>| flows.is_none_or(|flows| flows.contains(&number));
         if self.policed.iter().any(policed) {
             return None;

@@ -1,7 +1,7 @@
 //! Go-back-N over sprayed paths: packets that are overtaken count as lost.
 
+use super::pass::{Pass, Warnings};
 use super::paths::paths;
-use super::{Pass, Warnings};
 use crate::document::WarningName;
 use std::collections::BTreeMap;
 use tailback_document::Path;

@@ -1,6 +1,6 @@
 //! Sampling intervals that are too coarse for the timeline or the measured time.
 
-use super::{Pass, Warnings};
+use super::pass::{Pass, Warnings};
 use crate::document::WarningName;
 use tailback_document::Path;
 use tailback_units::{Dur, Time};

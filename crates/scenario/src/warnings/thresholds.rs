@@ -1,7 +1,7 @@
 //! Thresholds that a queue can never reach, so that the discipline does less than its parameters suggest.
 
 use super::numbers::{bytes, digits, seconds};
-use super::{Pass, Warnings};
+use super::pass::{Pass, Warnings};
 use crate::document::WarningName;
 use std::collections::BTreeMap;
 use tailback_document::Path;

@@ -1,8 +1,10 @@
 //! The calendar: how buckets become current, and their width.
 
 use super::entry::Entry;
+use super::key::Key;
+use super::stats::Stats;
 use super::wheel::BUCKETS;
-use super::{EventQueue, Form, Key, LIST_LOW, Tree, Upcoming, WideBucket};
+use super::{EventQueue, Form, LIST_LOW, Tree, Upcoming, WideBucket};
 use std::cmp::Reverse;
 use tailback_units::Time;
 
@@ -22,24 +24,10 @@ pub(super) const BACKOFF_MAX: u32 = 6;
 /// Upper bound of the width: 2^43 ps, 9 s.
 const SHIFT_MAX: u32 = 43;
 
-/// Counts since the width of the buckets was chosen.
-#[derive(Debug, Default)]
-pub(super) struct Stats {
-    /// Events of the buckets that became current.
-    events: usize,
-    /// Those of them at the same time as another event of their bucket.
-    ties: usize,
-    /// Buckets that became current.
-    buckets: usize,
-    /// Events that went to the overflow heap of a narrow bucket, but for those at the time of the heap's first event.
-    spilled: usize,
-    /// Events taken out of wide buckets, including those scheduled within their bucket.
-    pub popped: usize,
-}
-
 impl EventQueue {
     /// Makes the next bucket that has events current. Returns `false` if it begins after `end`, or there is none.
     #[inline(never)]
+    #[expect(clippy::ref_option, reason = "the closure is borrowed from the caller for many events")]
     pub(super) fn advance<F: Fn(Upcoming, Key)>(&mut self, end: Time, hint: &Option<F>) -> bool {
         let Some(bucket) = self.later.next_bucket(self.current, self.shift) else { return false };
         if bucket << self.shift > end.0 {
@@ -55,6 +43,7 @@ impl EventQueue {
     }
 
     /// Sorts the events of a narrow bucket.
+    #[expect(clippy::ref_option, reason = "the closure is borrowed from the caller for many events")]
     fn fill_narrow<F: Fn(Upcoming, Key)>(&mut self, bucket: u64, hint: &Option<F>) {
         self.hints_enabled = self.later.in_wheel() > MANY_PENDING;
         let hint = hint.as_ref().filter(|_| self.hints_enabled);
@@ -152,6 +141,7 @@ impl EventQueue {
 
     /// Takes wide buckets if the events of one fit into its tree and most are scheduled within it. Returns `true` if so.
     #[cold]
+    #[expect(clippy::maybe_infinite_iter, reason = "a width beyond the wheel does not fit")]
     fn try_widen(&mut self) -> bool {
         self.since_wide_check = 0;
         let least = (TURNOVER * WIDE_PENDING).div_ceil((self.stats.events / self.stats.buckets).max(1)) as u64;

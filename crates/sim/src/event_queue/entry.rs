@@ -1,6 +1,6 @@
 //! Entry of the event queue.
 
-use super::Key;
+use super::key::Key;
 use std::cmp::Ordering;
 use std::hint::select_unpredictable;
 use tailback_units::Time;

@@ -7,90 +7,24 @@
 
 mod calendar;
 mod entry;
+mod key;
 mod sorted;
+mod stats;
 #[cfg(test)]
 mod tests;
 mod tournament;
 mod wheel;
 
 use crate::hints::unlikely;
-use calendar::Stats;
 use entry::Entry;
+pub(crate) use key::{Key, Kind};
 use sorted::Sorted;
+use stats::Stats;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use tailback_units::Time;
 use tournament::Tournament;
 use wheel::Wheel;
-
-/// Kind of an event; the order of declaration breaks ties in time. Transmitters become free, then the warm-up ends (so
-/// that every arrival at its last instant is measured), then frames arrive, then timers fire, then sources emit, then
-/// the timeline changes something and the time series is sampled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[repr(u8)]
-pub(crate) enum Kind {
-    /// End of a transmission at a port, while packets wait there.
-    TxDone,
-    /// End of the warm-up.
-    WarmedUp,
-    /// End of a frame's transfer over a crossbar.
-    Crossed,
-    /// Arrival of the oldest frame of a link at the other end.
-    Arrive,
-    /// A notification takes effect at a port.
-    Respond,
-    /// A port tries to transmit again: a pause expires, a limiter lets the next frame pass.
-    Wake,
-    /// Repetition of a port's PAUSE.
-    Refresh,
-    /// Expiry of a sender's timer.
-    Timer,
-    /// Expiry of a receiver's timer.
-    AckTimer,
-    /// Next burst of a source.
-    Emit,
-    /// Next change of the timeline.
-    Change,
-    /// Next sample of the time series.
-    Sample,
-}
-
-/// Tie-breaker among equal times: kind (upper 4 bits), then index of the component (lower 28 bits).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Key(u32);
-
-impl Key {
-    /// Largest number of components of one kind.
-    pub const MAX_COMPONENTS: u32 = 1 << 28;
-
-    #[inline]
-    pub fn new(kind: Kind, component: u32) -> Key {
-        debug_assert!(component < Key::MAX_COMPONENTS);
-        Key((kind as u32) << 28 | component)
-    }
-    #[inline]
-    pub fn kind(self) -> Kind {
-        // In the order of declaration, so that the compiler leaves out the match.
-        match self.0 >> 28 {
-            0 => Kind::TxDone,
-            1 => Kind::WarmedUp,
-            2 => Kind::Crossed,
-            3 => Kind::Arrive,
-            4 => Kind::Respond,
-            5 => Kind::Wake,
-            6 => Kind::Refresh,
-            7 => Kind::Timer,
-            8 => Kind::AckTimer,
-            9 => Kind::Emit,
-            10 => Kind::Change,
-            _ => Kind::Sample,
-        }
-    }
-    #[inline]
-    pub fn component(self) -> u32 {
-        self.0 & (Key::MAX_COMPONENTS - 1)
-    }
-}
 
 /// Upper bound of the sorted list, events; beyond it the other forms are faster.
 const LIST_MAX: usize = 32;
@@ -348,7 +282,9 @@ impl EventQueue {
     }
 
     fn push_all(&mut self, entries: Vec<Entry>) {
-        entries.into_iter().for_each(|entry| self.push(Time(entry.time), Key(entry.key)));
+        for entry in entries {
+            self.push(Time(entry.time), Key(entry.key));
+        }
     }
 
     /// Goes back to a sorted list.

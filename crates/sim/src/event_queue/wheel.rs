@@ -54,12 +54,11 @@ impl Wheel {
         let Some(first) = self.first.get_mut(index) else { return self.open(entry, bucket, current) };
         let listed = Listed { time: entry.time, key: entry.key, next: *first };
         *first = self.free;
-        match self.events.get_mut(self.free as usize) {
-            Some(place) => self.free = std::mem::replace(place, listed).next,
-            None => {
-                *first = self.events.len() as u32;
-                self.events.push(listed);
-            }
+        if let Some(place) = self.events.get_mut(self.free as usize) {
+            self.free = std::mem::replace(place, listed).next;
+        } else {
+            *first = self.events.len() as u32;
+            self.events.push(listed);
         }
         self.filled[index / 64] |= 1 << (index % 64);
         self.words |= 1 << (index / 64);
@@ -86,7 +85,7 @@ impl Wheel {
     /// Returns the time of the first event after bucket `current`.
     pub fn first_time(&self, current: u64, shift: u32) -> Option<u64> {
         let bucket = self.next_bucket(current, shift)?;
-        let mut first = self.far.peek().map(|Reverse(entry)| entry.time).unwrap_or(u64::MAX);
+        let mut first = self.far.peek().map_or(u64::MAX, |Reverse(entry)| entry.time);
         let mut at = self.first.get((bucket % BUCKETS) as usize).copied().unwrap_or(NONE);
         while let Some(listed) = self.events.get(at as usize) {
             first = first.min(listed.time);

@@ -140,7 +140,9 @@ impl Pieces {
     fn farthest(&self, from: &[usize]) -> usize {
         let mut seen = vec![false; self.weights.len()];
         let mut order = from.to_vec();
-        from.iter().for_each(|piece| seen[*piece] = true);
+        for piece in from {
+            seen[*piece] = true;
+        }
         let mut next = 0;
         while next < order.len() {
             for &other in self.neighbours[order[next]].keys() {
@@ -199,7 +201,9 @@ impl Pieces {
         let tolerated = self.tolerated(parts);
         let mut loads = self.loads(sides, parts);
         let mut counts = vec![0usize; parts];
-        sides.iter().for_each(|side| counts[*side] += 1);
+        for side in &*sides {
+            counts[*side] += 1;
+        }
         for _ in 0..ROUNDS {
             let mut moved = false;
             for piece in 0..sides.len() {

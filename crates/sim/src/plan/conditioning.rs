@@ -1,7 +1,5 @@
 //! Traffic conditioners and MPLS label stacks.
 
-#[expect(unused_imports, reason = "for the documentation")]
-use super::Plan;
 use tailback_qdisc::classify::Match;
 
 /// A traffic conditioner (RFC 2475): a meter that colours packets, and optionally a policer.
@@ -37,7 +35,7 @@ pub struct Action {
     pub dscp: Option<u8>,
     /// New value of the upper three bits of the code point, 0 to 7.
     pub precedence: Option<u8>,
-    /// New class, below [`Plan::classes`].
+    /// New class, below [`Plan::classes`](super::Plan::classes).
     pub class: Option<u8>,
 }
 

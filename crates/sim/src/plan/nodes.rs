@@ -6,6 +6,9 @@ use tailback_qdisc::congestion_notification::Tag;
 use tailback_qdisc::congestion_notification::{LimitersSpec, cp};
 use tailback_units::Dur;
 
+/// Index of a node in [`Plan::nodes`](super::Plan::nodes).
+pub type NodeId = u16;
+
 /// A host or a switch.
 #[derive(Clone, Debug)]
 pub struct NodePlan {

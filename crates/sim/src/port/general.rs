@@ -1,6 +1,6 @@
 //! Queues that something may stop, and the state to serve them.
 
-use super::early::PendingIdle;
+use super::admission::PendingIdle;
 use crate::accounts::ClassAccount;
 use crate::by_class::ByClass;
 use crate::congestion_point::CongestionPoint;

@@ -11,17 +11,19 @@
 //! If several forms can serve a port they give identical results, since a packet *waits* from its enqueue to the start of
 //! its transmission in each of them.
 
+mod admission;
 mod early;
 mod general;
 
 use crate::accounts::ClassAccount;
 use crate::by_class::ByClass;
+use crate::congestion_point;
 use crate::hints::unlikely;
 use crate::ledger::Count;
 use crate::plan::NodeId;
 use crate::ring::Ring;
 use crate::stops::Stops;
-pub(crate) use early::{AdmissionQueue, PendingIdle};
+pub(crate) use admission::{AdmissionQueue, PendingIdle};
 pub(crate) use general::{ClassQueue, General, LineTiming, Origin, Waiting};
 use tailback_qdisc::Packet;
 use tailback_random::Rng;
@@ -182,6 +184,7 @@ impl Port {
     /// Returns the arrival time of the next frame, if there is one. `None`: no frame arrives now, since the link has gone
     /// down since and lost what was on it.
     #[inline(always)]
+    #[expect(clippy::option_option, reason = "no frame now, and no frame next, are two answers")]
     pub fn arrived(&mut self, now: Time) -> Option<Option<Time>> {
         let front = self.line.front()?;
         if unlikely(front.at != now) {
@@ -311,7 +314,7 @@ impl Port {
                     limiters.reset(now);
                 }
                 if let Some(point) = &mut queue.point {
-                    point.counters = Default::default();
+                    point.counters = congestion_point::Counters::default();
                 }
             }
         }

@@ -1,8 +1,6 @@
 //! Results of packets per flow, class, group and application.
 
-use super::Counts;
-use super::Delay;
-use super::secs;
+use super::counts::{Counts, Delay, secs};
 use crate::world::Group;
 use crate::world::SizeBin;
 use crate::world::World;

@@ -1,11 +1,13 @@
 //! Results of a run, in the units of the report: packets, bytes, seconds, bit/s.
 
+mod counts;
 mod flows;
 mod notification;
 mod ports;
 mod rows;
 mod series;
 
+pub use counts::{Counts, Delay};
 pub use flows::{
     ApplicationReport, ClassReport, ColourReport, ColourReports, Completed, DropReport, FlowReport, SizeSlowdown,
     Slowdown, TransportReport, VariationReport,
@@ -15,14 +17,13 @@ pub use ports::{ConditionerReport, HeadOfLine, NodeReport, PortClassReport, Port
 pub use rows::FlowReports;
 pub use series::Series;
 
-use crate::ledger::Count;
 use crate::plan::port_names;
 use crate::port::Queue;
 use crate::world::{FabricState, World};
 use rows::Rows;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use tailback_measure::{Digest, Sketch};
+use tailback_measure::Digest;
 
 /// Version of the report's format; it changes when a field changes its meaning.
 const SCHEMA: u32 = 2;
@@ -73,60 +74,6 @@ pub struct Report {
     pub deadlocks: Vec<DeadlockReport>,
     /// Time series, if the scenario requests them.
     pub series: Option<Series>,
-}
-
-/// Packets and bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Counts {
-    /// Packets.
-    pub packets: u64,
-    /// Bytes: payload for flows and classes, buffer bytes for ports.
-    pub bytes: u64,
-}
-
-/// One-way delay from the generation of a packet to its last bit at the destination.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
-pub struct Delay {
-    /// Packets.
-    pub count: u64,
-    /// Mean, seconds; `None`: no packets.
-    pub mean_s: Option<f64>,
-    /// Largest, seconds.
-    pub max_s: Option<f64>,
-    /// Median, seconds; `None`: no histogram is kept. Quantiles are accurate to 0.4 %.
-    pub p50_s: Option<f64>,
-    /// 90th percentile, seconds.
-    pub p90_s: Option<f64>,
-    /// 99th percentile, seconds.
-    pub p99_s: Option<f64>,
-    /// 99.9th percentile, seconds.
-    pub p999_s: Option<f64>,
-}
-
-impl From<Count> for Counts {
-    fn from(count: Count) -> Counts {
-        Counts { packets: count.packets, bytes: count.bytes }
-    }
-}
-
-fn secs(ps: u64) -> f64 {
-    ps as f64 * 1e-12
-}
-
-impl Delay {
-    fn of(count: u64, sum: u128, max: u64, sketch: Option<&Sketch>) -> Delay {
-        let some = count > 0;
-        let quantile = |q| sketch.and_then(|s| s.quantile(q)).map(secs);
-        Delay {
-            count,
-            mean_s: some.then(|| sum as f64 / count as f64 * 1e-12),
-            max_s: some.then(|| secs(max)),
-            p50_s: quantile(0.5),
-            p90_s: quantile(0.9),
-            p99_s: quantile(0.99),
-            p999_s: quantile(0.999),
-        }
-    }
 }
 
 impl World {

@@ -98,7 +98,9 @@ impl World {
                 if let Some(point) = &queue.point {
                     let c = point.counters;
                     let [stop, slower, faster] = c.sent;
-                    [c.arrived, c.sampled, stop, slower, faster, c.solicited].into_iter().for_each(|n| digest.u64(n));
+                    for n in [c.arrived, c.sampled, stop, slower, faster, c.solicited] {
+                        digest.u64(n);
+                    }
                     points.push(CongestionPointReport {
                         port: name.clone(),
                         class: class as u8,
@@ -114,8 +116,12 @@ impl World {
                 if let Waiting::Limited(found) = &mut queue.waiting {
                     let c = found.counters(now);
                     let [stop, slower, faster] = c.obeyed;
-                    [c.created, c.removed, stop, slower, faster, c.ignored].into_iter().for_each(|n| digest.u64(n));
-                    [c.tcp_above, c.tcp_signalled, c.udp_refused, c.most_udp].into_iter().for_each(|n| digest.u64(n));
+                    for n in [c.created, c.removed, stop, slower, faster, c.ignored] {
+                        digest.u64(n);
+                    }
+                    for n in [c.tcp_above, c.tcp_signalled, c.udp_refused, c.most_udp] {
+                        digest.u64(n);
+                    }
                     digest.u128(c.area);
                     limiters.push(LimitersReport {
                         port: name.clone(),
@@ -142,7 +148,7 @@ impl World {
     }
 
     pub(super) fn deadlock_reports(&self, names: &[String]) -> Vec<DeadlockReport> {
-        let report = |deadlock: crate::world::Deadlock| DeadlockReport {
+        let report = |deadlock: crate::world::deadlock::Deadlock| DeadlockReport {
             class: deadlock.class,
             ports: deadlock.ports.iter().map(|port| names[*port as usize].clone()).collect(),
             since_s: deadlock.since.as_secs(),

@@ -1,11 +1,10 @@
 //! Results of ports, nodes and conditioners.
 
-use super::Counts;
-use super::secs;
+use super::counts::{Counts, secs};
 use crate::plan::NodeKind;
 use crate::port::Queue;
-use crate::responder::Target;
 use crate::stops::{Spell, Stops};
+use crate::target::Target;
 use crate::world::{FabricState, World};
 use serde::Serialize;
 use tailback_measure::Digest;

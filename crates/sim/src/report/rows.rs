@@ -3,8 +3,10 @@
 //! With a hundred thousand flows the rows are larger than the state of the run, so they are not stored: the report takes
 //! over the accounts.
 
-use super::flows::{ColourReport, ColourReports, DropReport, FlowReport, TransportReport, VariationReport};
-use super::{ClassReport, Counts, Delay};
+use super::counts::{Counts, Delay};
+use super::flows::{
+    ClassReport, ColourReport, ColourReports, DropReport, FlowReport, TransportReport, VariationReport,
+};
 use crate::conditioning::NONE;
 use crate::drop_causes::DropCause;
 use crate::ledger::{ByColour, Count, FlowAccount, Ledger};
@@ -132,7 +134,9 @@ impl Rows {
             let totals = [r.goodput_bytes, r.segments, r.retransmissions, r.timeouts, r.fast_retransmits];
             totals.into_iter().chain([r.ecn_reductions, r.spurious, r.probes]).for_each(|n| digest.u64(n));
             let acks = self.ledger.acks[connection];
-            [acks.offered, acks.delivered, acks.dropped].into_iter().for_each(|n| digest.u64(n));
+            for n in [acks.offered, acks.delivered, acks.dropped] {
+                digest.u64(n);
+            }
         }
         for completions in &self.transports.completions {
             digest.sketch(completions);
@@ -267,7 +271,7 @@ impl Rows {
                 offered: of_class(|a| a.offered),
                 delivered: of_class(|a| a.delivered),
                 dropped: of_class(|a| a.dropped),
-                in_network: of_class(|a| a.in_network()),
+                in_network: of_class(FlowAccount::in_network),
                 delay: Delay::of(sketch.count(), sketch.sum(), sketch.max().unwrap_or(0), Some(sketch)),
             }
         };

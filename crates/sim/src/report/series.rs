@@ -1,6 +1,6 @@
 //! Time series in the form of the report.
 
-use super::secs;
+use super::counts::secs;
 use crate::world::{Named, Quality, World};
 use serde::Serialize;
 use std::collections::BTreeMap;

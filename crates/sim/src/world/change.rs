@@ -22,10 +22,10 @@ impl World {
     fn apply(&mut self, what: &ChangeKind) {
         let now = self.now;
         match *what {
-            ChangeKind::LinkDown(link) => self.sides(link).for_each(|port| self.cut(port)),
-            ChangeKind::LinkUp(link) => self.sides(link).for_each(|port| self.mend(port)),
+            ChangeKind::LinkDown(link) => sides(link).for_each(|port| self.cut(port)),
+            ChangeKind::LinkUp(link) => sides(link).for_each(|port| self.mend(port)),
             ChangeKind::LinkRate(link, rate) => {
-                for port in self.sides(link) {
+                for port in sides(link) {
                     let p = &mut self.ports[port as usize];
                     p.rate = rate;
                     p.clock = rate.clock();
@@ -37,7 +37,7 @@ impl World {
                 }
             }
             ChangeKind::LinkDelay(link, delay) => {
-                for port in self.sides(link) {
+                for port in sides(link) {
                     let p = &mut self.ports[port as usize];
                     p.delay = delay + p.latency;
                 }
@@ -62,10 +62,6 @@ impl World {
                 }
             }
         }
-    }
-
-    fn sides(&self, link: u32) -> impl Iterator<Item = u32> + use<> {
-        [2 * link, 2 * link + 1].into_iter()
     }
 
     /// Takes down one direction of a link: frames on it are lost, the queue waits. Control frames are lost too, so both
@@ -110,4 +106,9 @@ impl World {
             self.kick(port);
         }
     }
+}
+
+/// Returns the ports of a link.
+fn sides(link: u32) -> impl Iterator<Item = u32> {
+    [2 * link, 2 * link + 1].into_iter()
 }

@@ -37,7 +37,9 @@ impl World {
             if free.is_empty() {
                 break;
             }
-            free.iter().for_each(|port| drop(waits.remove(port)));
+            for port in &free {
+                drop(waits.remove(port));
+            }
         }
         let mut circles = Vec::new();
         let mut seen = BTreeSet::new();

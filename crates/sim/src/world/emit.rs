@@ -1,89 +1,14 @@
 //! Sources: bursts in, packets out.
 
 use super::World;
+use super::source::{Drawn, stop_source, stream};
 use crate::conditioning::NONE;
 use crate::event_queue::{Key, Kind};
 use crate::hints::unlikely;
-use crate::plan::{FlowPlan, Framing, Length, Plan};
-use tailback_qdisc::{Packet, Traits};
-use tailback_random::Rng;
-use tailback_traffic::{Burst, Model, Source};
+use crate::plan::{Framing, Length};
+use tailback_qdisc::Packet;
+use tailback_traffic::{Burst, Model};
 use tailback_units::Time;
-
-/// Source of a flow without a transport.
-#[derive(Debug)]
-pub(super) struct Flow {
-    source: Option<Source>,
-    rng: Rng,
-    /// Next burst, due at `next.at`.
-    next: Burst,
-    /// Stop of the source.
-    stop: Time,
-    /// The sending host's port towards the receiver.
-    port: u32,
-    to: u16,
-    /// Traits of unmeasured and of measured packets.
-    traits: [Traits; 2],
-    /// Code point of its packets.
-    code: u8,
-    seq: u32,
-    /// Cache of the last payload with its buffer and wire bytes; most payloads of a flow are equal.
-    last: (u32, u32, u32),
-    /// Conditioner at its entry, or `NONE`.
-    pub conditioner: u32,
-}
-
-/// Source of a flow with a transport.
-#[derive(Debug)]
-pub(super) struct Writer {
-    /// Next burst, due at `next.at`.
-    next: Burst,
-    /// Generator of the bursts; `None` before the first burst, and if there is only one.
-    drawn: Option<Box<Drawn>>,
-}
-
-/// A source and its random stream, which is continued when the source is restarted.
-#[derive(Debug)]
-struct Drawn {
-    source: Option<Source>,
-    rng: Rng,
-}
-
-/// Returns the random stream of a flow's source.
-fn stream(plan: &Plan, flow: &FlowPlan) -> Rng {
-    Rng::named(plan.seed, &format!("source {}", flow.name()))
-}
-
-impl Flow {
-    pub fn new(flow: &FlowPlan, port: u32, plan: &Plan) -> Flow {
-        Flow {
-            source: None,
-            rng: stream(plan, flow),
-            next: Burst::NONE,
-            stop: flow.stop,
-            port,
-            to: flow.to,
-            code: flow.code,
-            traits: [false, true].map(|measured| Traits::data(flow.class, measured)),
-            seq: 0,
-            last: (0, 0, 0),
-            conditioner: NONE,
-        }
-    }
-}
-
-impl Writer {
-    pub fn new() -> Writer {
-        Writer { next: Burst::NONE, drawn: None }
-    }
-}
-
-/// Drops the source and rewinds its random stream to the state after the last burst emitted.
-fn stop_source(source: &mut Option<Source>, rng: &mut Rng) {
-    if let Some(source) = source.take() {
-        source.give_back(rng);
-    }
-}
 
 impl Framing {
     /// Returns the buffer bytes and the wire bytes of a payload.

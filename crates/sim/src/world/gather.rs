@@ -3,7 +3,7 @@
 //! State of a node, its ports and its links is that of the partition in which the node acted; counters that several
 //! partitions have are added.
 
-use super::observe::{Quality, Recorder};
+use super::recorder::{Quality, Recorder};
 use super::{Applications, Group, World};
 use crate::conditioning::Conditioning;
 use crate::partition::Partition;

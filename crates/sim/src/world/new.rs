@@ -2,9 +2,9 @@
 
 use super::application::Applications;
 use super::connections::{Transports, numbers};
-use super::emit::{Flow, Writer};
-use super::observe::Recorder;
+use super::recorder::Recorder;
 use super::share::Share;
+use super::source::{Flow, Writer};
 use super::{FabricState, Node, OutputMemory, World, ports};
 use crate::conditioning::Conditioning;
 use crate::control_frame::ControlFrames;
@@ -38,7 +38,7 @@ impl World {
         assert!(numbers(&plan.flows) < Packet::MAX_FLOWS as usize, "at most 2^22 flows");
         assert!(plan.links.len() * 2 < Key::MAX_COMPONENTS as usize, "at most 2^27 links");
         let longest = |f: Framing| (f.mtu + f.header).max(f.min_frame) + f.overhead;
-        assert!(plan.framing.mtu > 0 && longest(plan.framing) <= u32::from(u16::MAX), "frames of 1 to 65535 bytes");
+        assert!(plan.framing.mtu > 0 && u16::try_from(longest(plan.framing)).is_ok(), "frames of 1 to 65535 bytes");
         assert!(plan.sample.is_none_or(|interval| interval > Dur::ZERO), "samples some time apart");
         let nodes = plan.nodes.len();
         let origins = ports::origins(&plan);

@@ -243,13 +243,12 @@ impl World {
             m.sent_control += 1;
             return self.transmit_control(port, &control);
         }
-        match self.choose(port) {
-            Some(packet) => self.transmit_data(port, packet),
-            None => {
-                self.count_dropped(port);
-                self.notify_idle(port);
-                self.note_blocked(port);
-            }
+        if let Some(packet) = self.choose(port) {
+            self.transmit_data(port, packet);
+        } else {
+            self.count_dropped(port);
+            self.notify_idle(port);
+            self.note_blocked(port);
         }
     }
 

@@ -54,7 +54,12 @@ pub fn cbr(packet: u64, bps: u64) -> Model {
     Model::Cbr(Cbr { packet, rate, interval: None, jitter: Fraction(0.0), wander: Fraction(0.0), phase: Phase::Zero })
 }
 pub fn poisson(packet: u64, bps: u64) -> Model {
-    Model::Poisson(Poisson { packet: Size(packet), rate: Some(Rate(bps)), interval: None, sizes: Default::default() })
+    Model::Poisson(Poisson {
+        packet: Size(packet),
+        rate: Some(Rate(bps)),
+        interval: None,
+        sizes: tailback_traffic::Sizes::default(),
+    })
 }
 /// The deck's bursts, uniform in size and gap.
 pub fn bursts(burst: u64, bps: u64) -> Model {
@@ -335,7 +340,7 @@ impl Net {
             let answers = |tcp: &Arc<Tcp>| Arc::new(Tcp { handshake: false, ..(**tcp).clone() });
             self.plan.flows[response].transport = transport.map(answers);
             for flow in [request, response] {
-                self.plan.flows[flow].group = "users".to_owned();
+                "users".clone_into(&mut self.plan.flows[flow].group);
             }
             channels.push([request as u32, response as u32]);
         }
@@ -347,7 +352,7 @@ impl Net {
     pub fn transfers(&mut self, from: NodeId, to: NodeId, law: &Arc<Application>, tcp: &Arc<Tcp>, connections: u32) {
         let flow = |_| {
             let flow = self.flow(from, to, 0, bulk(1));
-            self.plan.flows[flow].group = "transfers".to_owned();
+            "transfers".clone_into(&mut self.plan.flows[flow].group);
             self.plan.flows[flow].transport = Some(tcp.clone());
             flow as u32
         };

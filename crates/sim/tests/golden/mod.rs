@@ -28,7 +28,7 @@ fn campus(classes: u8, law: Option<BackPressure>) -> Net {
     net.link(s3, d1, 100);
     net.link(s3, d3, 100);
     for s in [s1, s2, s3, s4] {
-        net.at_switch(s).backpressure = law.clone();
+        net.at_switch(s).backpressure.clone_from(&law);
     }
     let traffic = [
         (s1, d1, 0, bursts(24_000, 3_000_000)),

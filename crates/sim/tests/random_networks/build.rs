@@ -106,7 +106,7 @@ pub fn eventful(case: &Case) -> Net {
             meter: told.meter.clone(),
             police: told.police,
             actions: Default::default(),
-            accounting: Default::default(),
+            accounting: Accounting::default(),
         });
     }
     let switches: Vec<NodeId> = (0..net.plan.nodes.len() as NodeId)

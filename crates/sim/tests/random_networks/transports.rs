@@ -134,16 +134,13 @@ proptest! {
                 continue;
             }
             let first = net.plan.flows.len();
-            match law.pages() {
-                Some(pages) => {
-                    net.session(from, to, law, tcp.as_ref());
-                    parallel.push((index, pages.parallel));
-                }
-                None => {
-                    let tcp = tcp.clone().unwrap_or_default();
-                    net.transfers(from, to, law, &tcp, 3);
-                    parallel.push((index, 3));
-                }
+            if let Some(pages) = law.pages() {
+                net.session(from, to, law, tcp.as_ref());
+                parallel.push((index, pages.parallel));
+            } else {
+                let tcp = tcp.clone().unwrap_or_default();
+                net.transfers(from, to, law, &tcp, 3);
+                parallel.push((index, 3));
             }
             for flow in &mut net.plan.flows[first..] {
                 flow.group = format!("{index}");

@@ -222,7 +222,7 @@ impl SizeLaw {
         let body = |median: Size, sigma: f64| median.0 as f64 * maths::exp(sigma * sigma / 2.0);
         match self {
             SizeLaw::Fixed(law) => law.size.0 as f64,
-            SizeLaw::Uniform(law) => (law.least.0 as f64 + law.most.0 as f64) / 2.0,
+            SizeLaw::Uniform(law) => f64::midpoint(law.least.0 as f64, law.most.0 as f64),
             SizeLaw::Exponential(law) => law.mean.0 as f64,
             SizeLaw::Pareto(law) => law.law().capped_mean(law.truncate.bytes() as f64),
             SizeLaw::Lognormal(law) => body(law.median, law.sigma),

@@ -175,7 +175,7 @@ pub(super) fn draw(points: &[Point], rng: &mut Rng) -> u64 {
 /// Returns the mean: each piece contributes its midpoint.
 pub(super) fn mean(points: &[Point]) -> f64 {
     let pieces = points.windows(2).map(|ends| {
-        let middle = (ends[0].size.0 as f64 + ends[1].size.0 as f64) / 2.0;
+        let middle = f64::midpoint(ends[0].size.0 as f64, ends[1].size.0 as f64);
         (ends[1].share.0 - ends[0].share.0) * middle
     });
     points[0].share.0 * points[0].size.0 as f64 + pieces.sum::<f64>()

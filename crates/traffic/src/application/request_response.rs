@@ -33,6 +33,9 @@ pub struct RequestResponse {
 
 impl RequestResponse {
     /// Checks the parameters.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         self.request.check().map_err(|e| e.within("request"))?;
         self.response.check().map_err(|e| e.within("response"))?;

@@ -55,6 +55,9 @@ impl Default for Web {
 
 impl Web {
     /// Checks the parameters.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         self.request.check().map_err(|e| e.within("request"))?;
         self.main.check().map_err(|e| e.within("main"))?;

@@ -23,6 +23,9 @@ pub struct Bernoulli {
 
 impl Bernoulli {
     /// Checks the parameters.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::size("packet", self.packet, 1)?;
         check::duration("slot", self.slot)?;

@@ -18,6 +18,9 @@ pub struct Bulk {
 
 impl Bulk {
     /// Checks the parameters.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         match self.size {
             Some(size) if !(1..=LARGEST_BURST).contains(&size.0) => {

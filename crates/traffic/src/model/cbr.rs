@@ -40,6 +40,9 @@ fn none(wander: &Fraction) -> bool {
 
 impl Cbr {
     /// Checks the parameters.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::size("packet", self.packet, 1)?;
         check::pace(self.packet, self.rate, self.interval)?;

@@ -38,6 +38,9 @@ fn default_shape() -> f64 {
 
 impl OnOff {
     /// Checks the parameters.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::size("packet", self.packet, 1)?;
         let packet = Dur(check::spacing("rate", self.packet.0, self.rate)?.nearest());

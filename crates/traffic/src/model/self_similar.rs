@@ -72,6 +72,9 @@ const LEAST_SHAPE: f64 = 1.01;
 
 impl SelfSimilar {
     /// Checks the parameters.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::size("burst", self.burst, 64)?;
         check::size("packet", self.packet, 1)?;

@@ -70,6 +70,9 @@ impl Trace {
     }
 
     /// Parses the text of the file.
+    ///
+    /// # Errors
+    /// If a line of the text cannot be read, or no frame has bytes.
     pub fn load(&mut self, text: &str) -> Result<(), TraceError> {
         self.frames = parse_trace(text, self.format)?.into();
         Ok(())
@@ -81,6 +84,9 @@ impl Trace {
     }
 
     /// Checks the parameters; the file is checked when it is loaded.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         if self.file.is_empty() {
             return Err(Invalid::new("file", "the path is empty; write the path of a trace file"));

@@ -21,6 +21,9 @@ pub struct UniformFixed {
 
 impl UniformFixed {
     /// Checks the parameters.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::size("burst", self.burst, 1)?;
         check::spacing("rate", self.burst.0, self.rate).map(|_| ())

@@ -27,6 +27,9 @@ pub struct UniformUniform {
 
 impl UniformUniform {
     /// Checks the parameters.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::size("burst", self.burst, SMALLEST / 2)?;
         check::spacing("rate", self.burst.0, self.rate).map(|_| ())

@@ -83,6 +83,9 @@ impl Default for Video {
 
 impl Video {
     /// Checks the parameters.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         frames::check(self.fps, self.packet)?;
         let frame = self.mean_frame();

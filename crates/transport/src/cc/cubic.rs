@@ -63,6 +63,9 @@ impl Default for Params {
 
 impl Params {
     /// Checks ranges.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         if !(self.c > 0.0 && self.c <= 1_000.0) {
             let advice = format!("{} is out of range; write a number above 0 and at most 1000", self.c);
@@ -172,12 +175,11 @@ impl Cubic {
     }
 
     fn avoid(&mut self, window: &mut Window, acked: &Acked) {
-        let start = match self.curve.start {
-            Some(start) => start,
-            None => {
-                self.begin(window.cwnd, acked.now);
-                acked.now
-            }
+        let start = if let Some(start) = self.curve.start {
+            start
+        } else {
+            self.begin(window.cwnd, acked.now);
+            acked.now
         };
         let alpha =
             if self.curve.w_est >= self.curve.cwnd_prior { 1.0 } else { 3.0 * (1.0 - self.beta) / (1.0 + self.beta) };

@@ -51,6 +51,9 @@ impl Default for Params {
 
 impl Params {
     /// Checks ranges, and excludes parameters that contradict each other.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         factor("target", self.target)?;
         if self.stages > 1000 {

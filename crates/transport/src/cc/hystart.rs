@@ -146,7 +146,7 @@ mod tests {
             max_rto: Dur::from_secs(60),
             pacing: false,
             selective: true,
-            line: Default::default(),
+            line: crate::Line::default(),
         };
         (HyStart::new(&setup, true), Window { cwnd: 10.0, ssthresh: f64::INFINITY })
     }

@@ -52,6 +52,9 @@ fn default_rest() -> Dur {
 
 impl Params {
     /// Checks ranges.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         if self.target == Rate(0) {
             return Err(Invalid::new("target", "the rate is zero; write a rate above 0"));

@@ -51,6 +51,9 @@ impl Default for Params {
 
 impl Params {
     /// Checks ranges.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         factor("beta", self.beta.0)?;
         factor("ecn-beta", self.ecn_beta.0)?;

@@ -67,6 +67,9 @@ impl Default for Params {
 
 impl Params {
     /// Checks ranges.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         duration("base", self.base)?;
         for (field, time) in [("per-hop", self.per_hop), ("flow-scaling", self.flow_scaling)] {

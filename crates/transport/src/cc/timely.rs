@@ -107,6 +107,9 @@ impl Default for Params {
 
 impl Params {
     /// Checks ranges.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         if !(1..=1_000_000_000).contains(&self.chunk.0) {
             return Err(Invalid::new("chunk", format!("{} is out of range; write 1B to 1GB", self.chunk)));

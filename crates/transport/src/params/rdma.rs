@@ -56,6 +56,9 @@ impl Default for Rdma {
 
 impl Rdma {
     /// Checks ranges, and combinations of parameters.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         number("acknowledge-every", self.acknowledge_every, 1, 1000)?;
         duration("timeout", self.timeout)?;

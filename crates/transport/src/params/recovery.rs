@@ -29,6 +29,9 @@ pub struct GoBackN {}
 
 impl GoBackN {
     /// Accepts: there are no parameters.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         Ok(())
     }
@@ -131,24 +134,36 @@ impl Default for Sack {
 
 impl Tahoe {
     /// Accepts all values.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         Ok(())
     }
 }
 impl Reno {
     /// Accepts all values.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         Ok(())
     }
 }
 impl NewReno {
     /// Accepts all values.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         Ok(())
     }
 }
 impl Sack {
     /// Checks combinations of parameters; `tlp` without `rack` has no effect.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         if self.pipe == Pipe::Count && (self.prr || self.rack) {
             return Err(Invalid::new(

@@ -58,6 +58,9 @@ pub struct Acknowledgement {}
 
 impl Acknowledgement {
     /// Accepts: there are no parameters.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         Ok(())
     }
@@ -80,6 +83,9 @@ impl Default for Delayed {
 
 impl Delayed {
     /// Checks ranges.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         some_time("most", self.most)
     }
@@ -103,6 +109,9 @@ impl Default for Timed {
 
 impl Timed {
     /// Checks ranges.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         some_time("tick", self.tick)
     }

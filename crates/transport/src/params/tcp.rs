@@ -190,6 +190,9 @@ impl Default for Tcp {
 
 impl Tcp {
     /// Checks ranges, and combinations of parameters.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         if !(1..=65_535).contains(&self.segment.0) {
             return Err(Invalid::new("segment", format!("{} is out of range; write 1B to 65535B", self.segment)));

@@ -84,6 +84,9 @@ impl Default for DelayedAck {
 
 impl Timers {
     /// Checks ranges, and that no timeout is above `max-rto`.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         time("granularity", self.granularity, Dur::from_ns(1), Dur::from_secs(10))?;
         time("min-rto", self.min_rto, Dur::from_us(1), Dur::from_secs(3600))?;
@@ -101,6 +104,9 @@ impl Timers {
 
 impl DelayedAck {
     /// Checks ranges.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         number("every", self.every, 1, 1000)?;
         time("timeout", self.timeout, Dur::from_us(1), Dur::from_secs(10))

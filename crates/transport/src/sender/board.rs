@@ -142,7 +142,7 @@ impl Board {
             counted: None,
             rack: rack.map(Box::new),
             probe: Probe::default(),
-            prr: Default::default(),
+            prr: Prr::default(),
         }
     }
 

@@ -67,7 +67,9 @@ mod tests {
             *now += Dur::from_ms(100);
             let acks: Vec<_> =
                 sent.iter().filter_map(|s| receiver.on_segment(*now, s.seq, s.payload, born, false, s.cwr)).collect();
-            acks.iter().for_each(|ack| sender.on_ack(*now, ack, None));
+            for ack in &acks {
+                sender.on_ack(*now, ack, None);
+            }
             if let Some(ack) = receiver.on_timer(receiver.deadline()) {
                 sender.on_ack(*now, &ack, None);
             }

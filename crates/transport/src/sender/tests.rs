@@ -45,7 +45,9 @@ fn numbers_wrap_in_every_flavour() {
                 }
             }
             acks.extend(receiver.on_timer(now + Dur::from_ms(40)));
-            acks.iter().for_each(|ack| sender.on_ack(now, ack, None));
+            for ack in &acks {
+                sender.on_ack(now, ack, None);
+            }
             if acks.is_empty() {
                 now = now.max(sender.deadline());
                 sender.on_timer(now);

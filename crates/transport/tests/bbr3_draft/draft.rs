@@ -114,13 +114,13 @@ impl Draft {
         }
         self.loss_in_round = true;
     }
-    fn is_inflight_too_high(&self, ack: &Ack) -> bool {
+    fn is_inflight_too_high(ack: &Ack) -> bool {
         // LossThresh is 2 %.
         f64::from(ack.rs.lost) > f64::from(ack.rs.sent_in_flight) * 0.02
     }
     fn handle_lost_packet(&mut self, ack: &Ack) {
         self.note_loss();
-        if self.bw_probe_samples && self.is_inflight_too_high(ack) {
+        if self.bw_probe_samples && Self::is_inflight_too_high(ack) {
             self.handle_inflight_too_high(ack);
         }
     }
@@ -285,7 +285,7 @@ impl Draft {
                 self.max_bw_filter = [self.max_bw_filter[1], 0.0];
             }
         }
-        if self.is_inflight_too_high(ack) || self.inflight_longterm == INF {
+        if Self::is_inflight_too_high(ack) || self.inflight_longterm == INF {
             return;
         }
         self.inflight_longterm = self.inflight_longterm.max(f64::from(ack.rs.sent_in_flight));

@@ -84,6 +84,9 @@ impl Params {
         }
     }
     /// The thresholds are in order.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::some("sampling", self.sampling)?;
         check::above("equilibrium", self.equilibrium, 0.0, LONGEST)?;

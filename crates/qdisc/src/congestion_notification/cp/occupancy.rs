@@ -24,6 +24,9 @@ impl Occupancy {
         frame.map_or(Length::Packets(frames), |size| Length::Bytes(frames * size.0 as f64))
     }
     /// A frame has bytes.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(frame: Option<Size>) -> Result<(), Invalid> {
         frame.map_or(Ok(()), |size| crate::check::packet("frame", size))
     }

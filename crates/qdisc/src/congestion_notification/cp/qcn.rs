@@ -50,6 +50,9 @@ impl Params {
         Qcn { params: self.clone(), last: 0.0, left: self.sample.0 as f64 }
     }
     /// Refuses parameters out of range.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         for (field, size) in [("equilibrium", self.equilibrium), ("sample", self.sample)] {
             if !(1..=1_000_000_000).contains(&size.0) {

@@ -25,6 +25,9 @@ pub struct Drift {
 
 impl Drift {
     /// It leads upwards.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         if self.step.0 == 0 {
             return Err(Invalid::new("step", "a drift of 0 leads nowhere; write a rate such as \"1Mbit/s\""));

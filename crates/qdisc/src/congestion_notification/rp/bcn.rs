@@ -60,6 +60,9 @@ impl Params {
         Aimd::new(constants, line, now)
     }
     /// Refuses parameters out of range.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::above("decrease", self.decrease.0, 0.0, 0.25)?;
         above_zero("increase", self.increase)?;

@@ -61,6 +61,9 @@ impl Params {
         Aimd::new(constants, line, now)
     }
     /// Refuses parameters out of range.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::some("decrease", self.decrease)?;
         for (field, rate) in [("increase", self.increase), ("floor", self.floor), ("restart", self.restart)] {

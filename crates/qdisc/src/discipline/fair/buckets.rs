@@ -21,7 +21,10 @@ pub enum Buckets {
 const MOST: u32 = 1 << 20;
 
 impl Buckets {
-    /// Returns `true` if there is a bucket, and not too many of them.
+    /// Checks that there is a bucket, and not too many of them.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(self, field: &str) -> Result<(), Invalid> {
         match self {
             Buckets::Hashed(n) if !(1..=MOST).contains(&n) => {

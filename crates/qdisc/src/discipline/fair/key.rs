@@ -25,6 +25,9 @@ pub type Weights = BTreeMap<u32, f64>;
 const WEIGHTS: core::ops::RangeInclusive<f64> = 1e-6..=1e6;
 
 /// Refuses weights out of range, and weights of flows that share buckets.
+///
+/// # Errors
+/// The parameter at fault, and what to write.
 pub fn check_weights(weights: &Weights, buckets: Buckets) -> Result<(), Invalid> {
     if !weights.is_empty() && buckets != Buckets::PerFlow {
         let advice = "flows that share a bucket cannot have weights of their own; write `buckets = \"per-flow\"`";

@@ -1,6 +1,6 @@
 //! The parameters of hierarchical fair service curves.
 
-use super::{Curve, Hfsc};
+use super::Curve;
 use crate::classify::Match;
 use crate::discipline::classes::{Part, check_class, check_names, site_within};
 use crate::signals::{Signals, Threshold, any_marks, inside};
@@ -63,10 +63,6 @@ pub(super) const LIMIT: u64 = 1_000;
 const DEEPEST: usize = 16;
 
 impl Params {
-    /// Returns the empty queues at their site.
-    pub fn build(&self, site: &Site) -> Hfsc {
-        Hfsc::new(self, site)
-    }
     /// The place of a class by name.
     pub(super) fn place(&self, name: &str) -> Option<usize> {
         self.classes.iter().position(|class| class.name == name)
@@ -84,6 +80,9 @@ impl Params {
         depth
     }
     /// The classes form trees, each has a curve, and each curve gives something.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         self.accounting.check("accounting")?;
         check_names("classes", self.classes.iter().map(|class| Some(&class.name)))?;

@@ -31,6 +31,13 @@ pub struct Hfsc {
     wake_at: Option<Time>,
 }
 
+impl Params {
+    /// Returns the empty queues at their site.
+    pub fn build(&self, site: &Site) -> Hfsc {
+        Hfsc::new(self, site)
+    }
+}
+
 impl Hfsc {
     /// With parameters that have passed `check`.
     pub(super) fn new(params: &Params, site: &Site) -> Hfsc {

@@ -155,6 +155,7 @@ impl Tree {
         match last {
             Some(last) => {
                 // Between those that are served first and last; not back within one busy period of the parent.
+                #[expect(clippy::manual_midpoint, reason = "the kernel's formula (init_vf)")]
                 let vt = if above.cvtmin != 0 { (above.cvtmin + last) / 2 } else { last };
                 if above.vtperiod != node.parentperiod || vt > node.vt {
                     node.vt = vt;

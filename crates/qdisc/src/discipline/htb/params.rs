@@ -1,7 +1,5 @@
 //! The parameters of the hierarchical token bucket.
 
-use super::Htb;
-use super::tree::LIMIT;
 use crate::classify::Match;
 use crate::discipline::classes::{Part, check_class, check_names, site_within};
 use crate::signals::{Signals, Threshold, any_marks, inside};
@@ -81,11 +79,10 @@ fn ten() -> u32 {
 /// Linux has room for eight levels.
 const DEEPEST: usize = 8;
 
+/// Default limit of a leaf, packets.
+pub(super) const LIMIT: u64 = 1_000;
+
 impl Params {
-    /// Returns the empty classes at their site.
-    pub fn build(&self, site: &Site) -> Htb {
-        Htb::new(self, site)
-    }
     /// Index of a class by name. `None`: there is no such class.
     pub(super) fn place(&self, name: &str) -> Option<usize> {
         self.classes.iter().position(|class| class.name == name)
@@ -104,6 +101,9 @@ impl Params {
         depth
     }
     /// The classes form trees, and each can do what is asked of it.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         self.accounting.check("accounting")?;
         check::within("r2q", f64::from(self.r2q), 1.0, 1e6)?;

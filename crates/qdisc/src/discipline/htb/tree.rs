@@ -1,6 +1,6 @@
 //! The classes of a hierarchical token bucket at work.
 
-use super::Params;
+use super::params::{LIMIT, Params};
 use crate::classify::Classifier;
 use crate::discipline::classes::{Classes, Inside, site_within};
 use crate::state::bytes_of;
@@ -8,8 +8,6 @@ use crate::{Accounting, Burst, Cx, Gate, Packet, Qdisc, Site};
 use tailback_diffserv::TokenBucket;
 use tailback_units::{Dur, Rate, Time};
 
-/// Default limit of a leaf, packets.
-pub(super) const LIMIT: u64 = 1_000;
 /// Linux has eight levels, the leaves being 0 and classes without a parent 7.
 const TOP: usize = 7;
 /// Default burst: a timer tick of 1 ms at the rate, plus a full packet.
@@ -77,6 +75,13 @@ impl Node {
 
 fn bucket(rate: Rate, burst: Option<Burst>) -> TokenBucket {
     TokenBucket::new(rate, burst.map_or_else(|| TICK.at(rate) + FULL_PACKET, |burst| burst.at(rate)))
+}
+
+impl Params {
+    /// Returns the empty classes at their site.
+    pub fn build(&self, site: &Site) -> Htb {
+        Htb::new(self, site)
+    }
 }
 
 impl Htb {

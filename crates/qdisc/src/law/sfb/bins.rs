@@ -8,6 +8,7 @@ use tailback_units::Time;
 
 /// Levels of bins, and a seed from which each level has a hash of its own.
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_field_names, reason = "the paper's word")]
 pub struct Bins {
     bins: Vec<Bin>,
     per_level: usize,

@@ -258,6 +258,9 @@ impl Params {
     }
 
     /// There are bins, steps and times.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         let settings = self.settings();
         check::within("levels", settings.levels as f64, 1.0, 32.0)?;

@@ -55,6 +55,9 @@ pub struct Params {}
 
 impl Params {
     /// Accepts: there are no parameters.
+    ///
+    /// # Errors
+    /// The parameter at fault, and what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         Ok(())
     }

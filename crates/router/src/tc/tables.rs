@@ -1,0 +1,180 @@
+//! Tables of disciplines, classes and filters, as in the kernel.
+
+use super::action::Actions;
+use super::cake::Cake;
+use super::handle::Handle;
+use super::netfilter::Rules;
+use crate::Place;
+use crate::ir::{Counting, HfscClass, HtbClass, Limit, Match, Peak, Queue, Shape};
+use std::collections::BTreeMap;
+
+/// Attachment point of a queueing discipline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Parent {
+    Root,
+    Class(Handle),
+}
+
+/// Tables of all devices, by name.
+#[derive(Debug, Default)]
+pub(super) struct Tables {
+    pub(super) devices: BTreeMap<String, Device>,
+    /// Names in the order of first occurrence.
+    pub(super) order: Vec<String>,
+    /// Rules of the firewall that modify packets.
+    pub(super) firewall: Rules,
+}
+
+/// Tables of a device.
+#[derive(Debug, Default)]
+pub(super) struct Device {
+    pub(super) qdiscs: Vec<Qdisc>,
+    pub(super) classes: Vec<Class>,
+    pub(super) filters: Vec<Filter>,
+}
+
+impl Device {
+    pub(super) fn qdisc(&self, major: u16) -> Option<&Qdisc> {
+        self.qdiscs.iter().find(|qdisc| qdisc.major == major)
+    }
+    pub(super) fn root(&self) -> Option<&Qdisc> {
+        self.qdiscs.iter().find(|qdisc| qdisc.parent == Parent::Root)
+    }
+    /// Removes a discipline with its classes, its filters, and its subtree.
+    pub(super) fn remove(&mut self, major: u16) {
+        let mut left = vec![major];
+        while let Some(major) = left.pop() {
+            self.qdiscs.retain(|qdisc| qdisc.major != major);
+            self.classes.retain(|class| class.id.major != major);
+            self.filters.retain(|filter| filter.hook != Hook::Qdisc(major));
+            if major == u16::MAX {
+                self.filters.retain(|filter| matches!(filter.hook, Hook::Qdisc(_)));
+            }
+            let below = |qdisc: &&Qdisc| matches!(qdisc.parent, Parent::Class(handle) if handle.major == major);
+            left.extend(self.qdiscs.iter().filter(below).map(|qdisc| qdisc.major));
+        }
+    }
+}
+
+impl Tables {
+    pub(super) fn device(&mut self, name: &str) -> &mut Device {
+        if !self.devices.contains_key(name) {
+            self.order.push(name.to_owned());
+        }
+        self.devices.entry(name.to_owned()).or_default()
+    }
+}
+
+/// A discipline of a device.
+#[derive(Clone, Debug)]
+pub(super) struct Qdisc {
+    pub major: u16,
+    pub parent: Parent,
+    pub kind: Kind,
+    /// Size table, for itself and its subtree.
+    pub stab: Counting,
+    pub at: Place,
+}
+
+/// Kind of a discipline, with its parameters.
+#[derive(Clone, Debug)]
+pub(super) enum Kind {
+    Htb {
+        default: u16,
+        /// Divisor of rates in B/s for default quanta.
+        r2q: u64,
+    },
+    Prio {
+        bands: u16,
+        map: [u16; 16],
+    },
+    /// HFSC.
+    Hfsc {
+        default: u16,
+    },
+    Drr,
+    Ets {
+        strict: u16,
+        quanta: Vec<u64>,
+        bands: u16,
+        map: [u16; 16],
+    },
+    /// A queue without classes; with a shaper it is TBF, to whose single class another discipline may be attached.
+    Leaf {
+        queue: Queue,
+        limit: Option<Limit>,
+        shape: Option<Shaping>,
+    },
+    /// CAKE, to whose classes no discipline can be attached.
+    Cake(Cake),
+    /// A queue per queue of the device; the first one represents all.
+    Mq,
+    /// An unsupported discipline: its subtree and its filters are read and omitted.
+    Opaque,
+    /// Arriving packets; not simulated.
+    Ingress,
+}
+
+/// A token bucket filter.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shaping {
+    pub shape: Shape,
+    pub peak: Option<Peak>,
+    pub counts: Counting,
+}
+
+/// A class of a device.
+#[derive(Clone, Debug)]
+pub(super) struct Class {
+    pub id: Handle,
+    /// Parent class; `None`: the discipline itself.
+    pub parent: Option<u16>,
+    pub htb: Option<HtbClass>,
+    pub hfsc: Option<HfscClass>,
+    pub quantum: Option<u64>,
+    pub at: Place,
+}
+
+/// `true` if a discipline can be attached there: to a class, or to a band.
+pub(super) fn exists(device: &Device, class: Handle) -> bool {
+    match device.qdisc(class.major).map(|qdisc| &qdisc.kind) {
+        Some(Kind::Htb { .. } | Kind::Hfsc { .. } | Kind::Drr) => device.classes.iter().any(|own| own.id == class),
+        Some(Kind::Prio { bands, .. } | Kind::Ets { bands, .. }) => (1..=*bands).contains(&class.minor),
+        // A token bucket has one class.
+        Some(Kind::Leaf { shape: Some(_), .. } | Kind::Leaf { queue: Queue::Netem(_), .. }) => class.minor <= 1,
+        // The queues of a device are classes from 1 on; those of an unknown discipline are unknown.
+        Some(Kind::Mq | Kind::Opaque) => class.minor > 0,
+        Some(Kind::Leaf { .. } | Kind::Cake(_) | Kind::Ingress) | None => false,
+    }
+}
+
+/// Place of a filter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Hook {
+    /// In a discipline.
+    Qdisc(u16),
+    /// Before reception (`ingress`, or `parent ffff:`).
+    Ingress,
+    /// Before the root discipline (`clsact`).
+    Egress,
+}
+
+/// A filter of a device.
+#[derive(Clone, Debug)]
+pub(super) struct Filter {
+    pub hook: Hook,
+    pub prio: u32,
+    pub when: Match,
+    pub target: Option<Handle>,
+    pub actions: Actions,
+    pub at: Place,
+}
+
+/// Command of an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verb {
+    Add,
+    Replace,
+    Change,
+    Delete,
+}

@@ -1,0 +1,16 @@
+//! Context of the stages.
+
+use crate::complaint::Complaints;
+use crate::document::Document;
+use tailback_document::Path;
+
+/// Context of the stages: the document, and the collected errors.
+pub(super) struct Builder<'a> {
+    pub(super) document: &'a Document,
+    pub(super) complaints: Complaints,
+}
+
+/// Returns the path of an entry in a list at the document's root.
+pub(super) fn entry(list: &str, index: usize) -> Path {
+    Path::root().join(list).join(index)
+}

@@ -1,0 +1,71 @@
+//! Queues behind an admission policy, and the idle periods that are reported to it.
+
+use tailback_qdisc::law::Backlog;
+use tailback_qdisc::{Admission, Fate, Packet, Rule, Watch};
+use tailback_random::Rng;
+use tailback_units::Time;
+
+/// Start of an idle period that is to be reported to an admission policy later.
+#[derive(Debug)]
+pub(crate) struct PendingIdle {
+    /// The condition that the policy watches.
+    pub(super) watch: Watch,
+    /// Start of the idle period, if nothing arrives before; [`Time::NEVER`]: no period is pending.
+    pub(super) idle_from: Time,
+}
+
+/// Queue of one class behind an admission policy, at a port that nothing can stop.
+#[derive(Debug)]
+pub(crate) struct AdmissionQueue {
+    pub(super) idle: PendingIdle,
+    pub rule: Rule,
+    pub(super) rng: Rng,
+}
+
+impl PendingIdle {
+    /// Returns the state for a policy that watches `watch`.
+    pub fn new(watch: Watch) -> PendingIdle {
+        PendingIdle { watch, idle_from: Time::NEVER }
+    }
+
+    /// Reports an idle period that has begun by `now` to the policy.
+    #[inline]
+    pub(super) fn report_idle(&mut self, now: Time, rule: &mut impl Admission) {
+        if self.idle_from <= now {
+            rule.idle(self.idle_from);
+            self.idle_from = Time::NEVER;
+        }
+    }
+
+    /// Asks the policy to admit a packet that finds `queue` waiting at a port whose transmitter becomes (or became) free
+    /// at `free`.
+    #[inline]
+    pub(super) fn admit(
+        &mut self,
+        now: Time,
+        free: Time,
+        packet: &Packet,
+        queue: Backlog,
+        rule: &mut impl Admission,
+        rng: &mut Rng,
+    ) -> Fate {
+        self.report_idle(now, rule);
+        let fate = rule.admit(now, packet, queue, rng);
+        let joins = !matches!(fate, Fate::Dropped(_));
+        match self.watch {
+            Watch::Empty if joins => self.idle_from = free.max(now),
+            // Its transmission will end at a time that is set when it is put onto the link.
+            Watch::Idle if joins => self.idle_from = Time::NEVER,
+            Watch::Idle if free <= now => self.idle_from = now,
+            _ => {}
+        }
+        fate
+    }
+}
+
+impl AdmissionQueue {
+    /// `rng` is the random stream of the port.
+    pub fn new(rule: Rule, rng: Rng) -> AdmissionQueue {
+        AdmissionQueue { idle: PendingIdle::new(rule.watches()), rule, rng }
+    }
+}

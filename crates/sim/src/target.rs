@@ -1,0 +1,31 @@
+//! Traffic that a notification stops or slows.
+
+use tailback_qdisc::{Gate, Packet};
+
+/// Traffic that a notification stops or slows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Target {
+    Port,
+    Class(u8),
+    /// A destination in one class; `None`: in all classes.
+    Destination(u16, Option<u8>),
+}
+
+impl Target {
+    pub(crate) fn covers(self, packet: &Packet) -> bool {
+        match self {
+            Target::Port => true,
+            Target::Class(class) => packet.class() == class,
+            Target::Destination(destination, class) => {
+                packet.dst == destination && class.is_none_or(|c| c == packet.class())
+            }
+        }
+    }
+    pub(crate) fn close(self, gate: &mut Gate) {
+        match self {
+            Target::Port => gate.close_port(),
+            Target::Class(class) => gate.close_class(class),
+            Target::Destination(destination, class) => gate.close_destination(destination, class),
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Exchange of messages between the partitions of a world.
+
+use super::World;
+use super::share::{Attachment, Frame, Messages, Share};
+use crate::event_queue::Kind;
+use crate::partition::Partition;
+use crate::port::{LineEnd, Queue};
+use std::sync::Arc;
+use tailback_qdisc::Packet;
+use tailback_units::Time;
+
+impl World {
+    /// Returns the world of one partition; all random choices of the plan have been drawn.
+    pub(crate) fn part(plan: crate::plan::Plan, partition: &Arc<Partition>, part: usize) -> World {
+        World::drawn(plan, Some(Share::new(partition.clone(), part)))
+    }
+
+    /// Returns `true` if a node acts in this partition.
+    #[inline]
+    pub(super) fn owns(&self, node: u16) -> bool {
+        self.share.as_ref().is_none_or(|share| share.owns(node))
+    }
+
+    /// Finds the links that lead to other partitions.
+    pub(super) fn find_exits(&mut self) {
+        let Some(share) = &mut self.share else { return };
+        for (number, port) in (0u32..).zip(&mut self.ports) {
+            let to = share.partition.part_of(port.to);
+            if share.owns(port.from) && to != share.part {
+                share.exits.push((number, to));
+                port.end = Some(Box::new(LineEnd::Exit { announced: 0 }));
+                // Frames that have been announced cannot be taken back.
+                if let Queue::General(m) = &mut port.queue {
+                    m.may_transmit_early = false;
+                }
+            }
+        }
+    }
+
+    /// Returns the time of the next event; [`Time::NEVER`]: there is none.
+    pub(crate) fn next_time(&self) -> Time {
+        self.event_queue.next_time().unwrap_or(Time::NEVER)
+    }
+
+    /// Handles all events before `limit` up to the end of the run.
+    pub(crate) fn run_before(&mut self, limit: Time) {
+        let last = Time(limit.0.saturating_sub(1)).min(self.plan.end);
+        while self.run_until(last, u64::MAX) == super::Status::Running {}
+    }
+
+    /// Advances the time to the end of the run.
+    pub(crate) fn end(&mut self) {
+        self.now = self.plan.end;
+        self.done = true;
+    }
+
+    /// Returns the messages to each partition, with the frames put onto links since the last call.
+    pub(crate) fn outbox(&mut self) -> &mut [Messages] {
+        let World { share, ports, control_frames, transports, .. } = self;
+        let Some(share) = share else { return &mut [] };
+        for &(number, to) in &share.exits {
+            let port = &mut ports[number as usize];
+            let Some(LineEnd::Exit { announced }) = port.end.as_deref_mut() else { continue };
+            for index in *announced..port.line.len() {
+                let Some(packet) = port.line.get(index) else { break };
+                let attachment = if packet.is_control() {
+                    control_frames.get(packet.seq).cloned().map(Attachment::ControlFrame)
+                } else {
+                    transports.long_ack(packet).map(Attachment::Ack)
+                };
+                let packet = packet.as_seen_from_the_other_end();
+                share.out[to].frames.push(Frame { packet, port: number, attachment: attachment.map(Box::new) });
+            }
+            *announced = port.line.len();
+        }
+        &mut share.out
+    }
+
+    /// Delivers the messages of another partition.
+    pub(crate) fn accept(&mut self, messages: &mut Messages) {
+        for (connection, write) in messages.writes.drain(..) {
+            self.transports.incoming[connection as usize].await_write(write);
+        }
+        for Frame { mut packet, port, attachment } in messages.frames.drain(..) {
+            match attachment.map(|attachment| *attachment) {
+                Some(Attachment::ControlFrame(control)) => packet.seq = self.control_frames.put(control),
+                Some(Attachment::Ack(ack)) => packet.born = self.transports.store_long_ack(ack),
+                None => {}
+            }
+            debug_assert!(packet.at > self.now, "a frame is announced before it arrives");
+            let (at, line) = (packet.at, &mut self.ports[port as usize].line);
+            let first = line.is_empty();
+            line.push_back(packet);
+            if first {
+                self.schedule(at, Kind::Arrive, port);
+            }
+        }
+    }
+
+    /// Discards a frame that another partition accounts for.
+    pub(super) fn forget(&mut self, packet: Packet) {
+        if packet.is_control() {
+            self.control_frames.take(packet.seq);
+        } else {
+            self.transports.drop_long_ack(&packet);
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! Sources of flows.
+
+use crate::conditioning::NONE;
+use crate::plan::{FlowPlan, Plan};
+use tailback_qdisc::Traits;
+use tailback_random::Rng;
+use tailback_traffic::{Burst, Source};
+use tailback_units::Time;
+
+/// Source of a flow without a transport.
+#[derive(Debug)]
+pub(super) struct Flow {
+    pub(super) source: Option<Source>,
+    pub(super) rng: Rng,
+    /// Next burst, due at `next.at`.
+    pub(super) next: Burst,
+    /// Stop of the source.
+    pub(super) stop: Time,
+    /// The sending host's port towards the receiver.
+    pub(super) port: u32,
+    pub(super) to: u16,
+    /// Traits of unmeasured and of measured packets.
+    pub(super) traits: [Traits; 2],
+    /// Code point of its packets.
+    pub(super) code: u8,
+    pub(super) seq: u32,
+    /// Cache of the last payload with its buffer and wire bytes; most payloads of a flow are equal.
+    pub(super) last: (u32, u32, u32),
+    /// Conditioner at its entry, or `NONE`.
+    pub conditioner: u32,
+}
+
+/// Source of a flow with a transport.
+#[derive(Debug)]
+pub(super) struct Writer {
+    /// Next burst, due at `next.at`.
+    pub(super) next: Burst,
+    /// Generator of the bursts; `None` before the first burst, and if there is only one.
+    pub(super) drawn: Option<Box<Drawn>>,
+}
+
+/// A source and its random stream, which is continued when the source is restarted.
+#[derive(Debug)]
+pub(super) struct Drawn {
+    pub(super) source: Option<Source>,
+    pub(super) rng: Rng,
+}
+
+/// Returns the random stream of a flow's source.
+pub(super) fn stream(plan: &Plan, flow: &FlowPlan) -> Rng {
+    Rng::named(plan.seed, &format!("source {}", flow.name()))
+}
+
+impl Flow {
+    pub fn new(flow: &FlowPlan, port: u32, plan: &Plan) -> Flow {
+        Flow {
+            source: None,
+            rng: stream(plan, flow),
+            next: Burst::NONE,
+            stop: flow.stop,
+            port,
+            to: flow.to,
+            code: flow.code,
+            traits: [false, true].map(|measured| Traits::data(flow.class, measured)),
+            seq: 0,
+            last: (0, 0, 0),
+            conditioner: NONE,
+        }
+    }
+}
+
+impl Writer {
+    pub fn new() -> Writer {
+        Writer { next: Burst::NONE, drawn: None }
+    }
+}
+
+/// Drops the source and rewinds its random stream to the state after the last burst emitted.
+pub(super) fn stop_source(source: &mut Option<Source>, rng: &mut Rng) {
+    if let Some(source) = source.take() {
+        source.give_back(rng);
+    }
+}

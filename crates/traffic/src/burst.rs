@@ -1,0 +1,29 @@
+//! Bursts of a source.
+
+use tailback_units::Time;
+
+/// Upper bound of a burst, bytes (2^40). A Pareto size without truncation is unbounded; this keeps byte counters far
+/// from overflow.
+pub const LARGEST_BURST: u64 = 1 << 40;
+
+/// Payload that a source passes to its host at one instant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Burst {
+    /// Time, never earlier than that of the burst before.
+    pub at: Time,
+    /// Payload in bytes, 1 to [`LARGEST_BURST`], or [`Burst::ENDLESS`].
+    pub bytes: u64,
+}
+
+impl Burst {
+    /// Unlimited payload: the transport always has data to send.
+    pub const ENDLESS: u64 = u64::MAX;
+    /// Sentinel of a source that is silent from now on.
+    pub const NONE: Burst = Burst { at: Time::NEVER, bytes: 0 };
+}
+
+/// Returns a burst; `None`: its time is beyond the range of [`Time`], and the source is silent.
+#[inline]
+pub(crate) fn burst(at: Time, bytes: u64) -> Option<Burst> {
+    (at < Time::NEVER).then_some(Burst { at, bytes })
+}

@@ -1,0 +1,32 @@
+//! Amounts in a queue.
+
+/// An amount in a queue, in documents a size, `"50kB"`, or a number of packets, `"100packets"`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Amount {
+    /// Bytes.
+    Bytes(u64),
+    /// Thousandths of a packet: thresholds may be fractional.
+    Millipackets(u64),
+}
+
+impl Amount {
+    /// Returns `n` whole packets; panics on overflow (above 2^54).
+    pub const fn packets(n: u64) -> Amount {
+        Amount::Millipackets(n * 1_000)
+    }
+    /// Returns the amount in bytes, at `mean` bytes per packet.
+    pub fn in_bytes(self, mean: f64) -> f64 {
+        match self {
+            Amount::Bytes(n) => n as f64,
+            Amount::Millipackets(n) => n as f64 / 1e3 * mean,
+        }
+    }
+    /// Returns the amount in packets, at `mean` bytes per packet.
+    pub fn in_packets(self, mean: f64) -> f64 {
+        match self {
+            Amount::Bytes(n) => n as f64 / mean,
+            // Not multiplied by 1e-3, which would give 5 packets a rounding error.
+            Amount::Millipackets(n) => n as f64 / 1e3,
+        }
+    }
+}
