@@ -118,27 +118,27 @@ class IndependentFlows(Experiment):
                 "C3b",
                 "If both destinations share the 500 kB, S2 still loses less than a third of what XON/XOFF costs it, up "
                 "to 9 Mbit/s: strictly so with bursts of 96 kB from 6 Mbit/s on, within 0.05 points otherwise.",
-                "conclusions of the deck; the bound from the prototype",
+                "conclusions of the slides; the bound from the prototype",
                 (shared.where(**busy)["s2_loss"] < plain.where(**busy)["s2_loss"] / 3)
                 & (shared.where(**stable)["s2_loss"] - plain.where(**stable)["s2_loss"] / 3 <= RESOLUTION),
             ),
             Claim.comparison(
                 "C3c",
                 "Loss of S2 with the shared buffer, an S1 rate of 10 Mbit/s and bursts of 96 kB.",
-                "conclusions of the deck",
+                "conclusions of the slides",
                 shared.where(rate=10, burst=96)["s2_loss"],
                 "at 10 Mbit/s S1 overloads its link for good, so a shared buffer is always full, whoever is stopped",
             ),
             Claim(
                 "C4a",
                 "Stopping only the congested destination leaves the delay of S2 within 10 % of that without control.",
-                "conclusions of the deck; the bound from the prototype",
+                "conclusions of the slides; the bound from the prototype",
                 destination["s2_delay"].close_to(none["s2_delay"], relative=0.1),
             ),
             Claim(
                 "C4b",
                 "With XON/XOFF and bursts of 96 kB the delay of S2 is more than five times that without control.",
-                "conclusions of the deck; the bound from the prototype",
+                "conclusions of the slides; the bound from the prototype",
                 large["s2_delay"] > 5 * none.where(burst=96)["s2_delay"],
                 headline="not using destination information can increase packet delays",
             ),

@@ -133,7 +133,7 @@ class MergingOverTheBackbone(Experiment):
                 "C4",
                 "At 9 Mbit/s and bursts of 48 kB or more, stopping destinations carries at least 1.3 times as much as "
                 "stopping the backbone.",
-                "conclusions of the deck (throughput is limited without destinations); bound from the prototype",
+                "conclusions of the slides (throughput is limited without destinations); bound from the prototype",
                 destination.where(rate=9, burst=[48, 96])["throughput"]
                 >= 1.3 * plain.where(rate=9, burst=[48, 96])["throughput"],
                 headline="not using destination information can limit the achievable throughput",
@@ -300,7 +300,7 @@ def _similar(deck: Results, uniform: Results) -> Iterable[Claim]:
         yield Claim(
             f"{letter}5",
             f"At 9 Mbit/s, stopping the backbone carries less than stopping destinations, {traffic}.",
-            "conclusions of the deck; derived as C4",
+            "conclusions of the slides; derived as C4",
             plain.where(rate=9)["throughput"] < destination.where(rate=9)["throughput"],
         )
     for number, (mechanism, words) in enumerate(zip(MECHANISMS, WORDS, strict=True), 1):

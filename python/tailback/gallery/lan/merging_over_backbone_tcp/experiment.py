@@ -62,7 +62,7 @@ class BackboneWithTcp(Experiment):
             Claim(
                 "T4",
                 "Bursts of 96 kB at 9 Mbit/s are delivered sooner when only the congested destination is stopped.",
-                "conclusions of the deck; derived: a stopped backbone holds up bursts to destinations that idle",
+                "conclusions of the slides; derived: a stopped backbone holds up bursts to destinations that idle",
                 selective["completion"] < worst.where(mechanism="plain")["completion"],
             ),
             Claim(

@@ -72,7 +72,7 @@ class ClassAndDestination(Experiment):
         high = results.where(rate=7, burst=96)
         by_class, by_destination = results.where(mechanism="class"), results.where(mechanism="destination")
         both, none = results.where(mechanism="class-destination"), results.where(mechanism="none")
-        conclusions = "conclusions of the deck; derived"
+        conclusions = "conclusions of the slides; derived"
         return [
             Claim(
                 "C1a",

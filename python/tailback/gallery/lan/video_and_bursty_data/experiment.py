@@ -173,7 +173,7 @@ class VideoAndData(Experiment):
                 "C7",
                 "With XON/XOFF all video that is lost is lost at the 50 kB buffer of sw1, which is stopped though no "
                 "video is in the way.",
-                "notes of the deck; the place follows from the topology that was chosen",
+                "notes of the slides; the place follows from the topology that was chosen",
                 plain["video_drops_elsewhere"].is_zero(),
                 CALIBRATED,
             ),
@@ -194,7 +194,7 @@ class VideoAndData(Experiment):
             Claim.calibrated(
                 "C3",
                 "At 6 and 7 Mbit/s and bursts of 24 kB or more, XON/XOFF makes video lose more than no control does.",
-                'notes of the deck: "congestion in a low priority class may severely affect high priority traffic"; '
+                'notes of the slides: "congestion in a low priority class may severely affect high priority traffic"; '
                 "stated",
                 plain.where(**high)["video_loss"] > none.where(**high)["video_loss"],
                 CALIBRATED,
