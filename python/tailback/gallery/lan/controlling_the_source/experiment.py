@@ -172,7 +172,7 @@ class ControllingTheSource(Experiment):
                 "C4",
                 "From 6 to 8 Mbit/s, the mean delay of stopping everything is at least twice that of stopping "
                 "destinations.",
-                "slide Packet Delay; bound from the prototype",
+                "slide Packet Delay; the bound from a prototype",
                 plain.where(**middle)["delay"] >= 2 * destination.where(**middle)["delay"],
             ),
             Claim.calibrated(
