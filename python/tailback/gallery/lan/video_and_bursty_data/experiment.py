@@ -166,9 +166,9 @@ class VideoAndData(Experiment):
                 'slide Video Packet Loss without Congestion Control: "losses occur when 50 KB buffer overflows"; '
                 "stated",
                 (none["video_loss"] > 0).somewhere(),
-                "two streams of 1.5 Mbit/s overflow 50 kB of their own only when large frames coincide: at most about "
-                "one packet in ten thousand is lost, whatever the load of data. With the slides' film or topology, or "
-                "a buffer that the classes share, the loss may have been larger",
+                "two streams of 1.5 Mbit/s overflow 50 kB of their own only when large frames coincide: at most a few "
+                "packets in ten thousand are lost, with any load of data. With the slides' film or topology, or a "
+                "buffer that the classes share, the loss may have been larger",
             ),
             Claim.calibrated(
                 "C7",
