@@ -125,7 +125,7 @@ class Loop(Experiment):
                 "Idle time of the congested link by the delay of the links between edge and core.",
                 "not in the slides",
                 sweep["idle"],
-                ("a sweep without a claim"),
+                "a sweep without a claim",
             ),
         ]
 

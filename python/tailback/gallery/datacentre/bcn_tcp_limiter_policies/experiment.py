@@ -319,7 +319,7 @@ class Seed(Experiment):
         )
         yield Claim(
             "S12",
-            ("No frame is lost in the core with flow control alone and with marking, where limiters drop nothing."),
+            "No frame is lost in the core with flow control alone and with marking, where limiters drop nothing.",
             "derived",
             keeping["core_drops"].is_zero(),
         )

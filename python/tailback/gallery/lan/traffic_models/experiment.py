@@ -217,7 +217,7 @@ class TrafficModels(Experiment):
                     (
                         "a",
                         SELF_SIMILAR,
-                        ("truncated at 5 MB, as in the experiments: memory ends at the duration of the longest bursts"),
+                        "truncated at 5 MB, as in the experiments: memory ends at the duration of the longest bursts",
                     ),
                     (
                         "b",
