@@ -73,7 +73,7 @@ class Derivative(Experiment):
     quick = Profile(duration="150ms", warmup="50ms", replications=6, max_replications=16, cpu_s=7)
     full = Profile(duration="1050ms", warmup="50ms", replications=10, max_replications=40, cpu_s=60)
     metrics = (
-        Observable("signals", "messages of the congestion point", "1/s", _signals),
+        Observable("signals", "messages", "1/s", _signals),
         Observable("deviation", "standard deviation of the queue", "frames", lambda report: pstdev(_measured(report))),
         Observable("first_peak", "longest queue in the first 2 ms", "frames", _first_peak),
         Observable("second_peak", "longest queue from 2 ms to the warm-up's end", "frames", _second_peak),

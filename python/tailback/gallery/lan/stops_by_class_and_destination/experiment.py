@@ -33,7 +33,7 @@ class ClassAndDestination(Experiment):
     reference = "Tobagi, Fraleigh and Noureddine, conclusions"
     axes = (
         Axis("mechanism", "mechanism"),
-        Axis("rate", "data rate of the bursts", "Mbit/s"),
+        Axis("rate", "rate of the bursts", "Mbit/s"),
         Axis("burst", "mean burst size", "kB"),
         Axis("edge", "buffer of the edge switch", "kB"),
     )

@@ -65,7 +65,7 @@ class SwitchModels(Experiment):
     reference = "Tobagi, Fraleigh and Noureddine, slide Simulation Model; Karol, Hluchyj and Morgan 1987"
     axes = (
         Axis("model", "switch model"),
-        Axis("ports", "inputs and outputs"),
+        Axis("ports", "ports each way"),
         Axis("load", "offered load per port", "%"),
     )
     quick = Profile(duration="1200ms", warmup="200ms", replications=4, max_replications=24, cpu_s=10)
