@@ -15,7 +15,7 @@ GROUPS = {
     "lan": "Congestion control in switched Ethernet LANs",
     "internet": "TCP and active queue management",
     "edge": "Quality of service at the customer edge",
-    "datacentre": "Backward congestion notification in data-centre Ethernet",
+    "datacentre": "Congestion control in data-centre Ethernet",
 }
 
 FOLDERS = {

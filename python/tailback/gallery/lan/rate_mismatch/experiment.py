@@ -45,8 +45,8 @@ OVERLOAD = 10
 def isolated_loss(burst_kb: AxisValue) -> float:
     """Return the loss in % of bursts uniform on 0 to 2M that never meet, the limit of low load.
 
-    While a burst of X arrives, the share SLOW/FAST of it leaves; the excess over the buffer is lost. That is (1 -
-    r/R)(X - X0) for X > X0, the largest burst that passes whole; its mean over X, per mean burst M, follows.
+    While a burst of X bytes arrives, the share r/R = SLOW/FAST of it leaves; the excess over the buffer is lost. For X
+    > X0, the largest burst without loss, that is (1 - r/R)(X - X0); its mean over X is divided by the mean burst M.
     """
     largest, kept = 2 * float(burst_kb), 1 - SLOW / FAST
     passes = BUFFER_KB / kept / FRAMED
