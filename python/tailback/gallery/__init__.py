@@ -1,1 +1,1 @@
-"""Experiments that reproduce published figures, a folder each. The README shows how to add one."""
+"""Experiments that reproduce published figures, one folder for each. README.md explains how to add one."""

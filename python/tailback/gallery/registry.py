@@ -1,4 +1,4 @@
-"""All experiments, one line each: the id and its folder, below the group that the id begins with."""
+"""Ids of all experiments, one per line, with their folders below the group with which the id begins."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ GROUPS = {
     "lan": "Congestion control in switched Ethernet LANs",
     "internet": "TCP and active queue management",
     "edge": "Quality of service at the customer edge",
-    "datacentre": "Backward congestion notification in data-centre Ethernet",
+    "datacentre": "Congestion control in data-centre Ethernet",
 }
 
 FOLDERS = {
@@ -86,7 +86,7 @@ FOLDERS = {
 """Folder of each experiment, by id, in the order of the reports."""
 
 ON_REQUEST = ("internet-1999",)
-"""Experiments that take too long to be part of `all` or of their group: they are run by their id only."""
+"""Ids of the experiments that take too long to be part of `all` or of their group; they are run by their id only."""
 EVERY = tuple(FOLDERS)
 EXPERIMENTS = tuple(id for id in FOLDERS if id not in ON_REQUEST)  # noqa: A001
 

@@ -1,1 +1,1 @@
-"""Backward congestion notification in data-centre Ethernet: Bergamasco's presentation of July 2005."""
+"""Experiments on data centres: backward congestion notification (Bergamasco, July 2005), other controls, and PFC."""

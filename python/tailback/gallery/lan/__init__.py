@@ -1,1 +1,1 @@
-"""Experiments of the LAN deck (Tobagi, Fraleigh and Noureddine)."""
+"""Experiments of the slides on Ethernet LANs (Tobagi, Fraleigh and Noureddine)."""

@@ -1,1 +1,1 @@
-"""The control loop, measured and made longer."""
+"""BCN's control loop, measured and lengthened."""

@@ -26,12 +26,12 @@ from tailback.study.experiment import (
 
 BOTTLENECK = "core->d"
 FRAME_US = 1538 * 8 / 10_000
-"""Time of a full frame on a link of 10 Gbit/s."""
+"""Time of a full frame on a link of 10 Gbit/s, us."""
 SLIDE_US = 3.0
 
 
 def _once(report: Report) -> float:
-    """Time from the first message to the last arrival of a frame sent before it took effect, us."""
+    """Return the time from the first message to the last arrival of a frame sent before it took effect, us."""
     series = report.data["series"]
     assert series is not None, "once.toml sets run.sample"
     port = series["ports"].get(BOTTLENECK)
@@ -54,7 +54,7 @@ def _deviation(report: Report) -> float:
 
 
 class Loop(Experiment):
-    """The loop's delay, and its effect on queue and line."""
+    """The loop delay, and its effect on the queue and utilisation of the congested link."""
 
     id = "datacentre-loop"
     title = "BCN's control loop, measured and swept"
@@ -63,7 +63,7 @@ class Loop(Experiment):
     quick = Profile(duration="150ms", warmup="50ms", replications=4, max_replications=12, cpu_s=8)
     full = Profile(duration="1050ms", warmup="50ms", replications=8, max_replications=40, cpu_s=60)
     metrics = (
-        Observable("loop", "control loop", "us", _once),
+        Observable("loop", "delay of the control loop", "us", _once),
         Observable("deviation", "standard deviation of the queue", "kB", _deviation),
         m.mean_queue(BOTTLENECK, label="mean queue"),
         m.max_queue(BOTTLENECK, label="longest queue"),
@@ -72,7 +72,7 @@ class Loop(Experiment):
     )
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """One loop delay with three links; then the sweep."""
+        """The loop delay with links of three delays; then the sweep."""
         swept = (0.5, 5.0, 20.0, 50.0) if profile == "quick" else (0.5, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
         return grid(part=("once",), delay=(0.5, 5.0, 20.0)) + grid(part=("sweep",), delay=swept)
 
@@ -81,56 +81,66 @@ class Loop(Experiment):
         return "once.toml" if point["part"] == "once" else "scenario.toml"
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """The delay of the links between edges and core."""
+        """Delay of the links between edges and core."""
         del profile
         once = point["part"] == "once"
         length: Settings = {"run.duration": "200us", "run.warmup": "0s", "run.sample": "50ns"}
         return {"links[1].delay": f"{point['delay']}us", **(length if once else {"run.sample": "50us"})}
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """3 us and a frame; no collapse as it grows."""
+        """Loop delay with short and long links; utilisation and oscillation in the sweep."""
         once, sweep = results.where(part="once"), results.where(part="sweep")
         return [
             Claim(
                 "O1",
-                "The control loop is 3 us, and up to a frame of 1.23 us that was being sent.",
-                "slide 9: about 3 us; derived: 1 + 0.5 + 1 + 0.5, and 84 B of message",
+                "The delay of the control loop is 3 us plus at most one frame of 1.23 us in transmission, within 0.2 "
+                "us.",
+                "slide 9: about 3 us; derived: 1 + 0.5 + 1 + 0.5 us, and 84 B of the message",
                 once.where(delay=0.5)["loop"].within(SLIDE_US, SLIDE_US + FRAME_US + 0.2),
             ),
             Claim(
                 "O2",
-                "With links of 20 us between edge and core it grows by twice the difference.",
+                "With links of 20 us instead of 0.5 us between edge and core the delay of the control loop grows by "
+                "twice the difference, 39 us, to within a frame.",
                 "derived",
                 (once.where(delay=20.0)["loop"] - once.where(delay=0.5)["loop"]).within(
                     39 - FRAME_US - 0.1, 39 + FRAME_US + 0.1
                 ),
             ),
             Claim(
-                "O3", "At 3 us the link carries more than 99 %.", "derived", sweep.where(delay=0.5)["utilisation"] > 99
+                "O3",
+                "With a control loop of 3 us the congested link is busy for more than 99 % of the time.",
+                "derived",
+                sweep.where(delay=0.5)["utilisation"] > 99,
             ),
             Claim(
                 "O4",
-                "A longer loop makes the queue deviate more.",
+                "The standard deviation of the queue is larger with links of 50 us between edge and core than with "
+                "links of 0.5 us.",
                 "derived",
                 sweep.where(delay=50.0)["deviation"] > sweep.where(delay=0.5)["deviation"],
             ),
             Claim.comparison(
-                "O5", "How long the link is idle as the loop grows.", "not in the slides", sweep["idle"], "a sweep"
+                "O5",
+                "Idle time of the congested link by the delay of the links between edge and core.",
+                "not in the slides",
+                sweep["idle"],
+                "a sweep without a claim",
             ),
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """Queue and line over the loop's delay."""
+        """Queue and idle time of the congested link by the delay of the links."""
         sweep = results.where(part="sweep")
         yield fig.compare(
             {"mean": sweep["mean_queue"], "longest": sweep["max_queue"], "standard deviation": sweep["deviation"]},
             "queue",
-            "The queue as the links between edges and core grow",
+            "Queue by the delay of the links between edges and core",
             "Four saturating sources; the buffer holds 150 kB.",
             x="delay",
             y="queue",
             claims=("O4",),
         )
         yield fig.compare(
-            {"": sweep["idle"]}, "idle", "How long the congested link is idle", x="delay", claims=("O3", "O5")
+            {"": sweep["idle"]}, "idle", "Idle time of the congested link", x="delay", claims=("O3", "O5")
         )

@@ -1,1 +1,1 @@
-"""Signals with and without the derivative rule."""
+"""BCN messages with and without the derivative rule."""

@@ -1,4 +1,4 @@
-"""Signals only while the queue moves away from its equilibrium, against signals whenever it is not there."""
+"""Messages only while the queue moves away from its equilibrium, compared with messages whenever it is not there."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 BOTTLENECK = "core->d"
 FRAME_KB = 1.518
 START_S = 0.002
-"""End of the first overshoot, which precedes the effect of the first messages."""
+"""End of the first overshoot, which precedes the effect of the first messages, s."""
 
 
 def _queue(report: Report) -> tuple[list[float], list[float]]:
@@ -49,7 +49,7 @@ def _first_peak(report: Report) -> float:
 
 
 def _second_peak(report: Report) -> float:
-    """The longest queue between the first overshoot and the measured time."""
+    """Return the longest queue between the first overshoot and the end of the warm-up, frames."""
     times, queue = _queue(report)
     return max(length for at, length in zip(times, queue, strict=True) if START_S < at < report.data["warmup_s"])
 
@@ -84,12 +84,12 @@ class Derivative(Experiment):
     traces: ClassVar = {"queue": _queue}
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """Two gains."""
+        """With and without the rule, each with two pairs of gains."""
         del profile
         return grid(rule=("derivative", "always"), gain=("1/16, 50 Mbit/s", "1/8, 250 Mbit/s"))
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """The rule at the core, the gain at the edges."""
+        """The rule at the core, the gains at the edges."""
         del profile
         strong = str(point["gain"]).startswith("1/8")
         return {
@@ -100,50 +100,56 @@ class Derivative(Experiment):
         }
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Half the messages, a steadier queue, overshoots that decay."""
+        """Half the messages, a smaller deviation of the queue, overshoots that decay."""
         rule, always = results.where(rule="derivative"), results.where(rule="always")
         return [
             Claim(
                 "D1",
-                "The rule at least halves the messages.",
+                "With the derivative rule the congestion point sends at most half as many messages as without.",
                 "slide 3: reduces signaling rate by 50 %, stated",
                 rule["signals"] <= 0.5 * always["signals"],
                 headline="the derivative halves the signals",
             ),
             Claim(
                 "D2",
-                "The queue deviates less with the rule.",
+                "The standard deviation of the queue is smaller with the derivative rule than without.",
                 "slide 3: to improve stability",
                 rule["deviation"] < always["deviation"],
             ),
             Claim(
                 "D3",
-                "With the rule overshoots decay: after 50 ms no queue is as long as the first.",
+                "With the derivative rule overshoots decay: the longest queue after 50 ms is shorter than in the "
+                "first 2 ms.",
                 "slide 3",
                 rule["late_peak"] < rule["first_peak"],
             ),
             Claim(
                 "D4",
-                "The later overshoots are smaller with the rule than without.",
+                "The longest queue after 50 ms is shorter with the derivative rule than without.",
                 "slide 3",
                 rule["late_peak"] < always["late_peak"],
             ),
             Claim.comparison(
                 "D6",
-                "The longest queue between the first 2 ms and 50 ms.",
+                "Longest queue from 2 ms to 50 ms.",
                 "slide 3 (a sketch without times)",
                 results["second_peak"],
-                "while the limiters come back from the first overshoot, which counts neither for D3 nor for D4",
+                "the limiters recover from the first overshoot in this time, which counts neither for D3 nor for D4",
             ),
-            Claim("D5", "With the rule the link carries more than 99 %.", "derived", rule["utilisation"] > 99),
+            Claim(
+                "D5",
+                "With the derivative rule the congested link is busy for more than 99 % of the time.",
+                "derived",
+                rule["utilisation"] > 99,
+            ),
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """The queue at the start and later."""
+        """The queue over the run, for each rule and pair of gains."""
         yield Figure(
             "queue",
             "The queue with and without the derivative rule",
-            "One replication of each; dashed: the equilibrium of 16 frames.",
+            "First replication of each. Dashed: the equilibrium of 16 frames.",
             lambda: _draw(results),
             claims=("D1", "D2", "D3", "D4", "D6"),
         )

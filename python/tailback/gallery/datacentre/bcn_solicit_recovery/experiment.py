@@ -27,25 +27,25 @@ if TYPE_CHECKING:
 
 EDGE = "e1->core"
 FREE_S = 0.005
-"""End of the traffic of the other hosts."""
+"""End of the traffic of the other hosts, s."""
 BACK = 5e9
-"""Half of the line, bit/s."""
+"""Half of the link's rate, bit/s."""
 FLOOR = 10e6
 """Rmin, bit/s: rate of a limiter after a stop."""
 STEP = 200e6
-"""BCN+4, which an empty queue sends: four levels of 50 Mbit/s, bit/s."""
+"""Increase by BCN+4, which the congestion point sends if its queue is empty: four levels of 50 Mbit/s, bit/s."""
 FRAME_BITS = 1538 * 8
 SAMPLING = 0.01
 CHOSEN, SMALL = 1000, 100
-"""Rsolicit in Mbit/s: five steps above Rmin, and less than one."""
+"""Rsolicit, Mbit/s: five steps above Rmin, and less than one step."""
 STEPS = 5
-"""Steps of `STEP` from Rmin until the rate is no longer below the chosen Rsolicit: 210, 410, 610, 810, 1010 Mbit/s."""
+"""Number of steps from Rmin until the rate is no longer below the chosen Rsolicit: 210, 410, 610, 810, 1010 Mbit/s."""
 CLIMB_MS = 1e3 * sum(FRAME_BITS / (FLOOR + k * STEP) for k in range(1, STEPS))
-"""From the first step to the last, if each frame is answered: a frame's time at 210, 410, 610 and 810 Mbit/s."""
+"""Time from the first to the last step if each frame is answered, ms: frame times at 210, 410, 610 and 810 Mbit/s."""
 
 
 def _rate(report: Report) -> tuple[list[float], list[float]]:
-    """Times from the instant at which the link becomes free, ms, and the limiter's rate, bit/s."""
+    """Return times from the instant at which the link becomes idle, ms, and the limiter's rate, bit/s."""
     series = report.data["series"]
     assert series is not None, "settings set run.sample"
     state = series["ports"][EDGE]["state"]
@@ -60,7 +60,10 @@ def _stopped(report: Report) -> bool:
 
 
 def _recovery(report: Report) -> float:
-    """Time until a stopped limiter has half the line again, ms; the length of the run if it never has."""
+    """Return the time until a stopped limiter has half of the link's rate, ms; NaN if it was not stopped.
+
+    It is the end of the run if the limiter does not get there.
+    """
     if not _stopped(report):
         return nan
     times, rates = _rate(report)
@@ -69,7 +72,7 @@ def _recovery(report: Report) -> float:
 
 
 def _steps(report: Report) -> list[tuple[float, float]]:
-    """Each change of a stopped limiter's rate after its last time at Rmin: time, ms, and the new rate."""
+    """Return each change of a stopped limiter's rate after its last time at Rmin: time, ms, and new rate, bit/s."""
     if not _stopped(report):
         return []
     times, rates = _rate(report)
@@ -79,21 +82,21 @@ def _steps(report: Report) -> list[tuple[float, float]]:
 
 
 def _solicited(report: Report) -> float:
-    """Number of steps up to and including the one that passes the chosen Rsolicit."""
+    """Return the number of steps up to the one that exceeds the chosen Rsolicit, inclusive; NaN if there is none."""
     steps = _steps(report)
     below = [rate for _, rate in steps if rate < 1e6 * CHOSEN]
     return float(len(below) + 1) if len(below) < len(steps) else nan
 
 
 def _climb(report: Report) -> float:
-    """Time from the first step to the one that passes the chosen Rsolicit, ms."""
+    """Return the time from the first step to the one that exceeds the chosen Rsolicit, ms; NaN if there is none."""
     steps = _steps(report)
     above = [at for at, rate in steps if rate >= 1e6 * CHOSEN]
     return above[0] - steps[0][0] if above else nan
 
 
 class Solicit(Experiment):
-    """One limiter stopped by others' burst."""
+    """One limiter that is stopped because of a burst of other hosts."""
 
     id = "datacentre-solicit"
     title = "Recovery with and without the Solicit bit"
@@ -102,7 +105,7 @@ class Solicit(Experiment):
     quick = Profile(duration="400ms", warmup="5ms", replications=12, max_replications=40, cpu_s=10)
     full = Profile(duration="1s", warmup="5ms", replications=40, max_replications=200, cpu_s=60)
     metrics = (
-        Observable("recovery", "time until half the line", "ms", _recovery),
+        Observable("recovery", "time until half of the link's rate", "ms", _recovery),
         Observable("stopped", "runs in which the limiter was stopped", "%", lambda report: 100.0 * _stopped(report)),
         Observable("steps", "steps until 1 Gbit/s", "", _solicited),
         Observable("climb", "time from the first step to 1 Gbit/s", "ms", _climb),
@@ -110,12 +113,12 @@ class Solicit(Experiment):
     traces: ClassVar = {"rate": _rate}
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """With and without the bit; with it, at an Rsolicit that one step passes."""
+        """With and without the bit; with it also for an Rsolicit that one step exceeds."""
         del profile
         return grid(bit=("on", "off"), threshold=(CHOSEN,)) + grid(bit=("on",), threshold=(SMALL,))
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """The core answers the bit or not; the limiters set it below a rate. Solicited steps are microseconds apart."""
+        """Answers of the core to the bit, and the limiters' Rsolicit. Solicited steps are microseconds apart."""
         on = point["bit"] == "on"
         short: Settings = {"run.duration": "40ms"} if on and point["threshold"] == CHOSEN else {}
         if not on or point["threshold"] != CHOSEN:
@@ -128,60 +131,64 @@ class Solicit(Experiment):
         }
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Faster recovery, by the steps of the source's sketch."""
+        """Faster recovery, with the steps of the slide's sketch."""
         chosen = results.where(threshold=CHOSEN)
         on, off = chosen.where(bit="on"), chosen.where(bit="off")
         return [
             Claim(
                 "L1",
-                "With the bit a stopped limiter recovers at least twice as fast.",
+                "With the Solicit bit a stopped limiter has half of the link's rate in at most half the time that it "
+                "needs without.",
                 "slide 4: to accelerate recovery (no number); the factor is derived from 1/P = 100 frames per message",
                 on["recovery"] <= 0.5 * off["recovery"],
                 headline="the Solicit bit accelerates recovery",
             ),
             Claim(
                 "L2",
-                "While the bit is on there are several steps: five, from 10 to 1010 Mbit/s.",
+                "With the Solicit bit and Rsolicit of 1 Gbit/s a stopped limiter needs five steps from 10 to 1010 "
+                "Mbit/s.",
                 "slide 4 (sketch: BCN+2, +2, +4 while the bit is on); derived: an empty queue sends +4, 200 Mbit/s",
                 on["steps"].within(STEPS, STEPS),
                 headline="several steps up while the bit is on",
             ),
             Claim(
                 "L3",
-                f"With the bit these steps take the time of one frame each at the rate reached, {CLIMB_MS:.3f} ms in "
-                "all, and at most a control loop of 4 us more for each.",
+                "With the Solicit bit the time between the first and the fifth step is that of one frame per step at "
+                f"the rate reached, {CLIMB_MS:.3f} ms, plus at most a control loop of 4 us per step.",
                 "derived: every frame with the bit is answered",
                 on["climb"].within(CLIMB_MS - 0.005, CLIMB_MS + (STEPS - 1) * 0.004 + 0.005),
             ),
             Claim(
                 "L4",
-                f"Without it they take 1/P times as long, {CLIMB_MS / SAMPLING:.1f} ms, within a factor of two.",
+                "Without the Solicit bit the time between these steps is 1/P times as long, "
+                f"{CLIMB_MS / SAMPLING:.1f} ms, within a factor of two.",
                 "derived: one frame in 1/P = 100 is sampled",
                 off["climb"].within(0.5 * CLIMB_MS / SAMPLING, 2 * CLIMB_MS / SAMPLING),
             ),
             Claim.comparison(
                 "L5",
-                "Time until half the line.",
+                "Time until a stopped limiter has half of the link's rate.",
                 "slide 4 (no figures)",
                 results["recovery"],
-                "the slides name no times; an Rsolicit of 100 Mbit/s is passed by the first step",
+                "the slides give no times; the first step exceeds an Rsolicit of 100 Mbit/s",
             ),
             Claim.comparison(
                 "L6",
-                "Runs in which the limiter was stopped and not only slowed down.",
+                "Share of the runs in which the limiter was stopped, not only slowed down.",
                 "this experiment",
                 results["stopped"],
-                "only these count in the other metrics: in the rest there is no recovery from Rmin",
+                "only these runs count in the other metrics: in the rest there is no recovery from Rmin",
             ),
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """The rate after the link becomes free."""
+        """The limiter's rate after the link becomes idle."""
         yield Figure(
             "rate",
-            "The limiter's rate after the link falls free",
-            "One replication of each. Upper panel: with the bit and Rsolicit of 1 Gbit/s (dashed), as in the sketch: "
-            "steps in quick succession below it, by sampling above it. Lower panel: all, on a longer scale.",
+            "The limiter's rate after the link becomes idle",
+            "First replication of each. Upper panel: with the bit and Rsolicit of 1 Gbit/s (dashed), as in the "
+            "slide's sketch: steps in quick succession below Rsolicit, steps by sampling above it. Lower panel: all "
+            "three cases over a longer time.",
             lambda: _draw(results),
             claims=("L1", "L2", "L3", "L4", "L5"),
         )
@@ -208,8 +215,8 @@ def _draw(results: Results) -> Drawing:
         for axes in (near, far):
             axes.axhline(CHOSEN, color="#666666", linestyle="--", linewidth=0.9)
             axes.set_yscale("log")
-            axes.set_xlabel("time since the link fell free (ms)")
-            axes.set_ylabel("rate (Mbit/s)")
+            axes.set_xlabel("time since the link became idle (ms)")
+            axes.set_ylabel("limiter's rate (Mbit/s)")
         near.set_xlim(-0.5, 4)
         near.set_ylim(8, 5000)
         far.set_xlim(-5, 1.25 * end)

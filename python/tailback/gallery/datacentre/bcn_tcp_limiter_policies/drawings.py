@@ -1,4 +1,4 @@
-"""The drawings of the seed experiment: its table, its order over the set, its queues and its choices."""
+"""The drawings of the experiment: the table, the order over the set of variants, queues, and choices."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 __all__ = ["buffers", "choices", "order", "table"]
 
 Paper = Mapping[str, Sequence[float]]
-"""The slides' values by the metric's name, in the order of the policies."""
+"""The slides' values by metric, in the order of the policies."""
 
 
 def table(chosen: Results, paper_rows: Paper) -> Drawing:
-    """The slides' table, a panel per column."""
+    """Draw the slides' table, a panel per column."""
     from tailback.plotting import plot
 
     figure = plot.new(3, 3, width=4.0, height=2.6)
@@ -35,7 +35,7 @@ def table(chosen: Results, paper_rows: Paper) -> Drawing:
             axes.plot(paper, range(len(POLICIES)), "x", color=plot.COLOURS[1], label="slides")
             axes.set_yticks(range(len(POLICIES)), list(POLICIES))
             axes.set_ylim(len(POLICIES) - 0.5, -0.5)
-            # Numbers of five digits touch each other where there are more.
+            # With more ticks numbers of five digits would touch each other.
             axes.locator_params(axis="x", nbins=5)
             axes.set_xlabel(f"{quantity.label.split(' [')[0]} ({quantity.unit})")
     handles, labels = figure.axes[0].get_legend_handles_labels()
@@ -44,12 +44,12 @@ def table(chosen: Results, paper_rows: Paper) -> Drawing:
 
 
 def _reach(found: Interval) -> list[list[float]]:
-    """Lengths of an interval's two sides, as error bars have them."""
+    """Return the lengths of both sides of an interval, as error bars take them."""
     return [[max(found.mean - found.lo, 0)], [max(found.hi - found.mean, 0)]]
 
 
 def order(over: Results, paper_rows: Paper) -> Drawing:
-    """One panel per kind of connection, a row per combination, a colour per policy."""
+    """Draw a panel for bulk and one for on/off connections, a row per variant and a colour per policy."""
     from tailback.plotting import plot
 
     figure = plot.new(2, 1, width=5.6, height=1.2 + 0.36 * len(over.samples) / len(POLICIES), sharey=True)
@@ -76,7 +76,7 @@ def order(over: Results, paper_rows: Paper) -> Drawing:
 
 
 def buffers(chosen: Results) -> Drawing:
-    """Queues and rates over time, a row per policy."""
+    """Draw queues and rates over time, a row per policy."""
     from tailback.plotting import plot
 
     figure = plot.new(2, len(POLICIES), width=5.2, height=2.0, sharex=True)
@@ -102,7 +102,7 @@ def buffers(chosen: Results) -> Drawing:
 
 
 def choices(results: Results, paper_rows: Paper) -> Drawing:
-    """The ratio of throughputs, a row per choice."""
+    """Draw the ratio of bulk to on/off throughput, a row per choice."""
     from tailback.plotting import plot
 
     figure = plot.new(1, 1, width=7.0, height=4.2)
@@ -124,7 +124,7 @@ def choices(results: Results, paper_rows: Paper) -> Drawing:
             axes.plot([value], [0.12 * (column - 1.5)], "x", color=plot.COLOURS[column], label=label)
         axes.set_yticks(range(len(names)), names)
         axes.set_ylim(len(names) - 0.5, -0.5)
-        axes.set_xlabel("bulk transactions per on/off transaction")
+        axes.set_xlabel("bulk throughput / on/off throughput")
     handles, labels = axes.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside right upper")
     return figure

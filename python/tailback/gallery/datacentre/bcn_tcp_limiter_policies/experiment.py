@@ -51,7 +51,7 @@ PAPER = {
     "ref2_latency": (31.97, 31.22, 30.94, 30.89),
     "carried": (9.85, 10.00, 10.00, 10.00),
 }
-"""Slides 11 and 12, in the order of the policies."""
+"""Values of slides 11 and 12 in the order of the policies: Tps of a connection, latencies in us, and Gbit/s."""
 MAGNITUDES = {
     "bulk_tps": 0.05,
     "bulk_latency": 0.05,
@@ -63,19 +63,20 @@ MAGNITUDES = {
     "ref2_latency": 0.08,
     "carried": 0.02,
 }
-"""Permitted deviation of the measured means from the slides', as a share."""
+"""Permitted relative deviation of the measured means from the slides' values."""
 NEWRENO: Value = {"kind": "newreno"}
 SACK: Value = {"kind": "sack", "prr": False, "rack": False, "tlp": False}
 RECOVERIES: dict[str, Value] = {"NewReno": NEWRENO, "SACK": SACK}
 FRAMINGS = ("none", "ethernet")
 FLOORS_MS = (20, 30, 50)
 SET = tuple(product(FRAMINGS, RECOVERIES, FLOORS_MS))
-"""Variants over which the order of the rows is asserted: bytes that a link counts, TCP's recovery, least timeout.
+"""Variants over which the order of the policies is asserted: framing, TCP's loss recovery, minimum RTO in ms.
 
-200 ms, a usual one, would contradict the slide's mean of 28 ms for a transaction."""
+A minimum RTO of 200 ms, a usual one, would contradict the slide's mean of 28 ms for a transaction.
+"""
 MAIN = ("none", "NewReno", 30)
 QUICK_SET = (MAIN, ("ethernet", "NewReno", 20), ("none", "SACK", 50), ("ethernet", "SACK", 30))
-"""A third of the set, in which each value occurs."""
+"""A third of the variants, in which each value occurs."""
 CHOSEN, EARLIER = "as chosen", "persistent, SACK, 1 ms"
 CHOICES = (
     CHOSEN,
@@ -91,12 +92,12 @@ CHOICES = (
     "limiter per flow",
     "one memory",
 )
-"""Choices that the slides leave open, each changed by itself, but for the second, which changes five at once."""
+"""Choices that the slides leave open. Each changes one setting of the main variant, but `EARLIER` changes five."""
 FRESH = "flows[on/off].application.connections"
 
 
 def _carried(report: Report) -> float:
-    """Rate of the bottleneck's link, headers included; without preamble and gap in the main variant."""
+    """Return the rate of the bottleneck link, Gbit/s, with headers; without preamble and gap in the main variant."""
     return 10 * report.utilisation(BOTTLENECK)
 
 
@@ -148,7 +149,7 @@ def _at(policies: Iterable[str], chosen: Iterable[tuple[str, str, int]], choice:
 
 
 def _near(found: Quantity, values: Iterable[float], relative: float) -> Condition:
-    """Each policy's value within a share of the slide's."""
+    """Return the condition that each policy's value is within a share of the slide's."""
     conditions = [
         found.where(policy=name).within((1 - relative) * value, (1 + relative) * value)
         for name, value in zip(POLICIES, values, strict=True)
@@ -165,8 +166,8 @@ class Seed(Experiment):
     axes = (
         Axis("policy", "policy"),
         Axis("framing", "framing"),
-        Axis("recovery", "recovery"),
-        Axis("floor", "least timeout", "ms"),
+        Axis("recovery", "loss recovery"),
+        Axis("floor", "minimum RTO", "ms"),
         Axis("choice", "choice"),
     )
     quick = Profile(duration="700ms", warmup="200ms", replications=8, max_replications=40, cpu_s=220)
@@ -175,8 +176,8 @@ class Seed(Experiment):
         *(tps(group) for group in WAITS_US),
         *(latency(group) for group in WAITS_US),
         *(identity(group) for group in WAITS_US),
-        Observable("carried", "carried by the bottleneck", "Gbit/s", _carried, precision=(0.005, 0.0)),
-        Observable("ratio", "bulk transactions per on/off transaction", "", _ratio),
+        Observable("carried", "rate of the bottleneck link", "Gbit/s", _carried, precision=(0.005, 0.0)),
+        Observable("ratio", "bulk throughput / on/off throughput", "", _ratio),
         m.drops_at("core->*", name="core_drops", label="frames lost in the core"),
         m.drops_at("es*->core", name="edge_drops", label="frames lost at the edges"),
         m.marks("es*->core", name="marks", label="frames marked at the edges"),
@@ -187,14 +188,14 @@ class Seed(Experiment):
     traces: ClassVar = {"series": series}
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """All policies over the set; with `quick` over a third of it, and one other choice where it matters most."""
+        """All policies over the variants and choices; in quick over a third of the variants and one choice."""
         if profile == "quick":
             return _at(POLICIES, QUICK_SET) + _at(("drop", "mark"), (MAIN,), EARLIER)
         others = [point for choice in CHOICES[1:] for point in _at(POLICIES, (MAIN,), choice)]
         return _at(POLICIES, (MAIN, *(one for one in SET if one != MAIN))) + others
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """A policy, one of the set, and a choice."""
+        """The policy, the variant and the choice."""
         del profile
         chosen: Settings = {
             "network.framing": str(point["framing"]),
@@ -204,7 +205,7 @@ class Seed(Experiment):
         return {"run.sample": "1ms", **policy(str(point["policy"])), **chosen, **CHANGES[str(point["choice"])]}
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """The slides' table: its order over the set, its magnitudes as calibrated."""
+        """The order of the policies over the variants, then the slides' magnitudes, which are calibrated."""
         over = results.where(choice=CHOSEN)
         newreno = [over.where(policy=name, recovery="NewReno") for name in POLICIES]
         sack = [over.where(policy=name, recovery="SACK") for name in POLICIES]
@@ -216,42 +217,44 @@ class Seed(Experiment):
         table = "slide 11, stated"
 
         def less(a: Results, b: Results) -> Condition:
-            """Return the condition that the first policy gives less to bulk and more to on/off connections."""
+            """Return the condition that bulk throughput is lower and on/off throughput higher in `a` than in `b`."""
             return (a["bulk_tps"] < b["bulk_tps"]) & (a["onoff_tps"] > b["onoff_tps"])
 
         yield Claim(
             "S1",
-            "Flow control takes from bulk connections and gives to on/off ones, with TCP that repairs one loss per "
-            "round trip.",
+            "With NewReno, flow control lowers the throughput of bulk connections and raises that of on/off "
+            "connections.",
             f"{table} (67.17 to 63.00 and 25.92 to 32.92 Tps)",
             less(newreno[1], newreno[0]),
             headline="flow control: on/off 25.92 to 32.92 Tps",
         )
         yield Claim.unasserted(
             "S2",
-            "The same with selective acknowledgements.",
+            "With SACK, flow control lowers the throughput of bulk connections and raises that of on/off connections.",
             f"{table}, which does not name its TCP",
             less(sack[1], sack[0]),
-            "such TCP repairs what a full limiter loses nearly without timeouts, so that flow control has little to "
-            "give: some 1.5 Tps without preamble and gaps, some tenths with them",
+            "with SACK the losses at a full limiter are repaired with few timeouts, so that flow control gains "
+            "little: about 1.5 Tps without preamble and gaps, some tenths of a Tps with them",
         )
         yield Claim(
             "S3",
-            "Queue management that drops takes more from bulk and gives more to on/off connections than flow control "
-            "alone.",
+            "Queue management that drops lowers the throughput of bulk connections and raises that of on/off "
+            "connections, compared with flow control alone.",
             f"{table} (63.00 to 61.83 and 32.92 to 33.42 Tps)",
             less(drop_over, flow_over),
         )
         yield Claim(
             "S4",
-            "Marking goes further than dropping, for both.",
+            "Queue management that marks lowers the throughput of bulk connections and raises that of on/off "
+            "connections, compared with dropping.",
             f"{table} (61.83 to 59.17 and 33.42 to 36.67 Tps)",
             less(mark_over, drop_over),
             headline="marking is best for on/off: 36.67 Tps, dropping 33.42",
         )
         yield Claim(
             "S5",
-            "Latencies go the other way, strictly: bulk transactions take longer from row to row, on/off ones less.",
+            "From no flow control to flow control, dropping and marking, the latency of bulk transactions rises at "
+            "each step and that of on/off transactions falls.",
             f"{table} (15.2, 16.0, 16.2, 17.0 ms; 27.9, 20.3, 19.6, 16.9 ms)",
             (none["bulk_latency"] < flow["bulk_latency"])
             & (flow["bulk_latency"] < drop["bulk_latency"])
@@ -262,48 +265,51 @@ class Seed(Experiment):
         )
         yield Claim(
             "S6",
-            "The bulk-to-on/off ratio of throughputs falls strictly.",
+            "The ratio of bulk to on/off throughput falls at each step from no flow control to flow control, dropping "
+            "and marking.",
             "derived from slide 11: 2.59, 1.91, 1.85, 1.61",
             (none["ratio"] > flow["ratio"]) & (flow["ratio"] > drop["ratio"]) & (drop["ratio"] > mark["ratio"]),
         )
         yield Claim(
             "S7",
-            "With flow control the bottleneck carries at least 9.9 Gbit/s.",
+            "With flow control, alone or with dropping or marking, the bottleneck carries at least 9.9 Gbit/s.",
             f"{table} (10.00)",
             (flow["carried"] >= 9.9) & (drop["carried"] >= 9.9) & (mark["carried"] >= 9.9),
         )
         yield Claim.unasserted(
             "S8",
-            "Without flow control it carries less, 9.85 Gbit/s.",
+            "Without flow control the bottleneck carries between 9.80 and 9.90 Gbit/s.",
             table,
             none["carried"].within(9.80, 9.90),
             "twelve connections of each kind keep the limiters from running empty",
         )
         yield Claim.unasserted(
             "S9",
-            "The first reference connection gains in the order of the policies, by 11 % in all.",
+            "The throughput of Ref1, which crosses the congested link, rises from no flow control to flow control, "
+            "dropping and marking.",
             "slide 12, stated (6702, 7108, 7210, 7419 Tps)",
             (none["ref1_tps"] < flow["ref1_tps"])
             & (flow["ref1_tps"] < drop["ref1_tps"])
             & (drop["ref1_tps"] < mark["ref1_tps"]),
-            "its limiter at es5 shares nothing with the policies at the other edges; it gains only where dropping "
-            "leaves the bottleneck's queue empty at times",
+            "its limiter at es5 shares nothing with the limiters at the other edges; it gains only with drops, where "
+            "the bottleneck's queue is empty at times",
             headline="Ref1 gains 11 %",
         )
         yield Claim.unasserted(
             "S10",
-            "The second reference connection gains in the order of the policies, by 3 % in all.",
+            "The throughput of Ref2, which shares only an edge with limited traffic, rises from no flow control to "
+            "flow control, dropping and marking.",
             "slide 12, stated (30334, 31038, 31307, 31362 Tps)",
             (none["ref2_tps"] < flow["ref2_tps"])
             & (flow["ref2_tps"] < drop["ref2_tps"])
             & (drop["ref2_tps"] < mark["ref2_tps"]),
-            "frames that no limiter holds pass by all of them. With one memory for these and the limiters (a choice) "
-            "it does gain, but tenfold: 2,800, 10,000, 31,600 and 29,600 Tps",
+            "its frames are in no limiter. If they share one memory with the limiters (a choice), it gains, but "
+            "tenfold: 2,800, 10,000, 31,600 and 29,600 Tps",
             headline="Ref2 gains 3 %",
         )
         yield Claim(
             "S11",
-            "The second's latency is below 40 us under every policy, that of the first more than three times as long.",
+            "Under every policy the latency of Ref2 is below 40 us, and that of Ref1 more than three times as long.",
             "derived from slide 12: 31 us, and 119 to 133 us",
             (chosen["ref2_latency"] < 40) & (chosen["ref1_latency"] > 3 * chosen["ref2_latency"]),
         )
@@ -312,19 +318,23 @@ class Seed(Experiment):
             chosen.where(policy=["no flow control", "drop"]),
         )
         yield Claim(
-            "S12", "The core loses nothing where limiters drop nothing.", "derived", keeping["core_drops"].is_zero()
+            "S12",
+            "No frame is lost in the core with flow control alone and with marking, where limiters drop nothing.",
+            "derived",
+            keeping["core_drops"].is_zero(),
         )
         yield Claim.unasserted(
             "S13",
-            "The core loses nothing where limiters drop, either.",
+            "No frame is lost in the core without flow control and with dropping, where limiters drop frames.",
             "derived: BCN keeps the core's queue short",
             dropping["core_drops"].is_zero(),
-            "in one run of some tens a few frames are lost: several connections of an edge come back from timeouts at "
-            "once, at rates that limiters have kept",
+            "in one of some tens of runs a few frames are lost: several connections of an edge resume after timeouts "
+            "at the same time, at rates that the limiters have kept",
         )
         yield Claim(
             "S14",
-            "With flow control alone no frame is lost anywhere; marks are set only where the policy is to mark.",
+            "With flow control alone no frame is lost at the edges; frames are lost there only without flow control "
+            "and with dropping, and marked only with marking.",
             "derived",
             flow["edge_drops"].is_zero()
             & (none["marks"] <= 0)
@@ -337,21 +347,22 @@ class Seed(Experiment):
         buffers = "slides 13 to 16 (curves not recovered); derived: the policies aim at shorter queues"
         yield Claim(
             "S15",
-            "The rate limiters' queues are shorter with queue management than with flow control alone.",
+            "The mean backlog of the rate limiters is shorter with queue management, dropping or marking, than with "
+            "flow control alone.",
             buffers,
             (drop["limited"] < flow["limited"]) & (mark["limited"] < flow["limited"]),
         )
         yield Claim.unasserted(
             "S16",
-            "They are shorter when it marks than when it drops.",
+            "The mean backlog of the rate limiters is shorter with marking than with dropping.",
             buffers,
             mark["limited"] < drop["limited"],
-            "a loss from a fresh connection's small window costs it a timeout, in which it sends nothing; a mark only "
+            "a loss from a new connection's small window causes a timeout, during which it sends nothing; a mark only "
             "halves the window",
         )
         yield Claim(
             "S17",
-            "Throughput times (latency + wait) is 1 within 3 % for every group under every policy.",
+            "The throughput of a connection times (latency + wait) is 1 within 3 % for every group under every policy.",
             "derived: a closed loop",
             chosen["bulk_loop"].within(0.97, 1.03)
             & chosen["onoff_loop"].within(0.97, 1.03)
@@ -362,67 +373,70 @@ class Seed(Experiment):
             values = ", ".join(f"{value:g}" for value in PAPER[name])
             yield Claim.calibrated(
                 f"S{number}",
-                f"{chosen[name].label.split(' [')[0]}: {values} {chosen[name].unit}, within {100 * relative:g} %.",
+                f"{chosen[name].label.split(' [')[0]} without flow control, with flow control, dropping and marking: "
+                f"{values} {chosen[name].unit}, within {100 * relative:g} %.",
                 slide,
                 _near(chosen[name], PAPER[name], relative),
-                "fresh on/off connections, framing, recovery, timeout and the reference connections' windows were "
-                "chosen after the slides' numbers were seen",
+                "new connections for on/off transfers, framing, recovery, minimum RTO and the reference connections' "
+                "windows were chosen after the slides' numbers were seen",
                 headline=f"on/off: {values} Tps" if name == "onoff_tps" else "",
             )
         yield Claim.comparison(
             "S27",
-            "Marking against dropping for on/off connections, when a choice is changed.",
+            "On/off throughput with marking minus that with dropping, by choice.",
             "sensitivity of what the slides leave open",
             results.where(policy="mark", framing=framing, recovery=recovery, floor=floor)["onoff_tps"]
             - results.where(policy="drop", framing=framing, recovery=recovery, floor=floor)["onoff_tps"],
-            "the slides have 3.25; with persistent connections both give the same",
+            "the slides have 3.25 Tps; with persistent connections the difference is zero",
         )
         yield Claim.comparison(
             "S28",
-            "The bulk-to-on/off ratio when a choice is changed.",
+            "Ratio of bulk to on/off throughput by choice and policy.",
             "sensitivity of what the slides leave open",
             results.where(framing=framing, recovery=recovery, floor=floor)["ratio"],
             "sensitivity",
         )
         yield Claim.comparison(
             "S29",
-            "The second reference connection's throughput when a choice is changed.",
+            "Throughput of Ref2 by choice and policy.",
             "sensitivity of what the slides leave open; slide 6: blocking at limiters' queues due to buffer exhaustion",
             results.where(framing=framing, recovery=recovery, floor=floor)["ref2_tps"],
-            "the slides have 30,334 to 31,362: more gain than without, less than with one memory for all",
+            "the slides have 30,334 to 31,362 Tps: a larger gain than with separate memories, a smaller one than with "
+            "one memory",
         )
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """The table, the order over the set, the buffers, and the choices."""
+        """The slides' table, the order of the policies over the variants, queues and rates, and the choices."""
         framing, recovery, floor = MAIN
         main = results.where(framing=framing, recovery=recovery, floor=floor)
         chosen = main.where(choice=CHOSEN)
         yield Figure(
             "table",
             "The slides' results and ours",
-            "Crosses: slides 11 and 12. Dots: measured, with 99 % intervals.",
+            "Crosses: slides 11 and 12. Dots: measured means with 99 % intervals.",
             lambda: drawings.table(chosen, PAPER),
             claims=("S5", "S7", "S8", "S9", "S10", *(f"S{number}" for number in range(18, 27))),
         )
         yield Figure(
             "order",
-            "The order of the policies over the set",
-            "Mean and 99 % interval at each combination of framing, recovery and least timeout; the first is the main "
-            "reading. Crosses: slide 11.",
+            "Order of the policies over the variants",
+            "Mean and 99 % interval at each combination of framing, recovery and minimum RTO; the first is the main "
+            "variant. Crosses: slide 11.",
             lambda: drawings.order(results.where(choice=CHOSEN), PAPER),
             claims=("S1", "S2", "S3", "S4"),
         )
         yield Figure(
             "buffers",
             "Queues at the bottleneck and at the first edge's rate limiters",
-            "One replication of each policy; the slides' figures 13 to 16, whose curves were not recovered.",
+            "First replication of each policy. Slides 13 to 16 show the same quantities; their curves were not "
+            "recovered.",
             lambda: drawings.buffers(chosen),
             claims=("S12", "S13", "S15", "S16"),
         )
         yield Figure(
             "choices",
-            "What the choices do that the slides leave open",
-            "Bulk transactions per on/off transaction; crosses: slides.",
+            "Effect of the choices that the slides leave open",
+            "Ratio of bulk to on/off throughput. Crosses: slides.",
             lambda: drawings.choices(main, PAPER),
             claims=("S6", "S27", "S28", "S29"),
         )

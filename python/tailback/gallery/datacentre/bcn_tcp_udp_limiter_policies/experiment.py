@@ -48,9 +48,9 @@ class Udp(Experiment):
     metrics = (
         *(tps(group) for group in WAITS_US),
         *(latency(group) for group in WAITS_US),
-        m.loss("udp", name="udp_loss", label="UDP lost"),
+        m.loss("udp", name="udp_loss", label="UDP packet loss"),
         m.throughput("udp", name="udp", label="UDP carried"),
-        m.offered("udp", name="udp_offered", label="UDP offered"),
+        m.offered("udp", name="udp_offered", label="offered UDP load"),
         Observable("most_udp", "most UDP frames in a limiter's queue", "frames", _most_udp),
         m.drops_at("core->*", name="core_drops", label="frames lost in the core"),
         m.utilisation(BOTTLENECK),
@@ -63,7 +63,7 @@ class Udp(Experiment):
         return grid(policy=POLICIES)
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """A policy."""
+        """The policy."""
         del profile
         return policy(str(point["policy"]))
 
@@ -75,33 +75,47 @@ class Udp(Experiment):
         return [
             Claim(
                 "U1",
-                "With queue management no limiter ever holds more than 11 frames of UDP.",
+                "With queue management, dropping or marking, no limiter holds more than 11 UDP frames.",
                 "slide 7",
                 managed["most_udp"] <= 11,
             ),
-            Claim("U2", "Under every policy the bottleneck carries more than 99 %.", own, results["utilisation"] > 99),
+            Claim(
+                "U2",
+                "Under every policy the bottleneck is busy for more than 99 % of the time.",
+                own,
+                results["utilisation"] > 99,
+            ),
             Claim(
                 "U3",
-                "The core loses nothing where limiters drop no TCP.",
+                "No frame is lost in the core with flow control alone and with marking, where limiters drop no TCP "
+                "frame.",
                 own,
                 results.where(policy=["flow control", "mark"])["core_drops"].is_zero(),
             ),
             Claim("U4", "With flow control alone no UDP is lost.", own, flow["udp_loss"].is_zero()),
             Claim(
                 "U5",
-                "UDP, which does not respond, loses more with queue management than without any or with flow control.",
+                "UDP, which does not respond to congestion, loses more with queue management, dropping or marking, "
+                "than without flow control.",
                 own,
                 (drop["udp_loss"] > none["udp_loss"]) & (mark["udp_loss"] > none["udp_loss"]),
             ),
             Claim(
                 "U6",
-                "TCP gains what UDP loses: on/off connections get more with queue management than without any.",
+                "The throughput of on/off connections is higher with queue management, dropping or marking, than "
+                "without flow control.",
                 own,
                 (drop["onoff_tps"] > none["onoff_tps"]) & (mark["onoff_tps"] > none["onoff_tps"]),
             ),
-            Claim.comparison("U7", "UDP carried.", own, results["udp"], "for comparison with the 2 Gbit/s offered"),
-            Claim.comparison("U8", "Bulk throughput.", own, results["bulk_tps"], "for comparison with workload 1"),
-            Claim.comparison("U9", "On/off throughput.", own, results["onoff_tps"], "for comparison with workload 1"),
+            Claim.comparison(
+                "U7", "Delivered UDP traffic.", own, results["udp"], "for comparison with the 2 Gbit/s offered"
+            ),
+            Claim.comparison(
+                "U8", "Throughput of bulk connections.", own, results["bulk_tps"], "for comparison with workload 1"
+            ),
+            Claim.comparison(
+                "U9", "Throughput of on/off connections.", own, results["onoff_tps"], "for comparison with workload 1"
+            ),
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
@@ -109,7 +123,7 @@ class Udp(Experiment):
         yield fig.compare(
             {"bulk": results["bulk_tps"], "on/off": results["onoff_tps"]},
             "tcp",
-            "TCP transactions per second and connection",
+            "TCP transactions per second of a connection",
             x="policy",
             y="throughput",
             claims=("U6", "U8", "U9"),

@@ -39,10 +39,10 @@ CONTROLS: dict[AxisValue, Value] = {
     "HPCC": {"kind": "hpcc"},
     "Swift": {"kind": "swift"},
 }
-"""Congestion control of the connections. With flow control alone, and with BCN and QCN in the network, none."""
+"""Congestion control of the connections: none ("fixed") with flow control alone and with BCN and QCN."""
 NOTIFICATION = {"BCN": "bcn", "QCN": "qcn"}
 FRAME_KB = 1.066
-"""A full segment in a buffer: 1000 B, 48 B of headers and 18 B of Ethernet's."""
+"""Full segment in a buffer, kB: 1000 B, 48 B of headers and 18 B of Ethernet's."""
 STEP: dict[str, Value] = {
     "kind": "red",
     "min": "97.5kB",
@@ -56,10 +56,10 @@ STEP: dict[str, Value] = {
     "ecn": True,
     "above-max": "mark",
 }
-"""DCTCP's threshold at 10 Gbit/s: 65 packets of 1500 B."""
+"""Marking at DCTCP's threshold for 10 Gbit/s: 65 packets of 1500 B."""
 FILES: dict[AxisValue, str] = {"incast": "scenario.toml", "permutation": "permutation.toml"}
 SENDERS = 15
-"""Of the incast: h2 to h16."""
+"""Number of senders of the incast: h2 to h16."""
 LENGTHS: dict[ProfileName, dict[AxisValue, Settings]] = {
     "quick": {
         "incast": {"run.duration": "300ms", "run.warmup": "100ms", "run.sample": "5ms"},
@@ -70,13 +70,14 @@ LENGTHS: dict[ProfileName, dict[AxisValue, Settings]] = {
         "permutation": {"run.duration": "300ms", "run.warmup": "100ms"},
     },
 }
-"""The slowest control to settle, TIMELY, needs some 80 ms for the incast's link to be full, longer for its shares."""
+"""Lengths of the runs: TIMELY, the slowest control, needs 80 ms to fill the incast's link, and longer until its
+shares settle."""
 Shares = tuple[list[float], list[list[float]]]
-"""Ends of the intervals, s, and each sender's rate in them, Gbit/s on the wire; empty without a series."""
+"""Ends of the intervals, s, and each sender's rate in them, Gbit/s on the wire; empty without samples."""
 
 
 def _layer_2(law: str) -> Settings:
-    """Congestion points in all switches and rate limiters in all hosts, each with the constants of 10 Gbit/s."""
+    """Return congestion points in all switches and rate limiters in all hosts, with the constants of 10 Gbit/s."""
     point: Value = {"kind": law}
     return {
         "network.discipline": {"kind": "drop-tail"},
@@ -87,7 +88,7 @@ def _layer_2(law: str) -> Settings:
 
 
 def _shares(report: Report) -> Shares:
-    """Rate of each host of the incast over time."""
+    """Return the rate of each sender of the incast over time."""
     series = report.data["series"]
     if series is None:
         return [], []
@@ -98,19 +99,19 @@ def _shares(report: Report) -> Shares:
 
 
 def _jain(shares: Shares) -> list[float]:
-    """Jain's index of the senders' rates in each interval."""
+    """Return Jain's index of the senders' rates in each interval; 1 if none sends."""
     across = zip(*shares[1], strict=True)
     return [sum(x) ** 2 / (len(x) * sum(y * y for y in x)) if any(x) else 1.0 for x in across]
 
 
 def _most(report: Report) -> float:
-    """Share of the two flows that got most, in percent of all."""
+    """Return the share of the two largest flows in the delivered bytes, percent."""
     got = sorted(flow["delivered"]["bytes"] for flow in report.data["flows"])
     return 100 * sum(got[-2:]) / sum(got)
 
 
 def _pauses(report: Report) -> float:
-    """PAUSE frames sent, all ports together, per millisecond since the start."""
+    """Return the PFC frames sent by all ports per millisecond of the run."""
     return report.data["control_frames"] / report.data["end_s"] / 1e3
 
 
@@ -132,8 +133,8 @@ class Bench(Experiment):
         m.mean_queue("leaf*->h1"),
         m.max_queue("leaf*->h1"),
         m.mean_delay(),
-        Observable("pauses", "PAUSE frames per millisecond", "1/ms", _pauses),
-        Observable("most", "share of the two flows that got most", "%", _most),
+        Observable("pauses", "PFC frames per millisecond", "1/ms", _pauses),
+        Observable("most", "share of the two largest flows", "%", _most),
     )
     traces: ClassVar = {"shares": _shares}
 
@@ -147,7 +148,7 @@ class Bench(Experiment):
         return FILES[point["traffic"]]
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """The control; DCTCP has the threshold of its paper, BCN and QCN their points and limiters."""
+        """The control; marking at DCTCP's threshold, or congestion points and rate limiters for BCN and QCN."""
         control = str(point["control"])
         chosen: Settings = {
             **LENGTHS[profile][point["traffic"]],
@@ -163,23 +164,35 @@ class Bench(Experiment):
         queue = incast["mean_queue"]
         hpcc, dcqcn = queue.where(control="HPCC"), queue.where(control="DCQCN")
         paper = "Li and others, SIGCOMM 2019, section 5"
-        yield Claim("C1", "Priority-based flow control loses nothing.", "802.1Qbb", results["loss"].is_zero())
-        yield Claim("C2", "With HPCC the queue of the incast is shorter than with DCQCN.", paper, hpcc < dcqcn)
+        yield Claim(
+            "C1",
+            "With priority-based flow control no packet is lost under any control.",
+            "802.1Qbb",
+            results["loss"].is_zero(),
+        )
+        yield Claim(
+            "C2",
+            "The mean queue at the receiver's port in the incast is shorter with HPCC than with DCQCN.",
+            paper,
+            hpcc < dcqcn,
+        )
         yield Claim(
             "C3",
-            "Swift shares the incast fairly: Jain's index is above 0.95.",
+            "Jain's index of the incast's flows is above 0.95 with Swift.",
             "Kumar and others, SIGCOMM 2020, section 4",
             incast["jain"].where(control="Swift") > 0.95,
         )
         yield Claim(
             "C4",
-            "Each keeps the queue of the incast shorter than flow control alone does.",
-            "derived: flow control lets the queue grow until it stops the inputs",
+            "The mean queue at the receiver's port in the incast is shorter with each congestion control than with "
+            "flow control alone.",
+            "derived: with flow control the queue grows until it stops the inputs",
             queue.where(control=[control for control in CONTROLS if control != NONE]) < queue.where(control=NONE),
         )
         yield Claim(
             "C5",
-            "BCN's mean queue in the incast is within half of its equilibrium of 16 frames.",
+            "With BCN the mean queue in the incast is between 8 and 24 frames, half of the equilibrium of 16 frames "
+            "around it.",
             "Bergamasco 2005: T+0 is the equilibrium; the bounds are reconstructed",
             queue.where(control="BCN").within(8 * FRAME_KB, 24 * FRAME_KB),
         )
@@ -188,7 +201,7 @@ class Bench(Experiment):
         )
         yield Claim(
             "C6",
-            "TIMELY's senders do not come to equal shares: two of fifteen hold more than half of the incast's link.",
+            "With TIMELY two of the fifteen senders have more than half of the traffic delivered in the incast.",
             fairness,
             incast["most"].where(control="TIMELY") > 50,
             headline="TIMELY: no unique fixed point, unequal shares",
@@ -200,22 +213,22 @@ class Bench(Experiment):
             "Goodput of all flows in the incast.",
             "this bench",
             incast["goodput"],
-            "the papers measure other networks; shown beside each other here",
+            "the papers measure other networks; this is a comparison in one network",
         )
         yield Claim.comparison(
             "R2",
             "Jain's index of the incast's flows.",
             "this bench",
             incast["jain"],
-            "over the measured time, once the start is over; 1/15 is one sender alone",
+            "over the measured time, without the start; 1/15 if one sender has all",
         )
         yield Claim.comparison(
             "R3",
-            "Goodput of all flows in the permutation, less that under flow control alone.",
+            "Goodput of all flows in the permutation minus that with flow control alone.",
             "this bench",
             permutation["goodput"].where(control=others) - permutation["goodput"].where(control=NONE),
-            "paired: each replication draws one permutation and one hash for all controls, and most of the goodput "
-            "depends on which flows share an uplink",
+            "paired: each replication draws one permutation and one hash for all controls, and the goodput depends "
+            "mostly on which flows share an uplink",
         )
 
     def figures(self, results: Results) -> Iterable[Figure]:
@@ -224,8 +237,8 @@ class Bench(Experiment):
         yield fig.compare({"": incast["goodput"]}, "goodput_incast", "Goodput, incast", x="control", claims=("R1",))
         yield Figure(
             "shares_incast",
-            "How the incast's senders share the link",
-            "One replication, in intervals of 5 ms. Upper panel: Jain's index, 1/15 if one sender has all (dashed). "
+            "Shares of the incast's senders",
+            "First replication, in intervals of 5 ms. Upper panel: Jain's index, 1/15 if one sender has all (dashed). "
             "Lower panel: the rates of TIMELY's fifteen senders.",
             lambda: _draw_shares(incast),
             claims=("C3", "C6", "R2"),
@@ -235,8 +248,8 @@ class Bench(Experiment):
         yield fig.compare(
             {"": permutation["goodput"].where(control=others) - none},
             "goodput_permutation",
-            "Goodput in the permutation, less that under flow control alone",
-            "Paired: the same permutation and the same hash.",
+            "Goodput in the permutation minus that with flow control alone",
+            "Paired: the same permutation and hash for all controls.",
             x="control",
             y="difference of goodput",
             claims=("R3",),

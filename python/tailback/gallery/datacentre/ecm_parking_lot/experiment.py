@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 LAWS = {"ECM": "ecm", "BCN": "bcn", "QCN": "qcn"}
 LINKS = (1, 2, 3)
 PAYLOAD_MBIT = 10_000 * 1500 / 1538
-"""Payload rate of a link of 10 Gbit/s."""
+"""Payload rate of a link of 10 Gbit/s, Mbit/s."""
 
 
 def proportional(links: int, others: int) -> float:
-    """The long flow's share under proportional fairness, Mbit/s: the rates x that maximise the sum of log x.
+    """Return the long flow's share under proportional fairness, Mbit/s: the rates x that maximise the sum of log x.
 
     With `others` flows of rate y on each of `links` links, x + others · y = C and links · x = y (Kelly 1997).
     """
@@ -41,7 +41,7 @@ def proportional(links: int, others: int) -> float:
 
 
 def max_min(others: int) -> float:
-    """Its share under max-min fairness, Mbit/s: that of any flow of one link."""
+    """Return the long flow's share under max-min fairness, Mbit/s: that of any flow of one link."""
     return PAYLOAD_MBIT / (1 + others)
 
 
@@ -61,11 +61,11 @@ class Ecm(Experiment):
     metrics = (
         Observable("long", "long flow's throughput", "Mbit/s", lambda report: _of(report, "long")),
         Observable("short", "throughput of the flows of the last link", "Mbit/s", lambda report: _of(report, "third")),
-        Observable("carried", "load of the last link", "%", lambda report: 100 * report.utilisation("s3->s4")),
+        Observable("carried", "utilisation of the last link", "%", lambda report: 100 * report.utilisation("s3->s4")),
     )
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """ECM over all links with one and with four other flows, the two others with one."""
+        """ECM over one to three links with one and four other flows; BCN and QCN for comparison."""
         if profile == "quick":
             return (
                 grid(law=("ECM",), links=LINKS, others=(1,))
@@ -75,7 +75,7 @@ class Ecm(Experiment):
         return grid(law=LAWS, links=LINKS, others=(1, 4))
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """The law at both ends, the entry of the long flow, and the number of flows that share each link with it."""
+        """The law at both ends, the long flow's first switch, and the number of other flows per link."""
         del profile
         law = {"kind": LAWS[str(point["law"])]}
         hosts: Settings = {f"hosts.{name}.count": point["others"] for name in ("a", "b", "c", "da", "db", "dc")}
@@ -88,7 +88,7 @@ class Ecm(Experiment):
         }
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """The long flow's share is between those of two kinds of fairness, nearer to the proportional one."""
+        """Share of the long flow compared with proportional and max-min fairness."""
         ecm = results.where(law="ECM")
         one = ecm.where(others=1)
         # Over two links the shares among five differ too little for quick's few replications.
@@ -96,13 +96,14 @@ class Ecm(Experiment):
         theory = "Jiang and Jain 2007: proportional fairness, not max-min; shares by Kelly 1997"
         yield Claim(
             "P1",
-            "On a single link two flows get the same: the long one has half within 10 %.",
+            "With ECM two flows that share a single link get half of it each, within 10 %.",
             "derived: proportional and max-min fairness agree",
             one.where(links=1)["long"].within(0.9 * proportional(1, 1), 1.1 * proportional(1, 1)),
         )
         yield Claim(
             "P2",
-            "Over several congested links a flow gets less than half-way from its proportional to its max-min share.",
+            "With ECM the share of a flow over two or three congested links is nearer to its proportional than to its "
+            "max-min share.",
             theory,
             reduce(
                 and_,
@@ -115,13 +116,14 @@ class Ecm(Experiment):
         )
         yield Claim(
             "P3",
-            "Each more congested link costs it throughput.",
+            "With ECM the long flow's throughput falls with each further congested link that it crosses.",
             "derived: links · x = y",
             (_at(ecm, 2, 1) < _at(ecm, 1, 1)) & (_at(ecm, 3, 1) < _at(ecm, 2, 1)),
         )
         yield Claim.unasserted(
             "P4",
-            "Its share is the proportional one within 10 %: 3249 Mbit/s over two links, 2437 over three.",
+            "With ECM the long flow's share is the proportional one within 10 %: 3249 Mbit/s over two links, 2437 "
+            "Mbit/s over three.",
             theory,
             reduce(
                 and_,
@@ -130,24 +132,29 @@ class Ecm(Experiment):
                     for links in LINKS[1:]
                 ),
             ),
-            "it gets some 20 % less: the theory takes all queues as equal, whereas the link that may speed the flow up "
-            "is the one that has slowed it down last, and so one whose queue has just been long",
+            "it is about 20 % lower: the theory assumes equal queues, whereas positive feedback comes from the link "
+            "that slowed the flow down last, whose queue has just been long",
         )
-        yield Claim("P5", "The link is full.", "derived: BCN holds its queue near Qeq", ecm["carried"] > 97)
+        yield Claim(
+            "P5",
+            "With ECM the last link is busy for more than 97 % of the time.",
+            "derived: BCN holds its queue near Qeq",
+            ecm["carried"] > 97,
+        )
         yield Claim.comparison(
             "P6",
-            "The long flow's share over three links under BCN of July 2005 and QCN, too.",
+            "Throughput of the long flow over three links under ECM, BCN of July 2005 and QCN.",
             "not in the source",
             results.where(links=3, others=1)["long"],
             "proportional: 2437, max-min: 4873 Mbit/s",
         )
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """Shares by the links crossed, between both kinds of fairness."""
+        """Throughput of the long flow by the number of congested links, with both theoretical shares."""
         yield Figure(
             "shares",
             "Share of a flow that crosses several congested links",
-            "Means and 99 % intervals; lines: what proportional and max-min fairness give.",
+            "Means and 99 % intervals. Lines: shares under proportional and max-min fairness.",
             lambda: _draw(results),
             claims=("P1", "P2", "P3", "P4", "P6"),
         )

@@ -40,10 +40,10 @@ CONTROLS: dict[AxisValue, str] = {
     "Swift": "swift",
 }
 QUEUES = ("DCTCP", "DCQCN", "HPCC", "Swift")
-"""Controls by marks, delay or telemetry that keep queues at a target of tens of kB or less."""
+"""Controls by marks, delay or telemetry with queues of tens of kB or less as their target."""
 HOSTS_MBIT = 16 * 10_000
 PAYLOAD = 1000 / 1086
-"""Payload per byte on the wire: 48 B of headers, 18 B of Ethernet's, 20 B of preamble and gap."""
+"""Payload per byte on the wire: 1000 B with 48 B of headers, 18 B of Ethernet's, 20 B of preamble and gap."""
 BINS = ("10 kB", "100 kB", "1 MB", "10 MB", "all larger")
 STATISTICS = ("mean", "p50", "p95", "p99")
 
@@ -61,7 +61,7 @@ def _of_bin(at: int, statistic: str) -> Callable[[Report], float]:
 
 
 def _mean_of(rows: list[SizeSlowdownRow]) -> float:
-    """Mean slowdown of several bins together."""
+    """Return the mean slowdown of the flows of several bins; NaN without flows."""
     found = [(row["complete"], row["slowdown"]["mean"]) for row in rows if row["slowdown"] is not None]
     transfers = sum(count for count, _ in found)
     return sum(count * mean for count, mean in found) / transfers if transfers else math.nan
@@ -72,13 +72,13 @@ def _short(report: Report) -> float:
 
 
 def _faster(report: Report) -> float:
-    """1 if any transfer was faster than over the idle path, else 0."""
+    """Return 1 if any transfer was faster than over the idle path, else 0; NaN without transfers."""
     slowdown = _group(report)["slowdown"]
     return math.nan if slowdown is None else float(slowdown["min"] < 1)
 
 
 def _unfinished(report: Report) -> float:
-    """Share of the transfers begun that had not arrived by the end, in percent."""
+    """Return the share of the transfers begun that were not complete at the end, percent."""
     begun = _group(report)["begun"]
     return 100 * (begun - _group(report)["time"]["count"]) / begun if begun else math.nan
 
@@ -99,27 +99,32 @@ class CompletionTimes(Experiment):
     metrics = (
         m.loss(),
         Observable(
-            "refused", "transfers without a free connection", "", lambda report: float(_group(report)["refused"])
+            "refused",
+            "transfers refused for lack of a free connection",
+            "",
+            lambda report: float(_group(report)["refused"]),
         ),
         Observable("unfinished", "transfers not complete at the end", "%", _unfinished),
-        Observable("faster", "runs with a transfer faster than over the idle path", "", _faster),
+        Observable("faster", "share of runs with a transfer faster than over the idle path", "", _faster),
         Observable("short", "mean slowdown of flows up to 100 kB", "", _short, lowest=1),
         Observable("all", "mean slowdown", "", lambda r: _mean_of(_group(r)["slowdown_by_size"]), lowest=1),
         *(
-            Observable(_key(at, statistic), f"{statistic} slowdown, up to {name}", "", _of_bin(at, statistic), lowest=1)
+            Observable(
+                _key(at, statistic), f"{statistic} slowdown of flows up to {name}", "", _of_bin(at, statistic), lowest=1
+            )
             for at, name in enumerate(BINS)
             for statistic in STATISTICS
         ),
     )
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """Web search at two loads; in full all mixes at three."""
+        """The mix web-search at two loads; in full all mixes at three loads."""
         if profile == "quick":
             return grid(mix=["web-search"], load=(0.3, 0.6), control=CONTROLS)
         return grid(mix=("web-search", "data-mining", "hadoop"), load=(0.3, 0.6, 0.8), control=CONTROLS)
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """The mix at its load, which ends long before the run does; DCTCP has the threshold of its paper."""
+        """The mix at its load, with arrivals in the first half of the run; marking at DCTCP's threshold for DCTCP."""
         control = str(point["control"])
         rate = float(point["load"]) * HOSTS_MBIT * PAYLOAD
         mix: Value = {"kind": "transfers", "size": {"kind": str(point["mix"])}, "rate": f"{rate:.3f}Mbit/s"}
@@ -132,7 +137,12 @@ class CompletionTimes(Experiment):
 
     def claims(self, results: Results) -> Iterable[Claim]:
         """Consequences of the definition, and statements of the papers about short flows."""
-        yield Claim("C1", "Flow control loses nothing.", "802.1Qbb", results["loss"].is_zero())
+        yield Claim(
+            "C1",
+            "With priority-based flow control no packet is lost under any congestion control.",
+            "802.1Qbb",
+            results["loss"].is_zero(),
+        )
         yield Claim(
             "C2",
             "No flow is faster than over the idle path: every slowdown is at least 1.",
@@ -141,28 +151,30 @@ class CompletionTimes(Experiment):
         )
         yield Claim(
             "C3",
-            "No transfer is refused: the connections are enough for an open loop.",
-            "derived: three for each pair of hosts",
+            "No transfer is refused: each finds a free connection among the three of its pair of hosts.",
+            "derived: three connections for each pair of hosts are enough at these loads",
             results["refused"].within(0, 0),
         )
         short, none = results["short"].where(control=list(QUEUES)), results["short"].where(control=NONE)
         yield Claim(
             "C4",
-            "Flows up to 100 kB suffer less under DCTCP, DCQCN, HPCC and Swift than under flow control alone.",
+            "At load 0.6 the mean slowdown of flows up to 100 kB is lower with DCTCP, DCQCN, HPCC and Swift than with "
+            "flow control alone.",
             "derived: they wait behind shorter queues; Alizadeh 2010, section 4",
             short.where(load=0.6) < none.where(load=0.6),
         )
         low, high = (results["all"].where(load=load) for load in (0.3, 0.6))
         yield Claim(
             "C5",
-            "At twice the load flows are slowed down more, under each control.",
+            "The mean slowdown of all flows is higher at load 0.6 than at load 0.3, under each control.",
             "derived: queueing",
             low < high,
         )
         tail = results[_key(1, "p95")].where(mix="web-search", load=0.6)
         yield Claim(
             "C6",
-            "At load 0.6 the 95th percentile of flows of 10 to 100 kB is lower with HPCC than with flow control alone.",
+            "At load 0.6 of web-search the 95th percentile of the slowdown of flows of 10 to 100 kB is lower with "
+            "HPCC than with flow control alone.",
             "Li and others, SIGCOMM 2019, section 5",
             tail.where(control="HPCC") < tail.where(control=NONE),
         )
@@ -171,14 +183,14 @@ class CompletionTimes(Experiment):
             "95th percentile of the slowdown of flows of 10 to 100 kB.",
             "this experiment",
             results[_key(1, "p95")],
-            "the papers measure other networks; shown beside each other here",
+            "the papers measure other networks; this is a comparison in one network",
         )
         yield Claim.comparison(
             "R2",
-            "Transfers that were not complete at the end, and so are in no slowdown.",
+            "Share of the transfers that were not complete at the end, and so count in no slowdown.",
             "this experiment",
             results["unfinished"],
-            "it says how far the slowdowns of the largest flows can be trusted",
+            "the larger the share, the less reliable the slowdowns of the largest flows",
         )
 
     def figures(self, results: Results) -> Iterable[Figure]:
@@ -191,7 +203,7 @@ class CompletionTimes(Experiment):
             yield Figure(
                 f"by_size_{str(mix).replace('-', '_')}",
                 f"Slowdown by size, {mix}, load 0.6",
-                "Median, 95th and 99th percentile of each replication, their means with 99 % intervals.",
+                "Median, 95th and 99th percentile in each replication: means with 99 % intervals.",
                 draw,
                 ("C4", "C6"),
             )
@@ -200,7 +212,7 @@ class CompletionTimes(Experiment):
             yield fig.compare(
                 curves,
                 f"short_{str(mix).replace('-', '_')}",
-                f"Flows up to 100 kB, {mix}",
+                f"Mean slowdown of flows up to 100 kB, {mix}",
                 x="load",
                 y_scale="log",
                 claims=("C4", "C5"),
@@ -208,7 +220,7 @@ class CompletionTimes(Experiment):
 
 
 def _by_size(results: Results) -> Drawing:
-    """One panel per statistic, a curve per control over the bins of size."""
+    """Draw a panel per statistic, with a curve per control over the bins of size."""
     from tailback.plotting import plot
 
     statistics = STATISTICS[1:]

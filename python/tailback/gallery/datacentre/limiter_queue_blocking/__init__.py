@@ -1,1 +1,1 @@
-"""Limited frames that exhaust the edge's memory, and queue management against it."""
+"""Exhaustion of an edge's memory by rate-limited frames, and queue management against it."""

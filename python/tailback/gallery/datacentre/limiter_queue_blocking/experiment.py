@@ -1,4 +1,4 @@
-"""Limited frames that exhaust the edge's memory: which traffic is blocked, and the effect of queue management."""
+"""Exhaustion of an edge's memory by rate-limited frames: traffic that it blocks, and effect of queue management."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from tailback.study.experiment import (
 EDGES = "es*->core"
 CONGESTED = "core->ed1"
 EXCHANGES = {"neighbour": 4, "same host": 1}
-"""Exchanges without congestion on their path: at each edge one of its own host, one of a host with bulk transfers."""
+"""Number of connections with transactions of 10 kB over paths without congestion, by the host that sends them."""
 SOURCE = "Bergamasco, July 2005, slide 6"
 
 
 def _tps(group: str) -> Observable:
-    """Transactions of 10 kB per second and exchange."""
+    """Return an observable: transactions of 10 kB per second of a connection."""
     name = group.replace(" ", "_")
 
     def value(report: Report) -> float:
@@ -43,7 +43,7 @@ def _tps(group: str) -> Observable:
 
 
 def _latency(group: str) -> Observable:
-    """Mean time of a transaction."""
+    """Return an observable: mean time of a transaction, us."""
     name = group.replace(" ", "_")
 
     def value(report: Report) -> float:
@@ -58,7 +58,7 @@ def _pool(report: Report) -> float:
 
 
 class Blocking(Experiment):
-    """Bulk transfers that are limited, and exchanges at the same edges that are not."""
+    """Bulk transfers that are rate-limited, and transactions at the same edges that are not."""
 
     id = "datacentre-blocking"
     title = "Blocking at the rate limiters' queues"
@@ -75,19 +75,21 @@ class Blocking(Experiment):
             )
             for group in EXCHANGES
         ),
-        m.stopped("sn*->es*", name="neighbour_stopped", label="neighbours' links stopped"),
-        m.stopped("st*->es*", name="host_stopped", label="bulk senders' links stopped"),
+        m.stopped(
+            "sn*->es*", name="neighbour_stopped", label=("share of time for which the neighbours' links are stopped")
+        ),
+        m.stopped("st*->es*", name="host_stopped", label="share of time for which the bulk senders' links are stopped"),
         Observable("limited", "mean queue of the rate limiters at an edge", "kB", _pool),
-        m.utilisation(CONGESTED, name="carried", label="congested link"),
+        m.utilisation(CONGESTED, name="carried", label="utilisation of the congested link"),
     )
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """The four policies of the slides, with one memory for all of the port and with one for the limiters."""
+        """The four policies of the slides, with a shared memory and with memories of their own."""
         del profile
         return grid(policy=POLICIES, memory=("shared", "own"))
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """Flow control or none, and the simple queue management or none."""
+        """Memory, flow control or none, and the simple queue management or none."""
         del profile
         settings: dict[str, Value] = {"switches.es.rate-limiters.memory": point["memory"]}
         name = str(point["policy"])
@@ -100,42 +102,44 @@ class Blocking(Experiment):
         return settings
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """The issue of slide 6, its remedy, and claims of our own."""
+        """The problem of slide 6, its remedy, and claims of our own."""
         shared, own = results.where(memory="shared"), results.where(memory="own")
         bare, stopping = shared.where(policy="no flow control"), shared.where(policy="flow control")
         managed = shared.where(policy=["drop", "mark"])
         return [
             Claim(
                 "K1",
-                "With one memory and no flow control, limited frames exhaust it: "
-                "exchanges that nothing congests lose frames at the edge.",
+                "With a shared memory and no flow control, rate-limited frames exhaust it: connections with no "
+                "congestion on their path lose frames at the edge.",
                 SOURCE + " (blocking due to buffer exhaustion); the measure is ours",
                 (bare["neighbour_lost"] > 0) & (bare["same_host_lost"] > 0),
                 headline="Issue: blocking at RL queues due to buffer exhaustion",
             ),
             Claim(
                 "K2",
-                "With a memory of the limiters' own they lose none.",
+                "With memories of their own and no flow control, connections with no congestion on their path lose no "
+                "frame at the edge.",
                 "derived: the default path alone never fills its buffer",
                 own.where(policy="no flow control")["neighbour_lost"].is_zero()
                 & own.where(policy="no flow control")["same_host_lost"].is_zero(),
             ),
             Claim(
                 "K3",
-                "With flow control they are stopped instead: "
-                "the link of a host that has sent no limited frame is stopped for some of the time.",
+                "With a shared memory and flow control, the link of a neighbour, which sends no rate-limited frame, "
+                "is stopped for some of the time.",
                 SOURCE,
                 stopping["neighbour_stopped"] > 0,
             ),
             Claim(
                 "K4",
-                "With memories of their own that host's link is never stopped.",
+                "With memories of their own the link of a neighbour is never stopped under any policy.",
                 "derived: it feeds no limiter",
                 own["neighbour_stopped"] <= 0,
             ),
             Claim(
                 "K5",
-                "Queue management in the limiters' queues, dropping or marking, reduces how long that link is stopped.",
+                "With a shared memory, queue management in the limiters, dropping or marking, reduces the time for "
+                "which a neighbour's link is stopped.",
                 SOURCE + ": an AQM mechanism to control buffer usage",
                 (shared.where(policy="drop")["neighbour_stopped"] < stopping["neighbour_stopped"])
                 & (shared.where(policy="mark")["neighbour_stopped"] < stopping["neighbour_stopped"]),
@@ -143,31 +147,37 @@ class Blocking(Experiment):
             ),
             Claim(
                 "K6",
-                "It reduces the limiters' use of the memory.",
+                "With a shared memory, queue management in the limiters, dropping or marking, shortens their mean "
+                "queue.",
                 SOURCE,
                 (shared.where(policy="drop")["limited"] < stopping["limited"])
                 & (shared.where(policy="mark")["limited"] < stopping["limited"]),
             ),
             Claim(
                 "K7",
-                "The neighbour's exchanges become more with it than with flow control alone.",
+                "With a shared memory, a neighbour completes more transactions with queue management, dropping or "
+                "marking, than with flow control alone.",
                 "slides 6 and 12 (Ref2); no figures for this network",
                 (shared.where(policy="drop")["neighbour_tps"] > stopping["neighbour_tps"])
                 & (shared.where(policy="mark")["neighbour_tps"] > stopping["neighbour_tps"]),
             ),
             Claim(
                 "K8",
-                "It costs the congested link nothing: more than 99 % is used.",
+                "With a shared memory and queue management the congested link is busy for more than 99 % of the time.",
                 "derived",
                 managed["carried"] > 99,
             ),
             Claim.comparison(
-                "K9", "The neighbour's latency.", "ours", results["neighbour_latency"], "the slides have no such figure"
+                "K9",
+                "Mean time of a neighbour's transactions.",
+                "ours",
+                results["neighbour_latency"],
+                "the slides have no such figure",
             ),
             Claim(
                 "K10",
-                "An exchange from a host that sends bulk transfers too is blocked by flow control with either memory, "
-                "and gains by queue management.",
+                "With either memory, a host that also sends bulk transfers completes more transactions with queue "
+                "management, dropping or marking, than with flow control alone.",
                 SOURCE + ", 12 (Ref2); no figures for this network",
                 (results.where(policy="drop")["same_host_tps"] > results.where(policy="flow control")["same_host_tps"])
                 & (
@@ -178,10 +188,10 @@ class Blocking(Experiment):
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """Throughput, latency and the share of time stopped."""
+        """Throughput and latency of transactions, time for which links are stopped, mean queue of the limiters."""
         for name, title, y, claims in (
-            ("tps", "Exchanges of 10 kB at the edge that nothing congests", "throughput", ("K7", "K10")),
-            ("latency", "Their latency", "latency", ("K9",)),
+            ("tps", "Transactions of 10 kB over paths without congestion", "throughput", ("K7", "K10")),
+            ("latency", "Latency of transactions over paths without congestion", "latency", ("K9",)),
         ):
             for group in EXCHANGES:
                 key = f"{group.replace(' ', '_')}_{name}"
@@ -195,7 +205,7 @@ class Blocking(Experiment):
             "stopped",
             "Share of time for which the neighbours' links are stopped",
             x="policy",
-            y="links stopped",
+            y="share of time",
             claims=("K3", "K4", "K5"),
         )
         limited = results["limited"]

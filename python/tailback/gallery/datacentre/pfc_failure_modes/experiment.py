@@ -37,25 +37,25 @@ FILES: dict[AxisValue, str] = {RING: "ring.toml", STORM: "scenario.toml"}
 
 
 def _deadlocks(report: Report) -> float:
-    """Circles of ports that wait for each other at the end."""
+    """Return the number of cycles of ports that wait for each other at the end."""
     return float(len(report.data.get("deadlocks", [])))
 
 
 def _victim(report: Report) -> float:
-    """Payload of the storm's victim, in Mbit/s; NaN in the ring, which has none."""
+    """Return the throughput of the storm's victim, Mbit/s; NaN in the ring, which has none."""
     found = [flow["delivered"]["bytes"] for flow in report.data["flows"] if flow["group"] == "victim"]
     return sum(found) * 8e-6 / (report.data["end_s"] - report.data["warmup_s"]) if found else math.nan
 
 
 def _innocent(report: Report) -> float:
-    """Share of the packets held by stops that were head-of-line blocked, in percent; NaN without a stop."""
+    """Return the share of the packets held by stops that were head-of-line blocked, percent; NaN without a stop."""
     found = [port["head_of_line"] for port in report.data["ports"] if "head_of_line" in port]
     held = sum(h["held_up_packets"] for h in found)
     return 100 * sum(h["for_others_packets"] for h in found) / held if held else math.nan
 
 
 class FlowControl(Experiment):
-    """A ring that deadlocks and a host that pauses for ever, with and without remedies."""
+    """A ring that deadlocks and a host that sends PAUSE frames continuously, with and without remedies."""
 
     id = "datacentre-pfc"
     title = "What priority-based flow control can do wrong"
@@ -67,8 +67,8 @@ class FlowControl(Experiment):
         m.loss(),
         m.throughput(),
         Observable("victim", "throughput of the victim", "Mbit/s", _victim),
-        Observable("deadlocks", "circles at the end", "", _deadlocks),
-        Observable("innocent", "packets held up for others", "%", _innocent),
+        Observable("deadlocks", "deadlocked cycles of ports at the end", "", _deadlocks),
+        Observable("innocent", "share of stopped packets that were head-of-line blocked", "%", _innocent),
     )
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
@@ -87,37 +87,45 @@ class FlowControl(Experiment):
         return start | REMEDIES[point["case"]][point["remedy"]]
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """The ring's deadlock is detected; routes or a watchdog prevent it; one broken host stops another's flow."""
+        """The ring's deadlock is detected and up*/down* routes prevent it; a watchdog limits the effect of a storm."""
         ring, storm = results.where(case=RING), results.where(case=STORM)
         bare, routed = ring.where(remedy="none"), ring.where(remedy="up*/down* routes")
         stands = "a cyclic dependency of buffers (Dally and Towles, chapter 14)"
-        yield Claim("C1", "The ring ends in one deadlock, which is found.", stands, bare["deadlocks"].within(1, 1))
-        yield Claim("C2", "It loses nothing.", "802.1Qbb", bare["loss"].is_zero())
         yield Claim(
-            "C3", "With up*/down* routes it does not deadlock.", "Schroeder 1991", routed["deadlocks"].within(0, 0)
+            "C1",
+            "Without a remedy the ring ends in one deadlock, which the report lists.",
+            stands,
+            bare["deadlocks"].within(1, 1),
+        )
+        yield Claim("C2", "In the ring without a remedy no packet is lost.", "802.1Qbb", bare["loss"].is_zero())
+        yield Claim(
+            "C3", "With up*/down* routes the ring has no deadlock.", "Schroeder 1991", routed["deadlocks"].within(0, 0)
         )
         yield Claim(
             "C4",
-            "With up*/down* routes the ring delivers more than twice as much.",
+            "With up*/down* routes the ring delivers at least twice as much as without a remedy.",
             "derived: the deadlock comes within the first milliseconds",
             routed["throughput"] >= 2 * bare["throughput"],
         )
         none, guarded = storm.where(remedy="none"), storm.where(remedy="watchdog")
         yield Claim(
             "C5",
-            "A watchdog gives the victim of the storm at least 1.5 times what it had.",
-            "Guo and others, SIGCOMM 2016, section 4.3; the factor is derived from 6 of 11 ms",
+            "With a watchdog the throughput of the storm's victim is at least 1.5 times that without.",
+            "Guo and others, SIGCOMM 2016, section 4.3; the factor is derived from a storm of 6 of the 11 ms measured",
             guarded["victim"] >= 1.5 * none["victim"],
         )
         yield Claim.comparison(
             "R1",
-            "Packets that a stop held up although their own way was free.",
+            "Share of the packets held by stops that were head-of-line blocked, as their own path was not stopped, "
+            "without a remedy.",
             "this experiment",
             none["innocent"],
             "no paper states a number for this network",
         )
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """Payload delivered with each remedy."""
+        """Throughput with each remedy."""
         for case in FILES:
-            yield fig.compare({"": results.where(case=case)["throughput"]}, f"{case}", f"Delivered, {case}", x="remedy")
+            yield fig.compare(
+                {"": results.where(case=case)["throughput"]}, f"{case}", f"Throughput by remedy, {case}", x="remedy"
+            )

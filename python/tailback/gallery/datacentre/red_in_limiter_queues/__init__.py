@@ -1,1 +1,1 @@
-"""RED in the rate limiters' queues against the simple queue management."""
+"""RED in the rate limiters' queues compared with the simple queue management."""

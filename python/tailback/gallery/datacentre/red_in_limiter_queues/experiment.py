@@ -1,4 +1,4 @@
-"""RED in the rate limiters' queues against the simple queue management of the slides."""
+"""RED in the rate limiters' queues compared with the simple queue management of the slides."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ from tailback.study.experiment import (
 MANAGEMENTS = ("none", "simple", "RED", "RED, adapted")
 PAIR = ("simple", "RED")
 FLOORS_MS = (20, 50)
-"""Least timeouts of 2 to 5 ticks of a clock of 10 ms; at 1 ms, which is swept too, a timeout costs next to nothing."""
+"""Minimum RTOs, ms: 2 and 5 ticks of a kernel's clock of 10 ms, while the scenario's granularity is 100 us. 1 ms is
+run, too."""
 RECOVERIES: dict[AxisValue, Value] = {
     "NewReno": {"kind": "newreno"},
     "SACK": {"kind": "sack", "prr": False, "rack": False, "tlp": False},
@@ -41,7 +42,7 @@ RECOVERIES: dict[AxisValue, Value] = {
 
 
 def _management(name: str, *, mark: bool) -> dict[str, Value]:
-    """Discipline of each limiter's queue: RED as for the Internet, or with thresholds and weight for a short queue."""
+    """Return the settings of the limiters' queue: none, simple, RED as for the Internet, or RED for a short queue."""
     if name == "none":
         return {}
     if name == "simple":
@@ -56,16 +57,16 @@ def _management(name: str, *, mark: bool) -> dict[str, Value]:
 
 
 class Red(Experiment):
-    """The network of the slides with link-level flow control and four kinds of queue management."""
+    """The network of the slides with flow control: no queue management, the simple one, and RED with two settings."""
 
     id = "datacentre-red"
     title = "RED in the rate limiters' queues"
     reference = "Bergamasco, IEEE 802 Plenary, July 2005, slide 7"
     axes = (
         Axis("management", "queue management"),
-        Axis("signal", "signal"),
-        Axis("recovery", "recovery"),
-        Axis("floor", "least timeout", "ms"),
+        Axis("signal", "drop or mark"),
+        Axis("recovery", "loss recovery"),
+        Axis("floor", "minimum RTO", "ms"),
     )
     quick = Profile(duration="400ms", warmup="100ms", replications=4, max_replications=12, cpu_s=60)
     full = Profile(duration="1200ms", warmup="200ms", replications=4, max_replications=40, cpu_s=550)
@@ -75,12 +76,12 @@ class Red(Experiment):
         mean_limited(),
         m.drops_at("es*->core", name="edge_drops", label="frames lost at the edges"),
         m.marks("es*->core", name="marks", label="frames marked at the edges"),
-        m.stopped("st*->es*", name="stopped", label="hosts stopped"),
+        m.stopped("st*->es*", name="stopped", label="time hosts are stopped by flow control"),
         idle(),
     )
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """Managements by the least timeout; with `quick` SACK and marks only for the two that are compared."""
+        """Managements by minimum RTO; in quick SACK and marks only for the simple management and RED."""
         if profile == "quick":
             return (
                 grid(management=PAIR, signal=("drop",), recovery=("NewReno",), floor=(1, *FLOORS_MS))
@@ -94,7 +95,7 @@ class Red(Experiment):
         )
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """Flow control with one management, and TCP's recovery and least timeout."""
+        """Flow control, queue management, drops or marks, and TCP's loss recovery and minimum RTO."""
         del profile
         mark = point["signal"] == "mark"
         ecn: Settings = {f"flows[{flow}].transport.ecn": "classic" for flow in WAITS_US}
@@ -110,7 +111,7 @@ class Red(Experiment):
         return {**policy("flow control"), **tcp, **chosen, **(ecn if mark else {})}
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """The slides' statements on RED with usual least timeouts, and the case of a timeout that costs nothing."""
+        """The slides' statements on RED at a minimum RTO of 20 and 50 ms, and the sensitivity to the minimum RTO."""
         long = results.where(floor=list(FLOORS_MS))
         dropping, marking = long.where(signal="drop"), long.where(signal="mark")
         simple, red = (dropping.where(management=name) for name in PAIR)
@@ -123,62 +124,87 @@ class Red(Experiment):
         return [
             Claim(
                 "R1",
-                "Dropping, RED gives on/off connections less than the simple management does.",
+                "With drops and a minimum RTO of 20 or 50 ms, on/off connections complete fewer transactions under "
+                "RED than under the simple management.",
                 slide,
                 red["onoff_tps"] < simple["onoff_tps"],
                 headline="RED does not work well in limiters' queues",
             ),
             Claim.calibrated(
                 "R2",
-                "Dropping, with a least timeout of 50 ms it gives them less than no management at all.",
+                "With drops and a minimum RTO of 50 ms, on/off connections complete fewer transactions under RED than "
+                "with no queue management.",
                 slide,
                 red_longest["onoff_tps"] < none_longest["onoff_tps"],
                 "the timeout was chosen after the result: with 20 ms it is undecided",
             ),
             Claim.calibrated(
                 "R3",
-                "There it leaves the bottleneck idle for longer than the simple management does.",
+                "With drops and a minimum RTO of 50 ms, the bottleneck is idle for longer under RED than under the "
+                "simple management.",
                 slide,
                 red_longest["idle"] > simple_longest["idle"],
                 "the timeout was chosen after the result: with 20 ms it is undecided",
             ),
             Claim.unasserted(
                 "R4",
-                "Marking, RED gives on/off connections less than the simple management does.",
+                "With marks and a minimum RTO of 20 or 50 ms, on/off connections complete fewer transactions under "
+                "RED than under the simple management.",
                 "slide 7: RED (mark/drop), stated; the measure is ours",
                 marking.where(management="RED")["onoff_tps"] < marking.where(management="simple")["onoff_tps"],
-                "a mark costs no timeout: the difference is some 2.5 Tps, a third of that with drops, which few "
-                "replications may or may not tell from none",
+                "a mark causes no timeout: the difference is about 2.5 Tps, a third of that with drops, and may be "
+                "undecided with few replications",
             ),
             Claim.comparison(
                 "R5",
-                "On/off throughput with RED that drops, less that with the simple management, by the least timeout.",
-                "sensitivity: the slides do not give it",
+                "With drops, on/off throughput under RED minus that under the simple management, by minimum RTO.",
+                "sensitivity: the slides do not give the minimum RTO",
                 by_floor.where(management="RED")["onoff_tps"] - by_floor.where(management="simple")["onoff_tps"],
-                "with timeouts of 1 ms losses cost next to nothing, and RED with them",
+                "with a minimum RTO of 1 ms losses cost almost no time, and so RED hardly differs",
             ),
-            Claim.comparison("R6", "On/off throughput.", "slide 7", results["onoff_tps"], "slide 7 has no figures"),
-            Claim.comparison("R7", "Bulk throughput.", "slide 7", results["bulk_tps"], "slide 7 has no figures"),
-            Claim.comparison("R8", "The limiters' queues.", "slide 7", results["limited"], "slide 7 has no figures"),
+            Claim.comparison(
+                "R6",
+                "Throughput of on/off connections by queue management.",
+                "slide 7",
+                results["onoff_tps"],
+                "slide 7 has no figures",
+            ),
+            Claim.comparison(
+                "R7",
+                "Throughput of bulk connections by queue management.",
+                "slide 7",
+                results["bulk_tps"],
+                "slide 7 has no figures",
+            ),
+            Claim.comparison(
+                "R8",
+                "Mean queue of the limiters at an edge by queue management.",
+                "slide 7",
+                results["limited"],
+                "slide 7 has no figures",
+            ),
             Claim.comparison(
                 "R9",
-                "Frames lost at the edges.",
+                "Frames lost at the edges with drops, at a minimum RTO of 20 and 50 ms.",
                 "slide 7: buffer too small, very few flows",
                 dropping["edge_drops"],
-                "RED raises its probability until its average is within its thresholds; the simple one stays at 1 %",
+                "RED raises its probability until its average queue is within its thresholds; that of the simple "
+                "management stays at 1 %",
             ),
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """Throughput, line and queue over the least timeout."""
+        """On/off throughput, idle time of the bottleneck and limiters' queue by minimum RTO."""
         shown = results.where(signal="drop", recovery="NewReno")
         for name, title, y, claims in (
-            ("onoff_tps", "On/off connections, dropping", "", ("R1", "R2", "R5", "R6")),
-            ("idle", "The bottleneck, dropping", "", ("R3",)),
-            ("limited", "Queue of the limiters, dropping", "mean queue at an edge", ("R8",)),
+            ("onoff_tps", "Throughput of on/off connections, with drops", "", ("R1", "R2", "R5", "R6")),
+            ("idle", "Idle time of the bottleneck, with drops", "", ("R3",)),
+            ("limited", "Mean queue of the limiters, with drops", "mean queue at an edge", ("R8",)),
         ):
             curves = {str(kind): shown[name].where(management=kind) for kind in shown[name].values_of("management")}
             yield fig.compare(curves, name, title, "NewReno.", x="floor", y=y, claims=claims)
         marks = results.where(signal="mark", recovery="NewReno")["onoff_tps"]
         curves = {str(kind): marks.where(management=kind) for kind in marks.values_of("management")}
-        yield fig.compare(curves, "marking", "On/off connections, marking", "NewReno.", x="floor", claims=("R4",))
+        yield fig.compare(
+            curves, "marking", "Throughput of on/off connections, with marks", "NewReno.", x="floor", claims=("R4",)
+        )

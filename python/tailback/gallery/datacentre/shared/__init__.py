@@ -1,1 +1,1 @@
-"""Network and observables of the data-centre experiments."""
+"""Network and observables that the data-centre experiments share."""

@@ -1,4 +1,4 @@
-"""The network of July 2005: policies of the rate limiters, and the observables of its experiments."""
+"""The network of July 2005: policies of the rate limiters, and observables of its experiments."""
 
 from __future__ import annotations
 
@@ -32,22 +32,23 @@ __all__ = [
 ]
 
 POLICIES = ("no flow control", "flow control", "drop", "mark")
-"""No link-level flow control, with it, and with it and the simple queue management that drops or marks."""
+"""Policies of the rate limiters: no link-level flow control; flow control; and flow control with the simple queue
+management that drops or marks."""
 EDGES = ("es1", "es2", "es3", "es4")
-"""The switches with the senders of bulk and on/off transfers."""
+"""Edge switches with the senders of bulk and on/off transfers."""
 BOTTLENECK = "core->es6"
 WAITS_US = {"bulk": 0.0, "on/off": 10_000.0, "ref1": 16.0, "ref2": 1.0}
-"""Time from the end of a transaction to the next one's beginning."""
+"""Mean time from the end of a transaction to the beginning of the next, us."""
 CONNECTIONS = {"bulk": 12, "on/off": 12, "ref1": 1, "ref2": 1}
 
 
 def edge_settings(key: str, value: Value) -> dict[str, Value]:
-    """Set one thing at all six edge switches."""
+    """Return the setting of one key at all six edge switches."""
     return {f"switches.es{k}.{key}": value for k in range(1, 7)}
 
 
 def policy(name: str) -> Settings:
-    """One of `POLICIES`; the queue management has its defaults, 10 frames and 1 %."""
+    """Return the settings of one of `POLICIES`; the queue management has its defaults, 10 frames and 1 %."""
     settings: dict[str, Value] = {}
     if name != "no flow control":
         settings["backpressure.scope"] = "plain"
@@ -59,9 +60,9 @@ def policy(name: str) -> Settings:
 
 
 def transactions(report: Report, group: str) -> float:
-    """Transactions per second and connection that ended in the measured time, whenever they began.
+    """Return the transactions per second of a connection that ended in the measured time, whenever they began.
 
-    Counting those that began in it, or timing only those of them that end in it, misses the long ones.
+    Counting only those that also began in the measured time would miss long ones.
     """
     return report.application(group)["completed"]["count"] / report.measured_s / CONNECTIONS[group]
 
@@ -71,19 +72,23 @@ def _latency_us(report: Report, group: str) -> float:
 
 
 def tps(group: str) -> Observable:
-    """Transactions per second and connection of a group."""
+    """Return an observable: transactions per second of a connection of a group."""
     name = group.replace("/", "")
-    return Observable(f"{name}_tps", f"{group} throughput", "Tps", lambda report: transactions(report, group))
+    return Observable(
+        f"{name}_tps", f"throughput of one connection, {group}", "Tps", lambda report: transactions(report, group)
+    )
 
 
 def latency(group: str) -> Observable:
-    """Mean time of a group's transactions that ended in the measured time: the same that `tps` counts."""
+    """Return an observable: mean time of a group's transactions, us; of those that `tps` counts."""
     name = group.replace("/", "")
-    return Observable(f"{name}_latency", f"{group} latency", "us", lambda report: _latency_us(report, group))
+    return Observable(
+        f"{name}_latency", f"latency of transactions, {group}", "us", lambda report: _latency_us(report, group)
+    )
 
 
 def identity(group: str) -> Observable:
-    """Tps times (latency + wait), which is 1 for a closed loop."""
+    """Return an observable: transactions per second times (latency + wait), which is 1 for a closed loop."""
     name = group.replace("/", "")
 
     def value(report: Report) -> float:
@@ -93,28 +98,28 @@ def identity(group: str) -> Observable:
 
 
 def point(report: Report, port: str = BOTTLENECK) -> CongestionPointRow:
-    """The congestion point at a port."""
+    """Return the congestion point at a port."""
     return next(row for row in report.congestion()["points"] if row["port"] == port)
 
 
 def messages(report: Report, port: str = BOTTLENECK) -> int:
-    """Messages that the congestion point at a port has sent."""
+    """Return the number of messages that the congestion point at a port has sent."""
     row = point(report, port)
     return row["stop"] + row["slower"] + row["faster"]
 
 
 def limiters(report: Report) -> list[LimitersRow]:
-    """The rate limiters of the edges with bulk and on/off transfers."""
+    """Return the rate limiters of the edges with bulk and on/off transfers."""
     return [row for row in report.congestion()["limiters"] if row["port"].removesuffix("->core") in EDGES]
 
 
 def idle(port: str = BOTTLENECK) -> Observable:
-    """Share of the time in which a port idles, in percent; shown in figures of a nearly full line."""
+    """Return an observable: share of the time in which a port is idle, percent."""
     return Observable("idle", "idle time of the bottleneck", "%", lambda report: 100 * (1 - report.utilisation(port)))
 
 
 def mean_limited() -> Observable:
-    """Mean bytes in the limiters' queues of one edge."""
+    """Return an observable: mean queue of the limiters of one edge, kB."""
 
     def value(report: Report) -> float:
         rows = limiters(report)
@@ -124,7 +129,7 @@ def mean_limited() -> Observable:
 
 
 def series(report: Report) -> object:
-    """Time series of the first replication for figures: times, bottleneck's queue, and one edge's limiters."""
+    """Return times, the bottleneck's queue, and one edge's limiters; units as in `Trace`."""
     found = report.data["series"]
     assert found is not None, "the point sets no run.sample"
     edge = found["ports"]["es1->core"]["state"]
@@ -138,9 +143,9 @@ def series(report: Report) -> object:
 
 
 Trace = tuple[list[float], list[float], list[float], dict[str, list[float]]]
-"""Times in s, queue of the bottleneck and of the limiters of es1 in kB, rates of these in Gbit/s by destination."""
+"""Times, s; queues of the bottleneck and of the limiters of es1, kB; rates of these by destination, Gbit/s."""
 
 
 def trace(kept: object) -> Trace:
-    """Time series stored by `series`."""
+    """Return the time series stored by `series`."""
     return cast(Trace, kept)

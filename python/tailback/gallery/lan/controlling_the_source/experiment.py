@@ -1,4 +1,4 @@
-"""E-C3, controlling the source: merging over the backbone with hosts that obey the notifications."""
+"""Experiment C.3, controlling the source: merging over the backbone with hosts that obey the notifications."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ from tailback.study.experiment.quantity import Selector
 
 MECHANISMS = ("none", "plain", "destination")
 UNLIMITED = "none, unlimited buffers"
-"""The ideal: nothing is lost and nothing is stopped."""
+"""Name of the reference for delays: unlimited buffers, so that nothing is lost, and no control, so that nothing is
+stopped."""
 PLAIN_ALL, DESTINATION_ALL = "plain, all notified", "destination, all notified"
-"""The sensitivity: notifications go to the receivers too."""
+"""Names of the mechanisms for the sensitivity: destinations are notified, too."""
 BACKPRESSURE: dict[AxisValue, Settings] = {
     **{name: {"backpressure.scope": name} for name in MECHANISMS},
     UNLIMITED: {"backpressure.scope": "none", "network.buffer": "10GB", "switches.sw2.buffer": "10GB"},
@@ -38,15 +39,15 @@ BACKPRESSURE: dict[AxisValue, Settings] = {
 QUICK_RATES = (2, 6, 9, 10)
 """Rates at which the quick profile has all burst sizes."""
 TOP = 9
-"""The highest rate in Mbit/s of which the slow links carry everything."""
+"""Highest data rate per source that the slow links can carry, Mbit/s."""
 WIRE_EXTRA = 20
-"""Bytes of preamble, start delimiter and gap that go with each frame on the wire."""
+"""Preamble, start delimiter and inter-frame gap of each frame on the wire, bytes."""
 
 
 def control_share(ports: str, name: str, label: str) -> Observable:
-    """Share of a link's time that notifications take, in percent: the largest of all matching ports.
+    """Return an observable: largest share of the matching links' time that notifications take, in percent.
 
-    It is the time in which the port was sending less that of data frames with their preambles and gaps.
+    It is the port's sending time minus the time of data frames with their preambles and gaps.
     """
 
     def value(report: Report) -> float:
@@ -61,7 +62,7 @@ def control_share(ports: str, name: str, label: str) -> Observable:
 
 
 def notifications(ports: str, name: str, label: str) -> Observable:
-    """Notifications sent by the matching ports."""
+    """Return an observable: number of notifications that the matching ports sent."""
 
     def count(report: Report) -> int:
         return sum(row["notifications_sent"] for row in report.ports(ports))
@@ -92,16 +93,16 @@ class ControllingTheSource(Experiment):
         m.loss(),
         m.mean_delay(),
         m.throughput(label="throughput of all sources"),
-        m.mean_queue("s?->sw1", name="host_queue", label="mean bytes waiting [in all hosts]"),
-        m.mean_queue("sw*->*", name="switch_queue", label="mean bytes waiting [in both switches]"),
-        control_share("sw2->d*", "control_d", "control frames' share of the links to the receivers"),
-        control_share("sw2->sw1", "control_backbone", "control frames' share of the backbone"),
-        control_share("sw1->s?", "control_s", "control frames' share of the links to the sources"),
-        notifications("sw2->d*", "to_receivers", "notifications to receivers"),
+        m.mean_queue("s?->sw1", name="host_queue", label="mean queue [sum over the hosts]"),
+        m.mean_queue("sw*->*", name="switch_queue", label="mean queue [sum over both switches]"),
+        control_share("sw2->d*", "control_d", "largest share of a destination's link that control frames take"),
+        control_share("sw2->sw1", "control_backbone", "share of the backbone that control frames take"),
+        control_share("sw1->s?", "control_s", "largest share of a source's link that control frames take"),
+        notifications("sw2->d*", "to_receivers", "notifications to destinations"),
     )
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """The deck's ranges; the delay figure is at 48 kB and has more rates."""
+        """The ranges of the slides; bursts of 48 kB, those of the delay figure, at more rates."""
         others = grid(mechanism=[UNLIMITED], rate=(2, 4, 6, 7, 8, TOP), burst=[48])
         others += grid(mechanism=[PLAIN_ALL, DESTINATION_ALL], rate=(2, 6, 8, TOP), burst=[48])
         if profile == "full":
@@ -110,7 +111,7 @@ class ControllingTheSource(Experiment):
         return [point for point in every if point["burst"] == 48 or point["rate"] in QUICK_RATES] + others
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """The same source for all; near the limit of the slow links delays vary slowly, so runs are longer there."""
+        """One source model for all hosts; longer runs near the limit of the slow links, where delays vary slowly."""
         longer: Settings = {}
         if profile == "quick" and (point["rate"], point["burst"]) == (TOP, 48):
             longer = {"run.duration": "140s"}
@@ -122,7 +123,7 @@ class ControllingTheSource(Experiment):
         }
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Statements of the slides, the ideal with which delays are compared, and the notifications' share of links."""
+        """Statements of the slides, the comparison with unlimited buffers, and the notifications' share of links."""
         none, plain, destination = (results.where(mechanism=name) for name in MECHANISMS)
         ideal = results.where(mechanism=UNLIMITED)
         plain_all, destination_all = (results.where(mechanism=name) for name in (PLAIN_ALL, DESTINATION_ALL))
@@ -133,92 +134,96 @@ class ControllingTheSource(Experiment):
         return [
             Claim(
                 "C1",
-                "With XON/XOFF down to the hosts nothing is lost, at any rate and burst size.",
+                "If XON/XOFF also stops the hosts, nothing is lost at any rate and burst size.",
                 "slide Packet Loss Using Xon/Xoff (extra buffers eliminate loss); stated",
                 plain["loss"].is_zero(),
                 headline="XON/XOFF down to the source: extra buffers eliminate loss",
             ),
             Claim(
                 "C2",
-                "Stopping destinations down to the hosts loses nothing either.",
+                "If the hosts, too, stop packets to congested destinations, nothing is lost at any rate and burst "
+                "size.",
                 "slide Packet Loss using Xon/Xoff with Destination (packet loss is eliminated); stated",
                 destination["loss"].is_zero(),
             ),
             Claim(
                 "C3a",
-                "What is no longer lost is delayed: no control has the shortest mean delay, from 2 to 9 Mbit/s.",
+                "The mean delay is shorter without control, where packets are lost, than when destinations are "
+                "stopped, from 2 to 9 Mbit/s.",
                 "slide Packet Delay; derived",
                 none.where(**to_nine)["delay"] < destination.where(**to_nine)["delay"],
             ),
             Claim(
                 "C3b",
-                "Stopping destinations delays less than stopping everything, from 2 to 9 Mbit/s.",
+                "Stopping destinations has a shorter mean delay than stopping everything, from 2 to 9 Mbit/s.",
                 "slide Packet Delay (smaller increase in delay); stated",
                 destination.where(**to_nine)["delay"] < plain.where(**to_nine)["delay"],
                 headline="48 kB bursts: stopping destinations eliminates loss for a smaller increase in delay",
             ),
             Claim(
                 "C3c",
-                "Stopping destinations down to the hosts delays exactly what cannot be avoided: the mean delay is that "
-                "of unlimited buffers without any control, within 5 %, from 2 to 9 Mbit/s.",
-                "derived: sw1 hands on any destination that is not congested, so no slow link idles while it has work; "
-                "a work-conserving link's backlog does not depend on where it waits",
+                "If destinations are stopped down to the hosts, the mean delay equals that of unlimited buffers "
+                "without any control, within 5 %, from 2 to 9 Mbit/s.",
+                "derived: sw1 forwards packets to any destination that is not congested, so no slow link idles while "
+                "packets for it wait; the backlog of a work-conserving link does not depend on where it waits",
                 destination.where(**to_nine)["delay"].close_to(ideal.where(**to_nine)["delay"], relative=0.05),
             ),
             Claim(
                 "C4",
-                "From 6 to 8 Mbit/s, stopping everything delays at least twice as long as stopping destinations.",
-                "slide Packet Delay; bound from the prototype",
+                "From 6 to 8 Mbit/s, the mean delay of stopping everything is at least twice that of stopping "
+                "destinations.",
+                "slide Packet Delay; the bound from a prototype",
                 plain.where(**middle)["delay"] >= 2 * destination.where(**middle)["delay"],
             ),
             Claim.calibrated(
                 "C4b",
-                "At 9 Mbit/s it still delays at least 1.3 times as long.",
-                "slide Packet Delay (smaller increase in delay); the deck's figure is lost",
+                "At 9 Mbit/s, the mean delay of stopping everything is at least 1.3 times that of stopping "
+                "destinations.",
+                "slide Packet Delay (smaller increase in delay), whose curves are lost",
                 plain.where(**top)["delay"] >= 1.3 * destination.where(**top)["delay"],
-                "the factor was chosen after the result had been seen; the order itself is C3b",
+                "the factor was chosen after the result had been seen; the order without a factor is C3b",
             ),
             Claim(
                 "C6a",
-                "No notification goes to a receiver.",
+                "No notification goes to a destination of the traffic.",
                 "slide Congestion Control Mechanism (switches that are currently sending packets to the congested "
-                "buffer); derived: receivers send nothing",
+                "buffer); derived: the destinations send nothing",
                 controlled["to_receivers"].is_zero(),
             ),
             Claim(
                 "C6b",
                 "Notifications take at most 1 % of the backbone.",
-                "derived: a 50 kB queue needs 4 ms to fall by 10 % at 10 Mbit/s, so three of them send at most six "
-                "frames of 84 B on the wire in 4 ms, 1 % of 100 Mbit/s",
+                "derived: a 50 kB queue needs 4 ms to fall by 10 % of its size at 10 Mbit/s, so three of them send at "
+                "most six frames of 84 B on the wire in 4 ms, which is 1 % of 100 Mbit/s",
                 controlled["control_backbone"] <= 1.0,
             ),
             Claim(
                 "C6c",
                 "Notifications take at most 0.5 % of a source's link.",
-                "derived: a 500 kB queue needs 4 ms to fall by 10 % at 100 Mbit/s; two frames of 84 B in 4 ms take "
-                "0.34 %",
+                "derived: a 500 kB queue needs 4 ms to fall by 10 % of its size at 100 Mbit/s; two frames of 84 B on "
+                "the wire in 4 ms take 0.34 %",
                 controlled["control_s"] <= 0.5,
             ),
             *(
                 Claim.comparison(
                     name,
-                    f"{words} at 9 Mbit/s and 48 kB when receivers are notified too.",
+                    f"{words} at 9 Mbit/s in bursts of 48 kB if destinations are notified, too.",
                     "sensitivity: slide Congestion Control Mechanism (1), all neighbouring switches",
                     quantity,
-                    "a notification means nothing to a host that sends nothing, but takes time of the congested link "
-                    "that brings it",
+                    "a notification has no effect on a host that sends nothing, but takes time of the congested link "
+                    "that carries it",
                 )
                 for name, words, quantity in (
-                    ("A1", "Mean delay, stopping everything,", plain_all.where(**top)["delay"]),
-                    ("A2", "Mean delay, stopping destinations,", destination_all.where(**top)["delay"]),
+                    ("A1", "Mean delay when everything is stopped,", plain_all.where(**top)["delay"]),
+                    ("A2", "Mean delay when destinations are stopped,", destination_all.where(**top)["delay"]),
                     (
                         "A3",
-                        "Control frames' share of slow links, stopping everything,",
+                        "Share of the slow links that control frames take when everything is stopped,",
                         plain_all.where(**top)["control_d"],
                     ),
                     (
                         "A4",
-                        "Share of the slow links, stopping destinations,",
+                        "Share of the slow links that control frames take when destinations are stopped,",
                         destination_all.where(**top)["control_d"],
                     ),
                 )
@@ -226,18 +231,18 @@ class ControllingTheSource(Experiment):
             *(
                 Claim.comparison(
                     name,
-                    f"Mean delay at 10 Mbit/s, stopping {words}.",
+                    f"Mean delay at 10 Mbit/s in bursts of 48 kB when {words} stopped.",
                     "slide Packet Delay",
                     at.where(rate=10, burst=48)["delay"],
                     "at 10 Mbit/s the slow links are overloaded (9.753 Mbit/s of payload is their limit): the queues "
-                    "in the hosts grow as long as the run lasts, and the order may be either",
+                    "in the hosts grow as long as the run lasts, so that either mechanism may have the larger delay",
                 )
-                for name, words, at in (("C5a", "everything", plain), ("C5b", "destinations", destination))
+                for name, words, at in (("C5a", "everything is", plain), ("C5b", "destinations are", destination))
             ),
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """The four slides, and where the bytes wait."""
+        """Loss by mechanism, delay, mean queues in hosts and switches, and the effect of notifying destinations."""
         words = {
             "none": ("without congestion control", ()),
             "plain": ("using Xon/Xoff", ("C1",)),
@@ -258,12 +263,14 @@ class ControllingTheSource(Experiment):
             below,
             "delay",
             "Packet delay, bursts of 48 kB",
-            "Up to 9 Mbit/s, where the slow links are not overloaded. The curves of stopping destinations and of "
-            "unlimited buffers coincide.",
+            'Up to 9 Mbit/s, where the slow links are not overloaded. The curves of "destination" and of unlimited '
+            "buffers coincide.",
             x="rate",
             claims=("C3a", "C3b", "C3c", "C4", "C4b"),
         )
-        caption = "At 10 Mbit/s the delay under control grows with the length of the run."
+        caption = (
+            "At 10 Mbit/s the slow links are overloaded, and the delay under control grows with the length of the run."
+        )
         yield fig.compare(
             delays,
             "delay-to-10",
@@ -278,7 +285,7 @@ class ControllingTheSource(Experiment):
             for name in ("plain", "destination")
             for where, metric in (("hosts", "host_queue"), ("switches", "switch_queue"))
         }
-        yield fig.compare(waits, "queues", "Where the bytes wait, bursts of 48 kB", x="rate")
+        yield fig.compare(waits, "queues", "Mean queues in the hosts and in the switches, bursts of 48 kB", x="rate")
         at: dict[str, Selector] = {"burst": 48, "rate": [2, 6, 8, TOP]}
         told = {
             name: results.where(mechanism=name, **at) for name in ("plain", PLAIN_ALL, "destination", DESTINATION_ALL)
@@ -286,8 +293,8 @@ class ControllingTheSource(Experiment):
         yield fig.compare(
             {name: found["delay"] for name, found in told.items()},
             "notified",
-            "Packet delay by whom notifications reach, bursts of 48 kB",
-            "Sources only, or receivers too.",
+            "Packet delay by receivers of notifications, bursts of 48 kB",
+            'Notifications go to the sources only, or to the destinations as well ("all notified").',
             x="rate",
             claims=("A1", "A2"),
         )
@@ -299,9 +306,9 @@ class ControllingTheSource(Experiment):
         yield fig.compare(
             {words: told[name][metric] for words, (name, metric) in links.items()},
             "control",
-            "Share of the links that control frames take, stopping destinations",
-            "Bursts of 48 kB.",
+            "Share of the links that control frames take when destinations are stopped",
+            "Bursts of 48 kB. Of several links, the one with the largest share.",
             x="rate",
-            y="control frames' share",
+            y="share that control frames take",
             claims=("C6a", "C6b", "A3", "A4"),
         )

@@ -32,7 +32,7 @@ MERGING, MISMATCH = "traffic merging", "rate mismatch"
 FILES = {MERGING: "merging.toml", MISMATCH: "mismatch.toml"}
 RATES: dict[str, tuple[int, ...]] = {MERGING: (1, 2, 3), MISMATCH: (2, 5, 8)}
 BOTTLENECK, UPSTREAM = "sw?->d", "sw[123]->sw[02]"
-"""Ports in both networks: the one with 50 kB, and those with 500 kB that feed it."""
+"""Ports of both networks: the bottleneck with 50 kB, and those with 500 kB that feed it."""
 HIGH_KB = 40
 FRAME_KB = 1.518
 BUSIEST = {"burst": 48}
@@ -42,7 +42,7 @@ Trace = tuple[list[float], dict[str, list[float]]]
 
 
 def bound_kb(report: Report) -> float:
-    """Upper bound of the bottleneck's queue with control, in kB: the high threshold and the headroom of each link.
+    """Return the bound of the bottleneck's queue under control, kB: high threshold plus each feeding link's headroom.
 
     No data goes the other way, so the headroom's term for a frame there is left out.
     """
@@ -54,7 +54,7 @@ def bound_kb(report: Report) -> float:
 
 
 def _beyond(name: str, label: str, ports: str, bound: Callable[[Report], float]) -> Observable:
-    """1 if a queue was ever longer than a bound, else 0; of all packets that were sent."""
+    """Return an observable: 1 if a queue was ever longer than a bound in kB, else 0; counted out of all packets."""
 
     def longer(report: Report) -> int:
         return int(report.max_queue_bytes(ports) > 1e3 * bound(report))
@@ -63,7 +63,7 @@ def _beyond(name: str, label: str, ports: str, bound: Callable[[Report], float])
 
 
 def _trace(report: Report) -> Trace | None:
-    """Queues in kB over the whole run, by port."""
+    """Return the times in s and the queues in kB by port, over the whole run; `None` without samples."""
     series: SeriesData | None = report.data["series"]
     if series is None:
         return None
@@ -90,16 +90,18 @@ class DistributedBuffers(Experiment):
         m.mean_queue(UPSTREAM, name="mean_upstream", label="mean queue [upstream, all switches]"),
         m.max_queue(BOTTLENECK, name="max_bottleneck", label="longest queue [bottleneck]"),
         m.max_queue(UPSTREAM, name="max_upstream", label="longest queue [upstream]"),
-        Observable("mean_all", "mean of all that waits", "kB", lambda report: 1e-3 * _all(report)),
-        _beyond("used_upstream", "queue upstream beyond a frame", UPSTREAM, lambda _: FRAME_KB),
-        _beyond("beyond_headroom", "queue of the bottleneck beyond threshold and headroom", BOTTLENECK, bound_kb),
+        Observable("mean_all", "mean queue [bottleneck and upstream]", "kB", lambda report: 1e-3 * _all(report)),
+        _beyond("used_upstream", "1 if an upstream queue exceeded one frame", UPSTREAM, lambda _: FRAME_KB),
+        _beyond(
+            "beyond_headroom", "1 if the bottleneck's queue exceeded threshold plus headroom", BOTTLENECK, bound_kb
+        ),
         m.loss(),
         m.utilisation(BOTTLENECK, label="utilisation of the slow link"),
     )
     traces = {"queues": _trace}  # noqa: RUF012
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """The deck's rates, which differ between the networks."""
+        """The rates of the slides, which differ between the networks."""
         bursts = (6, 12, 24, 48) if profile == "full" else (12, 48)
         found: list[Point] = []
         for network, rates in RATES.items():
@@ -107,7 +109,7 @@ class DistributedBuffers(Experiment):
         return found
 
     def scenario(self, point: Point) -> str:
-        """Each network has a file."""
+        """Return the file of the point's network."""
         return FILES[str(point["network"])]
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
@@ -128,14 +130,14 @@ class DistributedBuffers(Experiment):
         return [
             Claim(
                 "B1",
-                "Without control the 500 kB buffers are of no use: at most a frame waits in any of them.",
+                "Without control the 500 kB buffers are not used: at most one frame waits in any of them.",
                 "derived: their links are as fast as those that feed them",
                 none["used_upstream"].is_zero(),
             ),
             Claim(
                 "B2",
-                "With XON/XOFF they hold more than the bottleneck's whole 50 kB, with bursts of 48 kB at 3 (A.1) or 5 "
-                "Mbit/s (A.2) and more.",
+                "With XON/XOFF and bursts of 48 kB an upstream queue exceeds 50 kB, the size of the bottleneck's "
+                "buffer, at 3 (A.1), 5 and 8 Mbit/s (A.2).",
                 'notes to the experiments A: "more efficiently using the distributed buffering resources"; stated',
                 plain.where(**at_high)["max_upstream"] > 50,
             ),
@@ -143,12 +145,13 @@ class DistributedBuffers(Experiment):
                 "B3",
                 "With XON/XOFF the bottleneck's queue stays below the high threshold plus the headroom of 3.1 kB per "
                 "link that feeds it.",
-                "derived: specification A.5 without reverse traffic, and D.5",
+                "derived: the headroom formula (lan-headroom) without reverse traffic",
                 plain["beyond_headroom"].is_zero(),
             ),
             Claim(
                 "B4",
-                "More waits in the network on average, and less is lost.",
+                "With XON/XOFF the mean backlog of the network is larger than without control, and the loss smaller, "
+                "with bursts of 48 kB at 3 (A.1), 5 and 8 Mbit/s (A.2).",
                 'notes to the experiments A: "reduces packet loss by more efficiently using the distributed buffering '
                 'resources"; stated',
                 (plain.where(**at_high)["mean_all"] > none.where(**at_high)["mean_all"])
@@ -156,15 +159,15 @@ class DistributedBuffers(Experiment):
             ),
             Claim(
                 "B5",
-                "The slow link has more to do with XON/XOFF than without, at the same points: what is not lost is "
-                "carried.",
+                "With XON/XOFF the slow link's utilisation is higher than without, with bursts of 48 kB at 3 (A.1), 5 "
+                "and 8 Mbit/s (A.2).",
                 "derived",
                 plain.where(**at_high)["utilisation"] > none.where(**at_high)["utilisation"],
             ),
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """Mean and longest queues by switch, and the queues through one congestion."""
+        """Mean and longest queues, at the bottleneck and upstream, and queues over time during one congestion."""
         for name, network in (("merging", MERGING), ("mismatch", MISMATCH)):
             at = results.where(network=network)
             for kind, words in (("mean", "Mean queues"), ("max", "Longest queues")):
@@ -173,7 +176,7 @@ class DistributedBuffers(Experiment):
                     for place in ("bottleneck", "upstream")
                     for mechanism in ("none", "plain")
                 }
-                caption = "Queues upstream are added up over the switches." if kind == "mean" else ""
+                caption = "Upstream queues are summed over the switches." if kind == "mean" else ""
                 claims = ("B4",) if kind == "mean" else ("B1", "B2", "B3")
                 yield fig.compare(
                     shown, f"{name}-{kind}", f"{words}, {network}", caption, x="rate", panel="burst", claims=claims
@@ -188,9 +191,9 @@ class DistributedBuffers(Experiment):
         }
         return Figure(
             f"{name}-queues",
-            f"Queues through one congestion, {network}",
-            f"First replication at {rate} Mbit/s and bursts of 48 kB: the longest queue upstream, and what the same "
-            "bursts do without control. Dashed: thresholds of the 50 kB buffer.",
+            f"Queues during one congestion episode, {network}",
+            f"First replication at {rate} Mbit/s in bursts of 48 kB, around the longest upstream queue with XON/XOFF; "
+            "the same period without control. Dashed: thresholds of the 50 kB buffer.",
             lambda: _draw(kept),
             claims=("B2", "B3"),
         )

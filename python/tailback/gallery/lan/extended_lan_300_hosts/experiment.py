@@ -29,20 +29,20 @@ if TYPE_CHECKING:
 
 MECHANISMS = ("none", "plain", "class", "destination", "class-destination")
 KINDS = {"voice": 0, "video": 1, "bursts": 2, "web": 2, "upload": 2}
-"""Kinds of traffic with their classes."""
+"""Traffic class of each type of traffic; 0 is the highest."""
 DATA = 2
 LOAD = 7
 """Mbit/s of each burst source; with the 1.5 Mbit/s of video to the same client it nearly fills the client's link."""
 
 
 def _data(report: Report) -> tuple[int, int]:
-    """Lost packets of class 2, and all offered ones."""
+    """Return the lost and the offered packets of class 2."""
     row = report.data["classes"][DATA]
     return row["dropped"]["packets"], row["offered"]["packets"]
 
 
 def _unaccounted(report: Report) -> tuple[int, int]:
-    """Packets that were neither delivered, nor dropped, nor still on their way, or that came out of order."""
+    """Return the packets neither delivered, dropped nor in the network, plus those reordered; and all offered."""
     rows = report.flows()
     missing = sum(
         abs(
@@ -73,15 +73,21 @@ class ExtendedLan(Experiment):
         m.delay_quantile(DATA, "p99", "data_p99", "p99 delay of data"),
         Observable("data_loss", "packet loss of all data", "%", lambda r: 100 * _data(r)[0] / _data(r)[1], _data),
         Observable(
-            "unaccounted", "packets unaccounted for", "packets", lambda r: float(_unaccounted(r)[0]), _unaccounted
+            "unaccounted",
+            "packets unaccounted for or out of order",
+            "packets",
+            lambda r: float(_unaccounted(r)[0]),
+            _unaccounted,
         ),
         m.throughput(label="payload carried"),
-        Observable("hops", "packet-hops per second", "1/s", lambda r: r.data["packet_hops"] / r.data["end_s"]),
+        Observable(
+            "hops", "packet-hops per simulated second", "1/s", lambda r: r.data["packet_hops"] / r.data["end_s"]
+        ),
         Observable("control", "control frames per second", "1/s", lambda r: r.data["control_frames"] / r.data["end_s"]),
     )
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """One load in quick, a range of them in full."""
+        """One rate of the burst sources in quick, a range of rates in full."""
         return grid(mechanism=MECHANISMS, rate=(1, 3, 5, 7) if profile == "full" else [LOAD])
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
@@ -91,20 +97,20 @@ class ExtendedLan(Experiment):
         return {"backpressure.scope": point["mechanism"], **rates}
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Each scope protects the traffic that it distinguishes from the congestion; judged at the highest load."""
+        """Each scope protects the traffic that it distinguishes from the congested traffic; at the highest load."""
         load = results.where(rate=LOAD)
         none, plain, by_class, by_destination, both = (load.where(mechanism=name) for name in MECHANISMS)
-        conclusions = "conclusions of the deck; derived"
+        conclusions = "conclusions of the slides; derived"
         return [
             Claim(
                 "X1",
-                "Voice, the highest class, loses nothing unless whole links are stopped.",
+                "Voice, the highest class, loses nothing except under plain XON/XOFF, which stops whole links.",
                 conclusions,
                 load.where(mechanism=["none", "class", "destination", "class-destination"])["voice_loss"].is_zero(),
             ),
             Claim(
                 "X2",
-                "With class information the p99 delay of voice stays within 10 % of that without control.",
+                "With class information the p99 delay of voice is within 10 % of that without control.",
                 conclusions,
                 by_class["voice_p99"].close_to(none["voice_p99"], relative=0.1)
                 & both["voice_p99"].close_to(none["voice_p99"], relative=0.1),
@@ -123,7 +129,8 @@ class ExtendedLan(Experiment):
             ),
             Claim(
                 "X5",
-                "With destinations alone video is later than with both: half of it goes to congested clients.",
+                "The mean delay of video is longer with destination information alone than with class and "
+                "destination: half of the video goes to congested clients.",
                 conclusions,
                 both["video_delay"] < by_destination["video_delay"],
             ),
@@ -135,46 +142,53 @@ class ExtendedLan(Experiment):
             ),
             Claim(
                 "X6b",
-                "Nor are they delayed: within 5 % of the mean delay without control.",
+                "With class and destination information the mean delay of uploads is within 5 % of that without "
+                "control.",
                 conclusions,
                 both["upload_delay"].close_to(none["upload_delay"], relative=0.05),
             ),
             Claim(
                 "X7",
-                "Without destination information uploads are lost.",
+                "With plain XON/XOFF and with class information alone packets of uploads are lost.",
                 conclusions,
                 load.where(mechanism=["plain", "class"])["upload_loss"] > 0,
             ),
             Claim(
                 "X8",
-                "Class and destination together lose less data than class alone, and class alone less than no control.",
+                "The loss of all data is smaller with class and destination information than with class alone, and "
+                "smaller with class alone than without control.",
                 conclusions,
                 (both["data_loss"] < by_class["data_loss"]) & (by_class["data_loss"] < none["data_loss"]),
             ),
             Claim(
                 "X9",
-                "Every packet is delivered, dropped or on its way at the end, and none overtakes another of its flow.",
-                "invariant",
+                "Under every mechanism each packet is delivered, dropped or still in the network at the end, and no "
+                "packet overtakes another of its flow.",
+                "invariant: packets are conserved, and each flow has one path and one FIFO queue at each port",
                 results["unaccounted"].is_zero(),
             ),
             Claim.comparison(
-                "X10", "Packet-hops per second of simulated time.", "derived", both["hops"], "a size, not a claim"
+                "X10",
+                "Packet-hops per second of simulated time with class and destination information.",
+                "derived",
+                both["hops"],
+                "the size of the simulation, not a claim",
             ),
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """Loss and delay of each kind of traffic by mechanism; in full also against the load."""
+        """Loss and delay of each type of traffic by mechanism; in full also against the rate of the bursts."""
         load = results.where(rate=LOAD)
         yield Figure(
             "loss",
-            "Packet loss by kind of traffic",
+            "Packet loss by type of traffic",
             "Each burst source sends 7 Mbit/s. Voice is class 0, video class 1, the others class 2.",
             lambda: _groups(load, [f"{kind}_loss" for kind in KINDS], list(KINDS), "packet loss (%)", "symlog"),
             claims=("X1", "X4", "X6a", "X7", "X8"),
         )
         yield Figure(
             "delay",
-            "Mean delay by kind of traffic",
+            "Mean delay by type of traffic",
             "Each burst source sends 7 Mbit/s.",
             lambda: _groups(load, [f"{kind}_delay" for kind in KINDS], list(KINDS), "mean delay (ms)", "log"),
             claims=("X5", "X6b"),
@@ -191,12 +205,12 @@ class ExtendedLan(Experiment):
             for metric, title in (("data_loss", "Packet loss of all data"), ("upload_loss", "Packet loss of uploads")):
                 at = {name: results.where(mechanism=name)[metric] for name in MECHANISMS}
                 yield fig.compare(
-                    at, f"{metric.replace('_', '-')}-by-rate", f"{title}, by the rate of the bursts", x="rate"
+                    at, f"{metric.replace('_', '-')}-by-rate", f"{title}, by the rate of each burst source", x="rate"
                 )
 
 
 def _groups(results: Results, metrics: Sequence[str], labels: Sequence[str], y: str, y_scale: Scale) -> Drawing:
-    """A group of marks per metric, a mark per mechanism."""
+    """Return a drawing with a group of marks for each metric, and a mark for each mechanism."""
     from tailback.plotting import plot
 
     figure = plot.new(width=8.0, height=3.8)

@@ -1,4 +1,4 @@
-"""The alternatives that the deck lists: detection by fill rate, and response by rate control."""
+"""The alternatives that the slides list: detection by fill rate, and response by rate control."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ NETWORKS = {
     "c3-plain": (SOURCE, PLAIN),
     "c3-destination": (SOURCE, DESTINATION),
 }
-LAW = "this is what the stated law gives with its defaults; the deck names the alternative and gives no law"
+LAW = "the result of our law with its default parameters; the slides name the alternative and give no law"
 
 
 class Alternatives(Experiment):
-    """Fill rate against watermarks, and rate control against block and unblock, on A.2, C.2 and C.3."""
+    """Fill rate compared with watermarks, and rate control with block and unblock, on A.2, C.2 and C.3."""
 
     id = "lan-alternatives"
     title = "Fill-rate detection and rate control"
@@ -69,7 +69,7 @@ class Alternatives(Experiment):
     )
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """Bursts of 48 kB at three rates; without control the scope has no effect, so it is run once per scope."""
+        """Bursts of 48 kB at several rates. Without control the scope has no effect, but each scope has its own run."""
         found: list[Point] = []
         for network, scope in NETWORKS.values():
             rates: tuple[int, ...] = (2, 5, 8) if network == MISMATCH else (4, 6, 8)
@@ -79,7 +79,7 @@ class Alternatives(Experiment):
         return found
 
     def scenario(self, point: Point) -> str:
-        """Each network has a file."""
+        """Return the file of the point's network."""
         return FILES[str(point["network"])]
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
@@ -97,7 +97,7 @@ class Alternatives(Experiment):
         }
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Consequences of headroom are asserted; other results are reported."""
+        """Consequences of headroom are asserted; results that depend on our laws' parameters are reported."""
         by_law = {law: results.where(law=law) for law in (NONE, *LAWS)}
         mismatch = {law: at.where(network=MISMATCH, scope=PLAIN) for law, at in by_law.items()}
         source = {law: at.where(network=SOURCE) for law, at in by_law.items()}
@@ -105,26 +105,26 @@ class Alternatives(Experiment):
         return [
             Claim(
                 "A1",
-                "Watermarks with block and unblock lose nothing at the 50 kB buffer in any network.",
+                "With watermarks, block and unblock, nothing is lost at the 50 kB buffers in any network.",
                 "derived: the 10 kB above the high threshold exceed the headroom of the link that feeds it",
                 by_law[WB]["drops_sw2"].is_zero(),
             ),
             Claim(
                 "A2",
-                "Watermarks with rate control do lose packets there in A.2: half of 100 Mbit/s is still five times the "
-                "slow link's rate, and fills 10 kB in 2 ms, before the next step after 5 ms.",
-                "derived: headroom for a neighbour that goes on sending",
+                "With watermarks and rate control packets are lost at the 50 kB buffer of A.2: half of 100 Mbit/s is "
+                "still five times the slow link's rate, and fills 10 kB in 2 ms, before the next step after 5 ms.",
+                "derived: the headroom that is needed if the neighbour goes on sending",
                 mismatch[WR]["drops_sw2"] > 0,
             ),
             Claim(
                 "A3",
-                "Rate control loses less if the fill rate warns it.",
-                "derived: it begins to slow down with more of the buffer free",
+                "In A.2 rate control loses less with detection by fill rate than with watermarks.",
+                "derived: the neighbour slows down while more of the buffer is free",
                 mismatch[FR]["loss"] < mismatch[WR]["loss"],
             ),
             Claim(
                 "A4",
-                "In A.2 every alternative loses less than no control.",
+                "In A.2 each of the three alternatives loses less than no control.",
                 "derived",
                 (mismatch[FB]["loss"] < mismatch[NONE]["loss"])
                 & (mismatch[WR]["loss"] < mismatch[NONE]["loss"])
@@ -132,20 +132,20 @@ class Alternatives(Experiment):
             ),
             Claim(
                 "A5",
-                "With hosts that obey (C.3) watermarks with block and unblock lose nothing, at either scope.",
+                "In C.3, where hosts obey, watermarks with block and unblock lose nothing, with either scope.",
                 'slides of C.3: "extra buffers eliminate loss", "packet loss is eliminated"; stated',
                 source[WB]["loss"].is_zero(),
             ),
             Claim(
                 "A6",
-                "With rate control in their place C.3 does lose packets, at 4 and 6 Mbit/s per source.",
+                "In C.3 watermarks with rate control lose packets, at 4 and 6 Mbit/s per source.",
                 "derived, as A2",
                 source[WR].where(**moderate)["loss"] > 0,
             ),
             *(
                 Claim.comparison(
                     f"R{number}",
-                    f"{text}, at 8 Mbit/s per source.",
+                    f"{text}, at 8 Mbit/s per source in bursts of 48 kB.",
                     "slides Congestion Control Mechanism; laws reconstructed",
                     by_law[law].where(network=network, scope=scope, rate=8)[metric],
                     LAW,

@@ -1,1 +1,1 @@
-"""Both thresholds of watermark detection."""
+"""High and low threshold of watermark detection."""

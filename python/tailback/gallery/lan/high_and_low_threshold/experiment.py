@@ -1,4 +1,4 @@
-"""Both thresholds swept: loss where the high one acts too late, starvation where the low one does."""
+"""Sweep of both thresholds: loss if the high one is too high, starvation if the low one is too low."""
 
 from __future__ import annotations
 
@@ -46,19 +46,23 @@ SOURCES: dict[AxisValue, dict[str, str]] = {
     BURSTY: {"kind": "uniform-uniform", "rate": "450Mbit/s", "burst": "24kB"},
 }
 OVERLOAD = 100 * (1 - 1000 * 1500 / 1538 / 1400)
-"""Lost without control by the saturated sources, %."""
+"""Loss of the saturated sources without control, %."""
 LONG_KM, SHORT_KM = 10, 0.2
 DECK = {"high": 80, "low": 70}
 HIGHS = (30, 40, 50, 60, 70, 80, 90, 95, 100)
 LOWS = (5, 15, 25, 35, 50, 65, 80, 90)
 NEVER = 100
 """A queue is never above its limit, so this high threshold never acts."""
-TRACED = ((50, 35, "both in time"), (90, 35, "the high threshold acts late"), (50, 5, "the low threshold acts late"))
+TRACED = (
+    (50, 35, "both thresholds in range"),
+    (90, 35, "the high threshold is too high"),
+    (50, 5, "the low threshold is too low"),
+)
 TRACE_S = 3e-3
 
 
 def _lost(report: Report) -> float:
-    """Share of what arrives at the merging port that is lost there, %."""
+    """Return the share of the packets arriving at the merging port that are lost there, %."""
     arrived, dropped = _counts(report)
     return 100 * dropped / arrived if arrived else float("nan")
 
@@ -69,7 +73,7 @@ def _counts(report: Report) -> tuple[int, int]:
 
 
 def _trace(report: Report) -> tuple[list[float], list[float]] | None:
-    """The queue of the merging port for a while after the warm-up: times in ms, levels in kB."""
+    """Return the merging port's queue from the end of the warm-up, for `TRACE_S`: times in ms, levels in kB."""
     series: SeriesData | None = report.data["series"]
     if series is None:
         return None
@@ -80,7 +84,7 @@ def _trace(report: Report) -> tuple[list[float], list[float]] | None:
 
 
 def _cycle(report: Report) -> tuple[list[float], list[float], list[bool]] | None:
-    """From before the first XOFF after the warm-up until after the second: times in ms, levels in kB, stops at sw1."""
+    """Return one XOFF cycle, with some samples before and after it: times in ms, levels in kB, stops of sw1."""
     series: SeriesData | None = report.data["series"]
     if series is None:
         return None
@@ -97,7 +101,7 @@ def _cycle(report: Report) -> tuple[list[float], list[float], list[bool]] | None
 
 
 class Thresholds(Experiment):
-    """Two 1 Gbit/s links of 10 km into one, with every order of thresholds."""
+    """Two 1 Gbit/s links of 10 km into one, with all pairs of a low and a higher high threshold."""
 
     id = "lan-thresholds"
     title = "High and low threshold"
@@ -125,7 +129,7 @@ class Thresholds(Experiment):
     traces = {"queue": _trace, "cycle": _cycle}  # noqa: RUF012
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """All pairs of thresholds in order; and the deck's pair where cables are as long as in a building."""
+        """All pairs of a low and a higher high threshold; and the slides' pair over 200 m, as in a building."""
         pairs = grid(load=[SATURATED], length=[LONG_KM], low=LOWS, high=HIGHS)
         pairs += grid(load=[BURSTY], length=[LONG_KM], low=LOWS if profile == "full" else (5, 35), high=HIGHS)
         return [pair for pair in pairs if float(pair["low"]) < float(pair["high"])] + [
@@ -133,7 +137,7 @@ class Thresholds(Experiment):
         ]
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """Thresholds of the merging switch only; those upstream stay the deck's."""
+        """Thresholds of the merging switch only; the upstream switches keep those of the slides."""
         high, low = float(point["high"]) / 100, float(point["low"]) / 100
         longer = {"run.duration": "4020ms" if profile == "full" else "620ms"} if point["load"] == BURSTY else {}
         traced = point["load"] == SATURATED and (point["high"], point["low"]) in [pair[:2] for pair in TRACED]
@@ -146,7 +150,7 @@ class Thresholds(Experiment):
         }
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Thresholds without loss or idling, thresholds with, and the amounts."""
+        """Thresholds without and with loss or idling; loss and utilisation by the fluid model."""
         long, short = results.where(length=LONG_KM), results.where(length=SHORT_KM)
         saturated = long.where(load=SATURATED)
         acting = saturated.where(high=lambda high: high != NEVER)
@@ -157,82 +161,89 @@ class Thresholds(Experiment):
         return [
             Claim(
                 "T1",
-                "Nothing is lost where the room above the high threshold is at least the headroom of both links.",
+                "Nothing is lost if the buffer above the high threshold is at least the headroom of both links.",
                 'slide Congestion Detection: "low enough to handle packets that arrive before congestion control '
-                'actions take effect"; the amount derived from specification A.5',
+                'actions take effect"; the amount derived from the headroom formula (lan-headroom)',
                 long.where(high=lambda high: float(high) <= room)["lost"].is_zero(),
             ),
             Claim(
                 "T2",
-                "Packets are lost wherever the high threshold is a frame or more above the one from which the queue, "
-                "rising for one loop, still fits into the buffer.",
+                "With saturated sources, packets are lost if the high threshold is at least one frame above the level "
+                "from which the queue, rising for one control loop, just fits into the buffer.",
                 "derived",
                 saturated.where(high=lambda high: float(high) >= late + frame)["lost"] > 0,
             ),
             Claim(
                 "T3",
-                "The output link never idles where the low threshold is at least a frame above what it sends in one "
-                "loop.",
+                "With saturated sources, the output link never idles if the low threshold is at least one frame above "
+                "the bytes that the link sends in one control loop.",
                 'slide Congestion Detection: "high enough to prevent starvation before congestion control actions are '
-                'reversed"; the amount from network calculus, specification D.5',
+                'reversed"; the amount from network calculus: no underflow if XON >= R times loop',
                 saturated.where(low=lambda low: float(low) >= enough + frame)["utilisation"] >= 99.99,
             ),
             Claim(
                 "T4",
-                "It wastes more than 1 % wherever the low threshold is half of that or less.",
-                "the same, derived",
+                "With saturated sources, the output link idles for more than 1 % of the time if the low threshold is "
+                "at most half of the bytes that it sends in one control loop.",
+                "derived as T3",
                 acting.where(low=lambda low: float(low) <= enough / 2)["utilisation"] < 99,
             ),
             Claim(
                 "T5",
-                "Utilisation is what the fluid cycle says, within 2 points.",
+                "With saturated sources, the utilisation of the output link is that of the fluid model of one cycle, "
+                "within 2 percentage points.",
                 "derived",
                 _near(acting["utilisation"], lambda low, high: cycle(high, low, LONG_KM).utilisation),
             ),
             Claim(
                 "T6",
-                "So is the loss.",
+                "With saturated sources, the loss at the merging port is that of the fluid model of one cycle, within "
+                "2 percentage points.",
                 "derived",
                 _near(acting["lost"], lambda low, high: cycle(high, low, LONG_KM).loss),
             ),
             Claim(
                 "T7",
-                "A high threshold of 100 % never acts: the loss is that of the overload, within 2 points.",
-                "derived: 1400 Mbit/s of payload are offered to 975 Mbit/s",
+                "With a high threshold of 100 %, which never acts, the loss of the saturated sources is that of the "
+                "overload without control, within 2 percentage points.",
+                "derived: 1400 Mbit/s of payload are offered to a link that carries 975 Mbit/s",
                 saturated.where(high=NEVER)["lost"].within(OVERLOAD - 2, OVERLOAD + 2),
             ),
             Claim(
                 "T8",
-                "With bursty traffic of 90 % load too, a low threshold of 5 % leaves the link with less work done than "
-                "one of 35 %.",
-                "derived: what the link cannot make up for waits at the hosts",
+                "With bursty traffic of 90 % load, the utilisation of the output link is lower with a low threshold "
+                "of 5 % than with one of 35 %.",
+                "derived: the link cannot catch up after idling, and the packets wait at the hosts",
                 _at_load(long, low=5) < _at_load(long, low=35),
             ),
             Claim(
                 "T9",
-                "The deck's 80 and 70 % lose nothing and waste nothing over 200 m.",
-                "slides, high threshold 80 %, low threshold 70 %; derived: a room of 10 kB for a headroom of 9.8 kB",
+                "Over 200 m the slides' thresholds of 80 and 70 % lose no packet, and saturated sources keep the "
+                "output link busy.",
+                "slides, high threshold 80 %, low threshold 70 %; derived: 10 kB above the high threshold for a "
+                "headroom of 9.8 kB",
                 short["lost"].is_zero() & (short.where(load=SATURATED)["utilisation"] >= 99.99),
             ),
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """Both effects over both thresholds, compared with the fluid model, and the queue over time."""
+        """Loss and utilisation over both thresholds, compared with the fluid model, and the queue over time."""
         saturated = results.where(length=LONG_KM, load=SATURATED)
         bursty = results.where(length=LONG_KM, load=BURSTY)
         yield Figure(
             "map",
             "Loss and utilisation by thresholds, saturated",
-            "Lines: loss begins right of the solid one, where the queue still rising for one loop no longer fits; "
-            "starvation below the dashed one, where the link sends less than the low threshold's bytes in one loop. A "
-            "threshold of 100 % never acts.",
+            "Loss begins right of the solid line, where the queue, still rising for one control loop, no longer fits "
+            "into the buffer. Starvation begins below the dashed line, where the low threshold is less than the bytes "
+            "that the link sends in one loop. A high threshold of 100 % never acts.",
             lambda: _maps(saturated["lost"], saturated["utilisation"]),
             claims=("T1", "T2", "T3", "T4"),
         )
         yield Figure(
             "fluid",
-            "Against the fluid cycle, saturated",
-            "Dashed: a fluid that rises for one loop after the high threshold and falls for one after the low.",
+            "Loss and utilisation compared with the fluid model, saturated",
+            "Dashed: fluid model of a queue that rises for one control loop after it has crossed the high threshold, "
+            "and falls for one after the low threshold.",
             lambda: _against_fluid(saturated),
             claims=("T5", "T6"),
         )
@@ -248,8 +259,8 @@ class Thresholds(Experiment):
             {"load of 90 %": bursty.where(low=[5, 15, 35, 65])["delay"]},
             "bursty-delay",
             "Mean delay, bursty",
-            "The same. Starvation makes the link slower than its load, so that packets wait at the hosts for ever "
-            "longer.",
+            "Load of 90 % in bursts of 24 kB. Starvation lowers the link's capacity below the load, so that the wait "
+            "at the hosts keeps growing.",
             x="high",
             curves="low",
             y_scale="log",
@@ -261,9 +272,9 @@ class Thresholds(Experiment):
             "cycle",
             "A buffer with its thresholds, and one cycle of XOFF and XON",
             f"The queue of the merging port with thresholds of {high} and {low} %, first replication. The stop is in "
-            "force at the neighbours (shaded) half a round trip after the queue has crossed the high threshold, and "
-            "ends as much after it has crossed the low one: the queue overshoots into the headroom and undershoots "
-            "into the reserve.",
+            "force at the neighbours (shaded) from half a round trip after the queue has crossed the high threshold "
+            "until half a round trip after it has crossed the low one: the queue overshoots into the headroom and "
+            "undershoots into the reserve.",
             lambda: _draw_cycle(cast(tuple[list[float], list[float], list[bool]], once), high, low),
         )
         lines = {}
@@ -299,7 +310,9 @@ def _draw_cycle(once: tuple[list[float], list[float], list[bool]], high: int, lo
             axes.text(times[-1], level, f" {name}", va="center", fontsize=9, color="#444444")
         axes.plot(times, levels, color=plot.COLOURS[0], linewidth=1.2)
         between = [(marks["buffer"] + marks["high threshold"]) / 2, marks["low threshold"] / 5]
-        for name, level in zip(("headroom: what still comes", "reserve: what goes meanwhile"), between, strict=True):
+        for name, level in zip(
+            ("headroom: bytes that still arrive", "reserve: bytes sent meanwhile"), between, strict=True
+        ):
             # The first to the left of the crest, the second under it.
             at = times[0] if level > marks["low threshold"] else times[0] + 0.25 * (times[-1] - times[0])
             axes.text(at, level, f" {name}", va="center", fontsize=9, color="#444444")
@@ -314,14 +327,14 @@ def _at_load(results: Results, low: int) -> Quantity:
 
 
 def _near(quantity: Quantity, fluid: Callable[[float, float], float]) -> Condition:
-    """Within 2 points of the fluid at every pair of thresholds."""
+    """Return the condition that the quantity is within 2 points of the fluid model at every pair of thresholds."""
     checks: list[Check] = []
     for point, _ in quantity.intervals():
         expected = fluid(float(point["low"]), float(point["high"]))
         # Lists keep both axes free, so that the point is named where it is shown.
         one = quantity.where(low=[point["low"]], high=[point["high"]])
         checks += one.within(expected - 2, expected + 2).checks
-    return Condition(f"{quantity.label} within 2 points of the fluid", tuple(checks))
+    return Condition(f"{quantity.label} within 2 points of the fluid model", tuple(checks))
 
 
 def _maps(lost: Quantity, utilisation: Quantity) -> Drawing:
@@ -357,7 +370,7 @@ def _map(axes: Axes, quantity: Quantity, colours: str) -> None:
 
 
 def _position(ticks: Sequence[int], value: float) -> float:
-    """Position of a value on an axis of categories."""
+    """Return the position of a value on an axis of categories."""
     for index, (left, right) in enumerate(pairwise(ticks)):
         if left <= value <= right:
             return index + (value - left) / (right - left)

@@ -1,4 +1,4 @@
-"""The cycle of a queue under back-pressure as a fluid (of whole frames), and bounds that do not need that model.
+"""Fluid model of one cycle of a queue under back-pressure, in whole frames, and bounds that do not need that model.
 
 Times in µs, rates in kB/µs of buffer bytes, levels in kB. All links run at one rate; `FEEDERS` of them feed the queue
 and are always backlogged.
@@ -20,7 +20,7 @@ MTU = 1500
 FRAME_KB = (MTU + HEADER) / 1e3
 _FRAME_US = (MTU + HEADER + OVERHEAD) * 8e6 / RATE_BPS
 _RATE = FRAME_KB / _FRAME_US
-"""Of one link, kB of frames per µs."""
+"""Rate of one link, kB of frames per µs."""
 _ROOM_KB = BUFFER_KB // FRAME_KB * FRAME_KB
 """Part of the buffer that whole frames can use."""
 
@@ -31,50 +31,50 @@ def _round_trip_us(length_km: float) -> float:
 
 
 def _overshoot_kb(length_km: float) -> float:
-    """Rise of the queue above the high threshold.
+    """Return the rise of the queue above the high threshold, kB.
 
-    All frames that began before the stop took effect still arrive, as whole frames. The links, started together,
-    deliver theirs together, so the queue exceeds the fluid by one frame each time.
+    All frames that began before the stop took effect still arrive, as whole frames. The links resume together and their
+    frames arrive together, so the queue exceeds the fluid by one frame each time.
     """
     frames = math.ceil(_round_trip_us(length_km) / _FRAME_US)
     return (FEEDERS - 1) * (frames + 1) * FRAME_KB
 
 
 def start_loop_us(length_km: float) -> float:
-    """From the low threshold to the end of the first frame, which is stored before it is forwarded."""
+    """Return the time from the low threshold to the end of the first frame, which is stored and forwarded, µs."""
     return _round_trip_us(length_km) + _FRAME_US
 
 
 def needed_kb(length_km: float) -> float:
-    """Return the headroom formula for all feeders: no loss, whatever the phases and however slow the drain."""
+    """Return the headroom of all feeders by the formula, kB: no loss, whatever phases and output rate."""
     return FEEDERS * headroom(RATE_BPS, MTU, length_km * 1e3 * NS_PER_M * 1e-9, response_s=0).bytes / 1e3
 
 
 def starves_below_kb(length_km: float) -> float:
-    """Return the low threshold below which the queue runs empty before the first frame is there (network calculus)."""
+    """Return the low threshold, kB, below which the queue empties before the first frame arrives (network calculus)."""
     return _RATE * start_loop_us(length_km)
 
 
 def overflows_above_kb(length_km: float) -> float:
-    """Return the high threshold above which the queue does not fit into the buffer."""
+    """Return the high threshold, kB, above which the queue overflows the buffer."""
     return _ROOM_KB - _overshoot_kb(length_km)
 
 
 @dataclass(frozen=True, slots=True)
 class Cycle:
-    """Results of one cycle."""
+    """Utilisation and loss of one cycle."""
 
     utilisation: float
-    """Of the output link, %."""
+    """Utilisation of the output link, %."""
     loss: float
-    """Lost of what arrives, %."""
+    """Share of the arriving bytes that are lost, %."""
 
 
 def cycle(high: float, low: float, length_km: float) -> Cycle:
-    """Return the cycle between two thresholds in % of the buffer.
+    """Return the utilisation and loss for two thresholds in % of the buffer.
 
-    The queue rises through `high` and overshoots it; falls through `low`, and on for the start loop, or until it is
-    empty and the output link idles; and rises again.
+    The queue rises through `high` and overshoots it. It then falls through `low` and on for the start loop, or until it
+    is empty and the output link idles; then it rises again.
     """
     high_kb, low_kb = BUFFER_KB * high / 100, BUFFER_KB * low / 100
     rise = (FEEDERS - 1) * _RATE

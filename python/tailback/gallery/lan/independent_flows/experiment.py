@@ -1,4 +1,4 @@
-"""E-C1, independent flows: a flow that shares only the backbone with one that congests its destination."""
+"""Experiment C.1, independent flows: a flow that shares only the backbone with a flow that congests its destination."""
 
 from __future__ import annotations
 
@@ -30,9 +30,10 @@ BACKPRESSURE: dict[AxisValue, Settings] = {
 }
 SHARED = "destination, shared buffer"
 OVERLOAD = 10
-"""The rate of S1 in Mbit/s that is more than its slow link carries."""
+"""Data rate of S1 that exceeds the capacity of its slow link, Mbit/s."""
 RESOLUTION = 0.05
-"""Differences of loss below this many points count as equal: packets lost once in many minutes decide nothing."""
+"""Largest difference of losses that counts as equal, percentage points: packets lost once in many minutes decide
+nothing."""
 
 
 class IndependentFlows(Experiment):
@@ -59,7 +60,7 @@ class IndependentFlows(Experiment):
     )
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """The deck's ranges; the shared buffer is a variant of the destination mechanism."""
+        """The ranges of the slides; the variant with a shared buffer only with bursts of 48 and 96 kB."""
         rates = (2, 4, 6, 8, 9, 10) if profile == "full" else (2, 6, 8, 10)
         bursts = (6, 12, 24, 48, 96) if profile == "full" else (6, 24, 48, 96)
         every = grid(mechanism=BACKPRESSURE, rate=rates, burst=bursts)
@@ -79,7 +80,7 @@ class IndependentFlows(Experiment):
         }
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """The checks of the specification, and where packets are lost."""
+        """Loss and delay of S2 under each mechanism, loss of S1, and the place of the losses."""
         none, plain = results.where(mechanism="none"), results.where(mechanism="plain")
         destination, shared = results.where(mechanism="destination"), results.where(mechanism=SHARED)
         large = plain.where(burst=96)
@@ -95,79 +96,84 @@ class IndependentFlows(Experiment):
             ),
             Claim(
                 "C2a",
-                "With XON/XOFF the loss of S2 grows with the rate of S1, with which it has nothing to do, or stays "
-                "within 0.1 points.",
+                "With XON/XOFF the loss of S2 grows with the rate of S1, though S2 has another destination: no step "
+                "of the rate lowers it by more than 0.1 percentage points.",
                 "slide S2 Packet Loss with Xon/Xoff; derived",
                 plain["s2_loss"].non_decreasing("rate", tolerance=0.1),
             ),
             Claim(
                 "C2b",
-                "With XON/XOFF and bursts of 96 kB, S2 loses packets from an S1 rate of 6 Mbit/s on.",
-                "slide S2 Packet Loss with Xon/Xoff, whose curves are lost; derived: S1 fills the buffer that S2's "
-                "packets wait in. The rate from the prototype",
+                "With XON/XOFF and bursts of 96 kB, S2 loses packets at S1 rates of 6 Mbit/s and more.",
+                "slide S2 Packet Loss with Xon/Xoff, whose curves are lost; derived: S1 fills the buffer in which "
+                "S2's packets wait; the rate is from a prototype",
                 large.where(rate=lambda rate: float(rate) >= 6)["s2_loss"] > 0,
             ),
             Claim(
                 "C3a",
-                "Stopping only the congested destination, S2 loses nothing.",
+                "If only the congested destination is stopped, S2 loses nothing.",
                 "slide S2 Packet Loss using Xon/Xoff with Destination, whose curves are lost; derived: S2 shares no "
                 "resource with S1 that is ever exhausted",
                 destination["s2_loss"].is_zero(),
             ),
             Claim(
                 "C3b",
-                "If both destinations share the 500 kB, S2 still loses less than a third of what XON/XOFF costs it, up "
-                "to 9 Mbit/s: strictly so with bursts of 96 kB from 6 Mbit/s on, within 0.05 points otherwise.",
-                "conclusions of the deck; the bound from the prototype",
+                "If both destinations share the 500 kB and only the congested one is stopped, S2 loses less than a "
+                "third of its loss with XON/XOFF, up to 9 Mbit/s: strictly with bursts of 96 kB from 6 Mbit/s up, "
+                "otherwise to within 0.05 percentage points.",
+                "conclusions of the slides; the bound from a prototype",
                 (shared.where(**busy)["s2_loss"] < plain.where(**busy)["s2_loss"] / 3)
                 & (shared.where(**stable)["s2_loss"] - plain.where(**stable)["s2_loss"] / 3 <= RESOLUTION),
             ),
             Claim.comparison(
                 "C3c",
-                "Loss of S2 with the shared buffer, an S1 rate of 10 Mbit/s and bursts of 96 kB.",
-                "conclusions of the deck",
+                "Loss of S2 at an S1 rate of 10 Mbit/s in bursts of 96 kB, if only the congested destination is "
+                "stopped and both share the 500 kB.",
+                "conclusions of the slides",
                 shared.where(rate=10, burst=96)["s2_loss"],
-                "at 10 Mbit/s S1 overloads its link for good, so a shared buffer is always full, whoever is stopped",
+                "at 10 Mbit/s S1 overloads its link permanently, so a shared buffer is always full under either "
+                "control",
             ),
             Claim(
                 "C4a",
-                "Stopping only the congested destination leaves the delay of S2 within 10 % of that without control.",
-                "conclusions of the deck; the bound from the prototype",
+                "If only the congested destination is stopped, the mean delay of S2 is within 10 % of that without "
+                "control.",
+                "conclusions of the slides; the bound from a prototype",
                 destination["s2_delay"].close_to(none["s2_delay"], relative=0.1),
             ),
             Claim(
                 "C4b",
-                "With XON/XOFF and bursts of 96 kB the delay of S2 is more than five times that without control.",
-                "conclusions of the deck; the bound from the prototype",
+                "With XON/XOFF and bursts of 96 kB the mean delay of S2 is more than five times that without control.",
+                "conclusions of the slides; the bound from a prototype",
                 large["s2_delay"] > 5 * none.where(burst=96)["s2_delay"],
                 headline="not using destination information can increase packet delays",
             ),
             Claim(
                 "C5a",
-                "S1 loses less with XON/XOFF than without control: strictly so with bursts of 48 kB or more, which do "
-                "not fit into 50 kB; within 0.05 points below.",
+                "S1 loses less with XON/XOFF than without control: strictly with bursts of 48 kB or more, which do "
+                "not fit into 50 kB; smaller bursts lose at most 0.05 percentage points more.",
                 "slides S1 Packet Loss; derived",
                 (plain.where(burst=[48, 96])["s1_loss"] < none.where(burst=[48, 96])["s1_loss"])
                 & (plain.where(**small)["s1_loss"] - none.where(**small)["s1_loss"] <= RESOLUTION),
             ),
             Claim(
                 "C5b",
-                "S1 itself loses less when only its destination is stopped than with XON/XOFF: strictly so with bursts "
-                "of 96 kB from 6 Mbit/s on, within 0.05 points elsewhere.",
+                "S1 loses less if only its destination is stopped than with XON/XOFF: strictly with bursts of 96 kB "
+                "from 6 to 9 Mbit/s; elsewhere at most 0.05 percentage points more.",
                 "slides S1 Packet Loss; derived",
                 (destination.where(**busy)["s1_loss"] < plain.where(**busy)["s1_loss"])
                 & (destination["s1_loss"] - plain["s1_loss"] <= RESOLUTION),
             ),
             Claim(
                 "C6",
-                "With any control nothing is lost at the 50 kB buffer.",
-                "derived: its free 20 % exceed the headroom of the one link that feeds it",
+                "Under every control mechanism nothing is lost at the 50 kB buffer of sw2.",
+                "derived: the 20 % of the buffer above the high threshold exceed the headroom of the one link that "
+                "feeds it",
                 results.where(mechanism=["plain", "destination", SHARED])["drops_sw2"].is_zero(),
             ),
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """The six slides, then the effects of the mechanisms on S2 next to each other."""
+        """The six slides, then loss and delay of S2 by mechanism."""
         words = {
             "none": ("none", "without congestion control"),
             "plain": ("plain", "with Xon/Xoff"),
@@ -190,7 +196,7 @@ class IndependentFlows(Experiment):
                     f"S2 packet loss {text}",
                     results.where(mechanism=mechanism)["s2_loss"],
                     s2_claims[mechanism],
-                    caption if mechanism == "plain" else caption + " It loses nothing.",
+                    caption if mechanism == "plain" else caption + "S2 loses nothing.",
                 )
                 for mechanism, (name, text) in words.items()
             ],

@@ -1,4 +1,4 @@
-"""The deck's idealised XON/XOFF against the control frames of 802.3x and 802.1Qbb."""
+"""The slides' idealised XON/XOFF compared with the control frames of 802.3x and 802.1Qbb."""
 
 from __future__ import annotations
 
@@ -35,22 +35,22 @@ FILES: dict[AxisValue, str] = {
     "independent flows": "independent.toml",
 }
 CONTROL_WIRE = 84
-"""Bytes that a control frame of 64 B takes on the wire, with preamble and gap."""
+"""Bytes of a 64 B control frame on the wire, with preamble and gap."""
 
 
 def _control_frames(report: Report) -> float:
-    """Control frames per second, all ports together, since the start of the run."""
+    """Return the control frames of all ports per second of the run."""
     return report.data["control_frames"] / report.data["end_s"]
 
 
 def _control_share(report: Report) -> float:
-    """Share of the wire that control frames take, in percent, on the link where it is largest."""
+    """Return the share of a link that control frames take, in percent, on the link where it is largest."""
     shares = (port["notifications_sent"] * CONTROL_WIRE * 8 / port["rate_bps"] for port in report.data["ports"])
     return 100 * max(shares) / report.data["end_s"]
 
 
 class MacControlFrames(Experiment):
-    """Traffic merging, video with data, and independent flows, each with three kinds of signals."""
+    """Traffic merging, video with data, and independent flows, each with three forms of notification."""
 
     id = "lan-mac"
     title = "Idealised notifications against MAC control frames"
@@ -63,7 +63,7 @@ class MacControlFrames(Experiment):
         m.throughput(),
         m.mean_delay(),
         Observable("control", "control frames per second", "1/s", _control_frames),
-        Observable("share", "share of the wire", "%", _control_share),
+        Observable("share", "largest share of a link that control frames take", "%", _control_share),
     )
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
@@ -81,52 +81,54 @@ class MacControlFrames(Experiment):
         return FILES[point["case"]]
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """The kind of signal, and the rate of the data."""
+        """The form of notification, and the rate of the data."""
         del profile  # only the length differs between the profiles
         return {"backpressure.signal": SIGNALS[point["signal"]], "flows[data].source.rate": f"{point['rate']}Mbit/s"}
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """All kinds of signals block the same traffic, at little cost."""
+        """All forms of notification stop the same traffic, and take a small share of the links."""
         ideal, mac, short = (results.where(signal=name) for name in SIGNALS)
         return [
             Claim(
                 "C1",
-                "PAUSE and PFC frames lose what the idealised notifications lose, within 0.2 points.",
-                "derived: with refresh both block the same traffic up to the time of a frame",
+                "With PAUSE and PFC frames the loss equals that with idealised notifications, within 0.2 percentage "
+                "points.",
+                "derived: if pauses are refreshed, both stop the same traffic up to the time of a frame",
                 (mac["loss"] - ideal["loss"]).within(-0.2, 0.2),
             ),
             Claim(
                 "C2",
-                "They carry the same traffic, within 1 %.",
+                "With PAUSE and PFC frames the throughput equals that with idealised notifications, within 1 %.",
                 "derived as C1",
                 mac["throughput"].close_to(ideal["throughput"], relative=0.01),
             ),
             Claim(
                 "C3",
-                "Pauses of 128 quanta, refreshed, lose the same as pauses of 65535, within 0.2 points.",
+                "With pauses of 128 quanta the loss equals that with pauses of 65535 quanta, within 0.2 percentage "
+                "points.",
                 "derived: a pause is refreshed after half its time, so its length does not matter",
                 (short["loss"] - mac["loss"]).within(-0.2, 0.2),
             ),
             Claim(
                 "C4",
-                "Shorter pauses cost more control frames.",
+                "Pauses of 128 quanta need more control frames than pauses of 65535 quanta.",
                 "derived",
                 mac["control"] < short["control"],
             ),
             Claim(
                 "C5",
-                "Control frames take less than 2.2 % of any wire with pauses of 65535 quanta.",
-                "derived: between XOFF and XON 5 kB drain, and come back before the next XOFF",
+                "Control frames take less than 2.2 % of any link with pauses of 65535 quanta.",
+                "derived: between XOFF and XON a queue falls by 5 kB, and rises by as much before the next XOFF",
                 mac["share"] < 2.2,
             ),
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """Loss, and the cost of control frames, a panel per case."""
+        """Loss, and rate and share of control frames, a panel per case."""
         rows = (
-            ("loss", "Packet loss of all flows", "The three curves lie on each other.", ("C1", "C2", "C3")),
+            ("loss", "Packet loss of all flows", "The three curves coincide.", ("C1", "C2", "C3")),
             ("control", "Control frames", "", ("C4",)),
-            ("share", "Control frames' share of the wire that has most of them", "", ("C5",)),
+            ("share", "Share of a link that control frames take, on the link with most of them", "", ("C5",)),
         )
         for metric, title, caption, claims in rows:
             at = {str(signal): results.where(signal=signal)[metric] for signal in SIGNALS}

@@ -1,4 +1,4 @@
-"""E-C2, merging over the backbone: several congested destinations behind one link."""
+"""Experiment C.2, merging over the backbone: several congested destinations behind one link."""
 
 from __future__ import annotations
 
@@ -26,22 +26,23 @@ from tailback.study.experiment.quantity import Selector
 
 MECHANISMS = ("none", "plain", "destination")
 SHARED = "destination, shared buffer"
-"""For the sensitivity: without a share of the buffer for each destination."""
+"""Mechanism of the sensitivity: stopped destinations have no buffer shares of their own."""
 WORDS = ("without control", "stopping the backbone", "stopping destinations")
 RESOLUTION = 0.05
-"""Differences of loss below this many points count as equal: packets lost once in many minutes decide nothing."""
+"""Largest difference of losses that counts as equal, percentage points: packets lost once in many minutes decide
+nothing."""
 PAIRS = 3
-"""Sources and destinations in the deck's figures, as reconstructed."""
+"""Number of sources and destinations in the slides' figures, as reconstructed."""
 CAPACITY = 10 * 1500 / 1538
 """Payload that a slow link carries in full frames, Mbit/s."""
-RATE_CHOSEN = "the rate was chosen after the result: with less load losses are too rare to be told apart"
-"""Reason for which claims on self-similar traffic at 9 Mbit/s are calibrated."""
+RATE_CHOSEN = "the rate was chosen after the result: with less load losses are too rare to be compared"
+"""Reason why claims on self-similar traffic at 9 Mbit/s are calibrated."""
 OVERLOAD = 10
-"""The rate in Mbit/s that is more than the slow links carry."""
+"""Data rate per source that exceeds the capacity of the slow links, Mbit/s."""
 
 
 def _floor(report: Report) -> float:
-    """Least possible loss in % of the realised load, if every slow link was always busy."""
+    """Return the minimum loss in % of the realised load: that with slow links that are never idle."""
     lost = sum(max(0.0, 1e-6 * report.offered_bps(flow["name"]) - CAPACITY) for flow in report.flows("data"))
     return 100 * lost / (1e-6 * report.offered_bps())
 
@@ -72,7 +73,7 @@ class MergingOverTheBackbone(Experiment):
     )
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """The deck's ranges for both traffic models; other numbers of sources only in full."""
+        """The ranges of the slides for both traffic models; other numbers of sources only in full."""
         bursts: tuple[int, ...] = (6, 24, 48) if profile == "quick" else (6, 12, 24, 48)
         rates: tuple[int, ...] = (2, 6, 9) if profile == "quick" else (2, 4, 6, 8, 9)
         uniform = grid(traffic=[UNIFORM], pairs=[PAIRS], mechanism=MECHANISMS, rate=(*rates, 10), burst=(*bursts, 96))
@@ -83,7 +84,7 @@ class MergingOverTheBackbone(Experiment):
         return [*uniform, *similar, shared, *(more if profile == "full" else [])]
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """One source model for all; in an overload counting starts when the buffers are full."""
+        """One source model for all hosts; in an overload measurement starts when the buffers are full."""
         pairs = point["pairs"]
         source = data_source(point["traffic"], point["burst"], point["rate"])
         longer: Settings = {}
@@ -102,7 +103,7 @@ class MergingOverTheBackbone(Experiment):
         }
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """The checks of the specification; for self-similar traffic, consequences of its burst sizes."""
+        """Order of the mechanisms and places of losses; consequences of the burst sizes of self-similar traffic."""
         deck = results.where(pairs=PAIRS)
         none, plain, destination = (deck.where(traffic=UNIFORM, mechanism=name) for name in MECHANISMS)
         stable: dict[str, Selector] = {"rate": lambda g: float(g) <= 9}
@@ -110,37 +111,41 @@ class MergingOverTheBackbone(Experiment):
         claims = [
             Claim(
                 "C1",
-                "Stopping destinations loses less than stopping the backbone, wherever both lose.",
-                "slides Packet Loss using Xon/Xoff and with Destination, whose curves are lost; derived: stopping one "
-                "destination leaves the other links at work",
+                "Stopping destinations loses less than stopping the backbone at every point at which both lose "
+                "packets.",
+                "slides Packet Loss using Xon/Xoff and with Destination, whose curves are lost; derived: if one "
+                "destination is stopped, the other links go on sending",
                 (destination["loss"] < plain["loss"]).where_both_positive(),
             ),
             Claim(
                 "C2",
-                "Up to 9 Mbit/s, stopping destinations loses less than a third of what is lost without control: "
-                "strictly so with bursts of 24 kB or more, within 0.05 points below.",
-                "slide Packet Loss using Xon/Xoff with Destination; bound from the prototype",
+                "Up to 9 Mbit/s, stopping destinations loses less than a third of the loss without control: strictly "
+                "with bursts of 24 kB or more, to within 0.05 percentage points with smaller ones.",
+                "slide Packet Loss using Xon/Xoff with Destination; the bound from a prototype",
                 (destination.where(**stable, **large)["loss"] < none.where(**stable, **large)["loss"] / 3)
                 & (destination.where(**stable)["loss"] - none.where(**stable)["loss"] / 3 <= RESOLUTION),
             ),
             Claim(
                 "C3",
-                "With large bursts at 9 Mbit/s or more, stopping the backbone can lose more than no control at all.",
-                "derived: a stopped backbone idles while free destinations wait; prototype",
+                "With bursts of 24 kB or more at 9 Mbit/s or more, stopping the backbone loses more than no control "
+                "at one point at least.",
+                "derived: a stopped backbone idles while packets to destinations without congestion wait; the range "
+                "from a prototype",
                 (_at_least(plain, 24, 9)["loss"] > _at_least(none, 24, 9)["loss"]).somewhere(),
             ),
             Claim(
                 "C4",
-                "At 9 Mbit/s and bursts of 48 kB or more, stopping destinations carries at least 1.3 times as much as "
-                "stopping the backbone.",
-                "conclusions of the deck (throughput is limited without destinations); bound from the prototype",
+                "At 9 Mbit/s in bursts of 48 kB or more, the throughput of stopping destinations is at least 1.3 "
+                "times that of stopping the backbone.",
+                "conclusions of the slides (throughput is limited without destinations); the bound from a prototype",
                 destination.where(rate=9, burst=[48, 96])["throughput"]
                 >= 1.3 * plain.where(rate=9, burst=[48, 96])["throughput"],
                 headline="not using destination information can limit the achievable throughput",
             ),
             Claim(
                 "C5",
-                "With either control nothing is lost at the 50 kB buffers; what is lost is lost at the 500 kB.",
+                "Under either control nothing is lost at the 50 kB buffers of sw2; all losses are at the 500 kB "
+                "buffer of sw1.",
                 "slide Packet Loss Using Xon/Xoff (500 KB buffer overflows); derived from the headroom",
                 deck.where(mechanism=["plain", "destination"])["drops_sw2"].is_zero(),
             ),
@@ -149,20 +154,20 @@ class MergingOverTheBackbone(Experiment):
                 "With XON/XOFF the 500 kB buffers overflow at high data rates: packets are lost there at 9 and "
                 "10 Mbit/s with bursts of 24 kB or more.",
                 'slide Packet Loss Using Xon/Xoff: "500 KB buffer overflows and drops packets at high data rates"; '
-                "stated, what is high from the prototype",
+                "stated; the rates from a prototype",
                 _at_least(plain, 24, 9)["drops_sw1"] > 0,
                 headline="XON/XOFF: 500 KB buffer overflows and drops packets at high data rates",
             ),
             Claim(
                 "C5c",
-                "At 2 Mbit/s they do not, with bursts up to 48 kB.",
-                "the same slide, which speaks of high data rates; the range from the prototype",
+                "With XON/XOFF nothing is lost at the 500 kB buffer at 2 Mbit/s with bursts of 48 kB or less.",
+                "the same slide, which speaks of high data rates; the range from a prototype",
                 plain.where(rate=2, burst=lambda burst: float(burst) <= 48)["drops_sw1"].is_zero(),
             ),
             Claim(
                 "C6",
-                "Without control uniform bursts are lost at the 50 kB buffers: all with bursts below 24 kB, and 99.9 % "
-                "above, where three hosts that send large bursts at once could fill the 500 kB.",
+                "Without control the losses of uniform bursts are at the 50 kB buffers: all of them with bursts below "
+                "24 kB, and 99.9 % with larger bursts, where three hosts that send at once could fill the 500 kB.",
                 "slide Packet Loss without Congestion Control (50 KB buffer overflows); stated",
                 none.where(burst=lambda burst: float(burst) < 24)["drops_sw1"].is_zero()
                 & (none.where(**large)["drops_sw1"] <= 0.001 * none.where(**large)["drops_sw2"]),
@@ -170,9 +175,10 @@ class MergingOverTheBackbone(Experiment):
             ),
             Claim(
                 "C7",
-                "At 10 Mbit/s no mechanism loses less than a link that is never idle must, to 0.65 points.",
-                "derived: 10 · 1500/1538 Mbit/s is all that a slow link carries; 550 kB that were full at the start "
-                "and are empty at the end are 0.63 % of what is offered in 70 s",
+                "At 10 Mbit/s no mechanism loses less than slow links that are never idle would, within 0.65 "
+                "percentage points.",
+                "derived: a slow link carries at most 10 · 1500/1538 Mbit/s; 550 kB that are full at the start of the "
+                "measurement and empty at its end are 0.63 % of the load offered in 70 s",
                 _overloaded(deck)["loss"] - _overloaded(deck)["floor"] >= -0.65,
             ),
             *_similar(deck, none),
@@ -180,10 +186,10 @@ class MergingOverTheBackbone(Experiment):
         claims.append(
             Claim.comparison(
                 "P",
-                "Loss at 9 Mbit/s and 48 kB when stopped destinations share one buffer.",
+                "Loss at 9 Mbit/s in bursts of 48 kB if stopped destinations share one buffer.",
                 "sensitivity",
                 deck.where(traffic=UNIFORM, mechanism=SHARED, rate=9, burst=48)["loss"],
-                "whether each destination has a buffer share of its own is not in the deck; by default it has",
+                "the slides do not say whether each destination has a buffer share of its own; by default it has",
             )
         )
         if results.profile == "full":
@@ -193,14 +199,14 @@ class MergingOverTheBackbone(Experiment):
                     f"Loss with 8 sources of 9 Mbit/s each in bursts of 48 kB, {words}.",
                     "sensitivity",
                     results.where(traffic=UNIFORM, rate=9, burst=48, pairs=8, mechanism=name)["loss"],
-                    "the deck does not say how many sources there were; three are our choice",
+                    "the slides do not state the number of sources; three are our choice",
                 )
                 for index, (name, words) in enumerate(zip(MECHANISMS, WORDS, strict=True), 1)
             ]
         return claims
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """The slides, self-similar traffic in both readings; throughput; in full the number of sources."""
+        """The slides, with self-similar traffic in both interpretations; throughput; in full the number of sources."""
         deck = results.where(pairs=PAIRS)
         words = {
             "none": ("none", "without congestion control"),
@@ -247,39 +253,43 @@ class MergingOverTheBackbone(Experiment):
 
 
 def _at_least(results: Results, burst: float, rate: float) -> Results:
-    """The points with bursts and rates that are no smaller."""
+    """Return the results with at least this burst size in kB and rate in Mbit/s."""
     return results.where(burst=lambda value: float(value) >= burst, rate=lambda value: float(value) >= rate)
 
 
 def _overloaded(deck: Results) -> Results:
-    """Uniform bursts at 10 Mbit/s, where counting starts with full buffers."""
+    """Return the results of uniform bursts at 10 Mbit/s, where measurement starts with full buffers."""
     return deck.where(traffic=UNIFORM, rate=OVERLOAD)
 
 
 def _similar(deck: Results, uniform: Results) -> Iterable[Claim]:
-    """Consequences of the burst sizes of self-similar traffic: S of sources with a peak rate, B of batches."""
+    """Claims from the burst sizes of self-similar traffic: S for sources with a peak rate, B for batches."""
     large: dict[str, Selector] = {"burst": lambda burst: float(burst) >= 24}
     for letter, traffic in (("S", SELF_SIMILAR), ("B", BATCHES)):
         none, plain, destination = (deck.where(traffic=traffic, mechanism=name) for name in MECHANISMS)
-        slides = f"slides of the self-similar model, read as {traffic}"
+        slides = f"slides of the self-similar model, interpreted as {traffic}"
         if traffic == BATCHES:
             yield Claim(
                 "B1",
-                "Without control small Pareto bursts that are there at once lose more than uniform ones.",
-                "derived: uniform bursts of mean 6 kB fit into 50 kB, Pareto ones above 55 kB have 1/4 of the bytes",
+                "Without control Pareto bursts of mean 6 kB, each generated at one instant, lose more than uniform "
+                "bursts of the same mean, at 2 and 6 Mbit/s.",
+                "derived: uniform bursts of mean 6 kB fit into 50 kB; Pareto bursts above 55 kB carry a quarter of "
+                "the bytes",
                 uniform.where(burst=6, rate=[2, 6])["loss"] < none.where(burst=6, rate=[2, 6])["loss"],
             )
             yield Claim.calibrated(
                 "B4",
-                "At 9 Mbit/s and with bursts of 24 kB or more no control saves all: some exceed all buffers.",
-                "derived: Pareto bursts of mean 24 kB and shape 1.4 have a sixth of their bytes in those above 600 kB",
+                "At 9 Mbit/s in Pareto bursts of 24 kB or more, each generated at one instant, packets are lost even "
+                "if destinations are stopped: some bursts exceed all buffers.",
+                "derived: of Pareto bursts of mean 24 kB and shape 1.4, those above 600 kB carry a sixth of the bytes",
                 destination.where(**large, rate=9)["loss"] > 0,
                 RATE_CHOSEN,
             )
         else:
             yield Claim(
                 "S1",
-                "Without control self-similar traffic of 9 Mbit/s per source is lost with every burst size.",
+                "Without control packets of self-similar traffic of 9 Mbit/s per source are lost with every burst "
+                "size.",
                 slides + '; "50 KB buffer overflows and drops packets"; stated',
                 none.where(rate=9)["loss"] > 0,
             )
@@ -299,8 +309,8 @@ def _similar(deck: Results, uniform: Results) -> Iterable[Claim]:
         )
         yield Claim(
             f"{letter}5",
-            f"At 9 Mbit/s, stopping the backbone carries less than stopping destinations, {traffic}.",
-            "conclusions of the deck; derived as C4",
+            f"At 9 Mbit/s, stopping the backbone has a lower throughput than stopping destinations, {traffic}.",
+            "conclusions of the slides; derived as C4",
             plain.where(rate=9)["throughput"] < destination.where(rate=9)["throughput"],
         )
     for number, (mechanism, words) in enumerate(zip(MECHANISMS, WORDS, strict=True), 1):
@@ -309,5 +319,5 @@ def _similar(deck: Results, uniform: Results) -> Iterable[Claim]:
             f"Loss of self-similar traffic at 6 Mbit/s and bursts of 24 kB, {words}.",
             "slides of the self-similar model, whose curves are lost",
             deck.where(traffic=SELF_SIMILAR, mechanism=mechanism, rate=6, burst=24)["loss"],
-            "how much self-similar traffic loses depends on the peak rate of its sources, which the deck does not give",
+            "the loss of self-similar traffic depends on the peak rate of its sources, which the slides do not give",
         )

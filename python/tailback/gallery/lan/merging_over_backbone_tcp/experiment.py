@@ -1,4 +1,4 @@
-"""E-C2 with TCP: the cost of stopping a backbone for responsive sources, in every mode."""
+"""Experiment C.2 with TCP: cost of stopping a backbone for responsive sources, under every scope of back-pressure."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class BackboneWithTcp(Experiment):
         )
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """Mode and source."""
+        """Scope of the notifications and source."""
         del profile
         return tcp.settings(point)
 
@@ -40,41 +40,43 @@ class BackboneWithTcp(Experiment):
         return [
             Claim(
                 "T1",
-                "Under every mode of back-pressure not one segment is lost.",
-                "derived: three windows of 64 kB fit into the 500 kB of sw1, of which each destination has its "
-                "own share",
+                "Under every scope of back-pressure no segment is lost.",
+                "derived: three windows of 64 kB fit into the buffer of sw1, where each destination has 500 kB of its "
+                "own",
                 controlled["loss"].is_zero(),
             ),
             Claim(
                 "T2",
-                "Without control endless transfers lose segments.",
+                "Without control segments of endless transfers are lost.",
                 "derived: TCP opens its window until something is lost, and 64 kB do not fit into 50 kB",
                 none.where(traffic=tcp.ENDLESS)["loss"] > 0,
             ),
             Claim(
                 "T3",
-                "Stopping only the congested destination, endless transfers fill all three links: more than 95 % "
-                "of 28.5 "
-                "Mbit/s.",
-                "derived: each destination has 50 kB before its link, 40 ms, and is stopped by its own queue only",
+                "If only the congested destination is stopped, endless transfers fill all three links: their goodput "
+                "is more than 95 % of 28.5 Mbit/s in total.",
+                "derived: each destination's queue of 50 kB keeps its link busy for 40 ms, and is the only queue that "
+                "stops it",
                 endless.where(mechanism=["destination", "class-destination"])["goodput"] > 0.95 * 3 * tcp.LINE_MBPS,
             ),
             Claim(
                 "T4",
-                "Bursts of 96 kB at 9 Mbit/s are delivered sooner when only the congested destination is stopped.",
-                "conclusions of the deck; derived: a stopped backbone holds up bursts to destinations that idle",
+                "Bursts of 96 kB at 9 Mbit/s are delivered sooner if only the congested destination is stopped than "
+                "with XON/XOFF.",
+                "conclusions of the slides; derived: a stopped backbone delays bursts to idle destinations",
                 selective["completion"] < worst.where(mechanism="plain")["completion"],
             ),
             Claim(
                 "T5",
-                "With one class, stopping it is stopping the backbone: the goodput is the same within 2 %.",
-                "derived: what is named is all that there is",
+                "With one class, stopping the class stops the backbone: the goodput of endless transfers is the same "
+                "within 2 %.",
+                "derived: all traffic is of the class that the notification names",
                 endless.where(mechanism="class")["goodput"].close_to(
                     endless.where(mechanism="plain")["goodput"], relative=0.02
                 ),
             ),
             *(
-                Claim.comparison(number, text, "not in the deck", quantity, "the deck has no TCP")
+                Claim.comparison(number, text, "not in the slides", quantity, "the slides have no TCP")
                 for number, text, quantity in (
                     (
                         "T6",
@@ -91,8 +93,16 @@ class BackboneWithTcp(Experiment):
                         "Time to deliver a burst of 96 kB at 9 Mbit/s without control.",
                         worst.where(mechanism="none")["completion"],
                     ),
-                    ("T9", "Segments sent again without control.", worst.where(mechanism="none")["again"]),
-                    ("T10", "Segments sent again under back-pressure, all of them needlessly.", controlled["again"]),
+                    (
+                        "T9",
+                        "Share of segments that are retransmitted without control, bursts of 96 kB at 9 Mbit/s.",
+                        worst.where(mechanism="none")["again"],
+                    ),
+                    (
+                        "T10",
+                        "Share of segments that are retransmitted under back-pressure, all of them spuriously.",
+                        controlled["again"],
+                    ),
                 )
             ),
         ]
@@ -101,10 +111,10 @@ class BackboneWithTcp(Experiment):
         """Loss and completion times by rate, a panel for each burst size."""
         bursts = results.where(traffic=tcp.BURSTS)
         for metric, name, title, claims in (
-            ("loss", "loss", "Segments lost", ("T1",)),
+            ("loss", "loss", "Packet loss", ("T1",)),
             ("completion", "completion", "Mean time to deliver a burst", ("T4", "T8")),
-            ("completion_p99", "completion-p99", "99 % of bursts are delivered within", ()),
-            ("again", "again", "Segments sent again", ("T9", "T10")),
+            ("completion_p99", "completion-p99", "99th percentile of the time to deliver a burst", ()),
+            ("again", "again", "Retransmitted share of segments", ("T9", "T10")),
         ):
             curves = {mode: bursts.where(mechanism=mode)[metric] for mode in tcp.MODES}
             yield fig.compare(curves, name, title, x="rate", panel="burst", claims=claims)

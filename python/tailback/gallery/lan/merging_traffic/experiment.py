@@ -1,4 +1,4 @@
-"""E-A1, traffic merging: loss where three bursty sources meet, without control and with 802.3x."""
+"""Experiment A.1, traffic merging: loss where three bursty sources meet, without control and with 802.3x."""
 
 from __future__ import annotations
 
@@ -47,77 +47,81 @@ class TrafficMerging(Experiment):
     )
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """Every traffic model and mechanism over the deck's ranges."""
+        """Every traffic model and mechanism over the ranges of the slides."""
         rates = (1, 1.5, 2, 2.5, 3) if profile == "full" else (1, 2, 3)
         return grid(traffic=TRAFFIC, mechanism=("none", "plain"), rate=rates, burst=(6, 12, 24, 48))
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """One source model for all three; a self-similar load needs longer runs."""
+        """One source model for all three hosts; longer runs for self-similar traffic in full."""
         source = data_source(point["traffic"], point["burst"], point["rate"])
         longer = {"run.duration": "2020s"} if profile == "full" and point["traffic"] in READINGS else {}
         return {"backpressure.scope": point["mechanism"], "flows[data].source": source, **longer}
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """C1 to C7 of the specification."""
+        """Growth of the loss, effect of back-pressure on loss and delay, and comparison of the traffic models."""
         none, plain = results.where(mechanism="none"), results.where(mechanism="plain")
         uu_none, uu_plain = none.where(traffic=UNIFORM), plain.where(traffic=UNIFORM)
         similar = {reading: (none.where(traffic=reading), plain.where(traffic=reading)) for reading in READINGS}
         return [
             Claim.calibrated(
                 "C1",
-                "Without control, loss of uniform bursts grows with their size and with the rate, or stays within 0.1 "
-                "points.",
+                "Without control the loss of uniform bursts grows with their size and with the rate: no step lowers "
+                "it by more than 0.1 percentage points.",
                 "slides Packet Loss without Congestion Control, whose curves are lost; derived: the larger and the "
                 "more frequent bursts are, the more of them coincide",
                 uu_none["loss"].non_decreasing("burst", tolerance=0.1)
                 & uu_none["loss"].non_decreasing("rate", tolerance=0.1),
-                "that it is said of uniform bursts only was chosen after the result: of self-similar traffic a few "
-                "large bursts decide, and neighbouring points cannot be told apart",
+                "the restriction to uniform bursts was chosen after the result: the loss of self-similar traffic "
+                "depends on a few large bursts, and neighbouring points cannot be distinguished",
             ),
             Claim.calibrated(
                 "C1b",
-                "Without control self-similar traffic loses more at 3 than at 1 Mbit/s per source, in both readings.",
+                "Without control self-similar traffic loses more at 3 than at 1 Mbit/s per source, in both "
+                "interpretations of its slide.",
                 "derived as C1",
                 (similar[SELF_SIMILAR][0].where(rate=1)["loss"] < similar[SELF_SIMILAR][0].where(rate=3)["loss"])
                 & (similar[BATCHES][0].where(rate=1)["loss"] < similar[BATCHES][0].where(rate=3)["loss"]),
-                "that the ends of the range are compared was chosen after the result",
+                "the comparison of the ends of the range was chosen after the result",
             ),
             Claim(
                 "C2",
-                "Small bursts at 1 Mbit/s lose nothing even without control.",
+                "Uniform bursts of 6 kB on average at 1 Mbit/s per source lose nothing even without control.",
                 "derived: three bursts of at most 12 kB fit into 50 kB",
                 uu_none.where(rate=1, burst=6)["loss"].is_zero(),
             ),
             Claim(
                 "C3a",
                 "Back-pressure removes all loss of uniform bursts up to 2 Mbit/s per source.",
-                "slide Packet Loss using XON/XOFF, uniform-uniform, whose curves are lost; range from the prototype",
+                "slide Packet Loss using XON/XOFF, uniform-uniform, whose curves are lost; the range from a prototype",
                 uu_plain.where(rate=lambda rate: float(rate) <= 2)["loss"].is_zero(),
                 headline="XON/XOFF reduces loss due to traffic merging",
             ),
             Claim(
                 "C3b",
-                "At 3 Mbit/s per source it leaves at most 0.5 %.",
-                "slide Packet Loss using XON/XOFF, uniform-uniform; bound from the prototype",
+                "With back-pressure the loss of uniform bursts is at most 0.5 % at 3 Mbit/s per source.",
+                "slide Packet Loss using XON/XOFF, uniform-uniform; the bound from a prototype",
                 uu_plain.where(rate=3)["loss"] <= 0.5,
             ),
             Claim.calibrated(
                 "C4a",
-                "At 3 Mbit/s per source back-pressure at least halves the loss of self-similar traffic.",
-                "slide Packet Loss using XON/XOFF, self-similar; bound from the prototype",
+                "At 3 Mbit/s per source back-pressure at least halves the loss of self-similar traffic from sources "
+                "with a peak rate.",
+                "slide Packet Loss using XON/XOFF, self-similar; the bound from a prototype",
                 similar[SELF_SIMILAR][1].where(rate=3)["loss"] <= 0.5 * similar[SELF_SIMILAR][0].where(rate=3)["loss"],
-                "the rate was chosen after the result: with less load losses are too rare to be told apart",
+                "the rate was chosen after the result: with less load losses are too rare to be compared",
             ),
             Claim(
                 "C4b",
-                "It at least halves the loss of Pareto bursts that are there at once too.",
-                "slide Packet Loss using XON/XOFF, self-similar; bound from the prototype",
+                "Back-pressure at least halves the loss of Pareto bursts that are each generated at one instant, at "
+                "every rate and burst size.",
+                "slide Packet Loss using XON/XOFF, self-similar; the bound from a prototype",
                 similar[BATCHES][1]["loss"] <= 0.5 * similar[BATCHES][0]["loss"],
             ),
             Claim(
                 "C5",
-                "Pareto bursts that are there at once lose more than uniform ones of the same mean and rate.",
-                "derived: three uniform bursts of 48 kB hold 288 kB at most, Pareto ones have no such limit",
+                "Without control Pareto bursts that are each generated at one instant lose more than uniform bursts "
+                "of the same mean and rate.",
+                "derived: three uniform bursts of mean 48 kB have 288 kB at most; Pareto bursts have no such limit",
                 uu_none["loss"] < similar[BATCHES][0]["loss"],
             ),
             *(
@@ -126,28 +130,31 @@ class TrafficMerging(Experiment):
                     f"Loss without control at 3 Mbit/s per source and bursts of 24 kB, {traffic}.",
                     "slides Packet Loss without Congestion Control, whose curves are lost",
                     none.where(traffic=traffic, rate=3, burst=24)["loss"],
-                    "how much self-similar traffic loses depends on the peak rate of its sources, which the deck does "
+                    "the loss of self-similar traffic depends on the peak rate of its sources, which the slides do "
                     "not give",
                 )
                 for name, traffic in (("R1", UNIFORM), ("R2", SELF_SIMILAR), ("R3", BATCHES))
             ),
             Claim(
                 "C6",
-                "With back-pressure no packet is lost at the 50 kB buffer.",
-                "derived: with no data the other way, three 10 Mbit/s links bring 9.4 kB at most after the threshold",
+                "With back-pressure no packet is lost at the 50 kB buffer of sw0.",
+                "derived: without data in the reverse direction, at most 9.4 kB arrive from three 10 Mbit/s links "
+                "after the threshold is crossed",
                 plain["drops_sw0"].is_zero(),
             ),
             Claim.calibrated(
                 "C7",
-                "What is no longer lost arrives later: the delay of uniform bursts of 24 kB or more does not fall.",
+                "With back-pressure the mean delay of uniform bursts of 24 kB or more is not shorter than without "
+                "control, as the packets that are not lost arrive later.",
                 "derived",
                 uu_none.where(burst=[24, 48])["delay"] <= uu_plain.where(burst=[24, 48])["delay"],
-                "the burst sizes were chosen after the result: where nothing is lost, nothing arrives later",
+                "the burst sizes were chosen after the result: where nothing is lost without control, the delay does "
+                "not change",
             ),
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """The slides, each in both views, self-similar traffic in both readings."""
+        """The slides, each against burst size and rate; self-similar traffic in both interpretations; delay."""
         slides = (
             ("uu-none", UNIFORM, "none", "without control", ("C1", "C2", "R1")),
             ("uu-plain", UNIFORM, "plain", "with XON/XOFF", ("C3a", "C3b", "C6")),
@@ -172,7 +179,7 @@ class TrafficMerging(Experiment):
             by_mechanism,
             "delay",
             "Traffic merging: mean delay, uniform-uniform",
-            "Not in the deck: what is no longer lost arrives later.",
+            "Not in the slides: packets that XON/XOFF saves arrive later.",
             x="rate",
             panel="burst",
             claims=("C7",),

@@ -1,4 +1,4 @@
-"""E-A1 with TCP: loss, retransmission and completion times where three sources meet, in every mode."""
+"""Experiment A.1 with TCP: loss, retransmissions and delivery times where three sources meet, under every scope."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class TrafficMergingWithTcp(Experiment):
         )
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """Mode and source."""
+        """Scope of the notifications and source."""
         del profile
         return tcp.settings(point)
 
@@ -39,27 +39,28 @@ class TrafficMergingWithTcp(Experiment):
         return [
             Claim(
                 "T1",
-                "Under every mode of back-pressure not one segment is lost.",
-                "derived: three windows of 64 kB fit into the 500 kB that each of the first switches has",
+                "Under every scope of back-pressure no segment is lost.",
+                "derived: a window of 64 kB fits into the 500 kB of each of the first switches",
                 controlled["loss"].is_zero(),
             ),
             Claim(
                 "T2",
-                "Without control endless transfers lose segments.",
+                "Without control segments of endless transfers are lost.",
                 "derived: TCP opens its window until something is lost, and three of 64 kB do not fit into 50 kB",
                 none.where(traffic=tcp.ENDLESS)["loss"] > 0,
             ),
             Claim(
                 "T3",
-                "Endless transfers fill the link in every mode: more than 95 % of the 9.49 Mbit/s that it carries.",
-                "derived: 50 kB are 40 ms, far above the round-trip time without queues",
+                "Endless transfers fill the link under every mechanism: their goodput is more than 95 % of the link's "
+                "9.49 Mbit/s.",
+                "derived: 50 kB keep the link busy for 40 ms, far longer than the round-trip time without queues",
                 endless["goodput"] > 0.95 * tcp.LINE_MBPS,
             ),
             Claim(
                 "T4",
-                "With one class and one destination the selective modes carry what unselective stops carry, "
-                "within 2 %.",
-                "derived: what they name is all that there is",
+                "With one class and one destination the goodput of endless transfers is the same under the selective "
+                "scopes as with XON/XOFF, within 2 %.",
+                "derived: all traffic is of the class and to the destination that the notifications name",
                 endless.where(mechanism=["class", "destination", "class-destination"])["goodput"].close_to(
                     endless.where(mechanism="plain")["goodput"], relative=0.02
                 ),
@@ -67,27 +68,27 @@ class TrafficMergingWithTcp(Experiment):
             *(
                 Claim.comparison(
                     f"T5{letter}",
-                    f"Time within which 99 % of bursts of 48 kB are delivered at 3 Mbit/s, {words}.",
-                    "not in the deck",
+                    f"99th percentile of the time to deliver a burst of 48 kB at 3 Mbit/s, {words}.",
+                    "not in the slides",
                     worst.where(mechanism=mode)["completion_p99"],
-                    "a probe repairs a lost tail after two round trips, so that nothing can be derived about "
-                    "which is faster",
+                    "a tail loss probe repairs the loss of last segments after two round trips, so that it cannot be "
+                    "derived which is faster",
                 )
                 for letter, words, mode in (("a", "without control", "none"), ("b", "with XON/XOFF", "plain"))
             ),
             Claim.comparison(
                 "T6",
-                "Segments sent again at 3 Mbit/s in bursts of 48 kB without control.",
-                "not in the deck",
+                "Share of segments that are retransmitted at 3 Mbit/s in bursts of 48 kB without control.",
+                "not in the slides",
                 worst.where(mechanism="none")["again"],
-                "the deck has no TCP",
+                "the slides have no TCP",
             ),
             Claim.comparison(
                 "T7",
-                "Segments sent again under back-pressure, all of them needlessly.",
-                "not in the deck",
+                "Share of segments that are retransmitted under back-pressure, all of them spuriously.",
+                "not in the slides",
                 controlled["again"],
-                "a timer or probe that fires while a burst waits is no loss; how often depends on TCP's variant",
+                "a timeout or probe while a burst waits is no loss; their number depends on TCP's variant",
             ),
         ]
 
@@ -95,10 +96,10 @@ class TrafficMergingWithTcp(Experiment):
         """Loss and completion times by rate, a panel for each burst size."""
         bursts = results.where(traffic=tcp.BURSTS)
         for metric, name, title, claims in (
-            ("loss", "loss", "Segments lost", ("T1",)),
+            ("loss", "loss", "Packet loss", ("T1",)),
             ("completion", "completion", "Mean time to deliver a burst", ()),
-            ("completion_p99", "completion-p99", "99 % of bursts are delivered within", ("T5a", "T5b")),
-            ("again", "again", "Segments sent again", ("T6", "T7")),
+            ("completion_p99", "completion-p99", "99th percentile of the time to deliver a burst", ("T5a", "T5b")),
+            ("again", "again", "Retransmitted share of segments", ("T6", "T7")),
         ):
             curves = {mode: bursts.where(mechanism=mode)[metric] for mode in tcp.MODES}
             yield fig.compare(curves, name, title, x="rate", panel="burst", claims=claims)

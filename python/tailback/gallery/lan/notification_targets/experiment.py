@@ -1,4 +1,4 @@
-"""Two choices of the deck: which neighbours to notify, and where a list of addresses comes from."""
+"""Two choices of the slides: the neighbours that are notified, and the source of the list of addresses."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tailback.study.experiment import (
 ALL, FEEDING = "plain, all neighbours", "plain, feeding ports"
 DATABASE, BUFFER = "destination, filtering database", "destination, buffer"
 EDGE, LARGE_EDGE = 50, 500
-"""Buffer of the edge switches in kB, and that for the sensitivity to it."""
+"""Buffer of the edge switches, kB, and the larger one of the sensitivity."""
 BACKPRESSURE: dict[AxisValue, Settings] = {
     "none": {"backpressure.scope": "none"},
     ALL: {"backpressure.scope": "plain", "backpressure.notify": "all"},
@@ -74,51 +74,53 @@ class WhomToNotify(Experiment):
         }
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Each choice spares the traffic that it distinguishes from the congestion."""
+        """Effect of each choice on the bystanders S2 and S3."""
         larger = results.where(edge=LARGE_EDGE, rate=8)
         none, everyone, feeding, database, buffer = (results.where(mechanism=name, edge=EDGE) for name in BACKPRESSURE)
         return [
             Claim(
                 "N1",
-                "Notifying all neighbours, S3 loses packets at 8 Mbit/s, though it sends none to the congested buffer.",
-                "derived; the deck lists the choice",
+                "If all neighbours are notified, packets of S3 are lost at 8 Mbit/s, though S3 sends none to the "
+                "congested buffer.",
+                "derived; the slides list the choice",
                 everyone.where(rate=8)["s3_loss"] > 0,
             ),
             Claim(
                 "N2",
-                "Notifying only feeding ports, S3 loses nothing and is never stopped.",
-                "derived; the deck lists the choice",
+                "If only feeding ports are notified, no packet of S3 is lost and sw4, its switch, is never stopped.",
+                "derived; the slides list the choice",
                 feeding["s3_loss"].is_zero() & (feeding["stopped_sw4"] <= 0),
             ),
             Claim(
                 "N3",
-                "Notifying only feeding ports protects the congested buffer as well: nothing is lost there either way.",
-                "derived from the headroom: a new feeding port is told at its first frame",
+                "Nothing is lost at the congested buffer, whether all neighbours or only feeding ports are notified.",
+                "derived from the headroom: a port that begins to feed the buffer is notified at its first frame",
                 (everyone["drops_sw3"].is_zero()) & (feeding["drops_sw3"].is_zero()),
             ),
             Claim(
                 "N4",
-                "Notifying only feeding ports does not spare S2, which feeds the congested backbone port: it loses "
-                "packets at 8 Mbit/s, and its delay is more than five times that without control at any rate.",
+                "If only feeding ports are notified, S2, which feeds the congested backbone port, still loses packets "
+                "at 8 Mbit/s, and its mean delay is more than five times that without control at every rate.",
                 "derived",
                 (feeding.where(rate=8)["s2_loss"] > 0) & (feeding["s2_delay"] > 5 * none["s2_delay"]),
             ),
             Claim(
                 "A1",
-                "With the filtering database, S2 loses packets at 8 Mbit/s: the congested backbone port names all "
-                "addresses behind it, that of d2 among them.",
-                "derived; the deck lists both sources of addresses",
+                "With addresses from the filtering database, S2 loses packets at 8 Mbit/s: the congested backbone "
+                "port lists all addresses behind it, also that of d2.",
+                "derived; the slides list both sources of addresses",
                 database.where(rate=8)["s2_loss"] > 0,
             ),
             Claim(
                 "A2",
-                "With the addresses in the buffer, S2 loses nothing and is at most 10 % later than without control.",
+                "With addresses from the packets in the buffer, S2 loses nothing, and its mean delay is at most 10 % "
+                "longer than without control.",
                 "derived",
                 buffer["s2_loss"].is_zero() & (buffer["s2_delay"] <= 1.1 * none["s2_delay"]),
             ),
             Claim(
                 "A3",
-                "Either list of addresses spares S3, whose destination is not behind the congested port.",
+                "With either list of addresses S3, whose destination is not behind the congested port, loses nothing.",
                 "derived",
                 database["s3_loss"].is_zero() & buffer["s3_loss"].is_zero(),
             ),
@@ -128,7 +130,7 @@ class WhomToNotify(Experiment):
                     f"{text} at 8 Mbit/s if the edge switches have 500 kB.",
                     "sensitivity",
                     larger.where(mechanism=mechanism)[metric],
-                    "the small edge buffers are a calibrated choice: this is the same with large ones",
+                    "the small edge buffers are a calibrated choice: this is the value with large ones",
                 )
                 for name, text, mechanism, metric in (
                     ("R1", "Loss of S3 with all neighbours notified", ALL, "s3_loss"),
@@ -140,10 +142,11 @@ class WhomToNotify(Experiment):
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """The two bystanders, and S1 itself."""
+        """Loss and delay of the bystanders S2 and S3, and loss of S1."""
         at = {str(name): results.where(mechanism=name, edge=EDGE) for name in BACKPRESSURE}
         caption = (
-            "S2 shares the backbone link with S1, S3 only the switch sw2; both send 10 Mbit/s. Some curves coincide."
+            "S2 shares the backbone link with S1; S3 shares only the switch sw2. Both send 10 Mbit/s. Some curves "
+            "coincide."
         )
         loss = {name: found["s2_loss"] for name, found in at.items()}
         yield fig.compare(loss, "s2-loss", "S2 packet loss", caption, x="rate", claims=("A1", "A2", "R3"))

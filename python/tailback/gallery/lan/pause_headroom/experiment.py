@@ -32,24 +32,24 @@ if TYPE_CHECKING:
 RATE = 1e9
 MTU = 1500
 HIGH_KB, LOW_KB = 40, 35
-"""Thresholds; in the small buffer they are the deck's 80 and 70 %."""
+"""Thresholds, kB; in the small buffer they are the 80 and 70 % of the slides."""
 SMALL, LARGE = 50, 200
-"""Buffers in kB: one that can overflow, and one that shows the unbounded overshoot."""
+"""Buffers, kB: one that can overflow, and one that never limits the overshoot."""
 ROOM_KB = SMALL - HIGH_KB
 SHORT_KM, STANDARD_US = 0.2, 1.024
-"""The fixed value of each while the other one is swept; 2 quanta is the standard's limit at 1 Gbit/s."""
+"""Cable length, km, and response time, µs, while the other is varied; 2 quanta is the standard's limit at 1 Gbit/s."""
 LENGTHS = (0.2, 1, 2, 3, 4, 6, 8, 10)
 RESPONSES = (0, 1.024, 10, 20, 30, 40, 60, 80, 100)
 
 
 def needed_kb(length_km: AxisValue, response_us: AxisValue) -> float:
-    """Headroom of the formula in kB."""
+    """Return the headroom by the formula, kB."""
     delay_s, response_s = float(length_km) * 1e3 * NS_PER_M * 1e-9, float(response_us) * 1e-6
     return headroom(RATE, MTU, delay_s, response_s).bytes / 1e3
 
 
 def _overshoot(report: Report) -> float:
-    """Overshoot of the slow port's queue above the high threshold, in kB; negative if it never reached it."""
+    """Return the overshoot of the slow port's queue above the high threshold, kB; negative if it never reached it."""
     return 1e-3 * report.max_queue_bytes("sw2->d") - HIGH_KB
 
 
@@ -61,7 +61,7 @@ class Headroom(Experiment):
     reference = "IEEE 802.3 Annex 31B; Tobagi, Fraleigh and Noureddine, slide Congestion Detection"
     axes = (
         Axis("buffer", "buffer", "kB"),
-        Axis("length", "cable", "km"),
+        Axis("length", "cable length", "km"),
         Axis("response", "response time", "µs"),
     )
     quick = Profile(duration="5s", warmup="500ms", replications=5, max_replications=12, cpu_s=8)
@@ -96,37 +96,38 @@ class Headroom(Experiment):
         }
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """The formula bounds the overshoot closely, and loss begins where it exceeds the room."""
+        """The formula is a tight bound of the overshoot; loss begins where it exceeds the room above the threshold."""
         small = results.where(buffer=SMALL)
         return [
             Claim(
                 "H1",
-                "Nothing is lost wherever the formula's headroom is at most the 10 kB above the high threshold.",
-                "derived: specification A.5",
+                "Nothing is lost if the headroom by the formula is at most the 10 kB above the high threshold.",
+                "derived: the headroom formula counts all bytes that can arrive",
                 _each(small["drops"], lambda needed: needed <= ROOM_KB, lambda drops, _: drops.is_zero()),
             ),
             Claim(
                 "H2",
-                "Packets are lost wherever it exceeds them by a fifth.",
-                "derived: the terms of the formula are reached, if not all by their last byte",
+                "Packets are lost if the headroom by the formula exceeds the 10 kB above the high threshold by a "
+                "fifth or more.",
+                "derived: all terms of the formula are reached, though not to their last byte",
                 _each(small["drops"], lambda needed: needed >= 1.2 * ROOM_KB, lambda drops, _: drops > 0),
             ),
             Claim(
                 "H3",
-                "The overshoot of the threshold never exceeds the formula's headroom.",
-                "derived: specification A.5",
+                "The overshoot of the high threshold never exceeds the headroom by the formula.",
+                "derived: the headroom formula counts all bytes that can arrive",
                 _each(_over(results), lambda _: True, lambda over, needed: over <= needed),
             ),
             Claim(
                 "H4",
-                "It comes to three quarters of it at least: the formula does not waste much.",
+                "The overshoot of the high threshold is at least three quarters of the headroom by the formula.",
                 "derived",
                 _each(_over(results), lambda _: True, lambda over, needed: over >= 0.75 * needed),
             ),
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """Overshoot and loss along both sweeps, the formula drawn with them."""
+        """Overshoot and loss over both sweeps, with the formula."""
         caption = "Dashed: the formula. Buffer of 200 kB with the thresholds of the small one, so that nothing is lost."
         yield Figure(
             "overshoot",
@@ -135,13 +136,13 @@ class Headroom(Experiment):
             lambda: _draw(_over(results), formula=True),
             claims=("H3", "H4"),
         )
-        caption = "Buffer of 50 kB. Shaded: the formula asks for more than the 10 kB above the high threshold."
+        caption = "Buffer of 50 kB. Shaded: the formula requires more than the 10 kB above the high threshold."
         small = results.where(buffer=SMALL)["loss"]
         yield Figure("loss", "Packet loss", caption, lambda: _draw(small, formula=False), claims=("H1", "H2"))
 
 
 def _over(results: Results) -> Quantity:
-    """The overshoot where the buffer does not limit it."""
+    """Return the overshoot in the large buffer, which does not limit it."""
     return results.where(buffer=LARGE)["overshoot"]
 
 
@@ -150,7 +151,7 @@ def _each(
     wanted: Callable[[float], bool],
     condition: Callable[[Quantity, float], Condition],
 ) -> Condition:
-    """A condition at each point with a given kind of headroom, with that headroom."""
+    """Return a condition joined over the points whose headroom is `wanted`, given that headroom in kB."""
     joined: Condition | None = None
     for point, _ in quantity.intervals():
         needed = needed_kb(point["length"], point["response"])

@@ -33,14 +33,14 @@ OUTPUT, FIFO1, VOQ1 = "output queues", "input FIFOs in sw1", "VOQ in sw1"
 MEMORY, LIMITS = "VOQ, one memory", "VOQ, limits"
 NONE, PLAIN, DESTINATION = "none", "plain", "destination"
 ROOM_KB, EDGE_KB, DESTINATIONS = 500, 50, 3
-"""Memory of sw1, of each output of sw2, and the number of these outputs."""
+"""Memory of sw1 and of each output of sw2, kB; number of the outputs of sw2."""
 INPUT_KB = ROOM_KB // 3
-"""Of each of the three inputs of sw1, where frames wait there: the same memory in all."""
+"""Memory of each of the three inputs of sw1 if frames wait there, kB: the same in total."""
 SHARED_KB = EDGE_KB * DESTINATIONS
-"""Of the one input of sw2 that is fed."""
+"""Memory of the one input of sw2 that receives data, kB."""
 SPEEDUP = 10.0
-"""Speed-up of the crossing in sw2: the ratio of the rates of its input, which carries one frame at a time, and
-outputs."""
+"""Speed-up of the crossbar in sw2: rate of its input, which carries one frame at a time, divided by the rate of an
+output."""
 
 Model = Mapping[str, Table]
 
@@ -74,7 +74,7 @@ TRACE_RATE, TRACE_BURST = 6, 48
 
 
 def _lost_at_sw2(report: Report) -> int:
-    """Frames lost at the queues of sw2, or refused at its input."""
+    """Return the frames lost at the queues of sw2, or refused at its input."""
     refused = "input buffer full"
     return sum(
         drop["packets"]
@@ -84,7 +84,7 @@ def _lost_at_sw2(report: Report) -> int:
 
 
 def _stops(report: Report) -> tuple[list[float], list[float], list[float]] | None:
-    """From the end of the warm-up: times in s, and the ms of each sample in which sw1 was stopped, and held data."""
+    """Return times after the warm-up, and the time until then for which sw1 was stopped, and held data: s."""
     series = report.data["series"]
     if series is None:
         return None
@@ -98,7 +98,7 @@ def _stops(report: Report) -> tuple[list[float], list[float], list[float]] | Non
 
 
 class QueueStructures(Experiment):
-    """Three sources and destinations of C.2 over switches of five structures, with equal memory."""
+    """The three sources and destinations of C.2 over switches of five queue structures with equal memory."""
 
     id = "lan-queues"
     title = "Queue structures and back-pressure"
@@ -129,7 +129,7 @@ class QueueStructures(Experiment):
     traces = {"stops": _stops}  # noqa: RUF012
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """Every structure with the mechanisms that it can follow."""
+        """Every queue structure with the mechanisms that it supports."""
         rates = (2, 4, 6, 8, 9) if profile == "full" else (6, 9)
         bursts = (24, 48) if profile == "full" else (48,)
         found: list[Point] = []
@@ -139,7 +139,7 @@ class QueueStructures(Experiment):
         return found
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """The models of both switches; the hosts' traffic; time series where a figure shows them."""
+        """Models of both switches and the hosts' traffic; samples at the points of the figure of stops."""
         del profile
         to, queues, mechanism = point["to"], point["queues"], point["mechanism"]
         found: Settings = {"backpressure.scope": mechanism}
@@ -161,7 +161,7 @@ class QueueStructures(Experiment):
         return found
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Properties of each structure; the deck has numbers for its own switches only."""
+        """Order of the structures by loss and delay; the slides have numbers for their own switches only."""
         own, every = (results.where(to=to) for to in (OWN, ALL))
         large = own.where(burst=48, rate=lambda rate: float(rate) >= TRACE_RATE)
         last = every.where(rate=9)
@@ -169,75 +169,82 @@ class QueueStructures(Experiment):
         return [
             Claim(
                 "Q1",
-                "With either control nothing is lost at sw2, where the headroom is, whatever the queues.",
-                "derived: the free 20 % of the memory that is watched exceed the headroom of one link at 100 Mbit/s",
+                "Under either control nothing is lost at sw2, which has the headroom, with any queue structure.",
+                "derived: the 20 % of the memory above the high threshold exceed the headroom of one link at 100 "
+                "Mbit/s",
                 results.where(mechanism=[PLAIN, DESTINATION])["lost_sw2"].is_zero(),
             ),
             Claim(
                 "Q2",
-                "With sources that send to one destination each, from 6 Mbit/s on in bursts of 48 kB, XON/XOFF loses "
-                "less over a queue for each input of sw1 than over one for its output, of the same memory.",
-                "derived: the queues are served in turn, so that no destination's burst stops the others for long",
+                "With one destination for each source, from 6 Mbit/s up in bursts of 48 kB, XON/XOFF loses less with "
+                "a queue for each input of sw1 than with one queue at its output, of the same memory.",
+                "derived: the queues are served in turn, so that no burst blocks the packets to other destinations "
+                "for long",
                 large.where(queues=VOQ1, mechanism=PLAIN)["loss"] < large.where(queues=OUTPUT, mechanism=PLAIN)["loss"],
             ),
             Claim(
                 "Q3",
-                "They wait less, too.",
-                "derived: as Q2",
+                "With one destination for each source, from 6 Mbit/s up in bursts of 48 kB, the mean delay under "
+                "XON/XOFF is shorter with a queue for each input of sw1 than with one queue at its output.",
+                "derived as Q2",
                 large.where(queues=VOQ1, mechanism=PLAIN)["delay"]
                 < large.where(queues=OUTPUT, mechanism=PLAIN)["delay"],
             ),
             Claim(
                 "Q4",
-                "With sources that send to all destinations that remedy is weaker: at 9 Mbit/s more is lost than "
-                "with one destination each.",
+                "With a queue for each input of sw1 and XON/XOFF at 9 Mbit/s in bursts of 48 kB, more is lost if each "
+                "source sends to all destinations than if each sends to one.",
                 "derived: each input's queue then holds frames to all destinations, and XOFF stops them all",
                 last.where(queues=VOQ1, mechanism=PLAIN, burst=48)["loss"]
                 > large.where(queues=VOQ1, mechanism=PLAIN, rate=9)["loss"],
             ),
             Claim(
                 "Q5",
-                "Then it takes both, destinations in the notification and queues that pass over what is stopped: over "
-                "input FIFOs more is lost than over virtual output queues.",
+                "If each source sends to all destinations and notifications name the destination, more is lost with "
+                "input FIFOs in sw1 than with virtual output queues, which can skip stopped frames.",
                 "derived: the head of an input's FIFO blocks frames to other destinations",
                 every.where(queues=FIFO1, mechanism=DESTINATION)["loss"]
                 > every.where(queues=VOQ1, mechanism=DESTINATION)["loss"],
             ),
             Claim(
                 "Q6",
-                "With one destination each there is no difference between the two.",
+                "With one destination for each source, loss and delay are the same with input FIFOs and with virtual "
+                "output queues in sw1.",
                 "derived: all frames of an input go to one output and destination, so both are one queue per input",
                 own.where(queues=FIFO1)["loss"].equals(own.where(queues=VOQ1)["loss"])
                 & own.where(queues=FIFO1)["delay"].equals(own.where(queues=VOQ1)["delay"]),
             ),
             Claim(
                 "Q7",
-                "Without control, memory that the outputs of sw2 share loses less than as much divided among them.",
-                "derived: a queue grows where others are short (Hluchyj and Karol 1988)",
+                "Without control less is lost if the outputs of sw2 share their memory than if it is divided among "
+                "them.",
+                "derived: a queue can use the memory that others leave free (Hluchyj and Karol 1988)",
                 results.where(queues=MEMORY, mechanism=NONE)["loss"]
                 < results.where(queues=LIMITS, mechanism=NONE)["loss"],
             ),
             Claim(
                 "Q8",
-                "Where destinations are stopped, the port is stopped for longer than it holds data: the others go on.",
-                "derived: data is held only while all that waits is stopped",
+                "If single destinations are stopped, a stop is in force at the backbone port for longer than data "
+                "waits there while nothing is sent.",
+                "derived: the port is idle only if all the data that waits is stopped",
                 own.where(queues=[OUTPUT, VOQ1, LIMITS], mechanism=DESTINATION)["held"]
                 < own.where(queues=[OUTPUT, VOQ1, LIMITS], mechanism=DESTINATION)["stopped"],
             ),
             *(
                 Claim.comparison(
                     f"L{index}",
-                    f"Loss at 9 Mbit/s and 48 kB with all destinations for each source: {queues}, {mechanism}.",
+                    f"Loss at 9 Mbit/s in bursts of 48 kB if each source sends to all destinations: {queues}, "
+                    f"{mechanism}.",
                     "comparison",
                     last.where(queues=queues, mechanism=mechanism, burst=48)["loss"],
-                    "the deck shows no such switch; with queues by destination at the outputs see the figure",
+                    "the slides show no such switch; the loss of output queues with destinations is in the figure",
                 )
                 for index, (queues, mechanism) in enumerate(listed, 1)
             ),
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """Loss and delay by structure, then the times in which the backbone's port is stopped and holds data."""
+        """Loss and delay by queue structure, the times for which the backbone port is stopped, and throughput."""
         at = results.where(rate=9, burst=48)
         about = "9 Mbit/s per source in bursts of 48 kB; the memory of each switch is the same in all rows."
         names = ("Q2", "Q4", "Q5", "Q7")
@@ -251,9 +258,9 @@ class QueueStructures(Experiment):
         }
         yield Figure(
             "stops",
-            "When the port of sw1 to the backbone is stopped, and when it holds data",
-            f"{TRACE_RATE} Mbit/s per source in bursts of {TRACE_BURST} kB, one destination each; first replication. A "
-            "stop of one destination is in force while the others are sent (light without dark).",
+            "Times for which sw1's backbone port is stopped, and for which it holds data while it sends nothing",
+            f"{TRACE_RATE} Mbit/s per source in bursts of {TRACE_BURST} kB, one destination each; first replication. "
+            "Light areas without dark ones: one destination is stopped while packets to the others are sent.",
             lambda: _draw_stops(kept),
             claims=("Q8",),
         )
@@ -270,7 +277,7 @@ COLOUR_OF = {NONE: 6, PLAIN: 1, DESTINATION: 0}
 
 
 def _draw_rows(at: Results, name: str) -> Drawing:
-    """A row for each structure, a dot with its interval for each mechanism, a panel for each kind of source."""
+    """Draw a row for each structure, a mark for each mechanism, and a panel for each set of destinations."""
     from tailback.plotting import plot
 
     figure = plot.new(2, width=4.6, height=3.2, sharex=True, sharey=True)

@@ -1,4 +1,4 @@
-"""E-A2, rate mismatch: a 100 Mbit/s host behind a 10 Mbit/s port, without control and with 802.3x."""
+"""Experiment A.2, rate mismatch: a 100 Mbit/s host behind a 10 Mbit/s port, without control and with 802.3x."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ CAPACITY = 10 * 1500 / 1538
 FRAMED = 1518 / 1500
 """Buffer bytes per payload byte in full frames."""
 OVERLOAD = 10
-"""The rate in Mbit/s that is more than the slow link's payload rate of 9.753 Mbit/s."""
+"""Data rate that exceeds the slow link's capacity of 9.753 Mbit/s of payload, Mbit/s."""
 
 
 def isolated_loss(burst_kb: AxisValue) -> float:
-    """Loss in % of bursts uniform on 0 to 2M that never meet (specification E-A2, the low-load oracle).
+    """Return the loss in % of bursts uniform on 0 to 2M that never meet, the limit of low load.
 
-    While a burst of X arrives, the share SLOW/FAST of it leaves; the excess over the buffer is lost. That is
-    (1 - r/R)(X - X0) for X > X0, the largest burst that passes whole; its mean over X, per mean burst M, follows.
+    While a burst of X bytes arrives, the share r/R = SLOW/FAST of it leaves; the excess over the buffer is lost. For X
+    > X0, the largest burst without loss, that is (1 - r/R)(X - X0); its mean over X is divided by the mean burst M.
     """
     largest, kept = 2 * float(burst_kb), 1 - SLOW / FAST
     passes = BUFFER_KB / kept / FRAMED
@@ -54,7 +54,7 @@ def isolated_loss(burst_kb: AxisValue) -> float:
 
 
 def _floor(report: Report) -> float:
-    """Least possible loss in % of the realised load, if the slow link was always busy."""
+    """Return the minimum loss in % of the realised load: that with a slow link that is never idle."""
     return max(0.0, 100 * (1 - 1e6 * CAPACITY / report.offered_bps()))
 
 
@@ -82,7 +82,7 @@ class RateMismatch(Experiment):
     )
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """The deck's ranges, which differ between the traffic models."""
+        """The ranges of the slides, which differ between the traffic models."""
         mechanism = ("none", "plain")
         bursts: tuple[int, ...]
         rates: tuple[int, ...]
@@ -96,7 +96,7 @@ class RateMismatch(Experiment):
         return uniform + grid(traffic=READINGS, mechanism=mechanism, rate=ss_rates, burst=ss_bursts)
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """Longer runs for self-similar traffic and low loads; at 10 Mbit/s counting starts with full buffers."""
+        """Longer runs for self-similar traffic and low loads; at 10 Mbit/s measurement starts with full buffers."""
         source = data_source(point["traffic"], point["burst"], point["rate"])
         run: Settings = {}
         if point["traffic"] in READINGS:
@@ -110,7 +110,7 @@ class RateMismatch(Experiment):
         return {"backpressure.scope": point["mechanism"], "flows[data].source": source, **run}
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """The checks of the specification, and where packets are lost."""
+        """Loss of isolated bursts, loss under XON/XOFF by traffic model, and the places of the losses."""
         none, plain = results.where(mechanism="none"), results.where(mechanism="plain")
         uu_none, uu_plain = none.where(traffic=UNIFORM), plain.where(traffic=UNIFORM)
         transient = {"rate": lambda rate: float(rate) <= 5}
@@ -119,28 +119,29 @@ class RateMismatch(Experiment):
         return [
             Claim(
                 "C1",
-                "At 1 Mbit/s bursts hardly meet, and the loss without control is what the formula for isolated bursts "
-                "says, within 2 points.",
-                "derived: specification E-A2, low-load oracle",
+                "At 1 Mbit/s, where bursts hardly meet, the loss of uniform bursts without control is that of the "
+                "formula for isolated bursts, within 2 percentage points.",
+                "derived: a burst arrives at 100 Mbit/s, leaves at 10 Mbit/s, and loses the bytes that exceed the "
+                "buffer meanwhile",
                 _near_oracle(uu_none.where(rate=1)["loss"]),
             ),
             Claim(
                 "C2a",
-                "XON/XOFF removes all loss of uniform bursts up to 48 kB and 5 Mbit/s.",
-                "slide Rate Mismatch, Packet Loss using XON/XOFF, uniform-uniform; the range from the prototype",
+                "XON/XOFF removes all loss of uniform bursts of up to 48 kB on average, up to 5 Mbit/s.",
+                "slide Rate Mismatch, Packet Loss using XON/XOFF, uniform-uniform; the range from a prototype",
                 uu_plain.where(**transient, **medium)["loss"].is_zero(),
                 headline="XON/XOFF reduces loss due to rate mismatches",
             ),
             Claim(
                 "C2b",
-                "With bursts of 96 kB at most 0.5 % remains up to 5 Mbit/s.",
-                "slide Rate Mismatch, Packet Loss using XON/XOFF, uniform-uniform; bound from the prototype",
+                "With XON/XOFF and uniform bursts of 96 kB at most 0.5 % is lost, up to 5 Mbit/s.",
+                "slide Rate Mismatch, Packet Loss using XON/XOFF, uniform-uniform; the bound from a prototype",
                 uu_plain.where(**transient, burst=96)["loss"] <= 0.5,
             ),
             Claim(
                 "C3",
-                "Self-similar traffic with bursts of 48 kB can lose packets even with XON/XOFF: at one rate at least "
-                "it does.",
+                "Packets of self-similar traffic with bursts of 48 kB are lost even with XON/XOFF, at one rate at "
+                "least.",
                 'slide Rate Mismatch, self-similar: "can have some loss in 500 KB buffers due to very large bursts"; '
                 "stated",
                 (plain.where(traffic=SELF_SIMILAR, burst=48)["loss"] > 0).somewhere(),
@@ -148,54 +149,59 @@ class RateMismatch(Experiment):
             ),
             Claim(
                 "C3b",
-                "Pareto bursts of 48 kB that are there at once lose packets even with XON/XOFF, at any rate.",
-                "the same slide; derived: bursts above 600 kB, which overflow all buffers even alone, have "
+                "Pareto bursts of 48 kB on average, each generated at one instant, lose packets even with XON/XOFF, "
+                "at every rate.",
+                "the same slide; derived: bursts above 600 kB, which overflow all buffers even alone, carry "
                 "(14/600)^0.4 = 22 % of the bytes",
                 plain.where(traffic=BATCHES, burst=48)["loss"] > 0,
             ),
             Claim(
                 "C4",
-                "With XON/XOFF what is lost is lost in the 500 kB buffer of sw1, with every traffic model.",
-                "the same slide; stated. Derived for sw2: its free 20 % exceed the headroom of one 100 Mbit/s link",
+                "With XON/XOFF all losses are at the 500 kB buffer of sw1, with every traffic model.",
+                "the same slide; stated. Derived for sw2: the 20 % of its buffer above the high threshold exceed the "
+                "headroom of one 100 Mbit/s link",
                 plain["drops_outside_sw1"].is_zero(),
             ),
             Claim(
                 "C5",
-                "Without control all loss is in the 50 kB buffer of sw2.",
+                "Without control all losses are at the 50 kB buffer of sw2.",
                 'slides Packet Loss without Congestion Control: "50 KB buffer becomes congested and drops packets"; '
                 "stated",
                 none["drops_outside_sw2"].is_zero(),
             ),
             Claim(
                 "C6",
-                "With bursts of 24 kB or more that are there at once, uniform or Pareto, XON/XOFF loses less than no "
-                "control.",
-                "derived: the same arrivals find eleven times the buffer",
+                "With uniform or Pareto bursts of 24 kB or more on average, each generated at one instant, XON/XOFF "
+                "loses less than no control.",
+                "derived: with XON/XOFF the same bursts can use 550 kB instead of 50 kB",
                 plain.where(**large, traffic=[UNIFORM, BATCHES])["loss"]
                 < none.where(**large, traffic=[UNIFORM, BATCHES])["loss"],
             ),
             Claim.calibrated(
                 "C6b",
-                "So it does with self-similar traffic at 8 Mbit/s.",
+                "With self-similar traffic of 8 Mbit/s in bursts of 24 kB or more, XON/XOFF loses less than no "
+                "control.",
                 "derived as C6",
                 plain.where(**large, traffic=SELF_SIMILAR, rate=8)["loss"]
                 < none.where(**large, traffic=SELF_SIMILAR, rate=8)["loss"],
-                "the rate was chosen after the result: with less load losses are too rare to be told apart",
+                "the rate was chosen after the result: with less load losses are too rare to be compared",
             ),
             Claim(
                 "C7",
-                "At 10 Mbit/s the slow link is overloaded, and XON/XOFF loses what it cannot carry, to 0.4 points.",
+                "At 10 Mbit/s XON/XOFF loses at least as much as a slow link that is never idle would, within 0.4 "
+                "percentage points.",
                 "derived: the link carries at most 10 · 1500/1538 = 9.753 Mbit/s of payload, 2.5 % less than offered; "
-                "550 kB that were full at the start and are empty at the end are 0.4 % of what is offered in 110 s",
+                "550 kB that are full at the start of the measurement and empty at its end are 0.4 % of the load "
+                "offered in 110 s",
                 uu_plain.where(rate=OVERLOAD)["loss"] - uu_plain.where(rate=OVERLOAD)["floor"] >= -0.4,
             ),
             *(
                 Claim.comparison(
                     name,
-                    f"Loss at 8 Mbit/s and bursts of 24 kB, {traffic}, {words}.",
+                    f"Loss at 8 Mbit/s in bursts of 24 kB, {traffic}, {words}.",
                     "slides Rate Mismatch, self-similar, whose curves are lost",
                     at.where(traffic=traffic, rate=8, burst=24)["loss"],
-                    "how much self-similar traffic loses depends on the peak rate of its sources, which the deck does "
+                    "the loss of self-similar traffic depends on the peak rate of its sources, which the slides do "
                     "not give",
                 )
                 for name, traffic, words, at in (
@@ -208,7 +214,7 @@ class RateMismatch(Experiment):
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """The slides in both views, self-similar traffic in both readings; the oracle; the cost in delay."""
+        """The slides, with self-similar traffic in both interpretations; loss of isolated bursts; delay."""
         slides = (
             ("uu-none", UNIFORM, "none", "without congestion control", ("C5",)),
             ("uu-plain", UNIFORM, "plain", "using XON/XOFF", ("C2a", "C2b", "C7")),
@@ -232,8 +238,8 @@ class RateMismatch(Experiment):
         yield Figure(
             "oracle",
             "Loss of isolated bursts",
-            "Rate of 1 Mbit/s without control, uniform-uniform. Dashed: a burst loses what exceeds the buffer while "
-            "it arrives.",
+            "Rate of 1 Mbit/s without control, uniform-uniform. Dashed: formula; a burst loses the bytes that exceed "
+            "the buffer while it arrives.",
             lambda: _draw_oracle(uniform.where(mechanism="none", rate=1)["loss"]),
             claims=("C1",),
         )
@@ -250,7 +256,7 @@ class RateMismatch(Experiment):
             {name: at["delay"] for name, at in by_mechanism.items()},
             "delay",
             "Mean delay by mechanism, uniform-uniform",
-            "Not in the deck: packets that XON/XOFF saves arrive late.",
+            "Not in the slides: packets that XON/XOFF saves arrive later.",
             x="rate",
             panel="burst",
             y_scale="log",
@@ -258,7 +264,7 @@ class RateMismatch(Experiment):
 
 
 def _near_oracle(loss: Quantity) -> Condition:
-    """Within 2 points of the formula at every burst size."""
+    """Return the condition that the loss is within 2 points of the formula at every burst size."""
     checks: list[Check] = []
     for burst in loss.values_of("burst"):
         expected = isolated_loss(burst)

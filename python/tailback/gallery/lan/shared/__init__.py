@@ -1,1 +1,1 @@
-"""Sources of the LAN experiments."""
+"""Traffic sources that the LAN experiments share."""

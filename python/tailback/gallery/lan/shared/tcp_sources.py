@@ -1,4 +1,4 @@
-"""Parts that the LAN experiments with TCP sources share: the modes of back-pressure, points, settings and metrics."""
+"""Shared parts of the LAN experiments with TCP sources: scopes of back-pressure, points, settings and metrics."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from tailback.study.experiment import Axis, Observable, Point, Settings, grid
 __all__ = ["AXES", "BURSTS", "CONTROLLED", "ENDLESS", "LINE_MBPS", "METRICS", "MODES", "points", "settings"]
 
 MODES = ("none", "plain", "class", "destination", "class-destination")
-"""Scope of a notification."""
+"""Scopes of notifications; "none" is without control."""
 CONTROLLED = MODES[1:]
 BURSTS, ENDLESS = "bursts", "endless transfers"
 LINE_MBPS = 10 * 1460 / 1538
 """Payload of full segments that a link of 10 Mbit/s carries: 1460 of 1538 B on the wire."""
 AXES = (
-    Axis("traffic", "what is written"),
+    Axis("traffic", "transfers"),
     Axis("mechanism", "mechanism"),
     Axis("rate", "data rate per source", "Mbit/s"),
     Axis("burst", "mean burst size", "kB"),
@@ -25,17 +25,17 @@ AXES = (
 
 
 def points(rates: Sequence[float], bursts: Sequence[int]) -> Iterable[Point]:
-    """Bursts under every mode, and endless transfers, which have no burst size."""
+    """Return bursts under every scope, and endless transfers, which have no burst size."""
     return grid(traffic=[BURSTS], mechanism=MODES, rate=rates, burst=bursts) + grid(
         traffic=[ENDLESS], mechanism=MODES, rate=[10], burst=[0]
     )
 
 
 def settings(point: Point) -> Settings:
-    """Return the mode and the source of a point."""
+    """Return the scope and the source of a point."""
     burst = {"kind": "uniform-uniform", "burst": f"{point['burst']}kB", "rate": f"{point['rate']}Mbit/s"}
     source = {"kind": "bulk"} if point["traffic"] == ENDLESS else burst
-    # Endless transfers begin apart, so that replications differ.
+    # Random starts of the endless transfers make replications differ.
     return {
         "backpressure.scope": point["mechanism"],
         "flows[data].source": source,
@@ -60,10 +60,13 @@ def _completion(report: Report, key: str) -> float:
 METRICS = (
     m.loss(),
     m.goodput(label="goodput of all sources"),
-    Observable("again", "segments sent again", "%", lambda report: _per_segment(report, "retransmissions")),
+    Observable("again", "retransmitted share of segments", "%", lambda report: _per_segment(report, "retransmissions")),
     Observable("timeouts", "timeouts per segment", "%", lambda report: _per_segment(report, "timeouts")),
     Observable("completion", "mean time to deliver a burst", "ms", lambda report: _completion(report, "mean")),
     Observable(
-        "completion_p99", "99 % of bursts are delivered within", "ms", lambda report: _completion(report, "p99")
+        "completion_p99",
+        "99th percentile of the time to deliver a burst",
+        "ms",
+        lambda report: _completion(report, "p99"),
     ),
 )

@@ -1,4 +1,4 @@
-"""The traffic models of the deck, by the names that the experiments' axes use."""
+"""Traffic models of the slides of Tobagi and others, by the names on the experiments' axes."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ __all__ = ["BATCHES", "READINGS", "SELF_SIMILAR", "UNIFORM", "UNIFORM_FIXED", "d
 UNIFORM_FIXED = "uniform-fixed"
 UNIFORM = "uniform-uniform"
 SELF_SIMILAR = "self-similar"
-"""Sources that send at a peak rate while they are on: self-similar in bytes."""
+"""Sum of on-off sources with a peak rate: self-similar in bytes."""
 BATCHES = "self-similar, batches"
-"""The deck taken literally: bursts of Pareto size, each emitted at one instant. Not self-similar in bytes."""
+"""The slide taken literally: bursts of Pareto size, each generated at one instant. Not self-similar in bytes."""
 READINGS = (SELF_SIMILAR, BATCHES)
-"""The two readings of the slide on self-similar traffic."""
+"""Both interpretations of the slide on self-similar traffic."""
 
 
 def data_source(traffic: AxisValue, burst_kb: AxisValue, rate_mbit: AxisValue) -> Table:

@@ -1,4 +1,4 @@
-"""Class with destination: traffic that each scope of a notification harms besides that which causes the congestion."""
+"""Class with destination: traffic that each scope of notification stops though it does not cause the congestion."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from tailback.study.experiment import (
 
 MECHANISMS = ("none", "plain", "class", "destination", "class-destination")
 EDGE, LARGE_EDGE = 50, 500
-"""Buffer of the edge switch in kB: as in video and bursty data, and for the sensitivity to it."""
+"""Buffer of the edge switch, kB: that of video and bursty data, and a larger one for the sensitivity."""
 
 
 class ClassAndDestination(Experiment):
-    """Video and bursts to one host, other data of the bursts' class to another."""
+    """Video and bursts to one host, and other data of the bursts' class to another host."""
 
     id = "lan-class-destination"
     title = "Class and destination together"
@@ -56,7 +56,7 @@ class ClassAndDestination(Experiment):
         return grid(mechanism=MECHANISMS, rate=(3, 5, 7), burst=[96], edge=[EDGE]) + large
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """Only the bursts change."""
+        """The scope, rate and size of the bursts, and the edge switch's buffer."""
         del profile  # only the length differs between the profiles
         return {
             "backpressure.scope": point["mechanism"],
@@ -66,72 +66,74 @@ class ClassAndDestination(Experiment):
         }
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Each scope spares the traffic that it distinguishes; only class and destination together spare both."""
+        """Each scope protects the traffic that it distinguishes; only class and destination together protect both."""
         larger = results.where(edge=LARGE_EDGE, rate=7, burst=96)
         results = results.where(edge=EDGE)
         high = results.where(rate=7, burst=96)
         by_class, by_destination = results.where(mechanism="class"), results.where(mechanism="destination")
         both, none = results.where(mechanism="class-destination"), results.where(mechanism="none")
-        conclusions = "conclusions of the deck; derived"
+        conclusions = "conclusions of the slides; derived"
         return [
             Claim(
                 "C1a",
-                "Class and destination together: no video packet is lost.",
+                "With class and destination in notifications no video packet is lost.",
                 conclusions,
                 both["video_loss"].is_zero(),
             ),
             Claim(
                 "C1b",
-                "Class and destination together: no packet of the bystander is lost.",
+                "With class and destination in notifications no packet of the bystander is lost.",
                 conclusions,
                 both["bystander_loss"].is_zero(),
             ),
             Claim(
                 "C1c",
-                "Class and destination together: the delay of the bystander is within 10 % of that without control.",
+                "With class and destination in notifications the mean delay of the bystander is within 10 % of that "
+                "without control.",
                 conclusions,
                 both["bystander_delay"].close_to(none["bystander_delay"], relative=0.1),
             ),
             Claim(
                 "C2a",
-                "Class alone spares the video.",
+                "With the class alone no video packet is lost.",
                 conclusions,
                 by_class["video_loss"].is_zero(),
             ),
             Claim(
                 "C2b",
-                "Class alone does not spare the bystander, which is of the congested class: it loses at 7 Mbit/s.",
+                "With the class alone packets of the bystander, which is in the congested class, are lost at 7 Mbit/s.",
                 conclusions,
                 high.where(mechanism="class")["bystander_loss"] > 0,
             ),
             Claim(
                 "C3a",
-                "Destination alone spares the bystander.",
+                "With the destination alone no packet of the bystander is lost.",
                 conclusions,
                 by_destination["bystander_loss"].is_zero(),
             ),
             Claim(
                 "C3b",
-                "Destination alone does not spare the video, which goes to the congested host: it loses at 7 Mbit/s.",
+                "With the destination alone packets of the video, which goes to the congested host, are lost at 7 "
+                "Mbit/s.",
                 conclusions,
                 high.where(mechanism="destination")["video_loss"] > 0,
             ),
             Claim(
                 "C4",
-                "With plain XON/XOFF both suffer at 7 Mbit/s.",
+                "With plain XON/XOFF packets of the video and of the bystander are lost at 7 Mbit/s.",
                 conclusions,
                 (high.where(mechanism="plain")["video_loss"] > 0)
                 & (high.where(mechanism="plain")["bystander_loss"] > 0),
             ),
             Claim(
                 "C5",
-                "The bursts themselves lose less under each control than without.",
-                "derived: 550 kB hold more than 50 kB",
+                "The bursts lose less under every control mechanism than without control.",
+                "derived: 550 kB can store more than 50 kB",
                 _less(results, "bursts_loss"),
             ),
             Claim(
                 "C6",
-                "Video is no later with class and destination than with destination alone.",
+                "The mean delay of video is not longer with class and destination than with the destination alone.",
                 "derived",
                 both["video_delay"] <= by_destination["video_delay"],
             ),
@@ -141,7 +143,7 @@ class ClassAndDestination(Experiment):
                     f"{text} at 7 Mbit/s if the edge switch has 500 kB.",
                     "sensitivity",
                     larger.where(mechanism=mechanism)[metric],
-                    "the small edge buffer is a calibrated choice: this is the same with a large one",
+                    "the small edge buffer is a calibrated choice: this is the value with a large one",
                 )
                 for name, text, mechanism, metric in (
                     ("R1", "Video loss with destination alone", "destination", "video_loss"),
@@ -153,7 +155,7 @@ class ClassAndDestination(Experiment):
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """Video and bystander by mechanism."""
+        """Loss and delay of the video, the bystander and the bursts by mechanism."""
         large = {name: results.where(mechanism=name, burst=96, edge=EDGE) for name in MECHANISMS}
         rows = (
             ("video_loss", "video-loss", "Video packet loss", ("C1a", "C2a", "C3b", "C4", "R1")),
@@ -169,7 +171,7 @@ class ClassAndDestination(Experiment):
 
 
 def _less(results: Results, metric: str) -> Condition:
-    """Condition: under every control less than without."""
+    """Return the condition that the metric is lower under every control mechanism than without."""
     none = results.where(mechanism="none")[metric]
     conditions = [results.where(mechanism=name)[metric] < none for name in MECHANISMS[1:]]
     joined = conditions[0]

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 OUTPUT, FIFO, VOQ1, VOQ2, CUT = "output-queued", "input FIFO", "VOQ", "VOQ, speed-up 2", "cut-through"
 PARTED, SHARED = "output-queued, 15 kB a port", "shared memory, 8 times 15 kB"
 ROOM = "1MB"
-"""Of an input, enough for it never to run empty in saturation."""
+"""Buffer of an input, large enough never to be empty in saturation."""
 PORT_KB = 15
 
 Model = Mapping[str, Table | str]
@@ -46,11 +46,11 @@ MODELS: dict[AxisValue, Model] = {
 }
 LOSSLESS, LOSSY = (OUTPUT, FIFO, VOQ1, VOQ2, CUT), (PARTED, SHARED)
 PORTS, OVERLOAD = 8, 130
-"""Ports each way, and the offered load in % at which inputs are never empty."""
+"""Number of inputs and of outputs, and the offered load in % at which inputs are never empty."""
 KAROL = {2: 75.0, 3: 68.25, 4: 65.53, 5: 63.99, 6: 63.02, 7: 62.34, 8: 61.84}
 """Saturation throughput of input FIFOs in % by the number of ports (Karol, Hluchyj and Morgan 1987, table I)."""
 LIMIT = 58.58
-"""The same for infinitely many ports: 2 minus the square root of 2."""
+"""Saturation throughput for infinitely many ports, %: 2 minus the square root of 2."""
 SLOTS_PER_FRAME = 100
 FRAME_US = 123.04
 SAVED_US = (1538 - 64) * 8 / 100
@@ -58,7 +58,7 @@ SAVED_US = (1538 - 64) * 8 / 100
 
 
 class SwitchModels(Experiment):
-    """One switch between equally many senders and receivers at 100 Mbit/s."""
+    """One switch between equal numbers of senders and receivers at 100 Mbit/s."""
 
     id = "lan-models"
     title = "Switch models side by side"
@@ -77,7 +77,7 @@ class SwitchModels(Experiment):
     )
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """Delay against load, then saturation, by ports for input FIFOs; then finite memory."""
+        """Loads up to saturation for each model; saturation by ports for input FIFOs; high loads with finite memory."""
         loads = (10, 20, 30, 40, 50, 55, 60, 70, 80, 90, 95) if profile == "full" else (10, 30, 50, 55, 70, 80, 90)
         fifo = [load for load in loads if load <= 55] + [60]
         counts = (*KAROL, 12, 16, 24) if profile == "full" else (2, 3, 4, 6, PORTS, 16)
@@ -87,12 +87,12 @@ class SwitchModels(Experiment):
         return found + grid(model=LOSSY, ports=[PORTS], load=[load for load in loads if load >= 70])
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """Every sender sends to every receiver alike."""
+        """Model, number of ports, and a source of equal rate from every sender to every receiver."""
         ports, load = int(point["ports"]), float(point["load"]) / 100
         source: Table = {
             "kind": "bernoulli",
             "packet": "1500B",
-            # Trials much shorter than a frame make the destinations of successive frames independent.
+            # Slots much shorter than a frame make the destinations of successive frames independent.
             "slot": f"{FRAME_US * 1e6 / SLOTS_PER_FRAME:.0f}ps",
             "load": load / ports / SLOTS_PER_FRAME,
         }
@@ -106,7 +106,7 @@ class SwitchModels(Experiment):
         }
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Saturation by theory, delay by order, memory by sharing."""
+        """Saturation compared with theory, order of the delays, and loss with a shared memory."""
         saturated = results.where(load=OVERLOAD)["utilisation"]
         fifo = saturated.where(model=FIFO)
         delays = {name: results.where(model=name, ports=PORTS)["delay"] for name in LOSSLESS}
@@ -116,52 +116,57 @@ class SwitchModels(Experiment):
         return [
             Claim(
                 "M1",
-                "Input FIFOs saturate at the throughput of Karol, Hluchyj and Morgan for their number of ports, within "
-                "half a point: 75 % for 2 ports, 61.84 % for 8.",
+                "The saturation throughput of input FIFOs is that of Karol, Hluchyj and Morgan for 2 to 8 ports, "
+                "within half a percentage point: 75 % for 2 ports, 61.84 % for 8.",
                 "Karol, Hluchyj and Morgan 1987, table I",
                 _at_each(fifo),
             ),
             Claim(
                 "M2",
-                "With 16 ports they are on the way from that to 58.58 %, the limit for many.",
+                "With 16 ports the saturation throughput of input FIFOs is between that for 8 ports, 61.84 %, and the "
+                "limit for many, 58.58 %.",
                 "Karol, Hluchyj and Morgan 1987",
                 fifo.where(ports=16).within(LIMIT, KAROL[8]),
             ),
             Claim(
                 "M3",
-                "Queues by output at the inputs, even without speed-up, carry 98 % and more, as output queues do.",
-                "derived: a free output finds a frame as long as any input has one for it; 100 % in the limit",
+                "In saturation with 8 ports the output links are busy for at least 98 % of the time with virtual "
+                "output queues, even without speed-up, as with output queues and cut-through.",
+                "derived: an output is busy as long as any input has a frame for it; 100 % in the limit",
                 saturated.where(model=[OUTPUT, VOQ1, VOQ2, CUT]) >= 98,
             ),
             Claim(
                 "M4",
-                "Up to 55 % load input FIFOs too carry all that comes.",
+                "Up to a load of 55 %, below their saturation, input FIFOs with 8 ports lose nothing.",
                 "derived: below saturation",
                 carried["loss"].is_zero(),
             ),
             Claim(
                 "M5",
-                "At 50 % load the delay grows from output queues over virtual output queues with and without speed-up "
-                "to input FIFOs.",
-                "derived: each has one more thing to wait for",
+                "At a load of 50 % the mean delay increases in the order output queues, virtual output queues with a "
+                "speed-up of 2, virtual output queues without speed-up, input FIFOs.",
+                "derived: frames wait for the output, then also for the crossing, a slower crossing, and the head of "
+                "the queue",
                 (half[OUTPUT] < half[VOQ2]) & (half[VOQ2] < half[VOQ1]) & (half[VOQ1] < half[FIFO]),
             ),
             Claim(
                 "M6",
-                "Up to 90 % load cut-through saves the 118 µs for which it need not store the frame, within 5 %.",
-                "derived: every frame is at its output so much earlier, so the queue there is the same, only earlier",
+                "Up to a load of 90 % the mean delay with cut-through is 118 µs shorter than with output queues, the "
+                "time of storing a frame, within 5 %.",
+                "derived: every frame is in its output queue earlier by this time, so the queue is the same, shifted "
+                "in time",
                 (stored - cut).within(0.95e-3 * SAVED_US, 1.05e-3 * SAVED_US),
             ),
             Claim(
                 "M7",
-                "Where 15 kB per port lose anything, eight times as much shared by all loses less.",
-                "derived: a queue grows where others are short (Hluchyj and Karol 1988)",
+                "At loads of 70 % and more, a memory of 120 kB that 8 ports share loses less than 15 kB per port.",
+                "derived: a queue can use the memory that others leave free (Hluchyj and Karol 1988)",
                 results.where(model=SHARED)["loss"] < results.where(model=PARTED)["loss"],
             ),
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """Saturation by ports, delay and loss by load."""
+        """Saturation by ports and by model, delay and loss by load."""
         fifo = results.where(model=FIFO, load=OVERLOAD)["utilisation"]
         yield Figure(
             "saturation",
@@ -175,7 +180,8 @@ class SwitchModels(Experiment):
             {name: below.where(model=name)["delay"] for name in LOSSLESS},
             "delay",
             "Mean delay by load, 8 ports",
-            "With the wait at the host and all transmission times. Crossing takes a frame's time without speed-up.",
+            "Includes the wait at the host and all transmission times. Crossing takes the time of a frame without "
+            "speed-up.",
             x="load",
             y_scale="log",
             claims=("M5", "M6"),
@@ -191,7 +197,8 @@ class SwitchModels(Experiment):
             {name: below.where(model=name)["loss"] for name in LOSSY},
             "memory",
             "Packet loss with finite memory, 8 ports",
-            "A shared memory of 120 kB, of which a queue may take four times what is free, against 15 kB per port.",
+            "A shared memory of 120 kB, of which a queue may use four times the free part, compared with 15 kB per "
+            "port.",
             x="load",
             y_scale="symlog",
             claims=("M7",),
@@ -199,7 +206,7 @@ class SwitchModels(Experiment):
 
 
 def _at_each(fifo: Quantity) -> Condition:
-    """Within half a point of the theory for each number of ports that it covers."""
+    """Return the condition: within half a point of the theory at each number of ports for which there is one."""
     checks: list[Check] = []
     for ports in fifo.values_of("ports"):
         if (theory := KAROL.get(int(ports))) is not None:

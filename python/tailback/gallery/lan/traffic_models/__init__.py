@@ -1,1 +1,1 @@
-"""The traffic models of the deck: their bursts, their memory, and their losses at one load."""
+"""The traffic models of the slides: bursts, long memory, and loss at one load."""

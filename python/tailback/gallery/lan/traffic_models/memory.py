@@ -1,4 +1,4 @@
-"""Long memory of a time series: the variance-time plot and its Hurst parameter."""
+"""Long-range dependence of a time series: the variance-time plot and its Hurst parameter."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ __all__ = ["fitted_slope", "hurst", "variance_time"]
 def variance_time(series: Sequence[float], blocks: Sequence[int]) -> list[float]:
     """Return the variance of the means of blocks of m values, relative to the square of the mean, for each m.
 
-    Of independent values it falls as 1/m; of a self-similar process of Hurst parameter H as m^(2H-2) (W. Leland,
-    M. Taqqu, W. Willinger and D. Wilson, IEEE/ACM Transactions on Networking 2(1), 1994, section III).
+    For independent values it falls as 1/m; for a self-similar process of Hurst parameter H as m^(2H-2) (W. Leland, M.
+    Taqqu, W. Willinger and D. Wilson, IEEE/ACM Transactions on Networking 2(1), 1994, section III).
     """
     sums = [0.0]
     for value in series:
@@ -28,7 +28,7 @@ def variance_time(series: Sequence[float], blocks: Sequence[int]) -> list[float]
 
 
 def fitted_slope(x: Sequence[float], y: Sequence[float]) -> float:
-    """Return the slope of the line of least squares through points on logarithmic axes."""
+    """Return the slope of the least-squares line through points on logarithmic axes; `x` and `y` are positive."""
     across, up = [math.log(value) for value in x], [math.log(value) for value in y]
     middle_x, middle_y = sum(across) / len(across), sum(up) / len(up)
     return sum((a - middle_x) * (b - middle_y) for a, b in zip(across, up, strict=True)) / sum(
@@ -37,5 +37,5 @@ def fitted_slope(x: Sequence[float], y: Sequence[float]) -> float:
 
 
 def hurst(series: Sequence[float], blocks: Sequence[int]) -> float:
-    """Return the Hurst parameter: 1 + slope/2 of the variance-time plot over these blocks."""
+    """Return the Hurst parameter, 1 + slope/2 of the variance-time plot over these block lengths."""
     return 1 + fitted_slope(blocks, variance_time(series, blocks)) / 2

@@ -1,4 +1,4 @@
-"""E-B1, video and bursty data: the effect of unselective back-pressure on a class without congestion."""
+"""Experiment B.1, video and bursty data: effect of back-pressure without classes on a class that is not congested."""
 
 from __future__ import annotations
 
@@ -25,18 +25,19 @@ from tailback.study.experiment.quantity import Selector
 
 MECHANISMS = ("none", "plain", "class")
 RESOLUTION = 0.05
-"""Differences of loss below this many points count as equal: packets lost once in many minutes decide nothing."""
+"""Largest difference of losses that counts as equal, percentage points: packets lost once in many minutes decide
+nothing."""
 
 OVERLOAD = 7
-"""The data rate in Mbit/s at which data and video together are more than the slow link carries."""
+"""Data rate at which data and video together exceed the slow link's capacity, Mbit/s."""
 
-CALIBRATED = "the topology was chosen so that video suffers from unselective control, as the deck reports"
-TURNED_DOWN = "a choice of topology that was turned down"
+CALIBRATED = "the topology was chosen so that video is lost with XON/XOFF, as the slides report"
+TURNED_DOWN = "a topology that was not chosen"
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Attachment of the hosts, and the buffers of the switches."""
+    """Attachment of the hosts, and buffers of the switches."""
 
     words: str
     scenario: str = "scenario.toml"
@@ -75,7 +76,7 @@ SENSITIVITY = [
     for mechanism in ("plain", "class")
 ]
 SHOWN = [(layout, "plain") for layout in LAYOUTS] + [("shared memory", "class")]
-"""Curves of the figure on sensitivity; those left out are zero."""
+"""Curves of the figure on sensitivity; the others are zero."""
 
 
 class VideoAndData(Experiment):
@@ -105,7 +106,7 @@ class VideoAndData(Experiment):
     )
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """The deck's ranges in the chosen topology; the others at large bursts and high rates."""
+        """The ranges of the slides in the chosen topology; other topologies at large bursts and high rates."""
         bursts: tuple[int, ...]
         rates: tuple[int, ...]
         if profile == "full":
@@ -118,11 +119,11 @@ class VideoAndData(Experiment):
         )
 
     def scenario(self, point: Point) -> str:
-        """The hosts' places differ by file, all else by settings."""
+        """Return the file of the topology; the buffers are settings."""
         return LAYOUTS[str(point["layout"])].scenario
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """Only the data source changes: the video streams are always the same."""
+        """Topology, scope, and rate and bursts of the data; the video streams are always the same."""
         longer: Settings = {}
         if profile == "quick" and point["rate"] == OVERLOAD:
             # 10.0 Mbit/s into 9.75: the excess takes 16 s to fill 500 kB, and chance may take as long again.
@@ -136,7 +137,7 @@ class VideoAndData(Experiment):
         }
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """The checks of the specification; results for which the topology was calibrated are not asserted."""
+        """Loss and delay by mechanism; results for which the topology was calibrated are not asserted."""
         chosen = results.where(layout=CHOSEN)
         none, plain, selective = (chosen.where(mechanism=mechanism) for mechanism in MECHANISMS)
         bursty: dict[str, Selector] = {"burst": lambda burst: float(burst) >= 24}
@@ -145,15 +146,15 @@ class VideoAndData(Experiment):
         return [
             Claim(
                 "C1",
-                "With notifications that carry the class, video loses nothing.",
+                "If notifications name the class, no video is lost.",
                 "slide Video Packet Loss using Xon/Xoff with Class, and its notes; stated",
                 selective["video_loss"].is_zero(),
                 headline="XON/XOFF with class eliminates the loss of high-priority traffic",
             ),
             Claim(
                 "C6",
-                "Without control, whatever is lost, data or video, is lost at the 50 kB buffer of sw3, where data and "
-                "video meet the slow link.",
+                "Without control all losses of data and video are at the 50 kB buffer of sw3, where both meet the "
+                "slow link.",
                 'slides Data Packet Loss and Video Packet Loss without Congestion Control: "losses occur when 50 KB '
                 'buffer overflows"; stated',
                 none["drops_elsewhere"].is_zero(),
@@ -161,40 +162,40 @@ class VideoAndData(Experiment):
             ),
             Claim.unasserted(
                 "C6b",
-                "Without control some video is lost, at some data rate and burst size.",
+                "Without control video is lost at one data rate and burst size at least.",
                 'slide Video Packet Loss without Congestion Control: "losses occur when 50 KB buffer overflows"; '
                 "stated",
                 (none["video_loss"] > 0).somewhere(),
-                "two streams of 1.5 Mbit/s fill 50 kB of their own only when large frames coincide: a packet in ten "
-                "thousand or none, whatever the data does. The deck's film, its topology or a buffer that the classes "
-                "share may have made it more",
+                "two streams of 1.5 Mbit/s overflow 50 kB of their own only when large frames coincide: at most a few "
+                "packets in ten thousand are lost, with any load of data. With the slides' film or topology, or a "
+                "buffer that the classes share, the loss may have been larger",
             ),
             Claim.calibrated(
                 "C7",
-                "With XON/XOFF all video that is lost is lost at the 50 kB buffer of sw1, which is stopped though no "
-                "video is in the way.",
-                "notes of the deck; the place follows from the topology that was chosen",
+                "With XON/XOFF all losses of video are at the 50 kB buffer of sw1, which is stopped though only data "
+                "is congested.",
+                "notes of the slides; the place of the loss follows from the topology that was chosen",
                 plain["video_drops_elsewhere"].is_zero(),
                 CALIBRATED,
             ),
             Claim.calibrated(
                 "C2a",
-                "With XON/XOFF, video loses more than 0.5 % at a data rate of 6 Mbit/s and bursts of 96 kB.",
-                "slide Video Packet Loss using Xon/Xoff; the deck states that it suffers, the bound is the prototype's",
+                "With XON/XOFF more than 0.5 % of the video is lost at a data rate of 6 Mbit/s in bursts of 96 kB.",
+                "slide Video Packet Loss using Xon/Xoff, which states that video is affected; bound from a prototype",
                 plain.where(**large, rate=6)["video_loss"] > 0.5,
                 CALIBRATED,
             ),
             Claim.calibrated(
                 "C2b",
-                "At 7 Mbit/s it loses more than 3 %.",
-                "slide Video Packet Loss using Xon/Xoff; the deck states that it suffers, the bound is the prototype's",
+                "With XON/XOFF more than 3 % of the video is lost at a data rate of 7 Mbit/s in bursts of 96 kB.",
+                "slide Video Packet Loss using Xon/Xoff, which states that video is affected; bound from a prototype",
                 plain.where(**large, rate=7)["video_loss"] > 3,
                 CALIBRATED,
             ),
             Claim.calibrated(
                 "C3",
-                "At 6 and 7 Mbit/s and bursts of 24 kB or more, XON/XOFF makes video lose more than no control does.",
-                'notes of the deck: "congestion in a low priority class may severely affect high priority traffic"; '
+                "At 6 and 7 Mbit/s in bursts of 24 kB or more, more video is lost with XON/XOFF than without control.",
+                'notes of the slides: "congestion in a low priority class may severely affect high priority traffic"; '
                 "stated",
                 plain.where(**high)["video_loss"] > none.where(**high)["video_loss"],
                 CALIBRATED,
@@ -202,28 +203,29 @@ class VideoAndData(Experiment):
             ),
             Claim(
                 "C4a",
-                "Data loses less with control by class than without control: strictly so with bursts of 24 kB or more, "
-                "which lose at any rate; within 0.05 points below.",
+                "Less data is lost with control by class than without control: strictly with bursts of 24 kB or more, "
+                "which lose packets at every rate; with smaller bursts at most 0.05 percentage points more.",
                 "slides Data Packet Loss; derived",
                 (selective.where(**bursty)["data_loss"] < none.where(**bursty)["data_loss"])
                 & (selective["data_loss"] - none["data_loss"] <= RESOLUTION),
             ),
             Claim(
                 "C4b",
-                "Data loses no more with XON/XOFF than with control by class (within 0.05 points): stopping the video "
-                "too leaves the link to the data.",
+                "The loss of data with XON/XOFF exceeds that with control by class by at most 0.05 percentage points: "
+                "if the video is stopped, too, the link is left to the data.",
                 "slides Data Packet Loss; derived",
                 plain["data_loss"] - selective["data_loss"] <= RESOLUTION,
             ),
             Claim(
                 "C5a",
-                "Control by class leaves the delay of video within 10 % of that without control.",
-                "derived: a stopped class leaves the other alone; 6.5 and 6.8 ms in the prototype",
+                "With control by class the mean delay of video is within 10 % of that without control.",
+                "derived: a stop of one class does not affect the other; 6.5 and 6.8 ms in a prototype",
                 selective["video_delay"].close_to(none["video_delay"], relative=0.1),
             ),
             Claim(
                 "C5b",
-                "XON/XOFF delays video more than control by class does, with bursts of 24 kB or more.",
+                "With bursts of 24 kB or more the mean delay of video is longer with XON/XOFF than with control by "
+                "class.",
                 "derived: video waits while sw1 or sw2 is stopped",
                 plain.where(**bursty)["video_delay"] > selective.where(**bursty)["video_delay"],
             ),
@@ -232,7 +234,7 @@ class VideoAndData(Experiment):
                     id,
                     f"Sensitivity, {LAYOUTS[layout].words}: video loss at 7 Mbit/s of data in bursts of 96 kB, "
                     f"{'with XON/XOFF' if mechanism == 'plain' else 'with control by class'}.",
-                    "reconstructed: the deck's topology is lost",
+                    "reconstructed: the slides' topology is lost",
                     results.where(layout=layout, mechanism=mechanism, rate=7, burst=96)["video_loss"],
                     TURNED_DOWN,
                 )
@@ -241,7 +243,7 @@ class VideoAndData(Experiment):
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """The six slides in both views, the delay of the video, and results of other topologies."""
+        """The six slides, each against burst size and rate; delay of the video; video loss in other topologies."""
         chosen = results.where(layout=CHOSEN)
         words = {
             "none": "without congestion control",
@@ -264,7 +266,7 @@ class VideoAndData(Experiment):
             delays,
             "video-delay",
             "Mean delay of video by mechanism",
-            "Not in the deck, which shows losses.",
+            "Not in the slides, which show losses.",
             x="rate",
             panel="burst",
             claims=("C5a", "C5b"),
@@ -274,8 +276,8 @@ class VideoAndData(Experiment):
             {name: at.where(burst=96, rate=[5, 6, 7])["video_loss"] for name, at in others.items()},
             "sensitivity",
             "Video packet loss in other topologies",
-            "Bursts of 96 kB. With XON/XOFF video suffers only where its switch is small and the next one large; "
-            "control by class helps only where each class has a buffer of its own.",
+            "Bursts of 96 kB. With XON/XOFF video is lost only if its switch has a small buffer and the next one a "
+            "large buffer; control by class helps only if each class has a buffer of its own.",
             x="rate",
             y_scale="symlog",
             claims=[id for id, _, _ in SENSITIVITY],  # noqa: A001
