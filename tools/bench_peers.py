@@ -36,6 +36,8 @@ class Peer:
     """Builds it under the given folder if necessary, and returns the command without the workload."""
     arguments: list[str] = field(default_factory=list)
     """Arguments after the workload."""
+    workloads: tuple[str, ...] = WORKLOADS
+    """Those that it has; `ceiling` takes any other name for `udpqueue`."""
     counting_arguments: list[str] = field(default_factory=list)
     """Arguments after the workload that count packet-hops, if the timed run does not."""
     counting_env: dict[str, str] = field(default_factory=dict)
@@ -80,8 +82,8 @@ def ceiling(build: Path) -> list[str]:
 ALL = (
     Peer("ns-2", ns2, counting_arguments=["count"]),
     Peer("ns-3", ns3, counting_env={"COUNT": "1"}),
-    Peer("C, 2 events per hop", ceiling, arguments=["2"]),
-    Peer("C, 1 event per hop", ceiling, arguments=["1"]),
+    Peer("C, 2 events per hop", ceiling, arguments=["2"], workloads=("forward", "udpqueue")),
+    Peer("C, 1 event per hop", ceiling, arguments=["1"], workloads=("forward", "udpqueue")),
 )
 
 
@@ -118,7 +120,7 @@ def main() -> None:
         except Absent as reason:
             print(f"skipped: {peer.name} {reason}")
             continue
-        for workload in WORKLOADS:
+        for workload in peer.workloads:
             rows.append(compare(peer, command, [options.binary], workload, options.rounds))
             print(*rows[-1], sep=" | ", flush=True)
     header = ["workload, peer", "Tailback", "peer", "ratio"]

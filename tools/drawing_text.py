@@ -9,7 +9,8 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import matplotlib
-from matplotlib.ft2font import FT2Font, LoadFlags
+from matplotlib import ft2font
+from matplotlib.ft2font import FT2Font
 
 from drawing_paths import number
 
@@ -18,6 +19,8 @@ HREF = "{http://www.w3.org/1999/xlink}href"
 
 _WEIGHTS = {"DejaVuSans": "", "DejaVuSans-Bold": "bold"}
 _LIGATURES = {"ffi": "\ufb03", "ffl": "\ufb04", "ff": "\ufb00", "fi": "\ufb01", "fl": "\ufb02"}
+# In 3.9, the oldest version that is supported, the flag has another name.
+_UNSCALED = ft2font.LoadFlags.NO_SCALE if hasattr(ft2font, "LoadFlags") else getattr(ft2font, "LOAD_NO_SCALE")  # noqa: B009
 _FONT_UNITS = 100
 """Units per em in which matplotlib places glyphs."""
 _PLACE = re.compile(r"translate\(([^ )]+) ([^ )]+)\)(?: rotate\(([^ )]+)\))? scale\(([^ )]+) -\4\)")
@@ -34,7 +37,8 @@ def as_text(label: str, attributes: dict[str, str], glyphs: list[ElementTree.Ele
     """Return glyphs as text; `None`: they are not the characters of the label on one line, but a formula."""
     place = _PLACE.fullmatch(attributes.get("transform", ""))
     found = [glyph.get(HREF, "").removeprefix("#").rpartition("-") for glyph in glyphs]
-    moves = [_MOVED.fullmatch(glyph.get("transform", "translate(0 0)")) for glyph in glyphs]
+    # Until 3.9 a glyph's place is its `x`.
+    moves = [_MOVED.fullmatch(glyph.get("transform", f"translate({glyph.get('x', 0)} 0)")) for glyph in glyphs]
     name = found[0][0] if found else ""
     if not place or not all(moves) or name not in _WEIGHTS:
         return None
@@ -56,7 +60,7 @@ def as_text(label: str, attributes: dict[str, str], glyphs: list[ElementTree.Ele
     indices = [font.get_char_index(ord(character)) for character in drawn]
     first, last = len(drawn) - len(drawn.lstrip()), len(drawn.rstrip()) - 1
     offsets = [float(move[1]) for move in moves if move]
-    advance = font.load_glyph(indices[last], flags=LoadFlags.NO_SCALE).horiAdvance * _FONT_UNITS / font.units_per_EM
+    advance = font.load_glyph(indices[last], flags=_UNSCALED).horiAdvance * _FONT_UNITS / font.units_per_EM
     x, y, angle, scale = float(place[1]), float(place[2]), float(place[3] or 0), float(place[4])
     # Viewers do not draw spaces in front.
     x += math.cos(math.radians(angle)) * offsets[first] * scale

@@ -180,7 +180,7 @@ def peers(store: Store, binary: Path) -> None:
             missing.append(peer.name)
             print(f"skipped: {peer.name} {reason}")
             continue
-        for workload in bench_peers.WORKLOADS:
+        for workload in peer.workloads:
             row = bench_peers.compare(peer, command, [str(binary)], workload, 3)
             rows[row[0]] = row[1:]
             print(*row, sep=" | ", flush=True)
@@ -212,9 +212,10 @@ def busy(loads: list[float], processors: int) -> str:
     """Return a sentence about the load of the machine during measurements."""
     if max(loads) <= processors:
         return f"The machine was nearly idle (load of at most {max(loads):.1f} on {processors} processors)."
+    between = f"{min(loads):.1f} to {max(loads):.1f}" if min(loads) < max(loads) else f"{max(loads):.1f}"
     return (
-        f"The machine did other work at the same time: a load of {min(loads):.1f} to {max(loads):.1f} on {processors} "
-        "processors, so these seconds are longer than those of an idle machine; compare them with each other only."
+        f"The machine did other work at the same time (load {between} on {processors} processors), so these seconds "
+        "are longer than those of an idle machine: compare them with each other only."
     )
 
 
@@ -262,9 +263,10 @@ def tables(data: Json) -> dict[str, str]:
     if found := data.get("peers"):
         header = ["workload, peer", "Tailback", "peer", "ratio"]
         without = f" Not installed there: {', '.join(found['missing'])}." if found["missing"] else ""
+        rows = [[name, *row] for name, row in found["rows"].items()]
         written["peers"] = (
             f"{origin(found['about'])}{without} Million packet-hops per CPU second of the whole process, medians of 3 "
-            f"runs in turn.\n\n{measure.table(header, [[name, *row] for name, row in found['rows'].items()])}"
+            f"runs in turn. {busy([found['load']], found['about']['processors'])}\n\n{measure.table(header, rows)}"
         )
     else:
         written["peers"] = "No peer has been measured by this command yet.\n"

@@ -162,9 +162,15 @@ def test_text_survives_at_its_place_and_width(tool: ModuleType, label: str) -> N
 def test_glyphs_are_named_by_index_or_by_code_point(tool: ModuleType, first: str, second: str, known: bool) -> None:
     # "Ai" in DejaVu Sans: indices 0x24 and 0x4c, code points 0x41 and 0x69, as matplotlib names them until 3.10.
     glyphs = [ElementTree.Element(f"{SVG}use", {HREF: f"#DejaVuSans-{name}"}) for name in (first, second)]
-    glyphs[1].set("transform", "translate(68.4 0)")
-    written = tool.as_text("Ai", {"transform": "translate(10 20) scale(0.1 -0.1)"}, glyphs)
-    assert (written is not None and written.text == "Ai") == known
+    about = {"transform": "translate(10 20) scale(0.1 -0.1)"}
+    # By `x` until 3.9.
+    for place, value in (("transform", "translate(68.4 0)"), ("x", "68.4")):
+        glyphs[1].attrib.pop("transform", None)
+        glyphs[1].set(place, value)
+        written = tool.as_text("Ai", about, glyphs)
+        assert (written is not None and written.text == "Ai") == known
+        if written is not None:
+            assert float(written.attrib["textLength"]) == pytest.approx(6.84 + 2.78, abs=0.02)
 
 
 def test_a_power_of_ten_stays_a_power(tool: ModuleType) -> None:

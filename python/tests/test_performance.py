@@ -63,7 +63,12 @@ def test_measurements_of_another_program_are_dropped_but_for_the_peers(
     counts(tool, monkeypatch, 300)
     store = tool.Store(binary)
     tool.instructions(store, binary)
-    store.data["peers"] = {"about": tool.about(binary), "missing": [], "rows": {"forward, ns-2": ["9", "1", "9"]}}
+    store.data["peers"] = {
+        "about": tool.about(binary),
+        "missing": [],
+        "load": 0.5,
+        "rows": {"forward, ns-2": ["9", "1", "9"]},
+    }
     store.save()
     binary.write_bytes(b"two")
     data: dict[str, Any] = tool.Store(binary).data
@@ -84,7 +89,7 @@ def test_seconds_are_shown_with_all_rounds_only_and_with_the_load(tool: ModuleTy
     data["about"]["processors"] = 2
     written = tool.tables(data)["workloads"]
     assert "| `forward` | 300 | 11 | 3.0 |" in written
-    assert "a load of 5.0 to 6.0 on 2 processors" in written
+    assert "(load 5.0 to 6.0 on 2 processors)" in written
     data["about"]["processors"] = 8
     assert "nearly idle" in tool.tables(data)["workloads"]
 
@@ -106,3 +111,10 @@ def test_the_peak_of_memory_is_the_programs_and_not_that_of_the_interpreter_that
     assert len(held) == 60_000_000
     command = [sys.executable, "-c", "import time; held = bytearray(b'x') * 80_000_000; time.sleep(0.2)"]
     assert 80 < tool.measure.peak_mb(command) < 120
+
+
+def test_a_peer_is_measured_on_workloads_that_it_has(tool: ModuleType) -> None:
+    usage = (ROOT / "peers" / "ceiling.c").read_text(encoding="utf-8").split("usage: ceiling ", 1)[1].split(" ", 1)[0]
+    for peer in tool.bench_peers.ALL:
+        known = usage.split("|") if peer.name.startswith("C,") else tool.bench_peers.WORKLOADS
+        assert set(peer.workloads) == set(known), peer.name

@@ -263,6 +263,6 @@ def headroom_needed() -> Figure:
         needed = [needed_kb(value, STANDARD_US) if name == "length" else needed_kb(SHORT_KM, value) for value in values]
         axes.plot(values, needed, color="#666666", linestyle="--", label="formula")
         with plot.style():
-            label = "overshoot of the high threshold (kB)" if name == "length" else ""
+            label = "overshoot (kB)" if name == "length" else ""
             plot.finish(axes, x=words, y=label, ticks=values)
     return drawn
