@@ -120,8 +120,8 @@ class StaticDetection(Experiment):
             ),
             Claim(
                 "C2",
-                "Aggressive detection suits 32 sources: loss is below 0.1 %, utilisation at least 99 %, and the average "
-                "is between the thresholds for at least 99 % of the time.",
+                "Aggressive detection suits 32 sources: loss is below 0.1 %, utilisation at least 99 %, and the "
+                "average is between the thresholds for at least 99 % of the time.",
                 f"{slide}; bounds reconstructed",
                 (a32["loss"] < 0.1) & (a32["utilisation"] >= 99) & (a32["between"] >= 99),
             ),
