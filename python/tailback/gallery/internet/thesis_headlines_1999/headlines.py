@@ -112,6 +112,7 @@ def _adaptive(id: str, words: str, suffix: str) -> tuple[Headline, ...]:  # noqa
 
 
 def _subtcp(id: str, words: str, suffix: str, workloads: tuple[str, ...], left_out: str) -> tuple[Headline, ...]:  # noqa: A002
+    """Return the headlines of E10 and E11 with one form of adaptive RED."""
     tcp, sub = f"e10 adaptive{suffix}", f"e10 SubTCP, adaptive{suffix}"
     return (
         Headline(
