@@ -133,7 +133,7 @@ def test_two_clients_on_one_directory_do_not_meet(tailback: Cli, merge: Path, tm
     with stores._locked(tmp_path / "s"):
         refused = tailback(*call)
         assert refused.code == 4
-        assert "another client is at work" in refused.err
+        assert "another process is writing to" in refused.err
         assert f"process {os.getpid()}" in refused.err
     assert tailback(*call).code == 0
 
@@ -387,7 +387,7 @@ def test_one_failing_point_costs_no_other(
     assert "min &gt; max" in (out / "report.html").read_text()
     # The command that it gives is that run, and no other.
     monkeypatch.undo()
-    words = shlex.split(line.partition("Alone: ")[2])
+    words = shlex.split(line.partition("alone: ")[2])
     alone = tailback(*words[1:], "--out", tmp_path / "alone")
     assert alone.code == 0
     manifest = json.loads((tmp_path / "alone" / "manifest.json").read_text())
@@ -438,7 +438,7 @@ def test_a_run_directory_is_not_written_into(tailback: Cli, merge: Path, tmp_pat
     assert tailback("run", merge, "--reps", "1", "--out", tmp_path / "r").code == 0
     refused = tailback("sweep", merge, "--out", tmp_path / "r")
     assert refused.code == 4
-    assert "is a run's directory" in refused.err
+    assert "is the directory of a run" in refused.err
     assert not (tmp_path / "r" / "shards").exists()
 
 
