@@ -94,7 +94,7 @@ def sweep(
         until: Stopping rule: adds replications at a point until an interval is narrow enough; keys of `[until]`.
         seed: Base seed; replication k runs with `seed + k`. Default: the study's or scenario's.
         replications: Minimum number of replications at each point. Default: the study's or scenario's.
-        directory: Directory for all finished runs; a sweep that was stopped is resumed there. Default: none is written.
+        directory: Directory for all finished runs; a sweep that was stopped is resumed there. Default: no directory.
         extend: If true, `directory` may be another sweep's, of which matching runs are used.
         threads: Number of replications at a time. Default: one per processor.
         executor: Any executor of `concurrent.futures`, or one of `tailback.run.executors`; the caller closes it.
