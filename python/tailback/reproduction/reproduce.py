@@ -219,7 +219,7 @@ def _figures(trial: Trial) -> list[Figure]:
 
 
 def _together(figures: Sequence[Figure]) -> list[list[Figure]]:
-    """Return groups of figures that share a y axis; a figure that shares none is a group of its own."""
+    """Return groups of figures that share a y axis; a figure without one is a group of its own."""
     groups: dict[str, list[Figure]] = {}
     for figure in figures:
         groups.setdefault(f"share {figure.share}" if figure.share else f"alone {figure.name}", []).append(figure)

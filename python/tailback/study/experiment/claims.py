@@ -73,13 +73,12 @@ class Check:
     points: frozenset[Point]
     """Points at which more replications would help."""
     slack: float = 0.0
-    """Distance from the bound, in the unit; the check with the smallest distance is the worst."""
+    """Distance from the bound, in the unit; the least one is the worst check."""
     packets: int | None = None
-    """Number of observed packets, of a claim of zero; else `None`."""
+    """Of a claim of zero: number of packets seen."""
     both_positive: bool = True
-    """`True` if both sides of a comparison are above zero."""
+    """Of a comparison: `True` if both sides are above zero."""
     why: str = ""
-    """Reason for which the check asserts nothing."""
 
     @property
     def rank(self) -> tuple[int, float]:

@@ -40,7 +40,7 @@ class PointValues:
     points: frozenset[Point]
     """Points of the experiment from which the values come."""
     events: tuple[int, int] | None = None
-    """Numbers of events and of packets in all replications; `None` if the metric counts no events."""
+    """Over all replications: number of events and of packets."""
 
     def interval(self) -> Interval:
         """Return the mean and its 99 % interval over the replications."""
@@ -173,7 +173,7 @@ class Quantity:
         return (self <= other * (1 + relative)) & (self >= other * (1 - relative))
 
     def is_zero(self) -> Condition:
-        """Return the condition that no event was observed; raises TypeError if the metric counts no events."""
+        """Return the condition that no event was seen; the metric must count events."""
 
         def check(key: Key, cell: PointValues) -> Check:
             if cell.events is None:
@@ -182,7 +182,7 @@ class Quantity:
                 )
             count, packets = cell.events
             verdict = Verdict.UNDECIDED if not packets else Verdict.FAIL if count else Verdict.PASS
-            # Zero events of few packets is weak evidence, so the point with the fewest packets is the worst.
+            # A zero of fewer packets proves less: the point with the fewest is the worst.
             slack = -count if count else packets
             return Check(self._at(key), verdict, self._shown(cell), self.unit, cell.points, slack, packets)
 
