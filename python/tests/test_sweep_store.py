@@ -103,7 +103,7 @@ def test_another_sweep_in_the_directory_is_refused_and_named(tailback: Cli, merg
     assert tailback(*call).code == 0
     before = finished(tmp_path / "s")
     for change, words in [
-        (["--set", "run.duration=1s"], "the points, or what they set"),
+        (["--set", "run.duration=1s"], "the points or their settings"),
         (["--seed", "5"], "the seed"),
         (["--reps", "3"], "the number of replications"),
     ]:
@@ -156,7 +156,7 @@ def test_a_disk_that_fails_in_the_middle_loses_nothing_that_was_on_it(
         return real(path, content, **options)
 
     monkeypatch.setattr(stores, "write_file", failing)
-    with pytest.raises(OutputError, match="the same command again runs what is missing"):
+    with pytest.raises(OutputError, match="the same command again runs the missing ones"):
         tailback.sweep(merge, AXES, replications=3, directory=tmp_path / "s")
     kept = finished(tmp_path / "s")
     assert len(kept) >= 6
@@ -393,7 +393,7 @@ def test_one_failing_point_costs_no_other(
     manifest = json.loads((tmp_path / "alone" / "manifest.json").read_text())
     assert core.open_sweep(out).hashes[tuple(failed.json["failures"][0]["set"].items())] == culprit
     assert [run["seed"] for run in manifest["replications"]] == [2]
-    # And the same command again runs what is missing.
+    # And the same command again runs the missing ones.
     again = tailback(*command)
     assert again.code == 0
     assert again.json["digest"] == core.sweep(merge, AXES, replications=2, seed=1).digest
