@@ -104,6 +104,15 @@ def markdown(text: str) -> Iterator[Paragraph]:
             yield number, False, line
 
 
+def unused(prose: str, words: list[tuple[re.Pattern[str], str]]) -> Iterator[str]:
+    """Yield the words of the table in a text, each with its replacement and the text around it."""
+    prose = PLAIN.sub("``", prose)
+    for form, cure in words:
+        hit = form.search(prose)
+        if hit:
+            yield f"`{hit[0]}`; write {cure}: {prose[max(0, hit.start() - 30) : hit.end() + 30]}"
+
+
 READERS = {".rs": rust, ".py": python, ".md": markdown}
 
 
@@ -114,13 +123,9 @@ def complaints(path: Path) -> Iterator[str]:
         place = f"{path}:{number}"
         prose = re.sub(r"`[^`]*`|\"[^\"]*\"|\]\([^)]*\)", "``", paragraph)
         found = OPENINGS.match(prose) if opens else None
-        prose = PLAIN.sub("``", prose)
         if found:
             yield f"{place}: a doc comment opens with `{found[0]}`; name the item, or its action: {paragraph[:60]}"
-        for form, cure in words:
-            hit = form.search(prose)
-            if hit:
-                yield f"{place}: `{hit[0]}`; write {cure}: {prose[max(0, hit.start() - 30) : hit.end() + 30]}"
+        yield from (f"{place}: {finding}" for finding in unused(prose, words))
 
 
 def files(paths: list[str]) -> Iterator[Path]:

@@ -301,14 +301,14 @@ def test_runs_of_another_sweep_are_not_taken_for_its_own(
         shutil.rmtree(tmp_path / "a" / "shards")
         (tmp_path / "a" / "shards").mkdir()
         data.rename(tmp_path / "a" / "shards" / f"0-{stores._hash(data.read_bytes())}.parquet")
-        with pytest.raises(OutputError, match="holds other runs than those that its manifest tells of"):
+        with pytest.raises(OutputError, match="has other runs than its manifest states"):
             core.open_sweep(tmp_path / "a")
     else:
         shutil.rmtree(tmp_path / "a" / "shards")
         (tmp_path / "b" / "shards").rename(tmp_path / "a" / "shards")
         read = core.open_sweep(tmp_path / "a")
         assert (read.interrupted, sum(map(len, read.runs.values()))) == (True, 0)
-        assert "8 runs that had finished are missing" in " ".join(read.notes)
+        assert "8 finished runs are missing" in " ".join(read.notes)
 
 
 def test_directories_of_builds_without_hashes_are_read(swept: tuple[Path, Study, Sweep], tmp_path: Path) -> None:

@@ -307,7 +307,7 @@ def sweep_through_kills(
         assert child.returncode == (4 if victim == "scheduler" else -signal.SIGKILL), err
         if victim == "scheduler":
             assert "scheduler" in err or "executor" in err, err
-            assert "the same command again runs what is missing" in err
+            assert "the same command again runs the missing ones" in err
 
 
 @pytest.mark.parametrize("victim", ["worker", "client", "scheduler"])

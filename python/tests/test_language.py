@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
+from unittest.mock import MagicMock
 
 import pytest
 
 from tailback import _native
+from tailback.gallery.registry import EVERY, experiment
 from tailback.results.tables import TABLES
+from tailback.study.experiment import Results
+from tailback.study.experiment.runner import plan
 
 ROOT = Path(__file__).resolve().parents[2]
 LINT = ROOT / "tools" / "language.py"
@@ -31,6 +38,9 @@ GOOD = {
     "code.py": '"""Text."""\n\nx = "whoever"\n',
     "page.md": '# Page\n\n```sh\nwhoever\n```\n\nThe command `whoever` and "so many" are quoted.\n',
 }
+
+# Words that refer to the sentence before, of which a row of a table has none.
+REFERS = re.compile(r"(?:It|Its|They|Them|There|And|Nor|So|The same|Then|These|Those|This)\b", re.IGNORECASE)
 
 
 def lint(*paths: Path) -> subprocess.CompletedProcess[str]:
@@ -95,3 +105,44 @@ def test_the_glossary_has_each_key_and_each_column_and_no_other() -> None:
     named = {column: {name for name in listed if column == name or column.startswith(f"{name}_")} for column in columns}
     assert all(named.values()), [column for column, names in named.items() if not names]
     assert listed <= known.union(*named.values()), sorted(listed - known.union(*named.values()))
+
+
+@pytest.fixture(scope="module")
+def language() -> ModuleType:
+    """Return the module of the lint."""
+    spec = importlib.util.spec_from_file_location("language", LINT)
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def sentences(id: str) -> Iterator[tuple[str, str]]:  # noqa: A002
+    """Yield the texts of an experiment's claims and figures, each with its place."""
+    trial = plan(experiment(id), "full")
+    for claim in trial.claims:
+        # The source names a place, or says from what the claim is derived.
+        _, _, derived = claim.source.rpartition("derived: ")
+        for name, text in (("text", claim.text), ("source", derived), ("reason", claim.reason)):
+            yield f"{id}, claim {claim.id}, {name}", text
+    for figure in trial.experiment.figures(trial.results):
+        for name, text in (("title", figure.title), ("caption", figure.caption)):
+            yield f"{id}, figure {figure.name}, {name}", text
+
+
+@pytest.mark.parametrize("id", EVERY)
+def test_each_text_of_a_claim_or_figure_is_understood_without_the_one_before(
+    id: str,  # noqa: A002
+    language: ModuleType,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """No text opens with a word that refers to another text, or has a word of the glossary's table."""
+    monkeypatch.setattr(Results, "trace", lambda *_, **__: MagicMock())
+    words = language.banned()
+    found = []
+    for place, text in sentences(id):
+        if opening := REFERS.match(text):
+            found.append(f"{place} opens with `{opening[0]}`: {text}")
+        found += [f"{place}: {finding}" for finding in language.unused(text, words)]
+    assert not found, "\n".join(found)

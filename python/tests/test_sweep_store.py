@@ -103,7 +103,7 @@ def test_another_sweep_in_the_directory_is_refused_and_named(tailback: Cli, merg
     assert tailback(*call).code == 0
     before = finished(tmp_path / "s")
     for change, words in [
-        (["--set", "run.duration=1s"], "the points, or what they set"),
+        (["--set", "run.duration=1s"], "the points or their settings"),
         (["--seed", "5"], "the seed"),
         (["--reps", "3"], "the number of replications"),
     ]:
@@ -133,7 +133,7 @@ def test_two_clients_on_one_directory_do_not_meet(tailback: Cli, merge: Path, tm
     with stores._locked(tmp_path / "s"):
         refused = tailback(*call)
         assert refused.code == 4
-        assert "another client is at work" in refused.err
+        assert "another process is writing to" in refused.err
         assert f"process {os.getpid()}" in refused.err
     assert tailback(*call).code == 0
 
@@ -156,7 +156,7 @@ def test_a_disk_that_fails_in_the_middle_loses_nothing_that_was_on_it(
         return real(path, content, **options)
 
     monkeypatch.setattr(stores, "write_file", failing)
-    with pytest.raises(OutputError, match="the same command again runs what is missing"):
+    with pytest.raises(OutputError, match="the same command again runs the missing ones"):
         tailback.sweep(merge, AXES, replications=3, directory=tmp_path / "s")
     kept = finished(tmp_path / "s")
     assert len(kept) >= 6
@@ -387,13 +387,13 @@ def test_one_failing_point_costs_no_other(
     assert "min &gt; max" in (out / "report.html").read_text()
     # The command that it gives is that run, and no other.
     monkeypatch.undo()
-    words = shlex.split(line.partition("Alone: ")[2])
+    words = shlex.split(line.partition("alone: ")[2])
     alone = tailback(*words[1:], "--out", tmp_path / "alone")
     assert alone.code == 0
     manifest = json.loads((tmp_path / "alone" / "manifest.json").read_text())
     assert core.open_sweep(out).hashes[tuple(failed.json["failures"][0]["set"].items())] == culprit
     assert [run["seed"] for run in manifest["replications"]] == [2]
-    # And the same command again runs what is missing.
+    # And the same command again runs the missing ones.
     again = tailback(*command)
     assert again.code == 0
     assert again.json["digest"] == core.sweep(merge, AXES, replications=2, seed=1).digest
@@ -438,7 +438,7 @@ def test_a_run_directory_is_not_written_into(tailback: Cli, merge: Path, tmp_pat
     assert tailback("run", merge, "--reps", "1", "--out", tmp_path / "r").code == 0
     refused = tailback("sweep", merge, "--out", tmp_path / "r")
     assert refused.code == 4
-    assert "is a run's directory" in refused.err
+    assert "is the directory of a run" in refused.err
     assert not (tmp_path / "r" / "shards").exists()
 
 

@@ -84,7 +84,7 @@ def test_what_the_confirmation_refutes_is_followed_by_the_next_cheapest():
     assert [round(1 - attempt.confidence, 9) for attempt in found.attempts] == [
         round(0.05 / 2**k, 9) for k in range(len(found.attempts))
     ]
-    # Theory gives the least number of places; the confirmed one is not below it.
+    # Theory gives the smallest sufficient buffer; the confirmed one is not below it.
     assert loss(int(found.cost)) <= 0.01
     assert [one["met"] for one in found.as_json()["attempts"]] == [attempt.is_met for attempt in found.attempts]
 
@@ -93,12 +93,12 @@ def test_what_the_confirmation_refutes_is_followed_by_the_next_cheapest():
     ("read", "text", "message"),
     [
         (parameter, "network.buffer", "is not path=lo..hi"),
-        (parameter, "a=10packets..2kB", "is no range"),
-        (parameter, "a=20..10", "lower end stands first"),
-        (target, "voice.delay<20ms", "is no target"),
+        (parameter, "a=10packets..2kB", "is not a range"),
+        (parameter, "a=20..10", "lower end first"),
+        (target, "voice.delay<20ms", "is not a target"),
         (target, "voice.colour<=20ms", "metrics are"),
         (target, "voice.delay<=20", "cannot limit delay"),
-        (cost, "much*a", "is no cost"),
+        (cost, "much*a", "is not a cost"),
     ],
 )
 def test_a_mistake_is_a_sentence_that_says_what_to_write(read, text, message):
@@ -107,9 +107,9 @@ def test_a_mistake_is_a_sentence_that_says_what_to_write(read, text, message):
 
 
 def test_targets_and_costs_name_what_there_is():
-    with pytest.raises(UsageError, match="there are data"):
+    with pytest.raises(UsageError, match="the groups are data"):
         tune(queue(), [parameter(f"{BUFFER}=1packets|2packets")], [target("voice.loss<=1%")])
-    with pytest.raises(UsageError, match="not among what varies"):
+    with pytest.raises(UsageError, match="is not a varied path"):
         tune(queue(), [parameter(f"{BUFFER}=1packets|2packets")], [target("data.loss<=1%")], [cost("other")])
 
 

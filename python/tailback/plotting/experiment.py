@@ -19,16 +19,17 @@ __all__ = ["Figure", "both_views", "compare", "panels", "traces"]
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure to be drawn at the end; `name` is its file's name, unique in the experiment."""
+    """A figure of an experiment, which is drawn after its runs."""
 
     name: str
+    """Name of its file without the suffix, unique in the experiment."""
     title: str
     caption: str
     draw: Callable[[], Drawing]
     claims: Sequence[str] = ()
-    """Ids of the claims that it shows; the report puts them side by side."""
+    """Ids of the claims that the figure shows; the report has them next to it."""
     share: str = ""
-    """Figures of an experiment with the same word here get one y axis, as slides that are compared by eye."""
+    """Figures of an experiment with the same word here have the same y axis, so that they can be compared by eye."""
 
 
 def both_views(
@@ -43,7 +44,7 @@ def both_views(
     claims: Sequence[str] = (),
     share: str = "",
 ) -> Figure:
-    """Show a quantity twice: against `x` with a curve per value of `curves`, and the other way round."""
+    """Return a figure of a quantity over `x` with a curve per value of `curves`, and over `curves` per value of `x`."""
 
     def draw() -> Drawing:
         from tailback.plotting import plot
@@ -71,9 +72,10 @@ def compare(
     claims: Sequence[str] = (),
     share: str = "",
 ) -> Figure:
-    """Show several quantities, such as one per mechanism, as curves over `x`; one panel per value of `panel`.
+    """Return a figure of several quantities, such as one per mechanism, as curves over `x`.
 
-    `y` is their common label; the default is the label of the first.
+    With `panel` there is a panel for each of the axis's values, or of `panel_values`. `y` is the label of the y axis;
+    the default is that of the first quantity.
     """
 
     def draw() -> Drawing:
@@ -112,7 +114,7 @@ def panels(
     claims: Sequence[str] = (),
     share: str = "",
 ) -> Figure:
-    """Show each quantity in a panel of its own, on one scale, with a curve per value of `curves`."""
+    """Return a figure with a panel per quantity, all with the same y axis, with a curve per value of `curves`."""
 
     def draw() -> Drawing:
         from tailback.plotting import plot
@@ -138,7 +140,7 @@ def traces(
     claims: Sequence[str] = (),
     share: str = "",
 ) -> Figure:
-    """Show time series of one replication, one panel per line; `levels` are dashed lines, such as thresholds."""
+    """Return a figure of time series, with a panel for each; `levels` are dashed lines, such as thresholds."""
 
     def draw() -> Drawing:
         from tailback.plotting import plot
@@ -159,7 +161,7 @@ def traces(
 
 
 def _family(axes: Axes, quantity: Quantity, x: str, curves: str, y_scale: Scale, title: str = "") -> None:
-    """One curve per value of an axis, coloured in the order of the values."""
+    """Draw one curve per value of an axis; numbers have colours from light to dark."""
     from tailback.plotting import plot
 
     values = quantity.values_of(curves)
@@ -175,7 +177,7 @@ def _family(axes: Axes, quantity: Quantity, x: str, curves: str, y_scale: Scale,
 
 
 def _seen(quantities: Sequence[Quantity]) -> tuple[int, int] | None:
-    """Return events and packets over all points; `None`: some metric counts no events."""
+    """Return the numbers of events and packets of all points; `None` if a metric counts no events."""
     pairs = [cell.events for quantity in quantities for cell in quantity.cells.values()]
     counted = [pair for pair in pairs if pair is not None]
     if len(counted) < len(pairs):
@@ -184,13 +186,13 @@ def _seen(quantities: Sequence[Quantity]) -> tuple[int, int] | None:
 
 
 def _nothing(quantity: Quantity) -> str:
-    """Return the addition to a curve's label if no event was seen: an axis does not distinguish that from very few."""
+    """Return an addition to a curve's label if it has no events, which look like very few on the axis; else empty."""
     seen = _seen([quantity])
     return f": 0 of {seen[1]:,}" if seen is not None and seen[0] == 0 < seen[1] else ""
 
 
 def _say_zero(axes: Axes, quantities: Sequence[Quantity]) -> None:
-    """Write the number of packets seen into a panel of zeros."""
+    """Write the number of packets into a panel whose curves have no events."""
     seen = _seen(quantities)
     if seen is not None and seen[0] == 0 < seen[1]:
         where: dict[str, Any] = {"transform": axes.transAxes, "ha": "center", "va": "center"}
@@ -198,7 +200,7 @@ def _say_zero(axes: Axes, quantities: Sequence[Quantity]) -> None:
 
 
 def _panel_title(quantity: Quantity, panel: str, value: AxisValue) -> str:
-    """Return a panel's title: a word alone, a number before a counted noun or after a measured quantity."""
+    """Return a panel's title: a word alone, such as "RED", or a number, as in "rate 4 Mbit/s" or "8 connections"."""
     axis = quantity.axis(panel)
     if isinstance(value, str):
         return value
@@ -206,7 +208,7 @@ def _panel_title(quantity: Quantity, panel: str, value: AxisValue) -> str:
 
 
 def _share(figure: Drawing) -> None:
-    """Panels side by side with one y axis and the same curves: label both once."""
+    """Remove the label of the y axis and the legend from all panels but the first, as all have the same."""
     for axes in figure.axes[1:]:
         axes.set_ylabel("")
         legend = axes.get_legend()
@@ -228,7 +230,7 @@ def _finish(
 
     numbers = sorted(float(tick) for tick in ticks if isinstance(tick, int | float))
     label = y or quantity.label.split(" [")[0]
-    # A loss below one percent should not fill the height.
+    # The axis of percentages reaches at least to 1 %, so that a small loss does not fill the height.
     y_top = 1.0 if quantity.unit == "%" else 0.0
     title_y = f"{label} ({quantity.unit})" if quantity.unit else label
     plot.finish(

@@ -1,4 +1,4 @@
-"""Grouped bars with intervals: one column per configuration, one colour per class of traffic."""
+"""Grouped bars with intervals: a group for each column, a colour for each series."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ def columns(
     top: float | None = None,
     width: float = 5.6,
 ) -> Drawing:
-    """Draw bars in panels: in each panel a group for each column, in each group a bar for each series."""
+    """Draw grouped bars: in each panel a group for each column, in each group a bar for each series.
+
+    `y` is the label of the y axis, `top` its upper end (default: by the data), `width` that of a panel in inches.
+    """
     from tailback.plotting import plot
 
     figure = plot.new(len(panels), sharey=True, width=width, height=3.8)
@@ -63,7 +66,7 @@ _SHADES = {"AF1": "Greens", "AF2": "Oranges", "AF3": "Blues"}
 
 
 def _colours(labels: Sequence[str]) -> Sequence[str]:
-    """A colour for each; columns of Table 1 have their class's colour, darker with the drop precedence."""
+    """Return a colour for each label; AFxy has the colour of its class x, darker with the drop precedence y."""
     import matplotlib as mpl
     from matplotlib.colors import to_hex
 
@@ -75,6 +78,6 @@ def _colours(labels: Sequence[str]) -> Sequence[str]:
 
 
 def only(quantity_intervals: Sequence[tuple[Mapping[str, AxisValue], Interval]]) -> Interval:
-    """Return the interval of a quantity at one point."""
+    """Return the interval of a quantity with a single point; raises ValueError for more or none."""
     ((_, found),) = quantity_intervals
     return found

@@ -1,7 +1,7 @@
 """Drawings of networks, made from the scenario document: nodes, links with their rates, and paths of flows.
 
-Nodes are in columns by their place on the paths of the flows, senders on the left. Nodes with the same role, such
-as twenty hosts of one name at equal links, are drawn as one if there are more than `MOST_ALIKE` of them.
+Nodes are in columns by their position on the paths of the flows, senders on the left. Nodes with the same role, such
+as twenty hosts with the same stem of the name and equal links, are one symbol if there are more than `MOST_ALIKE`.
 """
 
 from __future__ import annotations
@@ -25,17 +25,20 @@ if TYPE_CHECKING:
 __all__ = ["MOST_ALIKE", "MOST_DRAWN", "Network", "Part", "draw", "lay_out", "network_of"]
 
 MOST_ALIKE = 4
-"""Upper bound of nodes with the same role that are drawn one by one; more are drawn as one."""
+"""Maximum number of nodes with the same role that have symbols of their own; more are one symbol."""
 MOST_ASKED = 400
-"""Networks of more nodes are described in words without a search for equal roles."""
+"""Maximum number of nodes for which equal roles are searched; larger networks are described in words."""
 MOST_DRAWN = 26
-"""A drawing of more nodes could not be read: such a network is described in words."""
+"""Maximum number of symbols of a readable drawing; a network that needs more is described in words."""
 
 SENDER, RECEIVER, BOTH, SILENT, SWITCH = "#0072b2", "#009e73", "#8c6d31", "#999999", "#444444"
 
 
 class Link(TypedDict):
-    """A full-duplex link; pairs belong to its ends, as senders. Buffers are those of the highest class, or none."""
+    """A full-duplex link; the pairs of rates and buffers belong to its ends, as senders.
+
+    A buffer is that of the highest traffic class; `None`: unlimited.
+    """
 
     ends: list[str]
     rate_bps: list[int]
@@ -45,7 +48,7 @@ class Link(TypedDict):
 
 @dataclass(frozen=True)
 class Network:
-    """Nodes by name with their kinds, links, and (sender, receiver, group) of flows, all spelled out."""
+    """A network: nodes by name with their kinds, links, and flows as (sender, receiver, group)."""
 
     nodes: Mapping[str, str]
     links: Sequence[Link]
@@ -53,7 +56,7 @@ class Network:
 
     @cached_property
     def neighbours(self) -> dict[str, list[tuple[str, Link, int]]]:
-        """By node: the neighbour behind each of its links, the link, and the node's side of it."""
+        """Links by node: for each the neighbour, the link, and the index of the node among its ends."""
         found: dict[str, list[tuple[str, Link, int]]] = {name: [] for name in self.nodes}
         for link in self.links:
             for side in (0, 1):
@@ -62,12 +65,12 @@ class Network:
 
     @cached_property
     def senders(self) -> dict[str, set[str]]:
-        """By host, the groups of flows that it sends."""
+        """Groups of flows by the host that sends them."""
         return self._ends(0)
 
     @cached_property
     def receivers(self) -> dict[str, set[str]]:
-        """By host, the groups of flows that it receives."""
+        """Groups of flows by the host that receives them."""
         return self._ends(1)
 
     def _ends(self, which: int) -> dict[str, set[str]]:
@@ -77,12 +80,16 @@ class Network:
         return found
 
     def ways(self, of: Mapping[str, Part]) -> list[list[str]]:
-        """Return a path of flows for each pair of parts that flows connect."""
+        """Return a path for each pair of parts (sender, receiver) with flows."""
         ends = {(id(of[sender]), id(of[receiver])): (sender, receiver) for sender, receiver, _ in self.flows}
         return [self.way(*pair) for pair in ends.values()]
 
     def ways_out(self, of: Mapping[str, Part]) -> list[list[str]]:
-        """Return the same without answers: of two parts that send to each other, the path of the shorter name."""
+        """Return a path for each two parts with flows in either direction.
+
+        If there are flows in both, the direction of the group with the shortest name counts; the other is taken to be
+        its answers.
+        """
         ends: dict[frozenset[int], tuple[str, str]] = {}
         for sender, receiver, _ in sorted(self.flows, key=lambda flow: (len(flow[2]), flow[2])):
             ends.setdefault(frozenset((id(of[sender]), id(of[receiver]))), (sender, receiver))
@@ -95,7 +102,7 @@ class Network:
         while ahead and end not in before:
             at = ahead.popleft()
             for other, _, _ in self.neighbours[at]:
-                # Hosts forward nothing.
+                # Only switches forward packets.
                 if other not in before and (other == end or self.nodes[other] == "switch"):
                     before[other] = at
                     ahead.append(other)
@@ -108,7 +115,7 @@ class Network:
 
 
 def network_of(scenario: Scenario) -> Network:
-    """Return the network of a scenario, as its first replication has it."""
+    """Return the network of a scenario, with the seed of its first replication."""
     found = json.loads(scenario.native.network(int(str(scenario.run_config["seed"]))))
     return Network(dict(found["nodes"]), found["links"], [(f[0], f[1], f[2]) for f in found["flows"]])
 
@@ -131,7 +138,7 @@ class Part:
 
 
 def draw(scenario: Scenario | Network, title: str = "") -> Figure:
-    """Draw the network of a scenario: hosts as circles, switches as boxes, the slowest links red."""
+    """Draw the network of a scenario: circles are hosts, boxes are switches, and the slowest links are red."""
     from tailback.plotting import plot
 
     network = scenario if isinstance(scenario, Network) else network_of(scenario)
@@ -156,7 +163,7 @@ def draw(scenario: Scenario | Network, title: str = "") -> Figure:
 
 
 def lay_out(network: Network) -> list[Part]:
-    """Return the symbols, in columns `x` and rows `y`; empty if there would be too many to read."""
+    """Return the symbols, in columns `x` and rows `y`; empty if there would be more than `MOST_DRAWN`."""
     if len(network.nodes) > MOST_ASKED:
         return []
     for by_group in (True, False):
@@ -211,11 +218,11 @@ def _parts(network: Network, by_group: bool) -> list[Part]:
 
 
 def _place(network: Network, parts: Sequence[Part]) -> None:
-    """Columns by the place on the flows' paths; rows such that few links cross."""
+    """Set the column of each symbol by its position on the flows' paths, and the rows so that few links cross."""
     of = {name: part for part in parts for name in part.names}
     ahead: dict[int, set[int]] = defaultdict(set)
     index = {id(part): number for number, part in enumerate(parts)}
-    # The direction of more flows is forwards; flows back on the same links are ignored.
+    # The direction with more flows is forwards; flows in the other direction on the same links are ignored.
     steps: Counter[tuple[int, int]] = Counter()
     for way in network.ways_out(of):
         for one, other in itertools.pairwise(way):
@@ -266,7 +273,7 @@ def _reaches(ahead: Mapping[int, Iterable[int]], start: int, end: int) -> bool:
 
 
 def _barycentre(network: Network, of: Mapping[str, Part], part: Part) -> float:
-    """The mean row of the neighbours in other columns."""
+    """Return the mean row of the neighbours in other columns."""
     ys = [of[o].y for name in part.names for o, _, _ in network.neighbours[name] if of[o].x != part.x]
     return sum(ys) / len(ys) if ys else part.y
 
@@ -289,7 +296,7 @@ def _links(axes: Axes, network: Network, parts: Sequence[Part]) -> None:
         rate = min(min(link["rate_bps"]) for link in links)
         width = 1.0 + 0.6 * math.log10(rate / slowest)
         colour = "#d55e00" if rate == slowest < fastest else "#777777"
-        # Links between nodes in one column bend, so that they do not run through others.
+        # Links between nodes in one column are curved, so that they do not cross other nodes.
         if a.x == b.x:
             bow = {"arrowstyle": "-", "connectionstyle": "arc3,rad=0.35", "color": colour, "linewidth": width}
             axes.annotate("", (a.x, a.y), (b.x, b.y), arrowprops=bow, zorder=1)
@@ -314,7 +321,7 @@ def _arrows(axes: Axes, ends: tuple[Part, Part], forth: bool, back: bool, colour
 
 
 def _words(links: Sequence[Link], forth: bool, back: bool) -> str:
-    """Rates, delays and buffers of links that are drawn as one."""
+    """Return the rates, delays and buffers of links that are drawn as one, in words."""
     rates = {tuple(link["rate_bps"]) for link in links}
     low, high = min(min(pair) for pair in rates), max(max(pair) for pair in rates)
     both = all(pair[0] == pair[1] for pair in rates)
@@ -380,7 +387,7 @@ def _few(groups: Sequence[str]) -> str:
 
 
 def _in_words(network: Network, title: str) -> Figure:
-    """Return a description of a network in words, where a drawing would show nothing."""
+    """Return a figure that describes a network in words, for one that is too large to be drawn."""
     from tailback.plotting import plot
 
     kinds = Counter(network.nodes.values())

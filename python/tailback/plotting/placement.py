@@ -1,4 +1,4 @@
-"""Final corrections of a drawn figure: bars within the axes, legends off the curves, hidden curves named."""
+"""Final corrections of a figure: bars end at the axes, legends cover no curve, coincident curves are named."""
 
 from __future__ import annotations
 
@@ -44,15 +44,18 @@ _PLACES: tuple[_Place, ...] = (
     "lower center",
 )
 _NEAR_PX = 1.5
-"""Points closer than this many pixels are drawn one over the other."""
+"""Maximum distance in pixels of points that are drawn on top of each other."""
 _PAD_PX = 3.0
-"""Room around a legend."""
+"""Margin around a legend, pixels."""
 _CHARACTER_IN = 0.062
-"""Width of a character of the notes, in inches."""
+"""Width of a character of notes, inches."""
 
 
 def share_scale(figures: Sequence[Figure]) -> None:
-    """Give all axes of some figures one y axis, so that they can be compared by eye."""
+    """Set the same limits of the y axis in all figures, so that they can be compared by eye.
+
+    Raises ValueError if the y axes have different scales, such as linear and logarithmic.
+    """
     every = [axes for figure in figures for axes in figure.axes]
     kinds = {axes.get_yscale() for axes in every}
     if len(kinds) > 1:
@@ -63,7 +66,7 @@ def share_scale(figures: Sequence[Figure]) -> None:
 
 
 def settle(figure: Figure) -> None:
-    """Correct the layout of a finished figure."""
+    """Correct the layout of a drawn figure."""
     _fill_with_time(figure)
     # Before the layout: artists far outside their axes would leave them no room.
     for axes in figure.axes:
@@ -81,7 +84,7 @@ def settle(figure: Figure) -> None:
 
 
 def _fill_with_time(figure: Figure) -> None:
-    """Have series over time fill their axis, in all panels that share it; limits that were set stay."""
+    """Set the limits of time axes to the ends of their series, in all panels that share them; explicit limits stay."""
     for bottom in figure.axes:
         if not bottom.get_xlabel().startswith("time (") or not bottom.get_autoscalex_on():
             continue
@@ -97,12 +100,12 @@ def _fill_with_time(figure: Figure) -> None:
 
 
 def _keep_within(axes: Axes) -> None:
-    """End intervals that reach beyond an axis there, with an arrow; a logarithmic axis has no room for zero."""
+    """End bars that reach beyond the axes at their edge, with an arrow, such as one to zero on a logarithmic axis."""
     limits = {0: axes.get_xlim(), 1: axes.get_ylim()}
     for container in axes.containers:
         if not isinstance(container, ErrorbarContainer):
             continue
-        # Of intervals without a curve the first is None, whatever the types say.
+        # The first is None for intervals without a curve, which the types do not state.
         data, caps, bars = cast(Any, container.lines)
         for bar in bars:
             _cut(axes, bar, limits)
@@ -115,8 +118,8 @@ def _keep_within(axes: Axes) -> None:
 
 
 def _cut(axes: Axes, bars: LineCollection, limits: dict[int, tuple[float, float]]) -> None:
-    """Cut the segments of one set of bars, upright or level ones, at the ends of the axis along which they lie."""
-    # The segment of NaN is empty.
+    """Cut a set of bars, all vertical or all horizontal, at the ends of the axis along which they lie."""
+    # A bar at NaN has an empty segment.
     segments = [np.array(segment, dtype=float).reshape(-1, 2) for segment in bars.get_segments()]
     lengths = [np.ptp(segment, axis=0) for segment in segments if len(segment) == 2]
     along = 1 if not lengths or sum(part[1] for part in lengths) >= sum(part[0] for part in lengths) else 0
@@ -150,7 +153,7 @@ def _hide_outside(line: Line2D, limits: dict[int, tuple[float, float]]) -> None:
 
 
 def _outside(line: Line2D, limits: dict[int, tuple[float, float]]) -> np.ndarray[Any, Any]:
-    """Return the indices of a line's points outside the axes by more than rounding."""
+    """Return, for each of a line's points, whether it is outside the axes by more than rounding."""
     found = []
     for axis, data in enumerate((line.get_xdata(orig=False), line.get_ydata(orig=False))):
         lo, hi = sorted(limits[axis])
@@ -164,7 +167,7 @@ def _outside(line: Line2D, limits: dict[int, tuple[float, float]]) -> np.ndarray
 
 
 def coincident(axes: Axes) -> list[list[str]]:
-    """Return the labels of curves with intervals that are drawn one over the other at every point."""
+    """Return groups of labels of curves with intervals that coincide at every point."""
     curves: list[tuple[str, np.ndarray[Any, Any]]] = []
     for container in axes.containers:
         label = str(container.get_label())
@@ -190,9 +193,9 @@ def coincident(axes: Axes) -> list[list[str]]:
 def _name_coincident(axes: Axes) -> None:
     groups = coincident(axes)
     if not groups or axes.texts:
-        # A panel with "0 of N packets" needs no further note.
+        # A panel with the text "0 of N packets" needs no further note.
         return
-    # Of a label such as "plain: 0 of 1,234" the first part is the name.
+    # A label such as "plain: 0 of 1,234" starts with the name.
     text = "; ".join(f"{' / '.join(label.partition(': 0 of ')[0] for label in group)} coincide" for group in groups)
     figure = axes.get_figure(root=True)
     assert figure is not None
@@ -205,7 +208,7 @@ def _name_coincident(axes: Axes) -> None:
 
 
 def _clear(figure: Figure, axes: Axes, legend: Legend) -> None:
-    """Move a legend to a place where it covers nothing, outside if there is none; one that is outside stays."""
+    """Move a legend to a place where it covers nothing, or else outside; a legend that is outside stays."""
     if legend.get_bbox_to_anchor() is not axes.bbox:
         return
     for place in _PLACES:
@@ -216,7 +219,7 @@ def _clear(figure: Figure, axes: Axes, legend: Legend) -> None:
     right = max(other.get_position().x1 for other in figure.axes)
     others = [other for other in figure.axes if other is not axes and other.get_legend() is not None]
     if axes.get_position().x1 < right - 0.01 and not others:
-        # One legend for panels side by side.
+        # The only legend of panels in a row.
         texts = [text.get_text() for text in legend.get_texts()]
         title = legend.get_title().get_text()
         handles = [handle for handle in legend.legend_handles if handle is not None]
@@ -229,7 +232,7 @@ def _clear(figure: Figure, axes: Axes, legend: Legend) -> None:
 
 
 def covers_something(axes: Axes, legend: Legend) -> bool:
-    """`True` if a legend lies over anything that is drawn in the axes."""
+    """`True` if a legend covers anything that is drawn in the axes."""
     box = legend.get_window_extent().padded(_PAD_PX)
     return any(_meets(path, box, is_filled) for path, is_filled in _drawn(axes)) or any(
         text.get_visible() and text.get_text() and box.overlaps(text.get_window_extent()) for text in axes.texts
@@ -237,7 +240,7 @@ def covers_something(axes: Axes, legend: Legend) -> bool:
 
 
 def _drawn(axes: Axes) -> Iterator[tuple[Path, bool]]:
-    """Yield the paths drawn in the axes, in pixels, each with `True` if it is an area."""
+    """Yield the paths drawn in the axes, in pixels, each with `True` if it is filled."""
     artists = [artist for artist in axes.get_children() if isinstance(artist, Line2D) and artist.get_visible()]
     for line in artists:
         if str(line.get_color()) == "none":

@@ -1,4 +1,4 @@
-"""Figures in one style. Everything returns matplotlib objects and leaves the choice of backend to the caller.
+"""Figures in a common style. Functions return matplotlib objects and leave the choice of the backend to the caller.
 
 matplotlib is the extra `tailback[plot]`; importing this module without it raises UsageError.
 """
@@ -20,7 +20,7 @@ try:
     from matplotlib.text import Text
     from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 except ModuleNotFoundError as error:
-    raise UsageError(f"{error.name} is missing, which draws figures: pip install 'tailback[plot]'") from None
+    raise UsageError(f"figures need {error.name}, which is missing: pip install 'tailback[plot]'") from None
 
 if TYPE_CHECKING:
     import polars as pl
@@ -36,12 +36,12 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#0
 
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 
-# Any: which names there are depends on the version of matplotlib.
+# Any, because the valid names depend on the version of matplotlib.
 _STYLE: Any = {
     "figure.facecolor": "white",
     "figure.dpi": 110,
     "savefig.dpi": 110,
-    "font.family": "DejaVu Sans",  # comes with matplotlib, so the same everywhere
+    "font.family": "DejaVu Sans",  # comes with matplotlib, so that it is the same everywhere
     "font.size": 10,
     "axes.titlesize": 10,
     "axes.titlelocation": "left",
@@ -61,7 +61,7 @@ _STYLE: Any = {
     "legend.fontsize": 9,
     "xtick.labelsize": 9,
     "ytick.labelsize": 9,
-    # The same figure gives the same bytes.
+    # Without a constant salt equal figures would have different bytes.
     "svg.hashsalt": "tailback",
     "svg.fonttype": "path",
 }
@@ -75,12 +75,12 @@ def style() -> Iterator[None]:
 
 
 class _Figure(Figure):
-    """A figure that a notebook shows without pyplot, and in which names are no formulas."""
+    """A figure that a notebook shows without pyplot, and whose texts are not parsed as formulas."""
 
     def draw(self, renderer: RendererBase) -> None:
-        """Draw names literally: text between two dollar signs is not parsed as mathematics."""
+        """Draw texts literally: those between two dollar signs are not parsed as formulas."""
         for text in self.findobj(Text):
-            # matplotlib's own, at the ticks of logarithmic axes.
+            # Labels of ticks of logarithmic axes are formulas of matplotlib.
             text.set_parse_math("\\mathdefault" in text.get_text())
         super().draw(renderer)
 
@@ -89,7 +89,7 @@ class _Figure(Figure):
 
 
 def new(columns: int = 1, rows: int = 1, *, width: float = 5.2, height: float = 3.6, **options: Any) -> Figure:
-    """Return an empty figure with a grid of axes (`figure.axes`); sizes are those of one panel in inches."""
+    """Return an empty figure with a grid of axes (`figure.axes`); `width` and `height` are those of a panel, inches."""
     with style():
         figure = _Figure(figsize=(width * columns, height * rows), layout="constrained")
         figure.subplots(rows, columns, **options)
@@ -97,7 +97,7 @@ def new(columns: int = 1, rows: int = 1, *, width: float = 5.2, height: float = 
 
 
 def ramp(count: int) -> list[str]:
-    """Return colours for values that have an order, from light to dark and readable on white."""
+    """Return colours for values that have an order, from light to dark and visible on white."""
     from matplotlib.colors import to_hex
 
     colours = mpl.colormaps["viridis_r"]
@@ -114,8 +114,8 @@ def curve(
     colour: str | None = None,
     dashed: bool = False,
 ) -> None:
-    """Draw means with their intervals as bars; a point without an interval gets none."""
-    # Between words there is nothing to interpolate.
+    """Draw means with their intervals as bars; a point without an interval has no bar."""
+    # A line between words would suggest values between them.
     line = "none" if any(isinstance(value, str) for value in x) else "--" if dashed else "-"
     means = [interval.mean for interval in y]
     below = [_bar(interval.mean - interval.lo) for interval in y]
@@ -154,37 +154,37 @@ def finish(
 ) -> None:
     """Label the axes and set their scales.
 
-    `ticks` are the values of x that were measured; the y axis reaches at least to `y_top`, so that almost nothing
-    looks like almost nothing.
+    `ticks` are the measured values of x. The y axis starts at 0 with `from_zero` (unless it is logarithmic) and reaches
+    at least to `y_top`, so that small values look small. `y_threshold` is the end of the linear part of a symlog axis.
     """
     axes.set_title(title)
     axes.set_xlabel(x)
     axes.set_ylabel(y)
     if x_scale != "linear":
-        # Before any drawing: artists beyond the bounds of a linear axis would widen this one.
+        # Before the artists below, which would otherwise widen this axis to the bounds of the linear one.
         axes.set_xscale(x_scale)
     if x_scale == "log":
         low, high = axes.get_xbound()
-        # Few ticks, and only those have labels: matplotlib labels the minor ones too where there is a decade or less.
+        # Few ticks, all labelled, and no labels of minor ticks, which matplotlib adds on axes of a decade or less.
         decades = math.log10(high / low) if low > 0 else math.inf
         subs = (1.0, 2.0, 5.0) if decades < 1.7 else (1.0, 3.0) if decades < 3 else (1.0,)
         axes.xaxis.set_major_locator(LogLocator(subs=subs, numticks=7))
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.12g}"))
         axes.xaxis.set_minor_formatter(NullFormatter())
     if y_scale == "symlog":
-        # Linear up to the threshold, so that zero has a place on the axis.
+        # Linear up to the threshold, so that zero is on the axis.
         axes.set_yscale("symlog", linthresh=y_threshold)
     else:
         axes.set_yscale(y_scale)
     if from_zero and y_scale != "log":
-        # Keep zero and y_top in view, without a margin below zero; the rest follows the drawn data, also in panels
-        # that share the axis.
+        # An invisible line keeps zero and y_top in view, without a margin below zero. The rest of the axis follows the
+        # drawn data, also in panels that share the axis.
         frame = axes.plot(axes.get_xbound(), (0, y_top), color="none", scalex=False)[0]
         frame.sticky_edges.y.append(0)
     if y_scale == "linear":
         axes.yaxis.set_major_locator(MaxNLocator(nbins=6))
     if y_scale == "log":
-        # Delays rarely span two decades, and a single label is of little help.
+        # Delays rarely span two decades, so that ticks at powers of ten only would often leave a single label.
         axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     if y_scale != "linear":
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
@@ -196,7 +196,7 @@ def finish(
 
 
 def image(data: bytes, kind: Literal["svg", "png"] = "svg") -> str:
-    """Return an image as a data address, for a page that stands alone."""
+    """Return an image as a data URL, for a self-contained page."""
     import base64
 
     mime = {"svg": "image/svg+xml", "png": "image/png"}[kind]
@@ -204,7 +204,7 @@ def image(data: bytes, kind: Literal["svg", "png"] = "svg") -> str:
 
 
 def to_bytes(figure: Figure, kind: Literal["svg", "png", "pdf"], about: str = "") -> bytes:
-    """Write a figure without a date, so that equal figures are equal files; `about` becomes its description."""
+    """Return a figure as a file without a date, so that equal figures have equal bytes; `about` is its description."""
     dates: Mapping[str, dict[str, None]] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}
     description = {"Subject" if kind == "pdf" else "Description": about} if about else {}
     buffer = io.BytesIO()
@@ -218,9 +218,9 @@ def to_bytes(figure: Figure, kind: Literal["svg", "png", "pdf"], about: str = ""
 def run_figure(
     metrics: pl.DataFrame, series: pl.DataFrame, nodes: pl.DataFrame, title: str, confidence: float
 ) -> Figure:
-    """Draw a run: throughput, loss and mean delay of each group, and over time what was sampled.
+    """Draw a run: throughput, loss and mean delay of each group, and sampled values over time.
 
-    That is the longest queues, and the windows of flows with `probe`.
+    The sampled values are the longest queues, and the largest windows of flows with `probe`.
     """
     import polars as pl
 
@@ -261,7 +261,7 @@ def run_figure(
 
 
 def _dots(axes: Axes, intervals: Mapping[str, Interval], label: str) -> None:
-    """One row per name: a mean with its interval, on an axis from zero."""
+    """Draw one row per name: a mean with its interval, on an axis from zero."""
     rows = range(len(intervals))
     means = [interval.mean for interval in intervals.values()]
     below = [_bar(i.mean - i.lo) for i in intervals.values()]
@@ -274,7 +274,7 @@ def _dots(axes: Axes, intervals: Mapping[str, Interval], label: str) -> None:
 
 
 def _over_time(figure: Figure, row: int, samples: pl.DataFrame, scale: float, label: str, legend: str) -> None:
-    """The four with the largest samples of the first replication, across a row."""
+    """Draw the four series with the largest samples, of the first replication, in a row of their own."""
     import polars as pl
 
     grid = figure.axes[0].get_gridspec()

@@ -1,4 +1,4 @@
-"""Figures of loss that are compared by eye, drawn on one scale."""
+"""Figures of loss with the same axis, so that they can be compared by eye."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["Slide", "on_one_scale"]
 
 @dataclass(frozen=True)
 class Slide:
-    """One slide of packet loss: its quantity and its claims."""
+    """A slide of packet loss, with the quantity that it shows and its claims."""
 
     name: str
     title: str
@@ -29,15 +29,15 @@ class Slide:
 
 
 def on_one_scale(slides: Sequence[Slide], *, x: str = "burst", curves: str = "rate") -> Iterator[Figure]:
-    """Yield each slide in both views, all with the same axis of loss.
+    """Yield a figure for each slide, with its loss over `x` and over `curves`; all have the same axis of loss.
 
     The axis is linear up to 0.1 % and logarithmic above, so that zero, a packet in a thousand and half of all packets
-    can be distinguished and compared from slide to slide.
+    can be distinguished and compared between slides.
     """
     top = 1.0
     for slide in slides:
         for _, interval in slide.loss.intervals():
-            # Two replications or fewer have no interval; a mean has none either where nothing was run.
+            # NaN (nothing was run) and infinite ends (too few replications) do not count.
             top = max([top, *(value for value in (interval.mean, interval.hi) if value == value and value <= 100)])
     for slide in slides:
         shown = fig.both_views(
@@ -55,7 +55,7 @@ def on_one_scale(slides: Sequence[Slide], *, x: str = "burst", curves: str = "ra
 
 @dataclass(frozen=True)
 class _Within:
-    """Draws a figure up to a given height."""
+    """Callable that draws a figure with a given upper end of the y axes."""
 
     figure: Figure
     top: float

@@ -1,4 +1,4 @@
-"""The drawing of an experiment's network, which opens its section of the report."""
+"""Drawings of an experiment's networks, the first figures of its section of the report."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["networks"]
 
 
 def networks(experiment: Experiment, profile: ProfileName) -> list[Figure]:
-    """Return a drawing for each scenario file from which points are made, with the settings of the first point."""
+    """Return a figure for each scenario file that is a base of points, with the settings of the first such point."""
     first: dict[str, Point] = {}
     for point in experiment.points(profile):
         first.setdefault(experiment.scenario(point), point)
@@ -30,8 +30,8 @@ def networks(experiment: Experiment, profile: ProfileName) -> list[Figure]:
         name = "network" if alone else f"network-{stem}"
         title = "Network" if alone else f"Network of {scenario.title or stem}"
         caption = (
-            f"As at {experiment.describe(point)}. Hosts that send are blue, those that receive green, those that do "
-            "both brown; arrows show which way flows go; the slowest links are red."
+            f"Settings of the point {experiment.describe(point)}. Blue hosts send, green ones receive, brown ones do "
+            "both; arrows show the directions of flows; the slowest links are red."
         )
         found.append(Figure(name, title, caption, partial(_draw, scenario)))
     return found

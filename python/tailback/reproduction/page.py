@@ -1,4 +1,4 @@
-"""The report: one self-contained page, from the scoreboard of headlines to every figure with its claims."""
+"""The report: one self-contained HTML page with the scoreboard of headlines, and all figures and claims."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ class Drawn:
 
     figure: Figure
     svg: bytes
+    """Content of the SVG file."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class Entry:
     claims: Sequence[Claim]
     figures: Sequence[Figure]
     drawn: list[Drawn] = field(default_factory=list)
-    """Those of the figures that have been drawn."""
+    """Figures that have been drawn."""
 
 
 _SIGNS = {
@@ -48,11 +49,11 @@ _SIGNS = {
     "comparison": "\N{EN DASH}",
 }
 _HELD = {"pass": "✓", "fail": "✗", "undecided": "?", "not asserted": "\N{EN DASH}"}
-"""Sign of each verdict at a single point."""
+"""Signs of the verdicts at a single point."""
 
 
 def page(entries: Sequence[Entry], version: str, groups: Mapping[str, str]) -> str:
-    """Return the whole page."""
+    """Return the page as HTML; `groups` has the titles of the groups of experiments by name."""
     trials = [entry.trial for entry in entries]
     profile = f"--{trials[0].profile}" if trials else ""
     seed = f", base seed <code>{trials[0].seed}</code>" if trials and trials[0].seed is not None else ""
@@ -73,9 +74,9 @@ def page(entries: Sequence[Entry], version: str, groups: Mapping[str, str]) -> s
 <h2>Words by experiment</h2>
 <p>Version {escape(version)}, profile <code>{escape(profile)}</code>{seed}. Every interval is a 99 % Student-t interval
 over replications. A claim is <em>reproduced</em> when the whole interval satisfies it, <em>not reproduced</em> when the
-whole interval violates it, and <em>undecided</em> in between. <em>Calibrated</em>: something was chosen after the
-result was seen, so that meeting it proves nothing about the source. <em>Comparison</em>: shown beside others,
-there is nothing that it should be. A claim over several points tells its worst one, and shows all of them.</p>
+whole interval violates it, and <em>undecided</em> otherwise. <em>Calibrated</em>: a parameter was chosen to meet the
+claim, so that meeting it proves nothing about the source. <em>Comparison</em>: a measured value without an expected
+one. Of a claim over several points the worst is shown first, and all of them are listed.</p>
 {_summary(entries, groups)}
 {_counts(entries)}
 {_filters()}
@@ -89,7 +90,7 @@ there is nothing that it should be. A claim over several points tells its worst 
 
 
 def _scoreboard(entries: Sequence[Entry]) -> str:
-    """The headlines of the sources; empty if no claim is one."""
+    """Return the table of the sources' headlines; empty if no claim is a headline."""
     rows = [
         f'<tr><td><a href="#{line.experiment}">{escape(line.experiment)}</a></td>'
         f"<td>{escape(str(line.claim['headline']))}</td>"
@@ -100,7 +101,7 @@ def _scoreboard(entries: Sequence[Entry]) -> str:
     if not rows:
         return ""
     return f"""<h2>Headlines</h2>
-<p>What each source is known for, beside what was measured.</p>
+<p>The best-known results of each source, and the measured values.</p>
 <table class="scoreboard">
 <thead><tr><th>experiment</th><th>the source</th><th>measured here</th><th>word</th></tr></thead>
 <tbody>{"".join(rows)}</tbody>
@@ -132,16 +133,16 @@ def _cells(counts: Mapping[str, int]) -> str:
 
 
 def _counts(entries: Sequence[Entry]) -> str:
-    """Return the counts that decide the exit code: they show regressions rather than properties of the sources."""
+    """Return a sentence with the counts that decide the exit code, which show regressions."""
     counts = verdicts(entry.trial for entry in entries)
     return (
         f"<p>Of the claims that are asserted, {counts['pass']} pass, {counts['fail']} fail and {counts['undecided']} "
-        f"are undecided; {counts['reported']} are shown without being asserted.</p>"
+        f"are undecided; {counts['reported']} further claims are shown but not asserted.</p>"
     )
 
 
 def _filters() -> str:
-    """One box per word; the style sheet hides the claims of those that are not ticked."""
+    """Return a check box per word; the style sheet hides the claims with a word that is not ticked."""
     boxes = "".join(
         f'<label><input type="checkbox" id="show-{_class(word)}" checked> {_chip(word)}</label>' for word in WORDS
     )
@@ -175,7 +176,7 @@ def _experiment(entry: Entry, others: Mapping[str, str]) -> str:
     return f"""<section id="{experiment.id}">
 <h2><span class="id">{escape(experiment.id)}</span> {escape(experiment.title)}</h2>
 <p class="reference">{escape(experiment.reference)}. {effort}, {hops}{late}.<br>{_provenance(trial)}
-{"<strong>Interrupted: what is shown is what was finished.</strong>" if trial.interrupted else ""}</p>
+{"<strong>Interrupted: only finished replications are shown.</strong>" if trial.interrupted else ""}</p>
 <div class="page">{html(experiment.read("README.md"), others)}</div>
 {"".join(blocks)}
 <details><summary>All measured values</summary>{_values(trial)}</details>
@@ -220,14 +221,14 @@ def _claim(claim: Json) -> str:
 
 
 def _found(claim: Json) -> str:
-    """The one interval that decides; a comparison over several points has none."""
+    """Return the interval at the deciding point; empty for a comparison over several points, which has none."""
     if claim["verdict"] == "comparison" and cast(int, claim["points"]) > 1:
         return ""
     return f"<dt>measured</dt><dd>{_measured(cast(Json, claim['measured']))}{escape(_at(claim))}</dd>"
 
 
 def _points(claim: Json) -> str:
-    """All points of a claim that has several; those of a comparison are shown expanded."""
+    """Return a table of all points of a claim with several; that of a comparison is open."""
     checks = cast("Sequence[Json]", claim["checks"])
     if len(checks) < 2:
         return ""
@@ -247,7 +248,7 @@ def _points(claim: Json) -> str:
 
 
 def _at(claim: Json) -> str:
-    """Return the deciding point of a claim in words: its worst, or the best if one is enough."""
+    """Return the deciding point of a claim in words: the worst, or the best if one point is enough."""
     if not claim["at"]:
         return ""
     points = cast(int, claim["points"])

@@ -1,4 +1,4 @@
-"""The look of the report."""
+"""Style sheet of the report."""
 
 __all__ = ["CSS"]
 

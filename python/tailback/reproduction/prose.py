@@ -14,11 +14,11 @@ __all__ = ["html"]
 
 
 def html(text: str, shown: Mapping[str, str]) -> str:
-    """Return a page as HTML, without its first heading, which is the section's already.
+    """Return a page as HTML, without its first heading, as the section of the report has the same title.
 
-    The report is self-contained, so a link to a file of the repository would be broken: one to another experiment's
-    page becomes a link to its section if its folder is in `shown`, which has the ids by folder; web addresses are kept,
-    and other links become plain text.
+    Links to files of the repository would be broken in the report. A link to another experiment's page becomes one to
+    its section, if its folder is in `shown`, which has ids by folder; other links to files become plain text. Web
+    addresses are kept.
     """
     from markdown_it import MarkdownIt
 
@@ -32,7 +32,7 @@ def html(text: str, shown: Mapping[str, str]) -> str:
 
 
 def _linked(children: list[Token], shown: Mapping[str, str]) -> list[Token]:
-    """Adapt the links of a line to the report, and remove those that lead out of it."""
+    """Return the tokens of a line with its links adapted to the report, and without those that lead out of it."""
     kept: list[Token] = []
     dropped: list[bool] = []
     for token in children:

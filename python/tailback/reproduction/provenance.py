@@ -22,13 +22,15 @@ class Provenance:
     """Provenance of a figure: enough to reproduce it and to verify that it is the same."""
 
     command: str
+    """Shell command that repeats the runs."""
     digest: str
     version: str
+    """Version of Tailback."""
     commit: str
-    """Of the source tree; empty where Tailback was installed without one."""
+    """Commit of the source tree, with "+" if sources differ; empty if Tailback was installed without a source tree."""
 
     def as_json(self) -> dict[str, object]:
-        """Return its JSON form; `commit` is null for an installed version."""
+        """Return the JSON form; `commit` is null if Tailback was installed without a source tree."""
         return {
             "command": self.command,
             "digest": self.digest,
@@ -45,9 +47,9 @@ def provenance(trial: Trial) -> Provenance:
 
 
 def digest(trial: Trial) -> str:
-    """Return a hash over seed and digest of all runs, points in the experiment's order, replications ascending.
+    """Return a hash over seeds and digests of all runs, points in the experiment's order, replications ascending.
 
-    The first 128 bits of SHA-256, after `tb2e:`. Equal digests mean that every run had the same result.
+    It is the first 128 bits of SHA-256 in hexadecimal, after `tb2e:`. Equal digests mean equal results of all runs.
     """
     found = hashlib.sha256()
     for point, samples in trial.samples.items():
@@ -59,7 +61,7 @@ def digest(trial: Trial) -> str:
 
 @cache
 def commit() -> str:
-    """Return the commit of the source tree that runs, with "+" if its sources differ; empty if there is no checkout."""
+    """Return the commit of the running source tree, with "+" if sources differ; empty if there is no checkout."""
     root = Path(__file__).resolve().parents[3]
     if not (root / "Cargo.lock").is_file() or not (root / ".git").exists():
         return ""
@@ -71,7 +73,7 @@ def commit() -> str:
 
 
 def _git(root: Path, *arguments: str) -> str | None:
-    """Return the output of git; `None`: it is not installed or failed."""
+    """Return the output of git; `None` if git is not installed or fails."""
     try:
         done = subprocess.run(
             ["git", "-C", str(root), *arguments], capture_output=True, text=True, check=True, timeout=30

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["Reproduction", "reproduce"]
 
 _UNDECIDED_OF = 20
-"""In `--quick` one claim in this number may be undecided (and one in any case)."""
+"""In `--quick`, one in this number of claims may be undecided, and one claim in any case."""
 
 
 @dataclass
@@ -41,19 +41,19 @@ class Reproduction:
 
     profile: ProfileName
     seed: int | None = None
-    """Base seed of all experiments; without it each scenario's own."""
+    """Base seed of all experiments; `None`: that of each scenario."""
     entries: list[Entry] = field(default_factory=list)
     interrupted: bool = False
     report: Path | None = None
 
     @property
     def counts(self) -> dict[str, int]:
-        """Claims by verdict."""
+        """Number of claims by verdict."""
         return verdicts(entry.trial for entry in self.entries)
 
     @property
     def words(self) -> dict[str, int]:
-        """Claims by word."""
+        """Number of claims by word."""
         return words(entry.trial for entry in self.entries)
 
     @property
@@ -63,7 +63,7 @@ class Reproduction:
 
     @property
     def undecided_allowed(self) -> int:
-        """Upper bound of the number of undecided claims; 0 in `full`."""
+        """Permitted number of undecided claims; 0 in `full`."""
         total = sum(n for kind, n in self.counts.items() if kind != "reported")
         return 0 if self.profile == "full" else max(1, total // _UNDECIDED_OF)
 
@@ -74,7 +74,7 @@ class Reproduction:
         return not counts["fail"] and counts["undecided"] <= self.undecided_allowed
 
     def as_json(self) -> dict[str, object]:
-        """Return claims and figures of every experiment, and the summary."""
+        """Return the JSON form: claims and figures of every experiment, and the summary."""
         return {
             "tailback": _native.version,
             "profile": self.profile,
@@ -90,7 +90,7 @@ class Reproduction:
 
 
 def experiment_json(entry: Entry) -> dict[str, object]:
-    """Return one experiment's claims and figures."""
+    """Return the JSON form of one experiment's claims and figures."""
     trial = entry.trial
     low, high = trial.replications
     return {
@@ -129,19 +129,33 @@ def reproduce(
     executor: Executor | Backend | None = None,
     groups: Mapping[str, str] | None = None,
 ) -> Reproduction:
-    """Run experiments; with `out`, write figures and samples there, and `report.html` at the end.
+    """Run experiments and, with `out`, write their figures, samples and claims, and the report.
 
-    With `seed`, replication k of every experiment has the seed `seed + k` instead of its scenario's.
+    After Ctrl-C the results cover the finished replications, the report states that, and `interrupted` is true. With
+    `full` and `out`, every finished replication is stored at once: called again after Ctrl-C, or after the process was
+    killed, the function resumes there, and the results are the same.
 
-    Ctrl-C keeps what is finished: the report then covers it and says so, and `interrupted` is true. With `full` and
-    `out`, every finished replication is on disk at once: called again after Ctrl-C, or after the process was killed,
-    this goes on from there, and ends with the same results. `watch` is called with the progress, `finished` with each
-    finished experiment and its number. `groups` has the titles of the groups, for the report.
+    Args:
+        experiments: Experiments to run, in this order.
+        profile: Effort: "quick" or "full".
+        out: Directory to write to, with a folder for each experiment. Default: nothing is written.
+        seed: Base seed; replication k has the seed `seed + k` at every point. Default: that of each scenario.
+        threads: Number of replications at a time. Default: one per processor.
+        watch: Called with the current step and the numbers of finished and planned replications.
+        finished: Called with each finished experiment and its number, from 1.
+        executor: Any executor of `concurrent.futures`, or one of `tailback.run.executors`; the caller closes it.
+        groups: Titles of the groups of experiments by name, for the report.
+
+    Raises:
+        UsageError: The seed is out of range.
+        OutputError: `out` cannot be written, or has damaged replications.
+        RunError: A run failed, or the executor was lost.
+
     """
     found = Reproduction(profile, check_seed(seed))
     folder = None if out is None else Path(out)
     if folder is not None:
-        # Notice an unwritable place before the work, not after it.
+        # An unwritable directory is an error before the runs, not after them.
         write_file(folder / "results.json", json.dumps({"profile": profile, "experiments": []}) + "\n")
     # Figures are drawn during the next experiment's runs, by one thread: matplotlib's settings are global.
     artist = ThreadPoolExecutor(1, thread_name_prefix="tailback-figures")
@@ -185,12 +199,12 @@ def reproduce(
 
 
 def _store(folder: Path | None, experiment: Experiment, profile: ProfileName) -> AbstractContextManager[Store | None]:
-    """Return the store of replications of `full`; quick ones are run again."""
+    """Return the store of replications of `full`; those of `quick` are not stored."""
     return nullcontext() if folder is None or profile == "quick" else Store(folder / experiment.id, experiment)
 
 
 def _within(watch: Watch | None, place: str) -> Watch | None:
-    """Add the number of the experiment and of all experiments to the progress."""
+    """Return `watch` with the number of the experiment and of all experiments before each step."""
     if watch is None:
         return None
     told = watch
@@ -198,14 +212,14 @@ def _within(watch: Watch | None, place: str) -> Watch | None:
 
 
 def _figures(trial: Trial) -> list[Figure]:
-    """The network, then the figures, unless the trial was interrupted: then whole curves could be missing."""
+    """Return the network and the figures; none if the trial was interrupted, as curves could be missing."""
     if trial.interrupted:
         return []
     return [*networks(trial.experiment, trial.profile), *trial.experiment.figures(trial.results)]
 
 
 def _together(figures: Sequence[Figure]) -> list[list[Figure]]:
-    """Return the figures in groups that share a scale; those that share none are alone."""
+    """Return groups of figures that share a y axis; a figure without one is a group of its own."""
     groups: dict[str, list[Figure]] = {}
     for figure in figures:
         groups.setdefault(f"share {figure.share}" if figure.share else f"alone {figure.name}", []).append(figure)
@@ -213,7 +227,7 @@ def _together(figures: Sequence[Figure]) -> list[list[Figure]]:
 
 
 def _draw(figures: Sequence[Figure], home: Path, about: str) -> list[Drawn]:
-    """Draw figures that belong together."""
+    """Draw figures with the same y axis, and write them."""
     from tailback.plotting import placement
 
     pictures = [figure.draw() for figure in figures]
@@ -230,7 +244,7 @@ def _save(figure: Figure, picture: Drawing, home: Path, about: str) -> Drawn:
         lines = textwrap.wrap(figure.title, int(9 * picture.get_figwidth()))
         picture.suptitle("\n".join(lines), x=0.01, ha="left")
         placement.settle(picture)
-        # Once for both files.
+        # The layout is computed once for both files.
         picture.draw_without_rendering()
         picture.set_layout_engine("none")
     drawn = Drawn(figure, plot.to_bytes(picture, "svg", about))
@@ -245,7 +259,7 @@ def _write(entry: Entry, home: Path) -> None:
 
 
 def _write_samples(trial: Trial, home: Path) -> None:
-    """Write every replication's metrics, so that figures can be drawn again without running anything."""
+    """Write the metrics of all replications, so that figures can be drawn again without new runs."""
     import io
 
     import polars as pl

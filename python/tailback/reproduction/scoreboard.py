@@ -16,7 +16,7 @@ Json = Mapping[str, object]
 
 @dataclass(frozen=True, slots=True)
 class Headline:
-    """One line of the scoreboard."""
+    """A line of the scoreboard."""
 
     experiment: str
     title: str
@@ -24,7 +24,7 @@ class Headline:
     """JSON form of the claim."""
 
     def as_json(self) -> dict[str, object]:
-        """Return the line; `source` is the source's number or sentence, `measured` is at the claim's deciding point."""
+        """Return the JSON form; `source` is the source's number or sentence, `measured` is at the deciding point."""
         claim = self.claim
         keys = ("measured", "at", "points", "verdict", "pass")
         return {
@@ -36,7 +36,7 @@ class Headline:
 
 
 def headlines(found: Iterable[tuple[Trial, Iterable[Claim]]]) -> list[Headline]:
-    """Return the claims that are headlines, in the order of the experiments."""
+    """Return the lines of the claims that are headlines, in the order of the experiments."""
     return [
         Headline(trial.experiment.id, trial.experiment.title, claim.as_json(trial.profile))
         for trial, claims in found
@@ -52,5 +52,5 @@ def measured_text(measured: Json) -> str:
 
 
 def number(value: float | None) -> str:
-    """Return four digits, more than any interval here justifies; a dash for `None`."""
+    """Return a number with four significant digits; a dash for `None`."""
     return "\N{EN DASH}" if value is None else f"{value:.4g}".replace("-", "\N{MINUS SIGN}")

@@ -1,7 +1,7 @@
 """Studies: a scenario at many points, run so that no finished replication is lost, and their results.
 
-`document` reads the file, `design` chooses the points, `drive` runs them, `store` keeps them on disk, `results` holds
-them, `figures` and `page` show them.
+`document` reads the file, `design` chooses the points, `drive` runs them, `store` keeps the runs on disk, `results` has
+intervals and differences, and `page` writes the report. `tune` searches the cheapest settings that keep targets.
 """
 
 from __future__ import annotations

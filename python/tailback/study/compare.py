@@ -1,4 +1,4 @@
-"""Two runs side by side: differences paired by seed, with Student-t intervals."""
+"""Comparison of two runs: differences paired by seed, with Student-t intervals."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from tailback.scenario import load
 __all__ = ["Comparison", "Difference", "compare"]
 
 Run = Result | str | PathLike[str]
-"""A result, a run directory, or a scenario file (which is run)."""
+"""A result, the directory of a run, or a scenario file, which is run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A measure in both runs and its paired difference, B minus A."""
+    """A measure of both runs and its paired difference, B minus A."""
 
     measure: Measure
     a: Interval
@@ -41,7 +41,7 @@ class Difference:
         return self.difference.lo > 0 or self.difference.hi < 0
 
     def as_json(self) -> dict[str, object]:
-        """Plain values."""
+        """Return the JSON form: means in the measure's unit, and the interval of the difference."""
         measure, unit = self.measure, self.measure.unit
         head = {"scope": measure.scope, "name": measure.name, "metric": measure.metric, "unit": unit}
         sides = {"a": self.a.mean, "b": self.b.mean}
@@ -57,7 +57,7 @@ class Comparison:
     differences: tuple[Difference, ...]
 
     def distinct(self) -> list[Difference]:
-        """The differences without those of a single class or of all flows where that repeats a single group."""
+        """Return the differences without repetitions: a single class, or all flows if there is a single group."""
         names: dict[str, set[str]] = {}
         for difference in self.differences:
             names.setdefault(difference.measure.scope, set()).add(difference.measure.name)
@@ -66,12 +66,12 @@ class Comparison:
         return [
             d
             for d in self.differences
-            # Marks are of all flows together only, and zero marks are of no interest.
+            # Marks are counted for all flows together only; they are left out if both runs have none.
             if (d.a.mean + d.b.mean > 0 if d.measure.metric == "marks" else d.measure.scope not in repeated)
         ]
 
     def as_json(self) -> dict[str, object]:
-        """Plain values."""
+        """Return the JSON form."""
         return {
             "seeds": list(self.seeds),
             "confidence": self.confidence,
@@ -110,12 +110,26 @@ def compare(
     progress: Progress | None = None,
     allow_files: bool = False,
 ) -> Comparison:
-    """Compare two runs; scenario files are run first, both with the seeds of the first.
+    """Compare two runs; a scenario file is run first, with the seeds of `a` if that is a scenario file as well.
 
-    With `allow_files` they may name files outside their folders.
+    Each component draws from a stream of its own, named after it. Components that both scenarios have draw the same
+    random numbers with the same seed, so that the paired difference usually has less variance than the means.
 
-    Each component draws from a stream of its own, named after it: common components of two scenarios draw the same
-    random numbers under the same seed, so the paired difference has less variance than either mean.
+    Args:
+        a: First run: a result, a run's directory, or a scenario file.
+        b: Second run; differences are `b` minus `a`.
+        seed: Base seed of the scenario files; default: that of `a`, or the scenario's own.
+        replications: Number of replications of the scenario files; default: that of `a`, or the scenario's own.
+        threads: Number of replications at a time; default: one per processor.
+        confidence: Confidence of the intervals, above 0 and below 1.
+        progress: Called with the numbers of finished and planned replications of the scenario that is run.
+        allow_files: If true, scenarios may name files outside their folders.
+
+    Raises:
+        ScenarioError: A scenario file is wrong.
+        UsageError: The runs have no seed or no measure in common.
+        OutputError: A directory is not that of a run, or is damaged.
+
     """
     if isinstance(a, str | PathLike) and not Path(a).is_dir():
         config = load(a, allow_files=allow_files).run_config
@@ -131,7 +145,7 @@ def compare(
         )
     keys = [key for key in left[seeds[0]] if all(key in run for s in seeds for run in (left[s], right[s]))]
     if not keys:
-        raise UsageError("the runs measure nothing in common: name flow groups alike in both scenarios")
+        raise UsageError("the runs have no measure in common: give flow groups the same names in both scenarios")
     means = [{key: math.fsum(run[s][key] for s in seeds) / len(seeds) for key in keys} for run in (left, right)]
     return Comparison(
         seeds,
@@ -187,8 +201,8 @@ def _read(directory: str | PathLike[str]) -> BySeed:
         found.setdefault(row["seed"], {})[Measure(row["scope"], row["name"], row["metric"])] = row["value"]
     if found.keys() != seeds:
         raise OutputError(
-            f"{directory}: metrics.parquet has other replications than {MANIFEST}; run the scenario again into another "
-            "directory"
+            f"{directory}: metrics.parquet and {MANIFEST} have different replications; run the scenario again into "
+            "another directory"
         )
     return found
 

@@ -19,7 +19,7 @@ Chosen: TypeAlias = "tuple[Value, str]"
 
 
 def points(design: Mapping[str, Value], axes: Sequence[Mapping[str, Value]]) -> Iterator[tuple[Chosen, ...]]:
-    """Yield the points of a checked study, each a value per axis."""
+    """Yield the points of a checked study, each with one value per axis."""
     kind = design["kind"]
     if kind == "grid":
         yield from product(*map(_listed, axes))
@@ -39,7 +39,7 @@ def _listed(axis: Mapping[str, Value]) -> list[Chosen]:
 
 
 def _drawn(kind: str, samples: int, count: int, seed: int) -> list[list[float]]:
-    """Return numbers in [0, 1), a row for each sample."""
+    """Return random numbers in [0, 1), with a row for each sample and a column for each axis."""
     import numpy as np
 
     generator = np.random.default_rng(seed)
@@ -53,7 +53,7 @@ def _drawn(kind: str, samples: int, count: int, seed: int) -> list[list[float]]:
 
 
 def _at(axis: Mapping[str, Value], share: float) -> Chosen:
-    """Return the value at a fraction of an axis: 0 is the beginning, 1 the end."""
+    """Return the value at a fraction of an axis, from 0 (its beginning) to 1 (its end)."""
     if "values" in axis:
         values = cast("Sequence[Value]", axis["values"])
         index = min(int(share * len(values)), len(values) - 1)

@@ -34,24 +34,24 @@ class Cell:
     mechanism: str | None
     variant: Variant
     hash: str
-    """Of its scenario."""
+    """Hash of its scenario."""
     effect: str
     """Hash of its scenario's effect."""
 
     @property
     def scenario(self) -> Scenario:
-        """Its scenario, made on access: all scenarios of a large study do not fit into memory."""
+        """The cell's scenario, made on access, because all scenarios of a large study do not fit into memory."""
         return self.variant.made()
 
     @property
     def setting(self) -> Setting:
-        """The point, and the mechanism as one more name."""
+        """The point's values by name; with a mechanism, `mechanism` is the last name."""
         return self.point if self.mechanism is None else (*self.point, ("mechanism", self.mechanism))
 
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """A value that is set, and the places of its path and value in the study."""
+    """A path of the scenario with the value to be set, and the places of both in the study."""
 
     path: str
     value: Value
@@ -71,7 +71,7 @@ class Until:
 
 
 class Study:
-    """A checked study with the scenario that it is about. Immutable."""
+    """A checked study with its base scenario. Immutable."""
 
     def __init__(self, native: _native.Study, base: Scenario, *, is_file: bool = False) -> None:
         self._native = native
@@ -86,13 +86,13 @@ class Study:
         self.until = self._until()
         count: int = self.document.get("replications", config["replications"])
         self.replications = max(count, 2) if self.until else count
-        """Least number of replications of each point."""
+        """Minimum number of replications of each point."""
 
     @classmethod
     def load(cls, path: str | PathLike[str], text: str | None = None, *, allow_files: bool = False) -> Study:
-        """Read a study file, or its content; raises ScenarioError with file, line and column.
+        """Read a study file, or `text` as its content; raises ScenarioError with file, line and column.
 
-        With `allow_files` its scenario may name files outside its folder.
+        With `allow_files` the scenario may name files outside its folder.
         """
         file = Path(fspath(path))
         text = read_document(path) if text is None else text
@@ -102,14 +102,17 @@ class Study:
             raise native.refuse("scenario", f"there is no file {scenario}", "write its path from the study's folder")
         inner = read_document(scenario)
         if is_study(inner):
-            raise native.refuse("scenario", f"{scenario} is a study, not a scenario", "name the scenario it is about")
+            raise native.refuse("scenario", f"{scenario} is a study, not a scenario", "name its base scenario")
         return cls(native, load(scenario, inner, allow_files=allow_files), is_file=True)
 
     @classmethod
     def make(
         cls, base: Scenario, axes: Mapping[str, Sequence[Value] | Mapping[str, Value]], **document: object
     ) -> Study:
-        """Make a study in Python: axes by path, a list of values or a range table each; the rest as in the file."""
+        """Return a study from Python values; raises ScenarioError.
+
+        `axes` has a list of values or a table of a range by path; `document` has the other keys of a study file.
+        """
         tables = [
             {"path": path, **({"range": dict(chosen)} if isinstance(chosen, Mapping) else {"values": list(chosen)})}
             for path, chosen in axes.items()
@@ -119,13 +122,13 @@ class Study:
         return cls(_native.Study.from_json(text), base)
 
     def with_effort(self, seed: int | None = None, replications: int | None = None) -> Study:
-        """Return the study with another base seed or number of replications, as given on the command line."""
+        """Return the study with another base seed or number of replications; `None` keeps the study's own."""
         made = Study(self._native, self.base, is_file=self._is_file)
         if seed is not None:
             made.seed = seed
         if replications is not None:
             made.replications = max(replications, 2) if self.until else replications
-        # Neither depends on the number of replications, so they need not be made again.
+        # Cells and warnings depend on neither.
         for name in ("cells", "warnings"):
             if name in self.__dict__:
                 made.__dict__[name] = self.__dict__[name]
@@ -138,24 +141,24 @@ class Study:
 
     @property
     def axes(self) -> tuple[str, ...]:
-        """The names of the axes."""
+        """Names of the axes."""
         return tuple(map(_name, self.document.get("axes", ())))
 
     @property
     def is_drawn(self) -> bool:
-        """`True` if the points are draws, so that no two share a value of an axis."""
+        """`True` if the points are drawn at random and not combined from values."""
         return self.document["design"]["kind"] in ("random", "latin-hypercube")
 
     @cached_property
     def cells(self) -> tuple[Cell, ...]:
-        """Every scenario of the study, checked; raises ScenarioError. Points that were drawn twice occur once."""
+        """All scenarios of the study, checked; raises ScenarioError. A point that was drawn twice occurs once."""
         cells: dict[Setting, Cell] = {}
         for made in self._cells():
             cells.setdefault(made.setting, made)
         return tuple(cells.values())
 
     def command(self, cell: Cell, seed: int) -> str:
-        """Return the command that runs one replication of a cell alone, for a shell."""
+        """Return the shell command that runs one replication of a cell alone."""
         settings = [
             word for path, value in cell.variant.changes.items() for word in ("--set", f"{path}={toml_value(value)}")
         ]
@@ -168,17 +171,17 @@ class Study:
         return tuple(before(self))
 
     def paths_of(self, name: str) -> list[str]:
-        """Return the paths that an axis sets; empty for mechanisms, which have their own."""
+        """Return the paths that an axis sets; empty for mechanisms, each of which has paths of its own."""
         return [path for axis in self.document.get("axes", ()) if _name(axis) == name for path in _paths(axis)]
 
     def without(self, path: str) -> Study:
-        """Return the study without one of the values that all points have."""
+        """Return the study without one of the settings of all points."""
         document = {key: value for key, value in self.document.items() if value is not None}
         document["set"] = {key: value for key, value in document.get("set", {}).items() if key != path}
         return Study(_native.Study.from_json(json.dumps(document)), self.base)
 
     def amounts_to(self, other: Study) -> bool:
-        """`True` if its points have the same effect as those of another study, even if written differently."""
+        """`True` if all points have the same effect as in another study, although some are written differently."""
         theirs = {cell.setting: cell for cell in other.cells}
         differs = False
         try:
@@ -187,19 +190,19 @@ class Study:
                     return False
                 differs |= cell.hash != theirs[cell.setting].hash
         except (ScenarioError, UsageError):
-            # Without the settings of the other study a point is wrong.
+            # Without one of the other study's settings a point may be invalid.
             return False
         return differs
 
     @cached_property
     def hash(self) -> str:
-        """Hash of everything that the results depend on."""
+        """Hash of everything on which the results depend, except the build of the engine."""
         results = {key: value for key, value in self.identity.items() if key != "engine"}
         return hashlib.sha256(json.dumps(results, sort_keys=True).encode()).hexdigest()[:32]
 
     @cached_property
     def identity(self) -> dict[str, object]:
-        """Properties that two studies share if one may continue in the other's directory."""
+        """Properties that must be equal for a study to continue in another's directory."""
         return {
             "tailback": _native.version,
             "engine": engine(),
@@ -248,7 +251,7 @@ class Study:
         except ScenarioError as error:
             if not self._is_file:
                 raise
-            # The error shows the assignment in the form of the command line.
+            # The text of the error has the assignment that is wrong, in the form of the command line.
             guilty = [c for c in changes if f"{c.path}={toml_value(c.value)}" in error.rendered] or list(changes[-1:])
             about_path = not error.path or error.message.startswith("unknown key")
             place = guilty[0].path_at if about_path else guilty[0].value_at
@@ -276,9 +279,9 @@ _FIRST_TABLE = re.compile(r"^[ \t]*\[", re.MULTILINE)
 
 
 def is_study(text: str) -> bool:
-    """`True` if a text is a study: it has the key `study`, or keys that only a study has.
+    """`True` if a text is a study: it has one of the keys `study` and `scenario`, and not the key `tailback`.
 
-    Only the keys at the root are tested, so that a text with mistakes, or nested too deeply, is recognised too.
+    Only the keys before the first table are tested, by their form, so that a text that is not valid TOML is recognised.
     """
     table = _FIRST_TABLE.search(text)
     keys = set(_ROOT_KEY.findall(text[: table.start()] if table else text))
@@ -286,7 +289,7 @@ def is_study(text: str) -> bool:
 
 
 def logarithmic(document: Mapping[str, Any]) -> frozenset[str]:
-    """Return the names of the axes of a study document whose range has equal ratios."""
+    """Return the names of the axes of a study document whose range has `scale = "log"`."""
     axes = (axis for axis in document.get("axes", ()) if axis.get("range", {}).get("scale") == "log")
     return frozenset(map(_name, axes))
 
@@ -305,5 +308,5 @@ def _name(axis: Mapping[str, Any]) -> str:
 
 
 def _hashable(value: Value) -> Value:
-    """A table or list as text, so that points can be looked up."""
+    """Return a table or a list as text, which is hashable; other values as they are."""
     return value if isinstance(value, str | int | float) else toml_value(cast(Value, value))

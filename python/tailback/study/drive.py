@@ -1,4 +1,4 @@
-"""Runs a study: missing runs, then more where intervals are too wide; every finished run is stored."""
+"""Runs a study: first the missing runs, then more where intervals are too wide; every finished run is stored."""
 
 from __future__ import annotations
 
@@ -31,16 +31,18 @@ def drive(
     extend: bool = False,
     progress: Progress | None = None,
 ) -> Sweep:
-    """Run the missing runs of a study; with a directory, keep every finished run there.
+    """Run the missing runs of a study; with a directory, store every finished run there.
 
-    A run that fails does not stop the others; it is among the sweep's `failures`, and the next call tries it again.
+    A run that fails does not stop the others; it is among the sweep's `failures`, and the next call repeats it. With
+    `extend` the directory may be another sweep's, of which matching runs are used.
 
     Raises:
-        OutputError: The directory is another sweep's or another client's, or cannot be written.
+        OutputError: The directory is another sweep's, is in use by another process, or cannot be written.
         RunError: The executor was lost. Finished runs are in the directory.
 
     """
-    cells = study.cells  # all are checked before the first one runs
+    # Checks all cells before the first one runs.
+    cells = study.cells
     store = None if directory is None else Store(directory, study.identity, _about(study))
     if store is not None:
         store.warnings = study.warnings
@@ -49,7 +51,7 @@ def drive(
 
 
 class _Drive(Replicated[int]):
-    """The replications of a study; a unit is the place of a cell in `cells`."""
+    """Replications of a study; a unit is the index of a cell in `cells`."""
 
     def __init__(
         self, study: Study, cells: Iterable[Cell], pool: Pool, store: Store | None, progress: Progress | None
@@ -98,7 +100,7 @@ class _Drive(Replicated[int]):
         return [] if self.study.until is None else self._imprecise(self.study.until)
 
     def _missing(self) -> list[Task[Key]]:
-        """Return the missing replications, replication by replication, so that all points advance together."""
+        """Return the missing replications, those of low number first, so that all points advance together."""
         tasks: dict[Key, Task[Key]] = {}
         for k in range(max(self.wanted, default=0)):
             for cell, wanted in zip(self.cells, self.wanted, strict=True):
@@ -118,10 +120,10 @@ class _Drive(Replicated[int]):
         except RunError as error:
             if self.store is None:
                 raise
-            # After any error, finished runs are written to the disk, unless the disk is the error.
+            # After any error, finished runs are written to the disk, unless that fails as well.
             with suppress(OutputError):
                 self.store.flush()
-            kept = f"What was finished is in {self.store.directory}; the same command again runs what is missing"
+            kept = f"Finished runs are in {self.store.directory}; the same command again runs the missing ones"
             raise type(error)(f"{str(error).rstrip('.')}. {kept}") from error
         return outcome.interrupted
 
@@ -133,14 +135,14 @@ class _Drive(Replicated[int]):
             self.runs[done.key] = run
 
     def _note(self, failed: Failed[Key]) -> None:
-        """Record a failure: the other points continue."""
+        """Record a failure; other runs continue."""
         self.failures[failed.key] = str(failed.error)
 
     def _imprecise(self, until: Until) -> list[int]:
-        """The cells whose interval is too wide; with differences, both cells of the difference.
+        """Return the cells whose interval is too wide; of a difference, both of its cells.
 
-        A cell's replications depend only on its own (or its point's) results, so that a sweep that was stopped
-        and resumed runs the same ones.
+        A cell's number of replications depends only on its own (or its point's) results, so that a sweep that was
+        stopped and resumed runs the same replications as one that was not.
         """
         found = set()
         firsts = {
@@ -157,7 +159,7 @@ class _Drive(Replicated[int]):
                 numbers = paired_differences(values, self._values(first, until.metric))
             else:
                 numbers = list(values.values())
-            # No interval: no packet was delivered, so there is no delay to estimate.
+            # Without numbers, such as delays if no packet was delivered, more replications do not help.
             interval = mean_interval(numbers, self.study.confidence)
             if numbers and not interval.is_precise(until.relative, until.absolute):
                 found |= both
@@ -207,7 +209,7 @@ def keep(key: Key, report: Report) -> Run:
 
 
 def _about(study: Study) -> dict[str, object]:
-    """Return the data that a reader of the directory needs in addition to the runs."""
+    """Return the entries of the manifest that a reader of the directory needs in addition to the runs."""
     return {
         "hash": study.hash,
         "title": study.title,
@@ -221,7 +223,7 @@ def _about(study: Study) -> dict[str, object]:
 
 
 def read(directory: Path) -> Sweep:
-    """Read a directory, also while a client uses it or after the client was killed."""
+    """Read a sweep's directory, also while a process uses it or after the process was killed; raises OutputError."""
     manifest = read_manifest(directory)
     runs = read_runs(directory)
     by_scenario: dict[str, list[Run]] = {}
@@ -240,7 +242,7 @@ def read(directory: Path) -> Sweep:
     missing = sum(manifest["replications"] or ()) - sum(map(len, own.values()))
     is_whole = manifest["state"] == "complete" and missing <= 0
     if manifest["state"] == "complete" and not is_whole:
-        notes.append(f"{missing} runs that had finished are missing: the sweep's command runs them again")
+        notes.append(f"{missing} finished runs are missing from the shards; the sweep's command runs them again")
     found = Sweep(
         (*manifest["axes"], *(("mechanism",) if manifest["mechanisms"] else ())),
         identity["confidence"],
@@ -259,7 +261,7 @@ def read(directory: Path) -> Sweep:
     )
     if is_whole and found.digest != manifest["digest"]:
         raise OutputError(
-            f"{directory} holds other runs than those that its manifest tells of (digest {found.digest}, "
-            f"and there {manifest['digest']}); run the sweep again into another directory"
+            f"{directory} has other runs than its manifest states (digest of the runs {found.digest}, of the manifest "
+            f"{manifest['digest']}); run the sweep again into another directory"
         )
     return found

@@ -25,7 +25,7 @@ _COLUMNS = ("offered", "loss", "delay", "delay_p99", "throughput", "goodput", "c
 
 
 def page(sweep: Sweep) -> str:
-    """Return the whole page."""
+    """Return the page as HTML."""
     blocks = _figures(sweep)
     title = escape(sweep.title or "Sweep")
     return f"""<!doctype html>
@@ -73,18 +73,22 @@ def _failures(sweep: Sweep) -> str:
     if not sweep.failures:
         return ""
     lines = "".join(f"<li>{escape(str(failure))}</li>" for failure in sweep.failures[:_MOST_ROWS])
-    return f"<h2>Runs that failed</h2><p>They are in no figure and no mean.</p><ul>{lines}</ul>"
+    return f"<h2>Failed runs</h2><p>Figures and means do not include these runs.</p><ul>{lines}</ul>"
 
 
 def _facts(sweep: Sweep) -> str:
     runs = [run for runs in sweep.runs.values() for run in runs]
     counts = [len(found) for found in sweep.runs.values()]
-    state = "<strong>Not complete: what is shown is what was finished.</strong> " if sweep.interrupted else ""
-    late = f"At {sweep.imprecise} points replications ended before the target was met. " if sweep.imprecise else ""
+    state = "<strong>Not complete: only finished runs are shown.</strong> " if sweep.interrupted else ""
+    late = (
+        f"At {sweep.imprecise} points the maximum number of replications was reached before the precision target. "
+        if sweep.imprecise
+        else ""
+    )
     low, high = min(counts, default=0), max(counts, default=0)
     each = f"{low}" if low == high else f"{low} to {high}"
     return f"""<p>{state}{late}Tailback {escape(_native.version)}. {len(sweep.points())} points{_of_mechanisms(sweep)},
-{each} replications each, the same seeds everywhere;
+{each} replications each, with the same seeds at all points;
 {digits(sum(run.packet_hops for run in runs) / 1e6, 4)} million packet-hops in
 {digits(sum(run.cpu_s for run in runs), 4)} processor seconds. Intervals: Student's t, {sweep.confidence:.0%}.</p>
 <p>Digest <code>{escape(sweep.digest)}</code></p>"""

@@ -1,4 +1,4 @@
-"""Result of a sweep: every finished replication at every point, with intervals, differences and tables."""
+"""Results of a sweep: every finished replication at every point, with intervals, differences and tables."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["Contrast", "FailedRuns", "Failure", "Run", "Setting", "Sweep"]
 
 Setting = tuple[tuple[str, Value], ...]
-"""The axes' values at a point by name; with mechanisms, `mechanism` is the last name."""
+"""Values of the axes at a point by name; with mechanisms, `mechanism` is the last name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +37,12 @@ class Run:
 
     seed: int
     digest: str
+    """Digest of its report."""
     measures: Mapping[Measure, float]
+    """Values in the units of the measures."""
     packet_hops: int = 0
     cpu_s: float = 0.0
+    """Processor time, s."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,22 +52,22 @@ class Failure:
     point: Setting
     seed: int
     error: str
-    """Error as a sentence."""
+    """Message of the error."""
     command: str
-    """Command that repeats this run alone, for a shell."""
+    """Shell command that repeats this run alone."""
 
     def __str__(self) -> str:
         """Return point, error and command in one line."""
         at = ", ".join(f"{name} = {value}" for name, value in self.point)
-        return f"{f'at {at}: ' if at else ''}{self.error.rstrip('.')}. Alone: {self.command}"
+        return f"{f'at {at}: ' if at else ''}{self.error.rstrip('.')}. To repeat it alone: {self.command}"
 
     def as_json(self) -> dict[str, object]:
-        """Return the form for a manifest or another program."""
+        """Return the JSON form, as it is in the manifest."""
         return {"set": dict(self.point), "seed": self.seed, "error": self.error, "command": self.command}
 
     @classmethod
     def from_json(cls, told: Mapping[str, Any]) -> Failure:
-        """Read the form that `as_json` returned."""
+        """Return a failure from its JSON form."""
         return cls(tuple(told["set"].items()), told["seed"], told["error"], told["command"])
 
 
@@ -76,9 +79,9 @@ class Contrast:
     mechanism: str
     measure: Measure
     difference: Interval
-    """The mechanism minus the first."""
+    """The mechanism's value minus that of the first mechanism."""
     resolution: float = 0.0
-    """Upper bound of the error of a difference of quantiles; 0 for exact values."""
+    """Upper bound of the error of a difference of quantiles, in the measure's unit; 0 for exact values."""
 
     @property
     def is_significant(self) -> bool:
@@ -94,7 +97,7 @@ class Sweep:
     """Names of the axes; with mechanisms, `mechanism` is the last."""
     confidence: float
     runs: dict[Setting, list[Run]]
-    """By point, in the order of the study; replications in the order of their seeds."""
+    """Runs by point, in the order of the study; replications in the order of their seeds."""
     interrupted: bool = False
     title: str = ""
     mechanisms: tuple[str, ...] = ()
@@ -104,13 +107,13 @@ class Sweep:
     """Hash of the scenario at each point."""
     directory: Path | None = None
     imprecise: int = 0
-    """Number of points whose replications ended before `until` was met."""
+    """Number of points that reached the maximum number of replications before `until` was met."""
     notes: list[str] = field(default_factory=list)
     """Notes for the user, such as about a shard that could not be read."""
     until: str | None = None
-    """The metric that `until` judges, such as `goodput[data]`."""
+    """Metric of the stopping rule `until`, such as `goodput[data]`."""
     logarithmic: frozenset[str] = frozenset()
-    """The axes whose range has `scale = "log"`."""
+    """Names of the axes whose range has `scale = "log"`."""
     failures: list[Failure] = field(default_factory=list)
     """Replications that could not be completed; no estimate includes them."""
     warnings: list[ScenarioWarning] = field(default_factory=list)
@@ -118,46 +121,49 @@ class Sweep:
 
     @property
     def digest(self) -> str:
-        """Hash over scenarios, seeds and digests of all runs: equal for equal results, whatever executed them."""
+        """Hash over scenarios, seeds and digests of all runs: equal for equal results, with any executor."""
         rows = [[self.hashes.get(at, ""), run.seed, run.digest] for at, runs in self.runs.items() for run in runs]
         return f"{_native.digest_version}s:{hashlib.sha256(json.dumps(rows).encode()).hexdigest()[:32]}"
 
     def estimates(self) -> list[tuple[Setting, list[Estimate]]]:
-        """Mean and interval of every metric at each point."""
+        """Return mean and interval of every metric at each point."""
         rows = ((point, [run.measures for run in runs]) for point, runs in self.runs.items())
         return [(point, estimates(found, self.confidence)) for point, found in rows]
 
     def interval(self, point: Setting, measure: Measure) -> Interval:
-        """Mean and interval of one metric at one point."""
+        """Return mean and interval of one metric at one point."""
         return mean_interval([r.measures[measure] for r in self.runs[point] if measure in r.measures], self.confidence)
 
     def estimate(self, point: Setting, measure: Measure) -> Estimate:
-        """Mean and interval of one metric at one point, and the resolution of a quantile."""
+        """Return mean and interval of one metric at one point, with the resolution of a quantile."""
         interval = self.interval(point, measure)
-        # Only the resolution of a delay variation depends on other metrics.
+        # The resolution of a delay variation depends on further metrics; that of others does not.
         others = (Measure(measure.scope, measure.name, name) for name in ("delay_p99", "pdv_p99"))
         means = {m: self.interval(point, m).mean for m in others if measure.metric.startswith("pdv")}
         means = {m: mean for m, mean in means.items() if not math.isnan(mean)}
         return Estimate(measure, interval, resolution(measure, {**means, measure: interval.mean}))
 
     def judged(self) -> Measure | None:
-        """The metric that `until` judges, if the sweep has one and any run has that metric."""
+        """Return the metric of `until`; `None` if there is no stopping rule, or no run has the metric."""
         return next((measure for measure in self.measures() if str(measure) == self.until), None)
 
     def measures(self) -> list[Measure]:
-        """Every metric that was seen anywhere, in the order of the first point that has it."""
+        """Return the metrics of all points, in the order of the first point that has each."""
         return list(dict.fromkeys(key for runs in self.runs.values() for run in runs[:1] for key in run.measures))
 
     def points(self) -> list[Setting]:
-        """The points without their mechanisms."""
+        """Return the points without their mechanisms."""
         return list(dict.fromkeys(self.split(setting)[0] for setting in self.runs))
 
     def split(self, setting: Setting) -> tuple[Setting, str | None]:
-        """Take the mechanism from a setting."""
+        """Return a setting without its mechanism, and the mechanism; `None`: the study has no mechanisms."""
         return (setting[:-1], str(setting[-1][1])) if self.mechanisms else (setting, None)
 
     def differences(self, only: Sequence[Measure] | None = None) -> list[Contrast]:
-        """Return the difference of each mechanism from the first, at each point and in each metric that both have."""
+        """Return the difference of each mechanism from the first, at each point and in each metric that both have.
+
+        `only` restricts the metrics.
+        """
         found = []
         for point in self.points() if self.mechanisms else []:
             first, *others = ((name, self.runs.get((*point, ("mechanism", name)), [])) for name in self.mechanisms)
@@ -173,9 +179,9 @@ class Sweep:
     def frame(self) -> pl.DataFrame:
         """Return one row per point, replication and metric.
 
-        The axes are columns of their names, with the values as they were written. An axis of quantities has a second
-        column of numbers in bit/s, bytes, seconds or as a ratio, whose name ends in the unit: `network.buffer` and
-        `network.buffer_bytes`. It is null where a value is a word, such as "unlimited".
+        Each axis has a column of its name, with the values as they were written. An axis of quantities has a second
+        column with numbers in bit/s, bytes, seconds or as a ratio, whose name ends in the unit: `network.buffer` and
+        `network.buffer_bytes`. The second is null where a value is a word, such as "unlimited".
         """
         import polars as pl
 
@@ -200,17 +206,17 @@ class Sweep:
         return pl.DataFrame(rows, infer_schema_length=None, strict=False, schema_overrides=schema)
 
     def _numbers(self) -> dict[str, tuple[str, str, Mapping[Value, float]]]:
-        """By axis of quantities: its column of numbers, their unit, and the number of each value."""
+        """Return, for each axis of quantities, its column of numbers, their unit, and the number of each value."""
         found: dict[str, tuple[str, str, Mapping[Value, float]]] = {}
         for name in self.paths:
             axis = quantities(dict(setting)[name] for setting in self.runs)
-            # An axis of that name keeps it.
+            # The column of an axis with that very name takes precedence.
             if axis is not None and (column := f"{name}_{axis.suffix}") not in self.paths:
                 found[name] = (column, axis.unit, axis.numbers)
         return found
 
     def write(self, path: str | PathLike[str]) -> Path:
-        """Write the frame as one Parquet file; it appears complete or not at all. Raises OutputError."""
+        """Write the frame as one Parquet file, completely or not at all; raises OutputError."""
         state = "interrupted" if self.interrupted else "failed" if self.failures else "complete"
         about = {"version": _native.version, "state": state, "paths": list(self.paths), "digest": self.digest}
         buffer = io.BytesIO()
@@ -219,7 +225,7 @@ class Sweep:
         return write_file(path, buffer.getvalue())
 
     def report(self, path: str | PathLike[str]) -> Path:
-        """Write the report: one HTML page with figures and tables. Raises OutputError."""
+        """Write the report, one HTML page with figures and tables; raises OutputError."""
         from tailback.study.page import page
 
         return write_file(path, page(self))
@@ -246,9 +252,9 @@ class Sweep:
         return html_table(about, [*self.paths, *map(str, measures)], rows)
 
     def shown(self, metrics: Sequence[str] = ()) -> list[Measure]:
-        """The metrics of a short table: those named, such as `loss` or `goodput[data]`, or else a few of all flows.
+        """Return the metrics of a short table: those named, such as `loss` or `goodput[data]`, that the sweep has.
 
-        The metric that `until` judges is among the latter.
+        Without names these are loss, delay and throughput of all flows, and the metric of `until`.
         """
         seen = {str(measure): measure for measure in self.measures()}
         names = dict.fromkeys(metrics or [*_SHOWN, *([self.until] if self.until else [])])
@@ -261,17 +267,17 @@ class Sweep:
 
 _SHOWN = ("loss", "delay", "throughput")
 _MOST_ROWS = 40
-"""Of the table in a notebook."""
+"""Upper bound of the number of rows of the table in a notebook."""
 
 
 class FailedRuns(RunError):
-    """Some runs of a sweep failed; `sweep` has all others, and its `failures` has the failed ones with reasons."""
+    """Error of a sweep with failed runs; `sweep` has all other runs, and its `failures` the failed ones."""
 
     def __init__(self, sweep: Sweep) -> None:
-        """Make the message of the first failure and the number of failures."""
+        """Make the message from the number of failures and the first of them."""
         first, count = sweep.failures[0], len(sweep.failures)
         total = count + sum(map(len, sweep.runs.values()))
-        super().__init__(f"{count} of {total} runs failed, the others are complete. The first: {first}")
+        super().__init__(f"{count} of {total} runs failed, the others are complete. The first failure: {first}")
         self.sweep = sweep
 
 

@@ -10,17 +10,17 @@ __all__ = ["status"]
 
 
 def status(directory: Path) -> dict[str, object]:
-    """Return state, counts and the remaining processor time; raises OutputError if there is no sweep."""
+    """Return state, counts, and the processor time used and left, s; raises OutputError if there is no sweep."""
     manifest = read_manifest(directory)
     identity = manifest["identity"]
     found = read_runs(directory)
     first = identity["seed"]
     counts = manifest["replications"] or [identity["replications"]] * len(identity["cells"])
-    # By scenario: two points may have the same one, and it is run once.
+    # By scenario, because two points may have the same scenario, which is run once.
     wanted: dict[str, int] = {}
     for (_, scenario), count in zip(identity["cells"], counts, strict=True):
         wanted[scenario] = max(count, wanted.get(scenario, 0))
-    # With `until` there may be more than the first replications.
+    # With `until` there may be more replications than the minimum.
     own = {key: run for key, run in found.runs.items() if key[0] in wanted}
     missing = sum(wanted.values()) - sum(first <= seed < first + wanted[scenario] for scenario, seed in own)
     cpu_s = sum(run.cpu_s for run in own.values())

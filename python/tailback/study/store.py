@@ -1,8 +1,7 @@
 """The directory of a sweep: a manifest, shards that appear completely or not at all, and a lock.
 
 A shard is named after the hash of its bytes, so that a damaged one is detected. Each of its rows is a run,
-identified by its scenario's hash and its seed: runs in a shard are not run again, and runs in no shard are
-not considered done.
+identified by the hash of its scenario and its seed. Runs in a shard are not run again; all others are.
 """
 
 from __future__ import annotations
@@ -70,7 +69,7 @@ _SHAPE = {
     ],
     "study?": {"axes?": [{"path": (str, [str]), "name?": (str, None), "range?": ({"scale?": str}, None)}]},
 }
-"""Shape of the manifest; a manifest that differs is damaged or of another program."""
+"""Shape of the manifest; one of another shape is damaged, or was written by another program."""
 _SHARDS = "shards"
 _LOCK = "lock"
 
@@ -78,8 +77,8 @@ _LEAST_AGE_S = 1.0
 _MOST_AGE_S = 30.0
 _AGE_OF_ELAPSED = 0.005
 _MOST_RUNS = 2000
-"""A shard is written when its oldest run is a second old, or in a long sweep half a percent of the time so far, and at
-most half a minute: this bounds the time that is run again after a kill, and the number of shards."""
+"""A shard is written once its oldest run is older than 0.5 % of the sweep's time so far, but at least 1 s and at most
+30 s, or once it has `_MOST_RUNS` runs. This bounds the work that a kill loses, and the number of shards."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,16 +88,16 @@ class _Found:
 
 
 class Store:
-    """Open for writing, with the lock held."""
+    """A sweep's directory, to be written while `opened` holds its lock."""
 
     def __init__(self, directory: Path, identity: Mapping[str, object], about: Mapping[str, object]) -> None:
-        """Set the directory, the identity of its sweep, and further entries of the manifest."""
+        """Set the directory, the identity of its sweep, and further entries of the manifest; nothing is written."""
         self.directory = directory
         self.identity = dict(identity)
         self.about = dict(about)
         self.notes: list[str] = []
         self.warnings: Sequence[ScenarioWarning] = ()
-        """Further entries of the manifest; to be set before `state`."""
+        """Warnings for the manifest; to be set before `state`."""
         self._lock: IO[str] | None = None
         self._started = self._written = time.monotonic()
         self._waiting: list[tuple[Key, Run]] = []
@@ -106,10 +105,18 @@ class Store:
 
     @contextmanager
     def opened(self, *, extend: bool = False) -> Iterator[Store]:
-        """Hold the lock; raises OutputError if the directory is another sweep's, another client's, or not writable."""
+        """Hold the lock and read the finished runs.
+
+        Raises:
+            OutputError: The directory is another sweep's (without `extend`), is in use by another process, or cannot
+                be written.
+
+        """
         with writing(self.directory):
             if (self.directory / RUN_MANIFEST).exists():
-                raise OutputError(f"{self.directory} is a run's directory; choose another one for the sweep")
+                raise OutputError(
+                    f"{self.directory} is the directory of a run, not of a sweep; choose another directory"
+                )
         check_writable(self.directory / _SHARDS)
         with _locked(self.directory):
             self._begin(extend)
@@ -119,23 +126,23 @@ class Store:
         before, why = _manifest(self.directory)
         if before is None and _shards(self.directory):
             raise OutputError(
-                f"{self.directory} has shards and no readable {MANIFEST} ({why}), which tells whose runs they are. "
-                "Restore it from a copy, or choose another directory"
+                f"{self.directory} has shards but no readable {MANIFEST} ({why}), so that the sweep of the shards is "
+                f"unknown. Restore {MANIFEST} from a copy, or choose another directory"
             )
         if before is not None and (other := _other_program(before["identity"], self.identity)):
             raise OutputError(
-                f"{self.directory} was begun by {other}: rows of two programs would be mixed. Choose another directory"
+                f"{self.directory} was begun by {other}: runs of two programs would be mixed. Choose another directory"
             )
         if before is not None and not extend:
             changed = _changed(cast("Mapping[str, object]", before["identity"]), self.identity)
             if changed:
                 raise OutputError(
-                    f"{self.directory} holds another sweep: {changed}. Choose another directory, or keep those of its "
-                    "runs that are part of this one with --extend"
+                    f"{self.directory} holds another sweep: {changed}. Choose another directory, or use its matching "
+                    "runs with --extend"
                 )
         if before is not None:
             self.about["begun"] = before["begun"]
-        # Files of a killed client; no other client writes here while the lock is held.
+        # Files of a killed process; no other process writes here while the lock is held.
         for folder in (self.directory, self.directory / _SHARDS):
             for partial in folder.glob(".*.partial"):
                 with suppress(OSError):
@@ -144,12 +151,12 @@ class Store:
         for path in found.spoilt:
             with writing(path):
                 path.rename(_free(path.with_suffix(".spoilt")))
-            self.notes.append(f"{path.name} is damaged: its runs are run again, and it is kept as *.spoilt")
+            self.notes.append(f"{path.name} is damaged: its runs are run again, and the file is kept as *.spoilt")
         self.runs = found.runs
         self.state("running")
 
     def add(self, key: Key, run: Run) -> None:
-        """Keep a finished run; it is on the disk when `flush` has returned, or soon after."""
+        """Add a finished run, which is written to the disk by `flush` or with a later run; raises OutputError."""
         self.runs[key] = run
         self._waiting.append((key, run))
         now = time.monotonic()
@@ -158,7 +165,7 @@ class Store:
             self.flush()
 
     def flush(self) -> None:
-        """Write pending runs to the disk; raises OutputError, and then keeps them."""
+        """Write pending runs to the disk; raises OutputError, after which they are still pending."""
         if self._waiting:
             data = _encoded(self._waiting)
             name = f"{time.time_ns():020d}-{_hash(data)}.parquet"
@@ -173,7 +180,7 @@ class Store:
         counts: list[int] | None = None,
         failures: Sequence[Failure] = (),
     ) -> None:
-        """Write the manifest; `counts` are the replications of each cell, once it is known that they suffice."""
+        """Write the manifest; `counts` has the number of replications of each cell, once it is final."""
         end = {
             "digest": digest,
             "replications": counts,
@@ -190,13 +197,13 @@ def read_manifest(directory: Path) -> dict[str, Any]:
     if found is not None:
         return found
     if why == _NONE:
-        raise OutputError(f"{directory} is not a sweep's directory: {why}; `tailback sweep` with --out makes one")
+        raise OutputError(f"{directory} is not a sweep's directory: {why}; `tailback sweep --out DIRECTORY` makes one")
     advice = "restore it from a copy, or run the sweep again into another directory"
     raise OutputError(f"{directory / MANIFEST} is not the manifest of a sweep: {why}; {advice}")
 
 
 def is_running(directory: Path) -> bool:
-    """`True` if a client holds the lock."""
+    """`True` if a process holds the lock."""
     try:
         with _lock_file(directory, os.O_RDONLY) as file:
             return not _lock(file, shared=True)
@@ -205,7 +212,7 @@ def is_running(directory: Path) -> bool:
 
 
 def read_runs(directory: Path) -> _Found:
-    """Read all shards; damaged ones are left out and named."""
+    """Read all shards; damaged ones are left out and listed in `spoilt`. Raises OutputError if one is not readable."""
     import polars as pl
 
     runs: dict[Key, Run] = {}
@@ -215,7 +222,7 @@ def read_runs(directory: Path) -> _Found:
             data = stored.contents(path)
         except OSError as error:
             if error.errno in (errno.EACCES, errno.EPERM, errno.EIO):
-                advice = "give yourself leave to read it, or move it away: then its runs are run again"
+                advice = "make it readable, or move it away, after which its runs are run again"
                 raise OutputError(f"{path} cannot be read: {stored.reason(error)}; {advice}") from error
             # A directory, a pipe, or a link to nothing.
             spoilt.append(path)
@@ -232,20 +239,20 @@ def read_runs(directory: Path) -> _Found:
 
 
 def _shards(directory: Path) -> list[Path]:
-    """The names of all shards, in the order in which they were written."""
+    """Return the paths of all shards, in the order in which they were written."""
     folder = directory / _SHARDS
     try:
-        # Not by a pattern, which skips files without read permission.
+        # `glob` would skip files without read permission.
         return sorted(path for path in folder.iterdir() if path.suffix == ".parquet" and path.name[0] != ".")
     except (FileNotFoundError, NotADirectoryError):
         return []
     except OSError as error:
-        advice = "give yourself leave to read it, or choose another directory"
+        advice = "make it readable, or choose another directory"
         raise OutputError(f"{folder} cannot be read: {stored.reason(error)}; {advice}") from error
 
 
 def _free(path: Path) -> Path:
-    """Return a name like this one that is free."""
+    """Return this path, or a numbered one like it, that does not exist."""
     names = (path, *(path.with_suffix(f".{n}{path.suffix}") for n in range(1, 10_000)))
     return next(name for name in names if not os.path.lexists(name))
 
@@ -254,7 +261,7 @@ _NONE = f"it has no {MANIFEST}"
 
 
 def _manifest(directory: Path) -> tuple[dict[str, Any] | None, str]:
-    """Return the manifest, or the reason for its absence; raises OutputError if another program could read it."""
+    """Return the manifest, or `None` and the reason; raises OutputError if another user or version could read it."""
     path = directory / MANIFEST
     try:
         found = stored.parsed(stored.contents(path))
@@ -264,14 +271,14 @@ def _manifest(directory: Path) -> tuple[dict[str, Any] | None, str]:
         return None, str(error)
     except OSError as error:
         if error.errno in (errno.EACCES, errno.EPERM, errno.EIO):
-            advice = "give yourself leave to read it, or choose another directory"
+            advice = "make it readable, or choose another directory"
             raise OutputError(f"{path} cannot be read: {stored.reason(error)}; {advice}") from error
         return None, stored.reason(error)
     if wrong := stored.unfit(found, {"sweep": int}):
         return None, wrong
     if found["sweep"] != _VERSION:
-        told = f"of version {found['sweep']}, and this program reads version {_VERSION}"
-        raise OutputError(f"{path} is {told}; use the one that wrote it, or choose another directory")
+        told = f"has format version {found['sweep']}, but this program reads version {_VERSION}"
+        raise OutputError(f"{path} {told}; use the program that wrote it, or choose another directory")
     wrong = stored.unfit(found, _SHAPE) or _unfit(found)
     return (None, wrong) if wrong else (found, "")
 
@@ -282,42 +289,43 @@ def _unfit(manifest: Mapping[str, Any]) -> str:
     names = [*manifest["axes"], *(["mechanism"] if manifest["mechanisms"] else [])]
     for cell in identity["cells"]:
         if len(cell) != 2 or stored.unfit(cell[0], dict) or stored.unfit(cell[1], str):
-            return "a point is no setting with the hash of its scenario"
+            return "a point is not a pair of a setting and a hash"
         wrong = (stored.unfit(value, (str, int, float, bool)) for value in cell[0].values())
         if list(cell[0]) != names or any(wrong):
-            return "a point does not set what the axes name"
+            return "a point does not have a value for each axis"
         if manifest["mechanisms"] and cell[0]["mechanism"] not in manifest["mechanisms"]:
-            return "a point has a mechanism that there is not"
+            return "a point has an unknown mechanism"
     counts = manifest["replications"] or []
     if counts and len(counts) != len(identity["cells"]):
-        return "there are not as many numbers of replications as points"
+        return "the lists of replications and of points have different lengths"
     if not 0.0 < identity["confidence"] < 1.0 or min([identity["seed"], identity["replications"], *counts]) < 0:
         return "a number is out of range"
     return ""
 
 
 def _other_program(before: Mapping[str, object], now: Mapping[str, object]) -> str:
-    """Return a sentence about the program that began a sweep, if it is not this one."""
+    """Return the program that began a sweep in words; empty if it is this one."""
     if before.get("tailback") != now["tailback"]:
-        return f"Tailback {before.get('tailback')}, and this is {now['tailback']}"
+        return f"Tailback {before.get('tailback')}, and this is Tailback {now['tailback']}"
     if before.get("engine") != now["engine"]:
         return (
-            f"another build of Tailback {now['tailback']} (engine {before.get('engine')}, and this is {now['engine']})"
+            f"another build of Tailback {now['tailback']} (engine {before.get('engine')}, and this is engine "
+            f"{now['engine']})"
         )
     return ""
 
 
 def _changed(before: Mapping[str, object], now: Mapping[str, object]) -> str:
-    """Return the differences of two sweeps in words."""
+    """Return the differences of two sweeps in words; empty if there are none."""
     words = {
         "scenario": "the scenario",
-        "cells": "the points, or what they set",
+        "cells": "the points or their settings",
         "seed": "the seed",
         "replications": "the number of replications",
-        "until": "when replications suffice",
+        "until": "the stopping rule",
         "confidence": "the confidence",
     }
-    # Through JSON, which has no tuples.
+    # Through JSON, as `before` was: it turns tuples into lists.
     now = json.loads(json.dumps(now))
     differing = [word for key, word in words.items() if before.get(key) != now.get(key)]
     return f"{' and '.join(differing)} changed" if differing else ""
@@ -364,7 +372,7 @@ def _encoded(rows: list[tuple[Key, Run]]) -> bytes:
 
 
 def _decoded(data: bytes) -> dict[Key, Run]:
-    """Return the runs of a shard; raises ValueError, or what Polars raises, if it is none."""
+    """Return the runs of a shard; raises ValueError or an error of Polars if the data are not a shard."""
     import polars as pl
 
     frame: pl.DataFrame = pl.read_parquet(io.BytesIO(data))
@@ -376,18 +384,18 @@ def _decoded(data: bytes) -> dict[Key, Run]:
             raise ValueError("a value is missing")
         measures = {Measure(m["scope"], m["name"], m["metric"]): m["value"] for m in row["measures"]}
         if any(key.metric not in METRICS or not math.isfinite(value) for key, value in measures.items()):
-            raise ValueError("a metric is unknown, or no number")
+            raise ValueError("a metric is unknown, or its value is not a finite number")
         runs[row["scenario"], row["seed"]] = Run(row["seed"], row["digest"], measures, row["packet_hops"], row["cpu_s"])
     return runs
 
 
 def _lock_file(directory: Path, flags: int) -> IO[str]:
-    """Open the file of the lock; raises OSError, also if its name is no regular file."""
+    """Open the file of the lock; raises OSError, also if it is not a regular file."""
     handle = os.open(directory / _LOCK, flags | getattr(os, "O_NONBLOCK", 0), 0o666)
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
-        raise OSError(f"{_LOCK} is no regular file")
-    # It is only shown.
+        raise OSError(f"{_LOCK} is not a regular file")
+    # The content, the name of the process, is only for messages.
     return os.fdopen(handle, "r+" if flags & os.O_RDWR else "r", encoding="utf-8", errors="replace")
 
 
@@ -397,15 +405,15 @@ def _locked(directory: Path) -> Iterator[None]:
     try:
         file = _lock_file(directory, os.O_RDWR | os.O_CREAT)
     except OSError as error:
-        advice = f"delete what is called {_LOCK} there, or choose another directory"
+        advice = f"delete {_LOCK} there, or choose another directory"
         raise OutputError(f"{directory} cannot be locked: {stored.reason(error)}; {advice}") from error
     with file:
         if not _lock_soon(file):
             who = file.read(200).strip()
             raise OutputError(
-                f"another client is at work on {directory}{f' ({who})' if who else ''}; wait for it, or end it"
+                f"another process is writing to {directory}{f' ({who})' if who else ''}; wait for it, or end it"
             )
-        # On a full disk the lock holds without a name.
+        # On a full disk the lock is held without a name in the file.
         with suppress(OSError):
             file.truncate(0)
             file.write(f"process {os.getpid()} on {socket.gethostname()}")
@@ -414,7 +422,7 @@ def _locked(directory: Path) -> Iterator[None]:
 
 
 def _lock_soon(file: IO[str]) -> bool:
-    """Try twice: another process may hold the lock for a moment, to test for a client."""
+    """Try twice to take the lock, as another process may hold it briefly for `is_running`."""
     if _lock(file):
         return True
     time.sleep(0.2)
@@ -422,7 +430,7 @@ def _lock_soon(file: IO[str]) -> bool:
 
 
 def _lock(file: IO[str], *, shared: bool = False) -> bool:
-    """Take the lock, for as long as the file is open; `False` if another process has it."""
+    """Take the lock, which is held while the file is open; `False` if another process has it."""
     try:
         if sys.platform == "win32":
             import msvcrt

@@ -1,4 +1,4 @@
-"""One call from a study, or from a scenario and axes, to stored results."""
+"""Sweeps: one call runs a study, or a scenario with axes, and returns and stores the results."""
 
 from __future__ import annotations
 
@@ -26,20 +26,23 @@ Design = Literal["grid", "list", "random", "latin-hypercube"]
 
 
 def parse_axes(texts: Sequence[str]) -> tuple[dict[str, Value], dict[str, list[Value]]]:
-    """Split `path=value` and `path=[a, b, c]` into settings for all points and axes of the grid.
+    """Return settings for all points, from texts `path=value`, and axes of the grid, from `path=[a, b, c]`.
 
-    A value that is a list itself is written as a list of one list: `network.buffer=[["50kB", "20kB"]]`.
+    A value that is a list itself is written as a list of one list: `network.buffer=[["50kB", "20kB"]]`. Raises
+    UsageError if a text has no path or its list is empty.
     """
     fixed: dict[str, Value] = {}
     axes: dict[str, list[Value]] = {}
     for text in texts:
         path, equals, value = text.partition("=")
         if not equals or not path.strip():
-            raise UsageError(f"`{text}` is not path=value, such as flows[data].source.rate=[1Mbit/s, 2Mbit/s]")
+            raise UsageError(
+                f"`{text}` is not path=value or path=[value, ...], such as flows[data].source.rate=[1Mbit/s, 2Mbit/s]"
+            )
         read = _read(value.strip())
         if isinstance(read, list):
             if not read:
-                raise UsageError(f"`{text}` has no value to try")
+                raise UsageError(f"`{text}` has an empty list; write at least one value")
             axes[path.strip()] = read
         else:
             fixed[path.strip()] = read
@@ -47,8 +50,8 @@ def parse_axes(texts: Sequence[str]) -> tuple[dict[str, Value], dict[str, list[V
 
 
 def _read(text: str) -> Value:
-    """Read TOML, or a list of words without quotes, or else a word."""
-    # Both readers below are recursive; a value that is nested too deeply is a ScenarioError.
+    """Return the value of a text: TOML, or else a list of unquoted words, or else a word."""
+    # Both readers below are recursive; check_depth raises ScenarioError for a value that is nested too deeply.
     check_depth(max(accumulate((bracket in "[{") - (bracket in "]}") for bracket in text), default=0))
     try:
         return cast(Value, tomllib.loads(f"value = {text}")["value"])
@@ -76,28 +79,31 @@ def sweep(
     executor: Executor | Backend | None = None,
     progress: Progress | None = None,
 ) -> Sweep:
-    """Run a study, or a scenario at points chosen from axes; all share their seeds (common random numbers).
+    """Run a study, or a scenario at points chosen from axes; all points share their seeds (common random numbers).
 
     Args:
-        what: A study, the path of its file, or a scenario or its file; the next seven arguments are for a scenario.
-        axes: By path, the values to try, or a range such as {"from": "1Mbit/s", "to": "8Mbit/s", "steps": 4}.
-        fixed: Values that every point has, by path.
-        mechanisms: Settings of each variant, by name; the others are compared with the first.
-        design: Selection of the points of the axes.
-        samples: Number of points of a random or Latin-hypercube design.
-        design_seed: Seed of such a design.
-        until: Adds replications at a point until an interval is narrow enough: keys of `[until]`.
+        what: A study or the path of its file, or a scenario or the path of its file. A study states its axes, fixed
+            values, mechanisms, design and stopping rule itself, so that those arguments are for a scenario only.
+        axes: Values to try by path: a list, or a range such as {"from": "1Mbit/s", "to": "8Mbit/s", "steps": 4}.
+        fixed: Values that all points have, by path.
+        mechanisms: Settings of each variant by name; the others are compared with the first.
+        design: Choice of points: "grid" (all combinations), "list" (the values of all axes in step), "random" or
+            "latin-hypercube".
+        samples: Number of points of a random or Latin-hypercube design, which requires it.
+        design_seed: Seed of a random or Latin-hypercube design. Default 1.
+        until: Stopping rule: adds replications at a point until an interval is narrow enough; keys of `[until]`.
         seed: Base seed; replication k runs with `seed + k`. Default: the study's or scenario's.
-        replications: Least number of replications at each point. Default: the study's or scenario's.
-        directory: Directory of all finished runs; a sweep that was stopped is resumed there.
-        extend: Continue in the directory of another sweep, with its runs that are part of this one.
+        replications: Minimum number of replications at each point. Default: the study's or scenario's.
+        directory: Directory for all finished runs; a sweep that was stopped is resumed there. Default: no directory.
+        extend: If true, `directory` may be another sweep's, of which matching runs are used.
         threads: Number of replications at a time. Default: one per processor.
-        executor: Any executor of `concurrent.futures`, or one of `tailback.run.executors`. Its owner closes it.
-        progress: Called now and then with the replications done and their number.
+        executor: Any executor of `concurrent.futures`, or one of `tailback.run.executors`; the caller closes it.
+        progress: Called from time to time with the numbers of finished and of planned replications.
 
     Raises:
-        ScenarioError: The study or a scenario of it is wrong.
-        OutputError: The directory cannot be used.
+        ScenarioError: The study or one of its scenarios is wrong.
+        UsageError: An argument for scenarios was given with a study, or a seed or number is out of range.
+        OutputError: The directory is another sweep's, is in use by another process, or cannot be written.
         FailedRuns: Some runs failed; all others are in its `sweep`, and the failed ones in `sweep.failures`.
         RunError: The executor was lost; finished runs are in the directory.
 
@@ -108,7 +114,9 @@ def sweep(
     if isinstance(what, Study):
         own = (axes, fixed, mechanisms, samples, design_seed, until)
         if any(own) or design != "grid":
-            raise UsageError("a study states its axes, mechanisms and design itself; change them there")
+            raise UsageError(
+                "a study states its axes, fixed values, mechanisms, design and stopping rule itself; change them there"
+            )
         study = what.with_effort(seed, replications)
     else:
         design_table: dict[str, Value | None] = {"kind": design, "samples": samples, "seed": design_seed}
@@ -139,7 +147,10 @@ def study_of(
     fixed: Mapping[str, Value] | None = None,
     **document: object,
 ) -> Study:
-    """Return the study of a scenario at points chosen from axes; `document` has the other keys of a study file."""
+    """Return the study of a scenario at points chosen from axes; `document` has the other keys of a study file.
+
+    Raises ScenarioError if a key, a path or a value is wrong.
+    """
     return Study.make(base, axes or {}, set=dict(fixed or {}), **document)
 
 
@@ -151,5 +162,5 @@ def _until(until: Precision | Mapping[str, Value] | None) -> dict[str, Value] | 
 
 
 def open_sweep(directory: str | PathLike[str]) -> Sweep:
-    """Read a sweep's directory, finished or not; raises OutputError if it is not one."""
+    """Read a sweep's directory, finished or not; raises OutputError if it is not a sweep's, or is damaged."""
     return read(Path(fspath(directory)))

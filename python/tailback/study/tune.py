@@ -1,4 +1,4 @@
-"""Search the cheapest settings of a scenario that keep stated targets.
+"""Search for the cheapest settings of a scenario that keep stated targets.
 
     found = tune(
         scenario,
@@ -7,12 +7,12 @@
     )
     print(found.settings, found.is_met)
 
-Each candidate is run with the same seeds, so that candidates differ by their settings and not by chance. If there are
-at most `budget` candidates all are tried; otherwise SciPy's differential evolution (Storn and Price 1997) chooses
-which, with a fixed seed. The winner is confirmed with new seeds: the reported intervals are not those by which it was
-chosen. Where it is not confirmed, the next cheapest candidate that kept the targets in the search is, with seeds of its
+All candidates are run with the same seeds, so that they differ by their settings and not by chance. If there are at
+most `budget` candidates, all are run; otherwise SciPy's differential evolution (Storn and Price 1997) chooses
+them, with a fixed seed. The cheapest candidate that kept the targets is confirmed with new seeds, so that the reported
+intervals are not those by which it was chosen. If it is not confirmed, the next cheapest is tried, with seeds of its
 own and a smaller error: attempt i has the error (1 - confidence) / 2^(i-1). A limit is on one side of an interval, so
-that by the union bound the settings that are reported as met miss a target with probability 1 - confidence at most.
+that by the union bound settings that are reported as met miss a target with a probability of at most 1 - confidence.
 """
 
 from __future__ import annotations
@@ -37,22 +37,22 @@ from tailback.scenario import Scenario
 __all__ = ["Attempt", "Checked", "Cost", "Parameter", "Target", "Tuned", "cost", "parameter", "target", "tune"]
 
 _CONFIRMATION = 100_000
-"""Distance of the seeds of a confirmation from those of the search, or of the confirmation before."""
+"""Distance of the seeds of a confirmation from those of the search, or from those of the previous confirmation."""
 
 _ATTEMPTS = 5
-"""Upper bound of the number of confirmed candidates."""
+"""Maximum number of candidates that are run with new seeds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """Values to try, ascending by cost for a range."""
+    """A setting of the scenario with the values to try; those of a range ascend."""
 
     path: str
-    """As `--set` writes it."""
+    """Path, as for `--set`."""
     choices: tuple[str, ...]
-    """Values that are tried."""
+    """Values to try, as for `--set`."""
     numbers: tuple[float, ...]
-    """Cost of each value; for values without a number their place, from 0."""
+    """Cost of each value: its number, or its index from 0 if it has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +63,11 @@ class Target:
     metric: str
     sense: Literal["<=", ">="]
     limit: float
-    """In the metric's unit: seconds, bit/s, or a ratio."""
+    """Bound in the metric's unit: seconds, bit/s, or a ratio."""
     text: str
 
     def excess(self, value: float) -> float:
-        """Return the excess of a value over the limit as a share of the limit; negative if it is kept."""
+        """Return by how much a value misses the limit, as a share of the limit; 0 or less if the value keeps it."""
         if math.isnan(value):
             return math.inf
         missed = value - self.limit if self.sense == "<=" else self.limit - value
@@ -76,7 +76,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Cost of a setting: the weight per unit of its value."""
+    """Cost of a setting: the weight times the number of its value."""
 
     path: str
     weight: float = 1.0
@@ -84,14 +84,14 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """A target over the replications of the confirmation."""
+    """A target with the interval of its metric over the replications of the confirmation."""
 
     target: Target
     interval: Interval
 
     @property
     def state(self) -> Literal["met", "missed", "undecided"]:
-        """Position of the interval: on the side of the target, on the other side, or on both."""
+        """Result: all of the interval keeps the limit, none of it does, or the interval contains the limit."""
         ends = [self.target.excess(end) for end in (self.interval.lo, self.interval.hi)]
         if max(ends) <= 0:
             return "met"
@@ -100,13 +100,13 @@ class Checked:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """A candidate that was confirmed, or refuted, with fresh seeds."""
+    """A candidate that was run with new seeds, to confirm it."""
 
     settings: Mapping[str, str]
     cost: float
     checks: Sequence[Checked]
     confidence: float
-    """Of the intervals: higher at each further attempt."""
+    """Confidence of the intervals; higher at each further attempt."""
 
     @property
     def is_met(self) -> bool:
@@ -114,7 +114,7 @@ class Attempt:
         return all(check.state == "met" for check in self.checks)
 
     def as_json(self) -> dict[str, object]:
-        """Plain values."""
+        """Return the JSON form."""
         checks = [
             {
                 "target": check.target.text,
@@ -134,40 +134,40 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class Tuned:
-    """The cheapest confirmed settings, or else the cheapest ones."""
+    """Result of a search: the attempts to confirm its cheapest candidates."""
 
     attempts: Sequence[Attempt]
-    """In the order of cost, the last one confirmed if any is."""
+    """Attempts in ascending order of cost; if one is confirmed, it is the last."""
     tried: int
-    """Candidates that were run."""
+    """Number of candidates of the search."""
     is_exhaustive: bool
-    """`True` if all candidates were run, so that no cheaper one can be found."""
+    """`True` if all candidates were run."""
     replications: int
-    """Of each confirmation."""
+    """Number of replications of each attempt."""
 
     @property
     def best(self) -> Attempt:
-        """Cheapest confirmed attempt, or else the cheapest."""
+        """The confirmed attempt, or else the cheapest one."""
         return self.attempts[-1] if self.attempts[-1].is_met else self.attempts[0]
 
     @property
     def settings(self) -> Mapping[str, str]:
-        """The values by path."""
+        """Values of the best attempt by path."""
         return self.best.settings
 
     @property
     def cost(self) -> float:
-        """Cost of the best settings."""
+        """Cost of the best attempt."""
         return self.best.cost
 
     @property
     def checks(self) -> Sequence[Checked]:
-        """The targets with fresh seeds."""
+        """Targets of the best attempt."""
         return self.best.checks
 
     @property
     def confidence(self) -> float:
-        """Of the intervals of `checks`."""
+        """Confidence of the intervals of `checks`."""
         return self.best.confidence
 
     @property
@@ -176,7 +176,7 @@ class Tuned:
         return self.best.is_met
 
     def as_json(self) -> dict[str, object]:
-        """Plain values."""
+        """Return the JSON form."""
         return {
             **self.best.as_json(),
             "tried": self.tried,
@@ -190,7 +190,7 @@ _Figure: TypeAlias = Callable[[Report, str], float]
 
 
 def _of_arrivals(figure: _Figure) -> _Figure:
-    """A value that is NaN if no packet of the group arrived, such as below a priority that takes all capacity."""
+    """Return a metric that is NaN if no packet of the group arrived, such as below a priority with all the capacity."""
 
     def found(report: Report, group: str) -> float:
         starved = bool(report.data["variation"]) and group not in report.data["variation"]
@@ -213,12 +213,16 @@ _METRICS: Mapping[str, _Figure] = {
 
 
 def _unit(metric: str) -> str:
-    """Return the unit of a target's metric, which has dots where the vocabulary has underscores."""
+    """Return the unit of a target's metric, whose name has dots instead of the vocabulary's underscores."""
     return VOCABULARY[metric.replace(".", "_")].unit
 
 
 def parameter(text: str, steps: int = 16) -> Parameter:
-    """Read `path=lo..hi` (with a unit, tried at up to `steps` values) or `path=a|b|c`."""
+    """Return the parameter of a text `path=lo..hi`, with up to `steps` values in equal steps, or `path=a|b|c`.
+
+    Both ends of a range have the same unit, as in 10packets..100packets; the unit of the first may be left out. Raises
+    UsageError.
+    """
     path, equals, values = text.partition("=")
     path, values = path.strip(), values.strip()
     if not equals or not path or not values:
@@ -231,9 +235,11 @@ def parameter(text: str, steps: int = 16) -> Parameter:
         return Parameter(path, choices, numbers)
     first, last = _number(low), _number(high)
     if first is None or last is None or (first[1] or last[1]) != last[1]:
-        raise UsageError(f"{values!r} is no range: both ends are numbers with one unit, such as 10packets..100packets")
+        raise UsageError(
+            f"{values!r} is not a range: write two numbers with the same unit, such as 10packets..100packets"
+        )
     if first[0] > last[0]:
-        raise UsageError(f"{values!r} is no range: the lower end stands first")
+        raise UsageError(f"{values!r} is not a range: write the lower end first")
     unit = last[1]
     whole = first[0].is_integer() and last[0].is_integer() and "." not in values.replace("..", "")
     span = last[0] - first[0]
@@ -250,15 +256,22 @@ def _number(text: str) -> tuple[float, str] | None:
 
 
 def target(text: str) -> Target:
-    """Read `group.metric<=value` or `>=`, such as `voice.delay.p99<=20ms`."""
+    """Return the target of a text `group.metric<=value` or `group.metric>=value`; raises UsageError.
+
+    An example is `voice.delay.p99<=20ms`. Values are durations, rates, or ratios and percentages, as the metric needs.
+    """
     found = re.fullmatch(r"\s*(.+?)\s*(<=|>=)\s*(\S+)\s*", text)
     if found is None:
-        raise UsageError(f"{text!r} is no target, such as voice.delay.p99<=20ms")
+        raise UsageError(
+            f"{text!r} is not a target: write group.metric<=value or group.metric>=value, such as voice.delay.p99<=20ms"
+        )
     name, sense, value = found.groups()
     # A group's name may have dots; the metric is at the end.
     metric = next((m for m in sorted(_METRICS, key=len, reverse=True) if name.endswith(f".{m}")), None)
     if metric is None:
-        raise UsageError(f"{name!r} is no group and metric; metrics are {', '.join(_METRICS)}")
+        raise UsageError(
+            f"{name!r} is not group.metric, such as voice.delay.p99; the metrics are {', '.join(_METRICS)}"
+        )
     group = name.removesuffix(f".{metric}")
     return Target(group, metric, "<=" if sense == "<=" else ">=", _limit(metric, value), text.strip())
 
@@ -276,12 +289,12 @@ def _limit(metric: str, value: str) -> float:
 
 
 def cost(text: str) -> Cost:
-    """Read `path` or `weight*path`."""
+    """Return the cost of a text `path` or `weight*path`; the default weight is 1. Raises UsageError."""
     weight, star, path = text.rpartition("*")
     try:
         return Cost(path.strip(), float(weight) if star else 1.0)
     except ValueError:
-        raise UsageError(f"{text!r} is no cost: write a path, or weight*path") from None
+        raise UsageError(f"{text!r} is not a cost: write a path or weight*path, such as 0.5*network.buffer") from None
 
 
 def tune(
@@ -297,19 +310,22 @@ def tune(
     threads: int | None = None,
     progress: Callable[[int, int], object] | None = None,
 ) -> Tuned:
-    """Search the cheapest candidate that keeps all targets.
+    """Search for the cheapest candidate that keeps all targets.
 
     Args:
-        scenario: Scenario to vary.
-        vary: Its parameters.
-        targets: Targets to keep.
-        costs: Costs of the varied paths; default: each counts by its share of its own range.
-        budget: Upper bound of the number of candidates.
-        replications: Number of replications of each candidate; default: the scenario's.
-        confirmations: Replications of the winner, with new seeds, and of the next cheapest until one is confirmed.
-        seed: Base seed; default: the scenario's.
-        threads: Replications at a time.
-        progress: Called with the candidates run and the budget.
+        scenario: Base scenario.
+        vary: Parameters of the scenario to vary, at least one.
+        targets: Targets to keep, at least one.
+        costs: Costs of varied paths. Default: each parameter costs 0 at its smallest value and 1 at its largest.
+        budget: Maximum number of candidates.
+        replications: Number of replications of each candidate. Default: the scenario's.
+        confirmations: Number of replications of each attempt to confirm a candidate, at least 2.
+        seed: Base seed. Default: the scenario's.
+        threads: Number of replications at a time. Default: one per processor.
+        progress: Called with the number of candidates that have been run, and the budget.
+
+    Raises:
+        UsageError: An argument is wrong, or there are more candidates than the budget and SciPy is missing.
 
     """
     scenario = _checked(scenario, vary, targets, costs, confirmations)
@@ -322,7 +338,7 @@ def tune(
             search(point)
     else:
         _evolve(search, budget)
-    # The cheapest that keep the targets, or else the one with the least miss.
+    # The cheapest candidates that keep the targets, or else the one that misses them least.
     order = sorted(search.seen, key=lambda point: (search.seen[point], point))
     chosen = [point for point in order if search.seen[point][0] == 0][:_ATTEMPTS] or order[:1]
     attempts: list[Attempt] = []
@@ -334,7 +350,7 @@ def tune(
 
 
 def _confirm(search: _Search, point: tuple[int, ...], before: int, confirmations: int) -> Attempt:
-    """Run a candidate with seeds of its own, after `before` others."""
+    """Run a candidate with seeds of its own, as the attempt after `before` others."""
     scenario = search.scenario.with_texts(list(search.settings(point).items()))
     first = search.seed + (1 + before) * _CONFIRMATION
     reports = run(scenario, first, confirmations, search.threads).reports
@@ -348,7 +364,7 @@ def _confirm(search: _Search, point: tuple[int, ...], before: int, confirmations
 
 
 class _Search:
-    """Candidates that have been run; a candidate is the places of its values in the parameters' choices."""
+    """Candidates that have been run; a candidate is a tuple with the index of each parameter's value."""
 
     def __init__(
         self,
@@ -366,7 +382,7 @@ class _Search:
         self.seed, self.replications, self.threads = seed, replications, threads
         self.progress, self.budget = progress, budget
         self.seen: dict[tuple[int, ...], tuple[float, float]] = {}
-        """Return the total miss of the targets, and the cost."""
+        """Sum of the shares by which targets are missed, and the cost, by candidate."""
 
     def settings(self, point: Sequence[int]) -> dict[str, str]:
         return {one.path: one.choices[place] for one, place in zip(self.vary, point, strict=True)}
@@ -389,7 +405,7 @@ class _Search:
                 self.scenario.with_texts(list(self.settings(key).items())), self.seed, self.replications, self.threads
             )
         except ScenarioError:
-            # Some candidates are impossible, such as shares that sum to more than 1.
+            # Some candidates are not valid scenarios, such as shares with a sum above 1.
             self.seen[key] = (math.inf, self.cost(key))
             return self.seen[key]
         missed = 0.0
@@ -406,7 +422,9 @@ def _evolve(search: _Search, budget: int) -> None:
     try:
         from scipy.optimize import differential_evolution
     except ModuleNotFoundError:
-        raise UsageError("so many candidates need SciPy: pip install 'tailback[tune]', or raise --budget") from None
+        raise UsageError(
+            "more candidates than the budget need SciPy: pip install 'tailback[tune]', or raise --budget"
+        ) from None
     sizes = [len(one.choices) for one in search.vary]
     dearest = search.cost([size - 1 for size in sizes]), search.cost([0] * len(sizes))
     scale = (abs(max(dearest)) + abs(min(dearest))) or 1.0
@@ -418,7 +436,7 @@ def _evolve(search: _Search, budget: int) -> None:
         if len(search.seen) >= budget:
             raise Enough
         missed, price = search([round(place) for place in point])
-        # A candidate that misses a target is worse than any that keeps all.
+        # Costs are scaled to about 1, so that a candidate that misses a target is worse than any that keeps all.
         return price / scale if missed == 0 else 10.0 + min(missed, 1e6)
 
     with suppress(Enough):
@@ -438,17 +456,19 @@ def _checked(
     scenario: Scenario, vary: Sequence[Parameter], targets: Sequence[Target], costs: Sequence[Cost], confirmations: int
 ) -> Scenario:
     if not vary or not targets:
-        raise UsageError("name what to vary and which targets to keep")
+        raise UsageError("tune needs at least one parameter to vary and at least one target")
     if confirmations < 2:
-        raise UsageError("intervals need two confirmations at least")
+        raise UsageError("an interval needs at least 2 confirmations")
     paths = [one.path for one in vary]
     for one in costs:
         if one.path not in paths:
-            raise UsageError(f"the cost {one.path!r} is not among what varies: {', '.join(paths)}")
+            raise UsageError(f"the cost {one.path!r} is not a varied path; these are {', '.join(paths)}")
     groups = [str(flow["name"]) for flow in scenario.document["flows"]]  # type: ignore[union-attr, index, call-overload]
     for goal in targets:
         if goal.group not in groups:
-            raise UsageError(f"the target {goal.text!r} is about no group; there are {', '.join(groups)}")
+            raise UsageError(
+                f"the target {goal.text!r} names no group of the scenario; the groups are {', '.join(groups)}"
+            )
     if any(goal.metric in ("delay.p99", "jitter", "pdv.p99", "pdv.p999", "mos") for goal in targets):
         return scenario.set({"run.delay-variation": True})
     return scenario

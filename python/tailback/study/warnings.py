@@ -1,4 +1,4 @@
-"""Warnings about a study: about its points, and about settings or axes that change nothing."""
+"""Warnings about a study: those of its scenarios, and those about settings or axes that change nothing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["after", "before"]
 
 _MOST_POINTS = 200
-"""Upper bound of the points that are checked; a larger study is checked at its first ones."""
+"""Maximum number of points whose scenarios are checked; of a larger study the first ones are."""
 
 _NEUTRAL = frozenset({"run.engine", "run.confidence", "run.replications", "title", "description"})
 """Settings that never change results."""
@@ -41,7 +41,7 @@ def before(study: Study) -> list[ScenarioWarning]:
 
 
 def after(study: Study, runs: Mapping[Setting, Sequence[Run]]) -> list[ScenarioWarning]:
-    """Return the warnings about results: axes with different values that gave the same runs."""
+    """Return the warnings about results: axes whose values all gave the same runs."""
     if "no-effect" in accepted(study.base.run_config):
         return []
     said = set(_idle(study.cells, lambda cell: cell.effect))
@@ -56,7 +56,7 @@ def after(study: Study, runs: Mapping[Setting, Sequence[Run]]) -> list[ScenarioW
 
 
 def _idle(cells: Sequence[Cell], key: Callable[[Cell], Hashable]) -> Iterator[str]:
-    """Yield the axes of which no two values differ by `key` at points that are otherwise equal."""
+    """Yield the axes whose values never make a difference to `key` at points that are otherwise equal."""
     names = dict.fromkeys(name for cell in cells for name, _ in cell.setting)
     for name in names:
         groups: dict[Hashable, list[Hashable]] = {}
@@ -78,9 +78,9 @@ def _axis(study: Study, name: str, why: str, *, ran: bool = False) -> ScenarioWa
 
 
 def _overrides(study: Study, path: str, *values: object) -> str:
-    """Return the core's advice for a value that is not the scenario's own; without the way to accept it."""
+    """Return the core's advice about the settings that override this one, without that on accepting the warning."""
     for value in values:
-        # No advice about the scenario's own value.
+        # The core has no advice about the scenario's own value.
         for warning in read(study.base.native.without_effect([(path, str(value))])):
             return (warning.suggestion or "").partition("; if it is meant")[0]
-    return "vary something else, or leave it out"
+    return "vary another setting, or leave this one out"

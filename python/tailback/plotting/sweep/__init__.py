@@ -1,1 +1,1 @@
-"""Figures of a sweep: axes, panels, maps, and which of them a sweep gets."""
+"""Figures of a sweep: its axes, panels and maps, and the choice of figures."""

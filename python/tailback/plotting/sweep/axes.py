@@ -1,4 +1,4 @@
-"""Axes of a sweep in figures: the place of each value, and the scale."""
+"""Axes of a sweep in figures: the position of each value, and the scale."""
 
 from __future__ import annotations
 
@@ -16,39 +16,39 @@ __all__ = ["FLOWS", "MECHANISM", "Axis", "axis_of", "split", "words"]
 
 MECHANISM = "mechanism"
 FLOWS = "flows"
-"""Names that are no axes of the study but are drawn as curves."""
+"""Names of axes that are not axes of the study: its mechanisms, and its groups of flows."""
 
 _MOST_SERIES = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """An axis of a study, with a place on a figure's axis for each of its values."""
+    """An axis of a study, with a position on a figure's axis for each of its values."""
 
     name: str
     unit: str
     places: Mapping[Value, float | str]
     is_logarithmic: bool = False
-    """`True` if the study says so: its range has equal ratios."""
+    """`True` if the study's range has `scale = "log"`."""
 
     @property
     def is_number(self) -> bool:
-        """`True` if its values have an order and distances."""
+        """`True` if all values have numbers, in the axis's unit."""
         return all(isinstance(place, float) for place in self.places.values())
 
     @property
     def label(self) -> str:
-        """Its name with the unit."""
+        """Name with the unit."""
         return f"{self.name} ({self.unit})" if self.unit else self.name
 
     @property
     def numbers(self) -> list[float]:
-        """Places of its values, ascending; empty for words."""
+        """Numbers of the values, ascending; empty for words."""
         return sorted({place for place in self.places.values() if isinstance(place, float)})
 
     @property
     def scale(self) -> plot.Scale:
-        """Logarithmic as the study says, or where values span most of a decade and are more even in that scale."""
+        """Logarithmic if the study says so, or if values span a factor of 8 and are more even on it; else linear."""
         found = self.numbers
         if not self.is_number or not found or found[0] <= 0:
             return "linear"
@@ -62,7 +62,7 @@ class Axis:
 
     @property
     def ticks(self) -> list[float] | None:
-        """Ticks at the values themselves, where these are few and stand apart on a logarithmic scale."""
+        """Ticks at the values, if these are 2 to 6 that do not crowd on a logarithmic scale; else `None`."""
         found = self.numbers
         if self.scale != "log" or not 2 <= len(found) <= 6:
             return None
@@ -72,7 +72,7 @@ class Axis:
 
 
 def axis_of(name: str, values: Iterable[Value], *, is_logarithmic: bool = False) -> Axis:
-    """Return an axis with places for these values: numbers, quantities of one kind, or else words."""
+    """Return an axis for these values: numbers with one unit, quantities of one dimension, or else words."""
     distinct = list(dict.fromkeys(values))
     parts = {value: amount(value) for value in distinct}
     units = {part[1] for part in parts.values() if part}
@@ -86,13 +86,13 @@ def axis_of(name: str, values: Iterable[Value], *, is_logarithmic: bool = False)
 
 
 def words(axes: Sequence[Axis], values: Sequence[Value]) -> str:
-    """Return the values of some axes as the name of a curve or a panel."""
+    """Return the values of axes as the name of a curve or a panel."""
     named = (f"{axis.name.rpartition('.')[2]} " if axis.name not in (MECHANISM, FLOWS) else "" for axis in axes)
     return ", ".join(f"{name}{value}" for name, value in zip(named, values, strict=True))
 
 
 def split(rest: Sequence[Axis]) -> tuple[list[Axis], list[Axis]]:
-    """Return the axes drawn as curves and those drawn as panels: as many curves as can be distinguished."""
+    """Return the axes drawn as curves, which are few enough to be distinguished, and those drawn as panels."""
     series: list[Axis] = []
     panels: list[Axis] = []
     for axis in sorted(rest, key=lambda axis: (axis.name != FLOWS, axis.name != MECHANISM, len(axis.places))):

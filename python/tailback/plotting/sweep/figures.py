@@ -1,4 +1,4 @@
-"""Figures of a sweep: curves with intervals, paired differences, heat maps, and clouds for drawn points."""
+"""Figures of a sweep: curves with intervals, paired differences, heat maps, and scatter plots of drawn points."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 __all__ = ["Picture", "figures"]
 
 _METRICS = ("loss", "delay", "delay_p99", "throughput", "goodput", "completion")
-"""Metrics drawn of all flows together, if a run has them."""
+"""Metrics of all flows together that are drawn, if a run has them."""
 _OF_GROUPS = ("loss", "delay", "throughput", "goodput", "jain", "completion", "response", "slowdown")
-"""Metrics drawn of each group of flows."""
+"""Metrics of each group of flows that are drawn, if a run has them."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Point:
-    """A mean with its interval, in the unit that is drawn, and the values of all axes there."""
+    """A point of the study: the values of its axes, and a mean with its interval in the unit of the figure."""
 
     values: Mapping[str, Value]
     interval: Interval
@@ -60,7 +60,7 @@ def figures(sweep: Sweep) -> list[Picture]:
     x = max(candidates, key=lambda axis: len(axis.places))
     rest = [axis for axis in varied if axis is not x]
     means = {label_of(measure): _points(sweep, measure, finished) for measure in measures}
-    of_judged = "" if judged is None or judged.scope == "total" else f"; of {judged}, what `until` judges"
+    of_judged = "" if judged is None or judged.scope == "total" else f", and {judged}, the metric of `until`"
     found += _curves("Means", f"All flows together{of_judged}. {_caption(sweep, x)}", means, x, rest)
     found += _groups_of_flows(sweep, x, rest, finished)
     if len(sweep.mechanisms) > 1 and x.name != MECHANISM:
@@ -79,7 +79,7 @@ def _points(sweep: Sweep, measure: Measure, finished: Sequence[Setting]) -> list
 
 
 def _by(points: Iterable[_Point], axes: Sequence[Axis]) -> dict[tuple[Value, ...], list[_Point]]:
-    """Points by their values on some axes."""
+    """Return points by their values on some axes."""
     found: dict[tuple[Value, ...], list[_Point]] = {}
     for point in points:
         found.setdefault(tuple(point.values[axis.name] for axis in axes), []).append(point)
@@ -95,7 +95,7 @@ def _curves(
     *,
     are_changes: bool = False,
 ) -> list[Picture]:
-    """Draw points by quantity on the y axis: a panel for each, or a picture if other axes need the panels."""
+    """Draw points by quantity: a panel for each quantity, or a picture for each if other axes need the panels."""
     series, apart = split(rest)
     facets = list(_by((point for points in lines.values() for point in points), apart))
     cut = f" The first {MOST_PANELS} of {len(facets)} panels." if len(facets) > MOST_PANELS else ""
@@ -117,7 +117,7 @@ def _picture(
     panels: Sequence[tuple[str, str, Sequence[_Point]]], x: Axis, series: Sequence[Axis], are_changes: bool
 ) -> Figure:
     figure, all_axes = panels_of(len(panels), width=4.4, height=3.2)
-    # A curve has the same colour in all panels, also where one before it is missing.
+    # A curve has the same colour in all panels, even if a panel lacks other curves.
     keys = list(_by((point for _, _, points in panels for point in points), series))
     shown: dict[str, Any] = {}
     with plot.style():
@@ -143,7 +143,7 @@ def _picture(
 
 
 def _groups_of_flows(sweep: Sweep, x: Axis, rest: Sequence[Axis], finished: Sequence[Setting]) -> list[Picture]:
-    """Draw each group of flows by itself, where there are several."""
+    """Draw each group of flows by itself; empty if there is only one group."""
     of_groups = [measure for measure in sweep.measures() if measure.scope == "group"]
     groups = list(dict.fromkeys(measure.name for measure in of_groups))
     if len(groups) < 2:
@@ -171,7 +171,8 @@ def _differences(sweep: Sweep, measures: Sequence[Measure], x: Axis, rest: Seque
         return []
     ordered = {label: lines[label] for label in map(label_of, measures) if label in lines}
     caption = (
-        f"Paired by replication, {sweep.confidence:.0%} intervals; where one holds zero, nothing is shown to differ."
+        f"Differences are paired by replication. Bars are {sweep.confidence:.0%} intervals; an interval that contains "
+        "zero shows no difference."
     )
     title = f"Differences from {sweep.mechanisms[0]}"
     return _curves(title, caption, ordered, x, [Axis(MECHANISM, "", names), *rest], are_changes=True)
@@ -180,4 +181,4 @@ def _differences(sweep: Sweep, measures: Sequence[Measure], x: Axis, rest: Seque
 def _caption(sweep: Sweep, x: Axis) -> str:
     counts = [len(runs) for runs in sweep.runs.values() if runs]
     n = f"{min(counts)}" if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
-    return f"Against {x.name}; bars are {sweep.confidence:.0%} intervals over {n} replications."
+    return f"Means over {x.name}; bars are {sweep.confidence:.0%} intervals over {n} replications."

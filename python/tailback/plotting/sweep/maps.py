@@ -1,4 +1,4 @@
-"""Maps of a sweep: heat maps of two axes, and clouds and planes of drawn points."""
+"""Maps of a sweep: heat maps over two axes, and scatter plots of drawn points."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 __all__ = ["clouds", "heat", "map_of_draws"]
 
 _MOST_WRITTEN = 120
-"""Upper bound of the number of cells of a heat map with printed numbers."""
+"""Maximum number of cells of a heat map with printed numbers."""
 
 
 def heat(
     sweep: Sweep, measure: Measure, two: tuple[Axis, Axis], rest: Sequence[Axis], finished: Sequence[Setting]
 ) -> Picture:
-    """A map per combination of the other axes, all with the same colours."""
+    """Draw a heat map over two axes for each combination of the other axes, all with the same colours."""
     (scale, _), label = fixed(measure), label_of(measure)
     facets = dict(islice(_groups(finished, [axis.name for axis in rest]).items(), MOST_PANELS))
     across, up = (sorted(axis.places.items(), key=lambda item: float(item[1])) for axis in two)
@@ -54,7 +54,7 @@ def heat(
                 _write(axes, grid, scale, low, high)
         figure.colorbar(image, ax=all_axes, label=label)
     caption = (
-        f"Mean, and half the {sweep.confidence:.0%} interval below it."
+        f"Numbers: mean, and below it half the width of the {sweep.confidence:.0%} interval."
         if len(across) * len(up) <= _MOST_WRITTEN
         else ""
     )
@@ -74,7 +74,7 @@ def _write(axes: Axes, grid: Sequence[Sequence[Estimate | None]], scale: float, 
 
 
 def clouds(sweep: Sweep, measures: Sequence[Measure], axes_: Sequence[Axis], finished: Sequence[Setting]) -> Picture:
-    """Draw each metric against each axis, every drawn point with its interval."""
+    """Draw each metric over each axis; every drawn point is a dot with its interval."""
     pairs = [(measure, axis) for measure in measures for axis in axes_]
     figure, panels = panels_of(len(pairs), len(axes_), width=4.4, height=3.0)
     shown: dict[str, Any] = {}
@@ -101,7 +101,8 @@ def clouds(sweep: Sweep, measures: Sequence[Measure], axes_: Sequence[Axis], fin
             take_legend(axes, shown)
         put_legend(figure, shown)
     caption = (
-        f"Every drawn point; the other axes vary too. Bars are {sweep.confidence:.0%} intervals over replications."
+        f"Each dot is a drawn point; points differ in the other axes, too. Bars are {sweep.confidence:.0%} intervals "
+        "over replications."
     )
     return Picture("Means at the drawn points", caption, figure)
 
@@ -109,7 +110,7 @@ def clouds(sweep: Sweep, measures: Sequence[Measure], axes_: Sequence[Axis], fin
 def map_of_draws(
     sweep: Sweep, measures: Sequence[Measure], two: Sequence[Axis], finished: Sequence[Setting]
 ) -> Picture:
-    """Draw points on the plane of two axes, coloured by each metric, a panel for each mechanism."""
+    """Draw the points on the plane of two axes, coloured by a metric, in a panel for each metric and mechanism."""
     facets = _groups(finished, [MECHANISM] if sweep.mechanisms else [])
     pairs = [(measure, facet, own) for measure in measures for facet, own in facets.items()]
     figure, panels = panels_of(len(pairs), width=4.6, height=3.4)
@@ -124,11 +125,11 @@ def map_of_draws(
             plot.finish(axes, title=title, x=a.label, y=b.label, x_scale=a.scale, from_zero=False)
             figure.colorbar(image, ax=axes, label=label_of(measure))
     names = " and ".join(axis.name.rpartition(".")[2] for axis in two)
-    return Picture(f"Map of {names}", "Each dot is a drawn point, coloured by its mean.", figure)
+    return Picture(f"Map of {names}", "Each dot is a drawn point, coloured by the mean of the metric.", figure)
 
 
 def _groups(settings: Iterable[Setting], names: Sequence[str]) -> dict[tuple[Value, ...], list[Setting]]:
-    """Settings by their values of some names."""
+    """Return settings by their values on some axes."""
     found: dict[tuple[Value, ...], list[Setting]] = {}
     for setting in settings:
         values = dict(setting)

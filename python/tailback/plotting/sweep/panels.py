@@ -1,4 +1,4 @@
-"""Pictures of a sweep: panels in rows, one legend for all of them, and labels of the axes."""
+"""Pictures of a sweep: panels in rows, a common legend, and labels of the axes."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 __all__ = ["COLUMNS", "MOST_PANELS", "Picture", "label_of", "panels_of", "put_legend", "scaled", "take_legend"]
 
 COLUMNS = 3
-"""Panels beside each other, at most: more would be too small to read on a page."""
+"""Maximum number of panels in a row; with more they would be too small to read on a page."""
 MOST_PANELS = 12
+"""Maximum number of panels of a picture."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,7 @@ class Picture:
 
 
 def scaled(interval: Interval, scale: float) -> Interval:
-    """Return an interval in another unit."""
+    """Return an interval multiplied by a factor, for another unit."""
     return Interval(interval.mean * scale, interval.lo * scale, interval.hi * scale, interval.n)
 
 
@@ -46,7 +47,7 @@ def label_of(measure: Measure) -> str:
 
 
 def panels_of(count: int, columns: int = 0, **options: Any) -> tuple[Figure, list[Axes]]:
-    """Return a figure with `count` panels, a few in a row, and those panels."""
+    """Return a figure with `count` panels, and the panels; without `columns` up to `COLUMNS` are in a row."""
     if not 1 <= columns <= COLUMNS:
         columns = 2 if count == 4 else min(count, COLUMNS)
     figure = plot.new(columns, math.ceil(count / columns), squeeze=False, **options)
@@ -56,7 +57,7 @@ def panels_of(count: int, columns: int = 0, **options: Any) -> tuple[Figure, lis
 
 
 def take_legend(axes: Axes, shown: dict[str, Any]) -> None:
-    """Take a panel's legend away, and its entries into those of the whole picture."""
+    """Remove a panel's legend, and add its entries to those of the picture."""
     handles, labels = axes.get_legend_handles_labels()
     shown.update(dict(zip(labels, handles, strict=True)))
     if (legend := axes.get_legend()) is not None:
@@ -64,7 +65,7 @@ def take_legend(axes: Axes, shown: dict[str, Any]) -> None:
 
 
 def put_legend(figure: Figure, shown: Mapping[str, Any]) -> None:
-    """Put one legend for all panels below them."""
+    """Draw a common legend below all panels."""
     if shown:
         columns = min(len(shown), 5)
         figure.legend(list(shown.values()), list(shown), loc="outside lower center", ncols=columns)

@@ -1,4 +1,4 @@
-"""Experiments: points of a base scenario, claims about the results, and the intervals that decide them."""
+"""Experiments: points of a base scenario, claims about the results, and the intervals that decide the claims."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Claims and their verdicts: 99 % intervals that pass, fail, or contain both outcomes and are undecided."""
+"""Claims and their verdicts: a claim passes, fails, or is undecided if its 99 % interval contains both outcomes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Verdict(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """The values that satisfy a condition: an interval whose ends may belong to it or not."""
+    """Values that satisfy a condition: those between two ends, with the ends if `closed`."""
 
     lo: float = -math.inf
     hi: float = math.inf
@@ -48,12 +48,12 @@ class Region:
         return interval.hi <= self.lo or interval.lo >= self.hi
 
     def slack(self, interval: Interval) -> float:
-        """Return the distance of the interval's worse end from the bound; negative outside."""
+        """Return the distance of the interval's worse end from the nearer bound; negative outside the region."""
         return min(interval.lo - self.lo, self.hi - interval.hi)
 
 
 def judge(interval: Interval, region: Region) -> Verdict:
-    """Pass when the whole interval satisfies, fail when the whole interval violates, else undecided."""
+    """Return pass if the whole interval is in the region, fail if none of it is, and else undecided."""
     if interval.n < 2 or math.isnan(interval.mean):
         return Verdict.UNDECIDED
     if interval.lo in region and interval.hi in region:
@@ -66,7 +66,7 @@ class Check:
     """A condition at one point, or on one pair of points."""
 
     at: str
-    """Point in words; empty if there is only one."""
+    """Point in words; empty if the condition has no free axis."""
     verdict: Verdict
     measured: Interval
     unit: str
@@ -89,10 +89,7 @@ class Check:
         return order.index(self.verdict), self.slack
 
     def as_json(self) -> dict[str, object]:
-        """Return the point with the measured value; `pass` is null if the check does not decide.
-
-        `verdict` distinguishes these cases: "undecided", or "not asserted" because of `why`.
-        """
+        """Return the JSON form; `pass` is null if the verdict is "undecided" or "not asserted" (with `why`)."""
         return {
             "at": self.at,
             "measured": self.measured.as_json(self.unit),
@@ -119,15 +116,15 @@ class Condition:
 
     def __post_init__(self) -> None:
         if not self.checks:
-            raise ValueError(f"there is no point at which to check: {self.expected}")
+            raise ValueError(f"the condition has no point: {self.expected}")
 
     def __bool__(self) -> bool:
-        raise TypeError("a condition is not true or false: write quantity.within(lo, hi) instead of lo < quantity < hi")
+        raise TypeError("a condition has no truth value: write quantity.within(lo, hi) instead of lo < quantity < hi")
 
     def __and__(self, other: Condition) -> Condition:
         """Return a condition that holds where both do."""
         if "any" in (self.mode, other.mode):
-            raise TypeError("a condition that holds somewhere cannot be joined with another; make two claims")
+            raise TypeError("a condition with `somewhere` cannot be combined with another; make two claims")
         return Condition(f"{self.expected}; {other.expected}", self.checks + other.checks)
 
     def somewhere(self) -> Condition:
@@ -144,7 +141,7 @@ class Condition:
 
     @property
     def verdict(self) -> Verdict:
-        """All checks together; those that assert nothing do not count, unless all assert nothing."""
+        """Verdict of all checks together; those that assert nothing count only if all assert nothing."""
         found = {check.verdict for check in self.checks} - {Verdict.NULL}
         if not found:
             return Verdict.NULL
@@ -155,21 +152,21 @@ class Condition:
 
     @property
     def worst(self) -> Check:
-        """The check that decides: the worst, or the best where one is enough."""
+        """The check that decides: the worst, or the best if one is enough."""
         pick = max if self.mode == "any" else min
         asserting = [check for check in self.checks if check.verdict is not Verdict.NULL]
         return pick(asserting or self.checks, key=lambda check: check.rank)
 
     @property
     def undecided_points(self) -> frozenset[Point]:
-        """Points at which replications would help; empty once the verdict stands."""
+        """Points at which more replications would help; empty if the condition is decided."""
         if self.verdict is not Verdict.UNDECIDED:
             return frozenset()
         return _union(c.points for c in self.checks if c.verdict is Verdict.UNDECIDED)
 
     @property
     def why(self) -> str:
-        """Reasons of the points that assert nothing, with their numbers."""
+        """Reasons for which points assert nothing, each with the number of its points."""
         reasons: dict[str, int] = {}
         for check in self.checks:
             if check.verdict is Verdict.NULL:
@@ -181,17 +178,17 @@ class Kind(Enum):
     """Use of a claim's verdict."""
 
     ASSERTED = "asserted"
-    """It passes or fails, and the exit code says so."""
+    """The claim passes or fails, and the exit code depends on it."""
     UNASSERTED = "unasserted"
-    """A sentence of the source that is decided like any other, without effect on the exit code: a known miss."""
+    """A sentence of the source that is known not to hold, or may not; it is decided, but the exit code ignores it."""
     CALIBRATED = "calibrated"
-    """A parameter was chosen after the result was seen, so that agreement proves nothing about the source."""
+    """A parameter was chosen to meet the claim, so that agreement proves nothing about the source."""
     COMPARISON = "comparison"
     """A measured value without an expected one, for comparison with others."""
 
 
 class Shown(Protocol):
-    """Object with values to show, such as a `Quantity`."""
+    """An object with values to show, such as a `Quantity`."""
 
     def as_shown(self, why: str) -> Condition:
         """Return a condition that asserts nothing and shows the values."""
@@ -202,20 +199,21 @@ class Claim:
     """A sentence, its source, and the condition that decides it."""
 
     id: str
-    """Short and unique in the experiment, such as `C1`."""
+    """Short identifier, unique in the experiment, such as `C1`."""
     text: str
+    """Sentence that is understood without other claims, for tables."""
     source: str
-    """Place in the source document, and one of: stated there, derived, reconstructed."""
+    """Place in the source document, and whether the claim is stated there, derived, or reconstructed."""
     condition: Condition
     kind: Kind = Kind.ASSERTED
     reason: str = ""
-    """Reason for which it is not asserted; of a calibrated claim, the parameter that was chosen so that it holds."""
+    """Reason for which the claim is not asserted; of a calibrated claim, the parameter that was chosen to meet it."""
     headline: str = ""
-    """Of a headline: the source's number or sentence, in a few words, for the scoreboard."""
+    """The source's number or sentence in a few words, for the scoreboard; empty if the claim is not a headline."""
 
     @classmethod
     def comparison(cls, id: str, text: str, source: str, quantity: Shown, why: str) -> Claim:  # noqa: A002
-        """Return a claim that is shown and never judged, such as a sensitivity or the result of another choice."""
+        """Return a claim whose values are shown and not judged, such as a sensitivity or the result of a variant."""
         return cls(id, text, source, quantity.as_shown(why), Kind.COMPARISON, why)
 
     @classmethod
@@ -230,8 +228,8 @@ class Claim:
     ) -> Claim:
         """Return a sentence of the source that is known not to hold here, or may not hold.
 
-        The interval decides its word (reproduced, not reproduced, undecided) at every run; `pass` is null, and `why`
-        is the reason as far as it is known.
+        Its interval decides its word (reproduced, not reproduced, undecided) at every run. Its `pass` in JSON is null,
+        and `why` is the reason, if known.
         """
         return cls(id, text, source, condition, Kind.UNASSERTED, why, headline)
 
@@ -247,20 +245,20 @@ class Claim:
     ) -> Claim:
         """Return a claim that the experiment was calibrated to meet.
 
-        It is decided like any other, and the outcome is reported, but it counts neither as passed nor as failed:
+        It is decided like other claims, and the outcome is reported, but it counts neither as passed nor as failed:
         agreement shows that the calibration works, not that the source is right.
         """
         return cls(id, text, source, condition, Kind.CALIBRATED, why, headline)
 
     @property
     def word(self) -> str:
-        """Word in the report: reproduced, not reproduced, undecided, calibrated or comparison."""
+        """Result in the report: reproduced, not reproduced, undecided, calibrated or comparison."""
         if self.kind in (Kind.CALIBRATED, Kind.COMPARISON):
             return str(self.kind.value)
         return _WORDS[self.condition.verdict]
 
     def as_json(self, profile: ProfileName) -> dict[str, object]:
-        """Return the JSON form of the claim; `pass` is null for the reason in `why`."""
+        """Return the JSON form of the claim; if `pass` is null, `why` has the reason."""
         condition = self.condition
         worst, verdict = condition.worst, condition.verdict
         passed = _PASSED[verdict] if self.kind is Kind.ASSERTED else None
@@ -296,17 +294,17 @@ _WORDS = {
     Verdict.PASS: "reproduced",
     Verdict.FAIL: "not reproduced",
     Verdict.UNDECIDED: "undecided",
-    # Comparison without values, such as of two losses that are both zero.
+    # All checks assert nothing, such as strict comparisons of two losses that are both zero.
     Verdict.NULL: "undecided",
 }
 WORDS = ("reproduced", "not reproduced", "undecided", "calibrated", "comparison")
-"""All words that a claim can have."""
+"""All values of `Claim.word`."""
 _PASSED = {Verdict.PASS: True, Verdict.FAIL: False, Verdict.UNDECIDED: None, Verdict.NULL: None}
 
 
 def undecided_points(claims: Iterable[Claim]) -> frozenset[Point]:
     """Return the points at which more replications would help any claim."""
-    # Comparisons are never undecided; claims that are not asserted may be, and are decided like all others.
+    # Comparisons are never undecided; unasserted and calibrated claims may be, and are decided like asserted ones.
     return _union(claim.condition.undecided_points for claim in claims)
 
 

@@ -35,17 +35,17 @@ class Profile:
     duration: str
     """Length of one run, warm-up included, such as "60s"."""
     warmup: str
-    """The part of it that is not measured."""
+    """Part of the run before the measurement, such as "20s"."""
     replications: int = 3
-    """At every point, at least 3."""
+    """Minimum number of replications at every point, at least 3."""
     max_replications: int = 24
-    """Upper bound of the number of replications at a point."""
+    """Maximum number of replications at a point."""
     cpu_s: float = 30.0
     """Budget of the whole experiment in processor seconds of `HOPS_PER_CPU_S` packet-hops each."""
 
     def __post_init__(self) -> None:
         if not 3 <= self.replications <= self.max_replications:
-            raise ValueError("an interval needs 3 replications or more, and max_replications is no fewer")
+            raise ValueError("replications must be at least 3 and at most max_replications")
 
 
 class Experiment(ABC):
@@ -55,7 +55,7 @@ class Experiment(ABC):
     """
 
     id: ClassVar[str]
-    """Such as `lan-a1`: a group, a hyphen and a name. Stable, whatever the folder is called."""
+    """A group, a hyphen and a name, such as `lan-a1`; stable, even if the folder is renamed."""
     title: ClassVar[str]
     reference: ClassVar[str]
     """Document and pages or slides that are reproduced."""
@@ -64,15 +64,15 @@ class Experiment(ABC):
     full: ClassVar[Profile]
     metrics: ClassVar[tuple[Observable, ...]]
     traces: ClassVar[Mapping[str, Callable[[Report], object]]] = {}
-    """Data to keep of the first replication at each point, such as a time series for a figure."""
+    """Data to keep of the first replication at each point by name, such as a time series for a figure."""
 
     @abstractmethod
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """Return the points to run; `full` may have more."""
+        """Return the points to run; `full` may have more than `quick`."""
 
     @abstractmethod
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """Return the settings of a point in the base scenario."""
+        """Return the settings by which a point differs from the base scenario."""
 
     @abstractmethod
     def claims(self, results: Results) -> Iterable[Claim]:
@@ -80,31 +80,31 @@ class Experiment(ABC):
 
     @abstractmethod
     def figures(self, results: Results) -> Iterable[Figure]:
-        """Return the figures; called once, at the end."""
+        """Return the figures; called once, after the last replication."""
 
     def scenario(self, point: Point) -> str:
-        """Return the file of the folder that is the base of a point."""
+        """Return the name of the file with a point's base scenario, in the experiment's folder."""
         del point
         return "scenario.toml"
 
     # The rest is the same for all experiments.
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle by name: an experiment has no state of its own."""
+        """Pickle by the name of the class, as an experiment has no state of its own."""
         return type(self), ()
 
     @property
     def group(self) -> str:
-        """The part of the id before the first hyphen."""
+        """Part of the id before the first hyphen."""
         return self.id.split("-", 1)[0]
 
     @property
     def folder(self) -> str:
-        """Name of the folder that the experiment is in; empty for one outside a package."""
+        """Name of the experiment's folder; empty for an experiment outside a package."""
         return type(self).__module__.rpartition(".")[0].rpartition(".")[2]
 
     def profile(self, name: ProfileName) -> Profile:
-        """Return one of the two profiles."""
+        """Return the profile of a name."""
         return self.quick if name == "quick" else self.full
 
     def axis(self, name: str) -> Axis:
@@ -137,5 +137,5 @@ class Experiment(ABC):
         return self.base(self.scenario(point)).set(length | self.settings(point, profile))
 
     def warnings(self, profile: ProfileName) -> list[ScenarioWarning]:
-        """Return the warnings of the scenarios of all points that are not accepted there."""
+        """Return the warnings about the scenarios of all points, without those that the scenarios accept."""
         return gather([self.at(point, profile).warnings for point in self.points(profile)], f"points of {self.id}")

@@ -13,7 +13,7 @@ __all__ = ["Axes", "Axis", "AxisValue", "Point", "ProfileName", "Settings", "gri
 
 AxisValue = str | int | float
 Settings = dict[str, Value]
-"""Paths in the scenario document with the values they take, as in `--set`."""
+"""Values by path in the scenario document, as for `--set`."""
 ProfileName = Literal["quick", "full"]
 
 
@@ -23,7 +23,7 @@ class Axis:
 
     name: str
     label: str
-    """For the figure's axis, such as "mean burst size"."""
+    """Words for figures and tables, such as "mean burst size"."""
     unit: str = ""
 
     def text(self, value: AxisValue) -> str:
@@ -56,7 +56,7 @@ class Point(Mapping[str, AxisValue]):
         return len(self._values)
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle by value: hashes of texts differ between processes."""
+        """Pickle by value, because the hashes of texts differ between processes."""
         return _point, (self._values,)
 
     def __eq__(self, other: object) -> bool:
@@ -84,7 +84,7 @@ class Axes(Protocol):
 
     @property
     def id(self) -> str:
-        """Name of the experiment, for messages."""
+        """Id of the experiment, for messages."""
 
     def axis(self, name: str) -> Axis:
         """Return an axis by its name."""

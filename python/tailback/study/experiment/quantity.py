@@ -1,7 +1,7 @@
 """Measured quantities over the points of an experiment, with arithmetic and comparisons that make conditions.
 
-Everything is paired: a sum, difference or comparison of two quantities is taken replication by replication, and
-replications with one number share their random numbers at all points.
+Sums, differences and comparisons of two quantities are paired: they are taken replication by replication, and
+replications of equal number have common random numbers at all points.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Selector = AxisValue | list[AxisValue] | tuple[AxisValue, ...] | Callable[[AxisV
 
 
 def matches(value: AxisValue, selector: Selector) -> bool:
-    """`True` if a value is the one, is among those, or satisfies the test."""
+    """`True` if a value equals the selector, is in it (a list or tuple), or satisfies it (a function)."""
     if callable(selector):
         return selector(value)
     if isinstance(selector, list | tuple):
@@ -33,35 +33,38 @@ def matches(value: AxisValue, selector: Selector) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class PointValues:
-    """A quantity at one point: a value per replication."""
+    """Values of a quantity at one point."""
 
     values: Mapping[int, float]
+    """Value by number of the replication."""
     points: frozenset[Point]
+    """Points of the experiment from which the values come."""
     events: tuple[int, int] | None = None
     """Over all replications: number of events, and of packets (or other things) among which they were counted."""
 
     def interval(self) -> Interval:
-        """Mean and 99 % interval over the replications."""
+        """Return the mean and its 99 % interval over the replications."""
         return mean_interval([self.values[k] for k in sorted(self.values)], CONFIDENCE)
 
 
 @dataclass(frozen=True, eq=False)
 class Quantity:
-    """A metric at some points, or arithmetic on such. Comparisons give a `Condition`, not a truth value."""
+    """A metric at a set of points, or arithmetic on metrics. Comparisons give a `Condition`, not a truth value."""
 
     experiment: Axes
     label: str
     unit: str
     cells: Mapping[Key, PointValues]
     lowest: float | None = None
+    """Smallest possible value, to which intervals are clipped."""
     factor: float = 1.0
-    """Factor on the metric itself; a comparison of quantities with different factors is shown as a ratio."""
+    """Factor by which the metric was multiplied; a comparison of different factors is shown as a ratio."""
 
     # Access.
 
     @property
     def axes(self) -> tuple[str, ...]:
-        """Names of the axes that are still free."""
+        """Names of the axes that are not fixed to one value."""
         return tuple(name for name, _ in next(iter(self.cells), ()))
 
     def axis(self, name: str) -> Axis:
@@ -85,14 +88,16 @@ class Quantity:
         return replace(self, cells=cells)
 
     def intervals(self) -> Iterator[tuple[dict[str, AxisValue], Interval]]:
-        """Yield each point with its interval."""
+        """Yield the free axes' values of each point, and its interval."""
         for key, cell in self.cells.items():
             yield dict(key), cell.interval().clipped(self.lowest)
 
     def curve(self, x: str) -> tuple[list[AxisValue], list[Interval]]:
-        """Return the points along the one free axis, and their intervals."""
+        """Return the values of the only free axis, which must be `x`, and the intervals there."""
         if self.axes != (x,):
-            raise ValueError(f"a curve of {self.label} along {x} needs the other axes fixed; free are {self.axes}")
+            raise ValueError(
+                f"a curve of {self.label} along {x} needs all other axes fixed to one value; free are {self.axes}"
+            )
         rows = list(self.intervals())
         return [row[0][x] for row in rows], [row[1] for row in rows]
 
@@ -159,12 +164,12 @@ class Quantity:
         return self._compare(other, "≥")
 
     def within(self, lo: float, hi: float) -> Condition:
-        """Return the condition that the mean is between `lo` and `hi`, inclusive."""
+        """Return the condition that the quantity is between `lo` and `hi`, inclusive."""
         region = Region(lo, hi)
         return Condition(f"{self.label} from {lo:g} to {hi:g} {self.unit}", tuple(self._checks(region)))
 
     def close_to(self, other: Quantity, relative: float) -> Condition:
-        """Return the condition that the means differ by at most a share of the other's."""
+        """Return the condition that the quantities differ by at most the share `relative` of the other."""
         return (self <= other * (1 + relative)) & (self >= other * (1 - relative))
 
     def is_zero(self, counted: str = "packets") -> Condition:
@@ -191,7 +196,7 @@ class Quantity:
         return Condition(f"{self.label} is zero", tuple(check(key, cell) for key, cell in self.cells.items()))
 
     def equals(self, other: Quantity) -> Condition:
-        """Return the condition that both are the same number in every replication."""
+        """Return the condition that both have the same value in every replication."""
         checks = []
         for key, cell in (self - other).cells.items():
             differs = any(value != 0 for value in cell.values.values())
@@ -200,15 +205,15 @@ class Quantity:
         return Condition(f"{self.label} equals {other.label}", tuple(checks))
 
     def non_decreasing(self, along: str, tolerance: float) -> Condition:
-        """Return the condition that no step along an axis goes down by more than the tolerance.
+        """Return the condition that the quantity falls by at most the tolerance at each step along an axis.
 
-        Each step's paired difference is judged: pass when its interval lies above minus the tolerance. Without a
-        tolerance equal means could never be decided, so it is stated and shown.
+        The paired difference of each step is judged, and passes if its whole interval is above minus the tolerance.
+        Without a tolerance steps between equal means would stay undecided; it is in the quantity's unit.
         """
         return self._monotone(along, tolerance, +1)
 
     def non_increasing(self, along: str, tolerance: float) -> Condition:
-        """Return the condition that no step along an axis goes up by more than the tolerance."""
+        """Return the condition that the quantity rises by at most the tolerance at each step along an axis."""
         return self._monotone(along, tolerance, -1)
 
     def as_shown(self, why: str) -> Condition:
@@ -277,7 +282,7 @@ class Quantity:
 
 
 def _unscaled_ratio(self: Quantity, other: Quantity, left: PointValues, right: PointValues) -> Interval | None:
-    """Ratio of two metrics as they were before they were scaled for a comparison, if one was."""
+    """Return the ratio of two metrics without their factors; `None` if the factors are equal."""
     if self.factor == other.factor:
         return None
     a = {k: v / self.factor for k, v in left.values.items()}

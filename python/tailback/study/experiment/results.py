@@ -1,4 +1,4 @@
-"""Results of an experiment so far, by point and replication."""
+"""Results of an experiment by point and replication, also of one that is not finished."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ class Sample:
 
 
 class Measured(Axes, Protocol):
-    """Axes with the metrics of their points; an `Experiment` is one."""
+    """An object with axes and metrics, such as an `Experiment`."""
 
     @property
     def axes(self) -> tuple[Axis, ...]:
-        """Every axis."""
+        """All axes."""
 
     @property
     def metrics(self) -> tuple[Observable, ...]:
-        """Every metric."""
+        """All metrics."""
 
 
 class Results:
-    """Quantities by name: `results["loss"]`; `results.where(mechanism="plain")["loss"]` at some points."""
+    """Measured quantities by name: `results["loss"]`, or `results.where(mechanism="plain")["loss"]` for some points."""
 
     def __init__(
         self,
@@ -59,10 +59,11 @@ class Results:
         self._name = ""
 
     def where(self, **selectors: Selector) -> Results:
-        """Return the results at some points: an axis equal to a value, among values, or passing a test.
+        """Return the results at some points; a selector is a value of its axis, a list of values, or a test of values.
 
-        An axis that is given one value is no longer free, so that quantities fixed at two of its values can be
-        compared point by point: `r.where(mechanism="plain")["loss"] <= r.where(mechanism="none")["loss"]`.
+        An axis with a single value as its selector is no longer free, so that quantities at two of its values can be
+        compared point by point: `r.where(mechanism="plain")["loss"] <= r.where(mechanism="none")["loss"]`. Raises
+        KeyError if there is no such axis or point.
         """
         unknown = selectors.keys() - {axis.name for axis in self.experiment.axes}
         if unknown:
@@ -97,10 +98,13 @@ class Results:
         return Quantity(self.experiment, label, found.unit, cells, found.lowest)
 
     def trace(self, name: str, **selectors: AxisValue) -> object:
-        """Return the data that `traces` kept of the first replication at the one point that matches."""
+        """Return the data of an entry of `traces`, of the first replication at the one point that matches.
+
+        Raises KeyError if several points or none match, or if the replication has not finished.
+        """
         chosen = self.where(**selectors).samples if selectors else self.samples
         if len(chosen) != 1:
-            raise KeyError(f"{len(chosen)} points of {self.experiment.id} are at {selectors}; name all its axes")
+            raise KeyError(f"{len(chosen)} points of {self.experiment.id} match {selectors}; give a value per axis")
         samples = next(iter(chosen.values()))
         if not samples:
             raise KeyError(f"no replication at {selectors} has finished")
@@ -108,6 +112,6 @@ class Results:
 
 
 def _short(experiment: Measured, name: str, value: AxisValue) -> str:
-    """Return a fixed axis for a label: words alone, numbers with their axis's name."""
+    """Return a fixed axis for a label: a word alone, or a number with the axis's name."""
     text = experiment.axis(name).text(value)
     return text if isinstance(value, str) else f"{name} {text}"

@@ -1,4 +1,4 @@
-"""Runs experiments: replications at every point, then more where a claim or a precision target needs them."""
+"""Runs experiments: replications at every point, then more at points that a claim or a precision target needs."""
 
 from __future__ import annotations
 
@@ -24,30 +24,30 @@ MAX_SEED = 2**63 - 10**6
 """Largest base seed: a scenario's seed is below 2^63, and replications count up from the base."""
 
 Watch = Callable[[str, float, int], object]
-"""Called with the current step and the numbers of finished (fractions count) and planned replications."""
+"""Called with the current step and the numbers of finished (with fractions) and planned replications."""
 
 Key = tuple[Point, int]
 
 
 @dataclass
 class Trial:
-    """An experiment that has been run, as far as it got."""
+    """An experiment with the replications that have been run so far."""
 
     experiment: Experiment
     profile: ProfileName
     samples: dict[Point, list[Sample]]
     seed: int | None = None
-    """Base seed of all points; each scenario's own without it."""
+    """Base seed of all points; `None`: that of each scenario."""
     interrupted: bool = False
     cpu_s: float = 0.0
     imprecise: int = 0
-    """Of `full`: number of points at which the budget ended before the precision targets were met."""
+    """Number of points at which the precision targets were not met; 0 in `quick`, which has no targets."""
     resumed: int = 0
-    """Number of replications that an earlier reproduction had finished."""
+    """Number of replications that were read from the store of an earlier reproduction."""
     _scenarios: dict[Point, Scenario] = field(default_factory=dict)
 
     def take(self, outcome: Outcome[Key, Sample]) -> None:
-        """Take in finished replications."""
+        """Add finished replications."""
         for done in outcome.done:
             self.cpu_s += done.cpu_s
             self.samples[done.key[0]].append(done.value)
@@ -55,7 +55,7 @@ class Trial:
             samples.sort(key=lambda sample: sample.replication)
 
     def resume(self, tasks: Iterable[Task[Key]], store: Store) -> list[Task[Key]]:
-        """Take in the replications that are in the store, and return the others."""
+        """Add the replications that are in the store, and return the tasks of the others."""
         missing = []
         for task in tasks:
             point, replication = task.key
@@ -74,17 +74,17 @@ class Trial:
 
     @property
     def claims(self) -> list[Claim]:
-        """The claims on the results so far."""
+        """Claims about the results so far."""
         return list(self.experiment.claims(self.results))
 
     @property
     def packet_hops(self) -> int:
-        """Packet-hops simulated so far."""
+        """Number of packet-hops simulated so far."""
         return sum(sample.packet_hops for samples in self.samples.values() for sample in samples)
 
     @property
     def replications(self) -> tuple[int, int]:
-        """The least and the greatest number of replications at a point."""
+        """Smallest and largest number of replications at a point."""
         counts = [len(samples) for samples in self.samples.values()]
         return min(counts), max(counts)
 
@@ -95,7 +95,7 @@ class Trial:
         return self._scenarios[point]
 
     def base_seed(self, point: Point) -> int:
-        """Return the seed of a point's replication 0; replication k has k more."""
+        """Return the seed of a point's replication 0; replication k has this seed plus k."""
         if self.seed is not None:
             return self.seed
         seed = self.scenario(point).run_config["seed"]
@@ -109,10 +109,10 @@ def plan(experiment: Experiment, profile: ProfileName, seed: int | None = None) 
 
 
 def check_seed(seed: int | None) -> int | None:
-    """Return a base seed from which every replication has a seed that scenarios allow; raises UsageError."""
+    """Return the base seed if all replications get seeds that scenarios allow; raises UsageError otherwise."""
     if seed is not None and not 0 <= seed <= MAX_SEED:
         raise UsageError(
-            f"the base seed {seed} is not from 0 to {MAX_SEED} (2^63 - 10^6, which leaves room to count up)"
+            f"the base seed {seed} is not from 0 to {MAX_SEED} (2^63 - 10^6, as replications count up from it)"
         )
     return seed
 
@@ -127,11 +127,11 @@ def run(
     seed: int | None = None,
     store: Store | None = None,
 ) -> Trial:
-    """Run one experiment until its claims are decided, its targets are met, or its budget is spent.
+    """Run one experiment until its claims are decided and its targets met, or its budget is spent.
 
-    With `only`, run no other points; claims that depend on others stay undecided. With `seed`, replication k has
-    the seed `seed + k` at every point, whatever the scenarios say. Replications that are in `store` are not run again,
-    and those that finish are put there at once; the results are the same.
+    With `only`, other points are not run, and claims that depend on them stay undecided. With `seed`, replication k has
+    the seed `seed + k` at every point, instead of the scenario's seed plus k. Replications in `store` are not run
+    again, and each is stored as soon as it has finished; the results are the same with and without it.
     """
     trial = plan(experiment, profile, seed)
     chosen = [point for point in trial.samples if only is None or point in only]
@@ -144,18 +144,18 @@ def run(
 
 @dataclass
 class _Replications(Replicated[Point]):
-    """The replications of an experiment; a unit is a point."""
+    """Replications of an experiment; a unit is a point."""
 
     trial: Trial
     pool: Pool
     watch: Watch | None
     store: Store | None
     note: str = "running"
-    """Reason for the current round, for `watch`."""
+    """Reason for the current round of replications, for `watch`."""
 
     @property
     def effort(self) -> Profile:
-        """Lengths and budget of the experiment."""
+        """Profile with the lengths and the budget of the experiment."""
         return self.trial.experiment.profile(self.trial.profile)
 
     @property
@@ -183,9 +183,10 @@ class _Replications(Replicated[Point]):
         return not outcome.interrupted
 
     def imprecise(self) -> Iterable[Point]:
-        """Return the points with an undecided claim or, in `full`, a missed target; those of asserted claims first.
+        """Return the points with an undecided claim or, in `full`, a missed target.
 
-        A claim that is known to fail must not spend the budget of the claims on which the exit code depends.
+        While an asserted claim is undecided only its points are returned, so that other claims do not spend the budget
+        of those on which the exit code depends.
         """
         claims = self.trial.claims
         undecided = undecided_points(claims)
@@ -196,10 +197,10 @@ class _Replications(Replicated[Point]):
         return [point for point, samples in self.trial.samples.items() if samples and point in (asserted or more)]
 
     def _tasks(self, wanted: Mapping[Point, int]) -> Iterable[Task[Key]]:
-        """Yield the replications that are still missing, as far as the budget goes.
+        """Yield the missing replications, until the budget is spent.
 
-        The first replications are always run: without them there is nothing to report. The cost of one more at a point
-        is known from earlier ones, in packet-hops, which are the same on every machine.
+        A point's first replications are always run, as their cost is unknown. The cost of a further one is estimated
+        from them, in packet-hops, which are the same on every machine.
         """
         trial = self.trial
         left = self.effort.cpu_s * HOPS_PER_CPU_S - trial.packet_hops
@@ -216,13 +217,13 @@ class _Replications(Replicated[Point]):
 
 
 def _task(trial: Trial, point: Point, replication: int) -> Task[Key]:
-    # One seed for a replication at all points: common random numbers wherever points are compared.
+    # Replications of equal number have equal seeds at all points with the same base seed: common random numbers.
     return Task((point, replication), trial.scenario(point), trial.base_seed(point) + replication)
 
 
 @dataclass(frozen=True, slots=True)
 class _Keep:
-    """Callable that keeps a sample of a report; it is sent to the worker that makes the report."""
+    """Callable that makes a sample of a report, in the worker that makes the report."""
 
     experiment: Experiment
 
@@ -245,7 +246,7 @@ def _sample(experiment: Experiment, point: Point, replication: int, report: Repo
 
 
 def _imprecise(trial: Trial) -> set[Point]:
-    """Return the points at which a metric with a target has not met it."""
+    """Return the points at which a metric misses its precision target."""
     targets = [(metric.name, metric.precision) for metric in trial.experiment.metrics if metric.precision]
     found = set()
     for point, samples in trial.samples.items():
@@ -269,7 +270,7 @@ def _relay(watch: Watch | None, note: str) -> Callable[[float, int], object] | N
 
 
 def verdicts(trials: Iterable[Trial]) -> dict[str, int]:
-    """Count the claims of some trials by verdict; claims without an assertion count as `reported`."""
+    """Return the number of claims by verdict; those that assert nothing are counted as `reported`."""
     counts = {"pass": 0, "fail": 0, "undecided": 0, "reported": 0}
     for trial in trials:
         for claim in trial.claims:
@@ -278,7 +279,7 @@ def verdicts(trials: Iterable[Trial]) -> dict[str, int]:
 
 
 def words(trials: Iterable[Trial]) -> dict[str, int]:
-    """Count the claims of some trials by their word."""
+    """Return the number of claims by their word."""
     counts = dict.fromkeys(WORDS, 0)
     for trial in trials:
         for claim in trial.claims:

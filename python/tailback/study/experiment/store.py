@@ -1,4 +1,4 @@
-"""Finished replications on disk, so that a long reproduction that was stopped or killed resumes where it was."""
+"""Finished replications on disk, so that a long reproduction that was stopped or killed can be resumed."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _SHAPE = {
 }
 
 FILE = "runs.jsonl"
-"""In the experiment's folder: one finished replication per line."""
+"""Name of the file in the experiment's folder; each line is a finished replication."""
 
 _MEASURING = (
     "tailback.results.metrics",
@@ -49,21 +49,21 @@ _MEASURING = (
     "tailback.results.synchronisation",
     "tailback.results.units",
 )
-"""Modules outside the groups that determine the kept part of a run."""
+"""Modules outside the gallery that determine the kept part of a run."""
 
 _TUPLE = "()"
-"""Key that marks a tuple."""
+"""Key of a JSON object that stands for a tuple."""
 
 
 class Store:
-    """Replications of one experiment by scenario and seed; use it as a context manager.
+    """Replications of one experiment by scenario and seed; a context manager.
 
-    A line is used only if the program that wrote it is this one: the same version, the same engine (by the bytes of the
-    extension) and the same sources of the experiment and its metrics. Others stay in the file and are skipped.
+    A line is used only if this program wrote it: the same version, the same engine (by the bytes of the
+    extension) and the same sources of the experiment and its metrics. Other lines stay in the file and are skipped.
     """
 
     def __init__(self, folder: Path, experiment: Experiment) -> None:
-        """Read the replications of an earlier reproduction in the folder."""
+        """Open the file of the folder, and read the replications in it; raises OutputError if it is damaged."""
         self._file = folder / FILE
         self._program = _program(experiment)
         self._known: dict[tuple[str, int], Sample] = {}
@@ -80,7 +80,7 @@ class Store:
                         "again, or the file to run all of them"
                     ) from error
             if self._file.exists():
-                # A line that was being written when the program was killed is no replication.
+                # Remove the part of a line that was being written when the program was killed.
                 with self._file.open("r+b") as file:
                     file.truncate(whole)
             self._out = self._file.open("ab")
@@ -92,15 +92,15 @@ class Store:
         self._out.close()
 
     def find(self, scenario: str, seed: int, point: Point, replication: int) -> Sample | None:
-        """Return a finished replication of the scenario with this hash, for a point."""
+        """Return the finished replication of the scenario with this hash, for a point; `None`: there is none."""
         found = self._known.get((scenario, seed))
-        # Another base seed may make a later replication the first, which alone has traces.
+        # With another base seed a later replication becomes the first, which needs traces.
         if found is None or (replication == 0 and not found.traced):
             return None
         return replace(found, point=point, replication=replication)
 
     def add(self, scenario: str, sample: Sample) -> None:
-        """Store a finished replication; the operating system has it on return, so that a kill does not lose it."""
+        """Store a finished replication; on return the operating system has it, so that it survives a kill."""
         traces = {name: _packed(value) for name, value in sample.traces.items() if _is_plain(value)}
         kept = {
             "program": self._program,
@@ -111,7 +111,7 @@ class Store:
             "values": dict(sample.values),
             "events": {name: list(pair) for name, pair in sample.events.items()},
             "traces": traces,
-            # Without all of them the figures would miss some: then the replication is run again.
+            # If a trace cannot be stored, the replication is run again, as figures need all traces.
             "traced": sample.traced and len(traces) == len(sample.traces),
         }
         with writing(self._file):
@@ -122,7 +122,7 @@ class Store:
         if not self._file.exists():
             return
         if not self._file.is_file():
-            raise OutputError(f"{self._file} is no regular file; move it away, or choose another directory")
+            raise OutputError(f"{self._file} is not a regular file; move it away, or choose another directory")
         with self._file.open("rb") as file:
             for line in file:
                 if not line.endswith(b"\n"):
@@ -138,7 +138,7 @@ class Store:
             return
         pairs = [stored.unfit(pair, [int]) or len(pair) != 2 for pair in kept["events"].values()]
         if any(pairs) or not all(isinstance(value, int | float) for value in kept["values"].values()):
-            raise ValueError("a value is no number")
+            raise ValueError("a value is not a number")
         self._known[kept["scenario"], kept["seed"]] = Sample(
             point=Point(),
             replication=-1,
@@ -153,7 +153,7 @@ class Store:
 
 
 def _is_plain(value: Any) -> bool:
-    """`True` if `_unpacked` gives back the same from JSON."""
+    """`True` if a value is unchanged by `_packed`, JSON and `_unpacked`."""
     if type(value) is dict:
         return _TUPLE not in value and all(type(key) is str and _is_plain(item) for key, item in value.items())
     if type(value) in (list, tuple):
@@ -162,7 +162,7 @@ def _is_plain(value: Any) -> bool:
 
 
 def _packed(value: Any) -> Any:
-    """Mark tuples, which JSON would make lists."""
+    """Return a value with its tuples marked, since JSON turns them into lists."""
     if isinstance(value, dict):
         return {key: _packed(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -184,13 +184,12 @@ def _unpacked(value: Any) -> Any:
 def _program(experiment: Experiment) -> str:
     """Return a hash of the engine and the sources that determine an experiment's samples.
 
-    These are the modules of the groups that it uses, and the gallery's metrics. A change of other sources, such as
-    pages and drawings, does not change it, nor does a change of words: comments, docstrings and the texts of claims and
-    figures.
+    The sources are the modules of the gallery that the experiment uses, and those of metrics. Changes of pages do not
+    change the hash, nor do changes of words: comments, docstrings and the texts of claims and figures.
     """
     own = type(experiment).__module__
-    # Imported here, so that the hash does not depend on other imports of the process.
-    # GALLERY.group.folder.module: shared parts of experiments are in modules of GALLERY, too.
+    # Modules of metrics are imported here, so that the hash does not depend on other imports of the process.
+    # An experiment is GALLERY.group.folder.module; parts that experiments share are in modules of GALLERY, too.
     shared = own.rsplit(".", 3)[0] + "."
     modules = [sys.modules[name] for name in _used(own, shared, {own})] + [import_module(name) for name in _MEASURING]
     files = {Path(file) for module in modules if (file := getattr(module, "__file__", None))}
@@ -205,7 +204,7 @@ def _hash(file: Path) -> str:
 
 
 class _Code(ast.NodeTransformer):
-    """Removes from a module what determines no sample: docstrings, claims, figures and their texts."""
+    """Removes the parts of a module that determine no sample: docstrings, claims, figures and their texts."""
 
     _WORDED = re.compile(r"_?claim|Claim(\.\w+)?|Figure", re.ASCII)
 
@@ -231,7 +230,7 @@ def _is_text(node: ast.AST) -> bool:
 
 
 def _used(name: str, shared: str, seen: set[str]) -> set[str]:
-    """Return the names of a module and of those below `shared` that it uses, at any depth."""
+    """Return `seen` with the names of all modules below `shared` that a module uses, directly or not."""
     for value in vars(sys.modules[name]).values():
         other = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
         if isinstance(other, str) and other.startswith(shared) and other not in seen and other in sys.modules:

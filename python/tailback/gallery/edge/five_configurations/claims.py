@@ -37,7 +37,7 @@ from tailback.study.experiment import (
 
 
 def claims_of(results: Results) -> list[Claim]:
-    """Return the claims of figures 6 to 10, then those of the fluid model, then those on assumptions."""
+    """Return the claims of Table 1 and figures 6 to 10, then those of the fluid model, then those on assumptions."""
     usual = results.where(ring=RING, overhead=0, source=JITTER)
     find = partial(at, usual)
     return [
@@ -51,14 +51,14 @@ def claims_of(results: Results) -> list[Claim]:
 
 
 def at(usual: Results, configuration: str, inside: str | None = None) -> Results:
-    """The results of a configuration, by default with one queue within a class."""
+    """Return the results of a configuration, by default with one queue within a class."""
     if inside is None:
         inside = FLAT if configuration in {CBWFQ, LLQ, VPN[CBWFQ], VPN[LLQ]} else NONE
     return usual.where(configuration=configuration, inside=inside)
 
 
 def _both(at: partial[Results], metric: str, configurations: Iterable[str]) -> list[Quantity]:
-    """A metric at configurations, with either discipline within a class where there is a choice."""
+    """Return a metric at configurations; those with a choice within a class are there with each."""
     found: list[Quantity] = []
     for configuration in configurations:
         choices = (FLAT, FAIR) if configuration in {CBWFQ, LLQ, VPN[CBWFQ], VPN[LLQ]} else (None,)
@@ -70,7 +70,12 @@ def _table_1(usual: Results) -> list[Claim]:
     v = usual.where(configuration=WRED, inside=NONE)
     near = (v[f"offered_{group}"].within(ce.offered(group) - 0.05, ce.offered(group) + 0.05) for group in ce.GROUPS)
     return [
-        Claim("T1", "Each column of Table 1 offers what it says, within 0.05 Mbit/s.", "Table 1", ce.all_of(near)),
+        Claim(
+            "T1",
+            "The flows of each column of Table 1 offer the rate in the table, within 0.05 Mbit/s.",
+            "Table 1",
+            ce.all_of(near),
+        ),
         Claim(
             "T2",
             "All flows together offer 123 Mbit/s.",
@@ -79,7 +84,8 @@ def _table_1(usual: Results) -> list[Claim]:
         ),
         Claim(
             "T3",
-            "The port sends 100 Mbit/s in every configuration, within 0.2 %; labels take their share of it.",
+            "The port's throughput is 100 Mbit/s in every configuration, within 0.2 Mbit/s; in a VPN the labels take "
+            "8 of 1508 B of it.",
             "derived: work conservation",
             ce.all_of(
                 usual.where(configuration=c)["throughput"].within(rate - 0.2, rate + 0.2)
@@ -103,14 +109,14 @@ def _delays(at: partial[Results]) -> list[Claim]:
     return [
         Claim.calibrated(
             "D1",
-            "LLQ shortens the delay of voice by a factor of 3 to 4 against FIFO.",
+            "The delay of voice with LLQ (iv) is a third to a fourth of that with FIFO (i).",
             'figure 6: "approximate 3.5 times decrease"',
             (fifo[ef] >= 3 * llq[ef]) & (fifo[ef] <= 4 * llq[ef]),
-            "the transmit ring of 15 frames was chosen for it; S1 shows other rings",
+            "the transmit ring of 15 frames was chosen to meet this claim; S1 shows other rings",
         ),
         Claim(
             "D2",
-            "Voice waits no longer with LLQ than with CBWFQ, and less with either than with FIFO.",
+            "The delay of voice with LLQ (iv) is at most that with CBWFQ (iii), which is less than that with FIFO (i).",
             "figure 6",
             ce.all_of(
                 [*(llq[ef] <= q for q in _both(at, ef, [CBWFQ])), *(q < fifo[ef] for q in _both(at, ef, [CBWFQ]))]
@@ -118,38 +124,38 @@ def _delays(at: partial[Results]) -> list[Claim]:
         ),
         Claim(
             "D3",
-            "Video waits less than half as long under any class-based policy as under FIFO.",
+            "The delay of video with CBWFQ, LLQ and WRED (iii to v) is less than half of that with FIFO (i).",
             "figure 6; the bound reconstructed",
             ce.all_of(q < 0.5 * fifo["delay_af41"] for q in _both(at, "delay_af41", (CBWFQ, LLQ, WRED))),
         ),
         Claim(
             "D4",
-            "A VPN keeps the delays of voice and video within 5 %.",
+            "The delays of voice and video in a VPN are those without one, within 5 %, for iii, iv and v.",
             'figure 6: "maintains the delay values to the same level"; the bound reconstructed',
             ce.all_of(twins),
         ),
         Claim(
             "D5",
-            "Under FIFO the delay of data is that of voice, within 2 %.",
+            "With FIFO (i) the delay of video and of each data class is that of voice, within 2 %.",
             'figure 7: "similar to real time services measured delay"',
             same[FIFO],
         ),
         Claim.calibrated(
             "D5-wfq",
-            "Under WFQ too.",
-            "figure 7, the same sentence",
+            "With WFQ (ii) the delay of video and of each data class is that of voice, within 2 %.",
+            'figure 7: "similar to real time services measured delay"',
             same[WFQ],
-            "WFQ in one queue was chosen for it; edge-wfq has the other readings",
+            "WFQ in one queue was chosen to meet this claim; edge-wfq has the other readings",
         ),
         Claim(
             "D6",
-            "The delay of AF1x is the same in iii, iv and v, within 10 %.",
+            "The delay of AF1x with LLQ (iv) and WRED (v) is that with CBWFQ (iii), within 10 %.",
             "figure 7",
             ce.all_of(q.close_to(cbwfq["delay_AF1x"], 0.1) for q in _both(at, "delay_AF1x", (CBWFQ, LLQ, WRED))),
         ),
         Claim(
             "D7",
-            "WRED makes the delay of AF3x and of AF2x less than 0.8 of that with tail drop.",
+            "The delay of AF3x and of AF2x with WRED (v) is less than 0.8 of that with tail drop (iii and iv).",
             "figure 7; the bound derived: 42 of 64 packets",
             ce.all_of(
                 wred[f"delay_{name}"] < 0.8 * q
@@ -159,7 +165,7 @@ def _delays(at: partial[Results]) -> list[Claim]:
         ),
         Claim(
             "D8",
-            "Under WRED the delays of AF3x and AF2x are grouped: within 15 % of each other.",
+            "With WRED (v) the delay of AF3x is within 15 % of that of AF2x.",
             'figure 7: "delay values\' grouping"; the bound reconstructed',
             wred["delay_AF3x"].close_to(wred["delay_AF2x"], 0.15),
         ),
@@ -187,67 +193,70 @@ def _losses(at: partial[Results]) -> list[Claim]:
     return [
         Claim(
             "L1",
-            "Under FIFO voice loses more than 10 %.",
-            'figure 8: "over 10% for IP telephony"; derived: all lose what exceeds the link, 18.7 %',
+            "With FIFO (i) voice loses more than 10 %.",
+            'figure 8: "over 10% for IP telephony"; derived: all classes lose the excess over the link, 18.7 %',
             fifo["loss_ef"] > 10,
             headline="voice loses over 10 % under FIFO",
         ),
         Claim.calibrated(
             "L1-wfq",
-            "Under WFQ too.",
-            "figure 8, the same sentence",
+            "With WFQ (ii) voice loses more than 10 %.",
+            'figure 8: "over 10% for IP telephony"',
             wfq["loss_ef"] > 10,
-            "WFQ in one queue was chosen for it; edge-wfq has the other readings",
+            "WFQ in one queue was chosen to meet this claim; edge-wfq has the other readings",
         ),
         Claim(
             "L2",
-            "Under FIFO video loses more than 18 %.",
-            'figure 8: "20% for videoconference"; derived: 18.7 % of frames of 1500 B; S2 has the wire',
+            "With FIFO (i) video loses more than 18 %.",
+            'figure 8: "20% for videoconference"; derived: 18.7 % with frames of 1500 B; S2 counts the wire',
             fifo["loss_af41"] > 18,
         ),
         Claim.calibrated(
             "L2-wfq",
-            "Under WFQ too.",
-            "figure 8, the same sentence",
+            "With WFQ (ii) video loses more than 18 %.",
+            'figure 8: "20% for videoconference"',
             wfq["loss_af41"] > 18,
-            "WFQ in one queue was chosen for it; edge-wfq has the other readings",
+            "WFQ in one queue was chosen to meet this claim; edge-wfq has the other readings",
         ),
         Claim(
             "L3",
-            "Under any class-based policy, in a VPN or not, voice and video lose less than 0.1 %.",
+            "With CBWFQ, LLQ and WRED (iii to v), in a VPN or not, voice and video lose less than 0.1 %.",
             'figure 8: "almost zero"',
             ce.all_of(q < 0.1 for metric in ("loss_ef", "loss_af41") for q in _both(at, metric, CLASSFUL)),
         ),
         Claim(
             "L4",
-            "AF1x loses nothing under any class-based policy.",
+            "With CBWFQ, LLQ and WRED (iii to v), in a VPN or not, AF1x loses nothing.",
             "figure 9",
             ce.all_of(q.is_zero() for q in _both(at, "loss_AF1x", CLASSFUL)),
         ),
         Claim.calibrated(
             "L5",
-            "Under iii and iv loss does not fall from AF31 to AF23 by more than a point at any step.",
+            "In iii and iv with a queue for each flow, loss does not fall by more than 1 percentage point at any step "
+            "from AF31 over AF32, AF33, AF21 and AF22 to AF23.",
             'figure 9: "increases progressively as xy … fluctuates between 31 and 23"',
             rising((CBWFQ, LLQ), FAIR),
-            "the fair queue within a class was chosen for it",
+            "the fair queue within a class was chosen to meet this claim",
         ),
         Claim.unasserted(
             "L5-one",
-            "Nor with one queue within a class.",
-            "figure 9, the same sentence",
+            "In iii and iv with one queue within a class, loss does not fall by more than 1 percentage point at any "
+            "step from AF31 to AF23.",
+            'figure 9: "increases progressively as xy … fluctuates between 31 and 23"',
             rising((CBWFQ, LLQ), FLAT),
-            "in one queue all flows of a class lose nearly alike; those that send less often lose a little more",
+            "in one queue all flows of a class lose nearly the same share; flows that send less lose slightly more",
         ),
         Claim.unasserted(
             "L5-codes",
-            "Nor with tail-drop limits of 64, 48 and 32 packets for y = 1, 2 and 3 in iv.",
-            "figure 9, the same sentence",
+            "In iv with tail-drop limits of 64, 48 and 32 packets for drop precedence 1, 2 and 3, loss does not fall "
+            "by more than 1 percentage point at any step from AF31 to AF23.",
+            'figure 9: "increases progressively as xy … fluctuates between 31 and 23"',
             rising((LLQ,), CODES),
-            "limits by code point make y = 3 pay for y = 1 and 2 of its class, so AF33 loses more than AF21",
+            "with limits by code point y = 3 has most of the loss of its class, so that AF33 loses more than AF21",
         ),
         Claim(
             "L6",
-            "AF2x loses more than AF3x in iii, iv and v.",
+            "With CBWFQ, LLQ and WRED (iii to v) AF2x loses more than AF3x.",
             "figure 9",
             ce.all_of(
                 a > b
@@ -257,13 +266,14 @@ def _losses(at: partial[Results]) -> list[Claim]:
         ),
         Claim(
             "L7",
-            "Under v the losses within a class differ by less than a point.",
-            "figure 9; the bound reconstructed: one profile for the whole class",
+            "With WRED (v) the losses within AF3x, and within AF2x, differ by at most 1 percentage point.",
+            "figure 9; derived: one profile for the whole class; the bound reconstructed",
             ce.all_of(spread),
         ),
         Claim.calibrated(
             "L8",
-            "Against iv, WRED relieves y = 3 and burdens y = 1, in both classes.",
+            "In AF3x and AF2x, drop precedence y = 3 loses less with WRED (v) than with LLQ (iv) and a queue for each "
+            "flow, and y = 1 loses more.",
             'figure 9: "attenuation for inferior traffic classes (y = 3), but at disadvantage compared to superior"',
             ce.all_of(
                 condition
@@ -273,21 +283,22 @@ def _losses(at: partial[Results]) -> list[Claim]:
                     wred[f"loss_{members[0]}"] > fair[f"loss_{members[0]}"],
                 )
             ),
-            "iv has the fair queue within a class, which was chosen for it",
+            "the fair queue within a class of iv was chosen to meet this claim",
         ),
         Claim.unasserted(
             "L9",
-            "WRED burdens y = 2 as well: with a queue for each flow in iv, AF32 and AF22 lose more in v than in iv.",
+            "AF32 and AF22 (y = 2) lose more with WRED (v) than with LLQ (iv) and a queue for each flow.",
             'figure 9: "at disadvantage compared to superior traffic classes (y = 1, 2)"',
             ce.all_of(wred[f"loss_{members[1]}"] > fair[f"loss_{members[1]}"] for members in groups.values()),
-            "Table 1 gives y = 2 and y = 3 of a class equal rates, so only a dropper that looks at code points can "
-            "tell them apart in iv; a fair queue relieves both",
+            "Table 1 gives y = 2 and y = 3 of a class equal rates, so that in iv only a dropper that looks at code "
+            "points can distinguish them; a fair queue drops the same share of both, and more than WRED",
         ),
         Claim.calibrated(
             "L9-codes",
-            "With tail-drop limits of 64, 48 and 32 packets for y = 1, 2 and 3 in iv, WRED relieves y = 3 and burdens "
-            "y = 1 and 2, in both classes.",
-            "figure 9, the whole sentence",
+            "In AF3x and AF2x, drop precedence y = 3 loses less with WRED (v) than with LLQ (iv) and tail-drop limits "
+            "of 64, 48 and 32 packets for y = 1, 2 and 3, and y = 1 and 2 lose more.",
+            'figure 9: "attenuation for inferior traffic classes (y = 3), but at disadvantage compared to superior '
+            'traffic classes (y = 1, 2)"',
             ce.all_of(
                 condition
                 for members in groups.values()
@@ -297,23 +308,25 @@ def _losses(at: partial[Results]) -> list[Claim]:
                     wred[f"loss_{members[2]}"] < codes[f"loss_{members[2]}"],
                 )
             ),
-            "the limits were chosen for it; with them loss does not rise from AF31 to AF23 (L5-codes)",
+            "the limits were chosen to meet this claim; with them loss does not rise from AF31 to AF23 (L5-codes)",
         ),
         *(
             Claim.unasserted(
                 id_,
-                f"Under {name} the losses of data lie on three levels.",
+                f"With {name} the losses of data have exactly three levels, more than {ce.GAP:g} percentage points "
+                "apart.",
                 'figure 9: "concentrated on 3 levels in the case of FIFO and WFQ"',
                 found["levels"].within(3, 3),
                 why,
             )
             for id_, name, found, why in (
-                ("L10", "FIFO", fifo, "a FIFO with steady sources loses the same share of everything: one level"),
+                ("L10", "FIFO", fifo, "a FIFO with steady sources drops the same share of every flow: one level"),
                 (
                     "L11",
                     "WFQ in one queue",
                     wfq,
-                    "WFQ in one queue is FIFO; edge-wfq has the readings with more levels, which miss other sentences",
+                    "WFQ in one queue is FIFO; edge-wfq has readings with three levels, but they do not reproduce "
+                    "other sentences",
                 ),
             )
         ),
@@ -326,35 +339,37 @@ def _variation(at: partial[Results]) -> list[Claim]:
     return [
         Claim(
             "J1",
-            "The delay variation of voice and video is within class 0 of Y.1541, 50 ms, in every configuration.",
+            "The delay variation of voice and video (99.9th percentile) is within class 0 of Y.1541, 50 ms, in every "
+            "configuration.",
             'figure 10: "below thresholds, which are specific for this kind of services"',
             ce.all_of(limits),
         ),
         Claim(
             "J2",
-            "The jitter of voice is least with LLQ: no more than with CBWFQ, and no more than with FIFO.",
+            "The jitter of voice with LLQ (iv) is at most that with CBWFQ (iii), and at most that with FIFO (i).",
             'figure 10: "the best results are obtained through a class-based policy"',
             ce.all_of([llq <= at(CBWFQ)[jitter], llq <= at(CBWFQ, FAIR)[jitter], llq <= at(FIFO)[jitter]]),
         ),
         Claim.unasserted(
             "J3",
-            "Without priority too: the jitter of voice with CBWFQ is no more than with FIFO.",
-            "figure 10, the same sentence",
+            "The jitter of voice with CBWFQ (iii), without priority, is at most that with FIFO (i).",
+            'figure 10: "the best results are obtained through a class-based policy"',
             ce.all_of(q <= at(FIFO)[jitter] for q in _both(at, jitter, [CBWFQ])),
-            "the queue of an overloaded FIFO is always full, so its delay hardly varies: a class without priority is "
-            "not better than that",
+            "the queue of an overloaded FIFO is always full, so that its delay hardly varies; that of a class without "
+            "priority varies more",
         ),
         *(
             Claim.unasserted(
                 id_,
-                f"The {words} of video is no more under any class-based policy than under FIFO.",
-                "figure 10, the same sentence",
+                f"The {words} of video with CBWFQ, LLQ and WRED (iii to v), in a VPN or not, is at most that with FIFO "
+                "(i).",
+                'figure 10: "the best results are obtained through a class-based policy"',
                 ce.all_of(q <= at(FIFO)[metric] for q in _both(at, metric, CLASSFUL)),
-                "as for voice without priority: an overloaded FIFO delays all packets by nearly the same",
+                "an overloaded FIFO delays all packets by nearly the same time",
             )
             for id_, words, metric in (
                 ("J4", "jitter", "jitter_af41"),
-                ("J5", "p99.9 of the delay above the least", "pdv_af41"),
+                ("J5", "99.9th percentile of the delay minus the minimum delay", "pdv_af41"),
             )
         ),
     ]
@@ -365,9 +380,8 @@ def _fluid(at: partial[Results]) -> list[Claim]:
     return [
         Claim(
             f"M{number}",
-            f"{name} loses {expected[name]:.1f} % in iii, iv and v, within a point: its guarantee and its half of the "
-            "spare "
-            "47 Mbit/s.",
+            f"With CBWFQ, LLQ and WRED (iii to v) {name} loses {expected[name]:.1f} %, within 1 percentage point: it "
+            "gets half of the 47 Mbit/s that EF, AF41 and AF1x leave.",
             "derived: weighted max-min",
             ce.all_of(
                 q.within(expected[name] - 1, expected[name] + 1) for q in _both(at, f"loss_{name}", (CBWFQ, LLQ, WRED))
@@ -386,33 +400,35 @@ def _choices(results: Results) -> list[Claim]:
         *(
             Claim.comparison(
                 f"S1-{ring}",
-                f"With a ring of {ring} frames: the delay of voice under FIFO less 3.5 times that under LLQ.",
+                f"With a transmit ring of {ring} frames, the delay of voice with FIFO (i) minus 3.5 times that with "
+                "LLQ (iv).",
                 "not in the paper",
                 fifo.where(ring=ring)["delay_ef"] - 3.5 * llq.where(ring=ring)["delay_ef"],
-                "sensitivity: zero would be the paper's factor",
+                "sensitivity: zero is the paper's factor of 3.5",
             )
             for ring in RINGS
         ),
         Claim(
             "S2",
-            "Where the provider counts the wire (38 B more per frame), FIFO loses more than 20 % of video.",
+            "With FIFO (i) video loses more than 20 % if the provider's shaper counts all bytes on the wire (38 B more "
+            "per frame).",
             'figure 8: "20% for videoconference"; derived: 20.7 %',
             plain.where(overhead=38)["loss_af41"] > 20,
         ),
         *(
             Claim.comparison(
                 f"S3-{number}",
-                f"Loss of AF2{digit} under FIFO with strictly periodic sources.",
+                f"Loss of AF2{digit} with FIFO (i) and strictly periodic sources.",
                 "not in the paper",
                 sources.where(source=PERIODIC)[f"loss_af2{digit}"],
-                "sensitivity: phases that never move share losses by chance; with intervals within 10 % of their mean "
-                "all lose alike",
+                "sensitivity: with constant phases the flows share the loss by chance; with intervals within 10 % of "
+                "their mean all flows lose the same share",
             )
             for number, digit in enumerate("13", start=1)
         ),
         Claim.comparison(
             "S4",
-            "Loss of voice under FIFO with Poisson sources.",
+            "Loss of voice with FIFO (i) and Poisson sources.",
             "not in the paper",
             sources.where(source=POISSON)["loss_ef"],
             "sensitivity to the sources",

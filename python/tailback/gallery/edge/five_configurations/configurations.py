@@ -1,4 +1,4 @@
-"""Names of the configurations, of the other axes, and of the classes."""
+"""Names of the configurations, of the values of the other axes, and of the classes."""
 
 from __future__ import annotations
 

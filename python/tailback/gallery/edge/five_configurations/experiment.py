@@ -66,7 +66,7 @@ def _policy(configuration: str, inside: str) -> Settings:
 
 
 class Configurations(ce.AtTheEdge):
-    """Figures 6 to 10 and Table 1."""
+    """Table 1 and figures 6 to 10 of the paper."""
 
     id = "edge-configs"
     title = "The five configurations and their VPN variants"
@@ -96,7 +96,7 @@ class Configurations(ce.AtTheEdge):
     )
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """Every configuration; then the ring, the overhead and the sources for those that depend on them."""
+        """Return every configuration, and further rings, overheads and sources for FIFO and LLQ."""
         del profile
         usual: dict[str, list[AxisValue]] = {"ring": [RING], "overhead": [0], "source": [JITTER]}
         return [
@@ -111,7 +111,7 @@ class Configurations(ce.AtTheEdge):
         ]
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """The policy, the ring, the bytes that the shaper counts, and the jitter of the sources."""
+        """Return the policy, the ring, the bytes that the shaper counts, and the sources."""
         del profile
         made = {f"{ce.PORT}.ring": point["ring"], **_policy(str(point["configuration"]), str(point["inside"]))}
         if point["overhead"]:
@@ -126,23 +126,23 @@ class Configurations(ce.AtTheEdge):
         return made
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """The checks of figures 6 to 10, the fluid model, and the choices."""
+        """Return the claims of Table 1, figures 6 to 10 and the fluid model, and the sensitivities."""
         return claims_of(results)
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """Table 1 and figures 6 to 10, both disciplines within a class side by side, and the sensitivities."""
+        """Yield Table 1, figures 6 to 10, and the delay of voice over the transmit ring."""
         usual = results.where(ring=RING, overhead=0, source=JITTER)
         real_time = {"EF": "ef", "AF41": "af41"}
         data = dict(zip(DATA, DATA, strict=True))
         yield Figure(
             "table-1",
-            "Table 1: what the flows offer",
-            "Each flow, measured at configuration v. The lighter part is the supplementary traffic.",
+            "Table 1: offered rate of each flow",
+            "Bars: measured with configuration v; the lighter part is the supplementary traffic.",
             lambda: _draw_table(usual),
             claims=("T1", "T2"),
         )
         every = {group.upper(): group for group in (*CONGESTED, *ce.CLASSES["AF1x"])}
-        least = "Figure 10 by another measure: p99.9 of the delay above the least"
+        least = "Figure 10 by another measure: 99.9th percentile of the delay minus the minimum delay"
         for name, title, y, what, claims in (
             ("figure-6", "Figure 6: delay of voice and video", "delay", real_time, ("D1", "D2", "D3", "D4")),
             ("figure-7", "Figure 7: delay of data", "delay", data, ("D5", "D5-wfq", "D6", "D7", "D8")),
@@ -161,12 +161,14 @@ class Configurations(ce.AtTheEdge):
             # Voice and video are within their plan, so the discipline within a class has no effect on them.
             insides = (FLAT,) if what is real_time else (FLAT, FAIR)
             sides = (
-                "" if what is real_time else "Left with one queue within a class, right with a queue for each flow. "
+                ""
+                if what is real_time
+                else "Left: one queue within a class of iii and iv; right: a queue for each flow. "
             )
             yield Figure(
                 name,
                 title,
-                f"{sides}Bars are 99 % intervals.",
+                f"{sides}Error bars: 99 % intervals.",
                 partial(_draw, usual, {label: f"{y}_{key}" for label, key in what.items()}, f"{y} ({unit})", insides),
                 claims=claims,
             )
@@ -177,8 +179,8 @@ class Configurations(ce.AtTheEdge):
                 "iv LLQ": ring.where(configuration=LLQ, inside=FLAT)["delay_ef"],
             },
             "ring",
-            "Delay of voice over the transmit ring",
-            "The paper's factor of 3.5 between the two needs a ring of some 15 frames.",
+            "Delay of voice over the size of the transmit ring",
+            "The paper's factor of 3.5 between FIFO and LLQ needs a ring of about 15 frames.",
             x="ring",
             claims=("D1", "S1-1"),
         )
@@ -189,7 +191,7 @@ def _only(quantity: Quantity) -> Interval:
 
 
 def _draw(usual: Results, metrics: Mapping[str, str], y: str, insides: Sequence[str]) -> Drawing:
-    """The eight columns, a panel for each discipline within a class."""
+    """Draw the eight configurations, in a panel for each discipline within a class."""
     panels = {}
     for inside in insides:
         chosen = {c: at(usual, c, inside if c in {CBWFQ, LLQ, VPN[CBWFQ], VPN[LLQ]} else None) for c in COLUMNS}

@@ -1,4 +1,4 @@
-"""Sub-bands of fixed capacity against guarantees with sharing, when the video class is underfilled."""
+"""Sub-bands of fixed capacity compared with guarantees that are shared, when video uses less than its sub-band."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from tailback.study.experiment import Axis, Claim, Figure, Point, Profile, Profi
 
 HARD, SHARED = "hard sub-bands", "iii CBWFQ"
 VIDEO = (35, 30, 20, 10, 1)
-"""Mbit/s of video in a sub-band of 35."""
+"""Offered rates of video in its sub-band of 35, Mbit/s."""
 
 
 class SubBands(ce.AtTheEdge):
-    """Capacity that a class does not use is lost, or is shared by the other classes."""
+    """Throughput of all classes when the capacity that video does not use is wasted, or shared."""
 
     id = "edge-hard"
     title = "What hard sub-bands waste"
@@ -32,12 +32,12 @@ class SubBands(ce.AtTheEdge):
     )
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """From a full sub-band to an empty one."""
+        """Return both policies with each rate of video."""
         del profile
         return grid(sub_bands=[HARD, SHARED], video=VIDEO)
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """A hierarchical token bucket in which no class may borrow, or class-based queues."""
+        """Return a hierarchical token bucket in which no class may borrow, or class-based queues, and the load."""
         del profile
         load: Settings = {"flows[af41].source.rate": f"{float(point['video']) / 10:g}Mbit/s"}
         if point["sub_bands"] == SHARED:
@@ -50,29 +50,27 @@ class SubBands(ce.AtTheEdge):
         return {ce.DISCIPLINE: {"kind": "htb", "classes": leaves, "default": "bulk"}} | load
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Hard sub-bands waste unused capacity; sharing gives it to other classes and harms none."""
+        """Return that hard sub-bands waste unused capacity, and that sharing harms no class."""
         hard, shared = results.where(sub_bands=HARD), results.where(sub_bands=SHARED)
         waste = 100 - 15 - 8 - 40
         return [
             Claim(
                 "H1",
-                "With hard sub-bands AF3x and AF2x get their 20 Mbit/s each, within 0.3, whoever else is silent.",
+                "With hard sub-bands AF3x and AF2x get 20 Mbit/s each, within 0.3, whatever the rate of video.",
                 "derived",
                 hard["throughput_AF3x"].within(19.7, 20.3) & hard["throughput_AF2x"].within(19.7, 20.3),
             ),
             Claim(
                 "H2",
-                "With sharing the link is full, within 0.3 Mbit/s, while data demand it: 77 Mbit/s of them, voice and "
-                "bulk, "
-                "and video of 10 or more.",
+                "With sharing and 10 Mbit/s of video or more, the throughput is 100 Mbit/s within 0.4: voice, bulk, "
+                "AF3x and AF2x offer more than the rest of the link.",
                 "derived",
                 shared.where(video=[35, 30, 20, 10])["throughput"].within(99.6, 100.1),
             ),
             Claim(
                 "H3",
-                f"With 1 Mbit/s of video hard sub-bands leave {waste - 1} Mbit/s unused, within 1, while AF3x and AF2x "
-                "lose a "
-                "third and a half.",
+                f"With hard sub-bands and 1 Mbit/s of video, {waste - 1} Mbit/s are unused, within 1, while AF3x loses "
+                "a third and AF2x half of its packets, within 1 percentage point.",
                 "derived: 100 - 15 - 8 - 2 · 20 - 1",
                 hard.where(video=1)["throughput"].within(100 - waste, 102 - waste)
                 & hard.where(video=1)["loss_AF3x"].within(32.4, 34.4)
@@ -80,25 +78,25 @@ class SubBands(ce.AtTheEdge):
             ),
             Claim(
                 "H4",
-                "Sharing harms nobody: voice, video and bulk lose nothing with it either.",
+                "With sharing voice, video and bulk lose nothing.",
                 "section 5",
                 shared["loss_EF"].is_zero() & shared["loss_AF41"].is_zero() & shared["loss_AF1x"].is_zero(),
             ),
             Claim.comparison(
                 "H5",
-                "Delay of voice in its hard sub-band, which it fills to the brim, with 20 Mbit/s of video.",
+                "Delay of voice in its hard sub-band of 15 Mbit/s, which it fills, with 20 Mbit/s of video.",
                 "not in the paper",
                 hard.where(video=20)["delay_EF"],
-                "a load of one: its queue goes where chance takes it, so the delay has no mean to be compared",
+                "at a load of 1 the queue is a random walk, so that the delay has no stationary mean",
             ),
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """Throughput in total and by class."""
+        """Yield the throughput in total and by class over the rate of video."""
         yield fig.compare(
             {name: results.where(sub_bands=name)["throughput"] for name in (HARD, SHARED)},
             "throughput",
-            "Throughput of the link over the video offered",
+            "Throughput of the link over the offered rate of video",
             x="video",
             claims=("H2", "H3"),
         )

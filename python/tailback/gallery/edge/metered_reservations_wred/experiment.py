@@ -24,7 +24,7 @@ from tailback.study.experiment import (
 
 BLIND, AWARE = "one profile", "a profile for what does not conform"
 RESERVED = (0.5, 1.0, 1.5, 2.0)
-"""Mbit/s that each flow of AF3x has reserved, of the 2.5 to 3.3 that it sends."""
+"""Reserved rate of each flow of AF3x, which sends 2.5 to 3.3, Mbit/s."""
 AF3X = ce.CLASSES["AF3x"]
 
 
@@ -37,19 +37,18 @@ def _loss(colour: Literal["green", "red"]) -> Observable:
         lost, sent = counts(report)
         return 100 * lost / sent if sent else float("nan")
 
-    word = "conforms" if colour == "green" else "does not conform"
-    return Observable(f"loss_{colour}", f"loss of what {word}", "%", value, counts)
+    word = "conforming" if colour == "green" else "non-conforming"
+    return Observable(f"loss_{colour}", f"loss of {word} packets", "%", value, counts)
 
 
 class Reservations(ce.AtTheEdge):
-    """Meters at the sources, and a policy that uses the colours."""
+    """Loss of conforming and non-conforming packets with meters at the sources and WRED."""
 
     id = "edge-intserv"
     title = "Reservations metered, and WRED"
     reference = (
         'Mitroi and Stroescu, section 3 g: "in the case of IntServ architecture, WRED will discard, first of all, '
-        "packets "
-        'which are not conform"'
+        'packets which are not conform"'
     )
     axes = (Axis("profile", "WRED"), Axis("reserved", "reserved by each flow", "Mbit/s"))
     quick = Profile(duration="12s", warmup="4s", replications=3, max_replications=12, cpu_s=3)
@@ -57,12 +56,12 @@ class Reservations(ce.AtTheEdge):
     metrics = (_loss("green"), _loss("red"), ce.class_loss("AF3x"), ce.class_delay("AF3x"))
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """Each profile over the reservation."""
+        """Return both profiles with each reservation."""
         del profile
         return grid(profile=[BLIND, AWARE], reserved=RESERVED)
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """A token bucket for each flow of AF3x, and WRED with or without a profile for what exceeds it."""
+        """Return a token bucket for each flow of AF3x, and WRED with or without a profile for what exceeds it."""
         del profile
         meter = {"kind": "token-bucket", "rate": f"{point['reserved']}Mbit/s", "burst": "15kB"}
         inside = ce.wred_inside()
@@ -74,45 +73,47 @@ class Reservations(ce.AtTheEdge):
         }
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """The reservation is kept; the losses are of the excess."""
+        """Return that reservations are kept, and that the excess has the losses."""
         blind, aware = results.where(profile=BLIND), results.where(profile=AWARE)
         expected = ce.fluid_losses()["AF3x"]
         return [
             Claim(
                 "I1",
-                "With a profile for what does not conform, nothing of what conforms is lost.",
+                "With a profile for non-conforming packets, no conforming packet is lost.",
                 "section 3 g",
                 aware["loss_green"].is_zero(),
             ),
             Claim(
                 "I2",
-                "What does not conform pays for all: it loses more than what conforms, whatever was reserved.",
+                "With a profile for non-conforming packets, their loss is higher than that of conforming ones, at "
+                "every reservation.",
                 "section 3 g",
                 aware["loss_red"] > aware["loss_green"],
             ),
             Claim(
                 "I3",
-                f"The class as a whole loses its excess all the same, {expected:.1f} % within a point.",
-                "derived",
+                f"AF3x as a whole loses {expected:.1f} % with either profile, within 1 percentage point.",
+                "derived: the fluid model's loss of a class that exceeds its share",
                 results["loss_AF3x"].within(expected - 1, expected + 1),
             ),
             Claim(
                 "I4",
-                "With one profile for all, WRED does not tell them apart: the two losses differ by less than 3 points.",
+                "With one profile for all packets, the losses of conforming and non-conforming packets differ by at "
+                "most 3 percentage points.",
                 "derived",
                 (blind["loss_red"] - blind["loss_green"]).within(-3, 3),
             ),
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """Loss of conforming and of other packets."""
+        """Yield the loss of conforming and of non-conforming packets over the reservation."""
         yield fig.panels(
             {
-                "conforms": replace(results["loss_green"], label="loss"),
-                "does not conform": replace(results["loss_red"], label="loss"),
+                "conforming packets": replace(results["loss_green"], label="loss"),
+                "non-conforming packets": replace(results["loss_red"], label="loss"),
             },
             "loss",
-            "Loss within AF3x",
+            "Loss of conforming and non-conforming packets of AF3x",
             x="reserved",
             curves="profile",
             claims=("I1", "I2", "I4"),

@@ -1,4 +1,4 @@
-"""Unresponsive data: RED against tail drop, and the effect of a longer queue."""
+"""Data that do not respond to congestion: RED and tail drop, and the effect of a longer queue."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from tailback.study.experiment import Axis, Claim, Figure, Point, Profile, Profi
 
 TAIL, RED = "tail drop", "RED"
 LIMITS = (16, 32, 64, 128, 256)
-"""Packets of the class; RED's thresholds are a quarter and three quarters of it."""
+"""Limits of the class in packets; RED's thresholds are a quarter and three quarters of the limit."""
 STEADY, BURSTY = "over capacity", "bursty, within capacity"
 
 
 class Droppers(ce.AtTheEdge):
-    """RED cannot slow sources that do not respond."""
+    """Loss and delay of sources that do not respond, with RED and with tail drop."""
 
     id = "edge-red-udp"
     title = "RED and tail drop for traffic that does not respond"
@@ -26,12 +26,12 @@ class Droppers(ce.AtTheEdge):
     metrics = (ce.class_loss("AF3x"), ce.class_delay("AF3x"), ce.class_loss("EF"))
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """Both droppers and kinds of traffic over the limit."""
+        """Return both kinds of traffic and both droppers with each limit."""
         del profile
         return grid(traffic=[STEADY, BURSTY], dropper=[TAIL, RED], limit=LIMITS)
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """Limit and dropper of AF3x. Bursty sources send 30 kB at a time and 20 Mbit/s in all."""
+        """Return limit, dropper and sources of AF3x; bursty ones send bursts of 30 kB and 20 Mbit/s in total."""
         del profile
         limit = int(point["limit"])
         inside = {"critical": ce.wred(max(limit // 4, 1), 3 * limit // 4, ce.CLASSES["AF3x"])}
@@ -45,7 +45,7 @@ class Droppers(ce.AtTheEdge):
         return made
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Above capacity the loss is the same; of bursts RED loses more; a larger limit adds delay."""
+        """Return claims on loss above capacity, on bursts under RED, and on the effect of a larger limit."""
         steady, bursty = results.where(traffic=STEADY), results.where(traffic=BURSTY)
         loss, delay = "loss_AF3x", "delay_AF3x"
         expected = ce.fluid_losses()["AF3x"]
@@ -53,21 +53,21 @@ class Droppers(ce.AtTheEdge):
         return [
             Claim(
                 "U1",
-                f"Over capacity both droppers lose {expected:.1f} %, within a point, at every limit: what does not "
-                "respond "
-                "loses its excess, whoever chooses.",
+                f"Over capacity AF3x loses {expected:.1f} %, within 1 percentage point, with RED and with tail drop "
+                "and at every limit.",
                 "section 3 f; derived",
                 steady[loss].within(expected - 1, expected + 1),
             ),
             Claim(
                 "U2",
-                "Of bursts that a class has room for on average, RED loses more than tail drop with the same limit.",
+                "Of bursts with a mean rate below capacity, RED loses more than tail drop with the same limit of 64 or "
+                "128 packets.",
                 'section 3 f: "better to use tail drop"',
                 bursty.where(dropper=RED, limit=[64, 128])[loss] > bursty.where(dropper=TAIL, limit=[64, 128])[loss],
             ),
             Claim(
                 "U3",
-                "With tail drop a longer queue loses fewer packets of bursts, and makes them wait longer.",
+                "With tail drop, the loss of bursts does not rise with the limit, and their delay does not fall.",
                 'section 2: "Higher queue length will assure a less packet amount, but it also introduces higher '
                 'delay"',
                 bursty.where(dropper=TAIL)[loss].non_increasing("limit", tolerance=0.05)
@@ -75,16 +75,15 @@ class Droppers(ce.AtTheEdge):
             ),
             Claim(
                 "U4",
-                "Over capacity a longer queue loses as much and only makes what it delivers wait: 256 packets more "
-                "than three "
-                "times as long as 64.",
+                "Over capacity and with tail drop, the delay with a limit of 256 packets is more than three times that "
+                "with 64.",
                 "derived",
                 tail.where(limit=256)[delay] > 3 * tail.where(limit=64)[delay],
             ),
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """Loss and delay over the limit, and the additional loss of bursts under RED."""
+        """Yield loss and delay over the limit, and the additional loss of bursts with RED."""
         for metric, name, title in (
             ("loss_AF3x", "loss", "Loss of AF3x over the limit of its queue"),
             ("delay_AF3x", "delay", "Delay of AF3x over the limit of its queue"),
@@ -99,11 +98,11 @@ class Droppers(ce.AtTheEdge):
             )
         loss = {dropper: results.where(traffic=BURSTY, dropper=dropper)["loss_AF3x"] for dropper in (TAIL, RED)}
         yield fig.compare(
-            {"RED less tail drop": loss[RED] - loss[TAIL]},
+            {"RED minus tail drop": loss[RED] - loss[TAIL]},
             "difference",
-            "Bursts: loss with RED less loss with tail drop",
+            "Loss of bursts with RED minus that with tail drop",
             "Paired differences of replications with the same bursts, 99 % intervals.",
             x="limit",
-            y="loss more",
+            y="difference of loss",
             claims=("U2",),
         )

@@ -1,4 +1,4 @@
-"""Targets for every class, checked each second while the load grows, and the loads at which they break."""
+"""Targets for every class, checked each second at several loads, and the loads from which on they are missed."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ FIFO, WRED = "i FIFO", "v WRED"
 LOADS = (0, 15, 30, 45, 60, 80, 100)
 """Supplementary traffic, % of Table 1."""
 NEAR = 5
-"""Half-width of the range around a forecast in which seconds differ, percentage points of the above."""
+"""Half-width of the range around a forecast that is not tested, because seconds differ there; percentage points."""
 TARGETS = {
     "EF": Target("ef", delay_s=0.01, loss=0.001, jitter_s=0.001),
     "AF41": Target("af41", delay_s=0.02, loss=0.001, jitter_s=0.005),
@@ -41,7 +41,7 @@ TARGETS = {
     "AF2x": Target("af21", delay_s=0.05, loss=0.05),
     "AF1x": Target("af11", delay_s=0.05, loss=0.001),
 }
-"""Each class is watched at its largest group of flows."""
+"""Targets by class; each is checked for one group of the class's flows."""
 
 
 def _compliance(name: str) -> Observable:
@@ -53,7 +53,7 @@ def _compliance(name: str) -> Observable:
 
 
 def forecast(name: str, *, planned: bool) -> float | None:
-    """Supplementary traffic in % at which a class's loss passes its target, by the fluid model of the policy."""
+    """Return the supplementary traffic, %, at which a class's loss in the fluid model exceeds its target, or `None`."""
     limit = TARGETS[name].loss
     assert limit is not None
 
@@ -67,7 +67,7 @@ def forecast(name: str, *, planned: bool) -> float | None:
 
 
 def _intervals(report: Report) -> dict[str, list[tuple[float, float]]]:
-    """Loss in % of each class in each interval, with its beginning."""
+    """Return, for each class, the beginning of each interval, s, and the loss in it, %."""
     return {
         name: [(one.start_s, 100 * one.loss) for one in service_levels.observe(report, target.group)]
         for name, target in TARGETS.items()
@@ -75,7 +75,7 @@ def _intervals(report: Report) -> dict[str, list[tuple[float, float]]]:
 
 
 class ServiceLevels(ce.AtTheEdge):
-    """Service levels checked each second."""
+    """Share of seconds in which each class keeps its targets, over the load."""
 
     id = "edge-slm"
     title = "Service level management"
@@ -92,12 +92,12 @@ class ServiceLevels(ce.AtTheEdge):
     traces = {"intervals": _intervals}  # noqa: RUF012
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """The first configuration and the last, over the load."""
+        """Return configurations i and v with each load."""
         del profile
         return grid(configuration=[FIFO, WRED], extra=LOADS)
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """The policy, the load, and intervals of a second."""
+        """Return the policy, the load, and the intervals of one second."""
         del profile
         made = ce.sources(float(point["extra"]) / 100) | {"run.sample": "1s"}
         if point["configuration"] == FIFO:
@@ -105,7 +105,7 @@ class ServiceLevels(ce.AtTheEdge):
         return ce.policy(low_latency=True, inside=ce.wred_inside()) | made
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Targets hold up to the forecast and break beyond; voice and video keep their scores under v."""
+        """Return that targets are kept below the forecast and missed above, and claims on the scores."""
         fifo, planned = results.where(configuration=FIFO), results.where(configuration=WRED)
         return [
             *(
@@ -121,33 +121,33 @@ class ServiceLevels(ce.AtTheEdge):
                 Claim(
                     f"S2-{number}",
                     _sentence(name, FIFO, planned=False),
-                    "derived: all lose what exceeds the link",
+                    "derived: with FIFO all classes lose the same share, the excess over the link's rate",
                     _breaks(fifo, name, forecast(name, planned=False)),
                 )
                 for number, name in enumerate(TARGETS, start=1)
             ),
             Claim(
                 "S3",
-                "Under v voice has a MOS of 4 or more and video a score of 4 or more at every load.",
+                "With v WRED voice has a MOS of 4 or more and video a score of 4 or more at every load.",
                 "section 5; G.107 and G.1070",
                 (planned["mos"] >= 4.0) & (planned["video"] >= 4.0),
             ),
             Claim(
                 "S4",
-                "Under FIFO with all of the supplementary traffic voice has a MOS below 3 and video a score below 2.",
+                "With i FIFO and 100 % of the supplementary traffic voice has a MOS below 3 and video a score below 2.",
                 "section 4; G.107 and G.1070",
                 (fifo.where(extra=100)["mos"] < 3) & (fifo.where(extra=100)["video"] < 2),
             ),
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """Compliance and scores over the load, and one run second by second."""
+        """Yield compliance and scores over the load, and the loss in each second of one run."""
         for name, key in ((FIFO, "fifo"), (WRED, "wred")):
             yield fig.compare(
                 {c: results.where(configuration=name)[f"compliance_{c}"] for c in TARGETS},
                 f"compliance-{key}",
-                f"Intervals in which the target was kept, {name}",
-                "Intervals of a second. The forecasts are in the claims.",
+                f"Share of intervals in which a class keeps its targets, {name}",
+                "Intervals of one second. Claims S1 and S2 have the forecasts.",
                 x="extra",
                 y="compliance",
                 claims=("S1-3", "S1-4") if name == WRED else ("S2-1", "S2-4"),
@@ -156,13 +156,13 @@ class ServiceLevels(ce.AtTheEdge):
             yield fig.compare(
                 {name: results.where(configuration=name)[metric] for name in (FIFO, WRED)},
                 metric,
-                f"{title} over the load",
+                f"{title} over the supplementary traffic",
                 x="extra",
                 claims=("S3", "S4"),
             )
         yield Figure(
             "intervals",
-            "Loss in each second under v, with 30 and 60 % of the supplementary traffic",
+            "Loss in each second with v WRED, with 30 and 60 % of the supplementary traffic",
             "First replication. Dashed: the targets of AF2x (5 %) and AF3x (1 %).",
             lambda: _draw(
                 {
@@ -181,17 +181,18 @@ def _sentence(name: str, configuration: str, *, planned: bool) -> str:
     at = forecast(name, planned=planned)
     if at is None:
         return (
-            f"{configuration}: the target of {name} is forecast to hold at every load, and it holds in every interval."
+            f"With {configuration} the targets of {name}, which are forecast to be kept at every load, are kept in "
+            "95 % of the intervals or more."
         )
     return (
-        f"{configuration}: the target of {name} is forecast to break with {at:.0f} % of the supplementary traffic: "
-        "more than "
-        "5 points below it is kept in 95 % of the intervals or more, and more than 5 points above in 5 % or less."
+        f"With {configuration} the targets of {name}, whose loss is forecast to exceed its target at {at:.0f} % of the "
+        f"supplementary traffic, are kept in 95 % of the intervals or more at loads more than {NEAR} percentage points "
+        "below, and in 5 % or less at loads more than that above."
     )
 
 
 def _breaks(results: Results, name: str, at: float | None) -> Condition:
-    """Kept in 95 % of the intervals or more below the forecast, in 5 % or less above; not tested near it."""
+    """Return the condition that 95 % or more of the intervals comply below the forecast, and 5 % or less above."""
     quantity = results[f"compliance_{name}"]
     below: list[AxisValue] = [extra for extra in LOADS if at is None or extra < at - NEAR]
     above: list[AxisValue] = [extra for extra in LOADS if at is not None and extra > at + NEAR]

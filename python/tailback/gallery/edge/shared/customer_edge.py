@@ -2,7 +2,7 @@
 
     tester -1G- ce2 -1G, shaped to 100 Mbit/s- ce1 -1G- sink
 
-All queueing is at `ce2->ce1`. Frames are of 1500 B, so that 1 Mbit/s is 83.3 frames a second.
+All queueing is at `ce2->ce1`. Frames have 1500 B, so that 1 Mbit/s is 83.3 frames per second.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ PORT = "switches.ce2.ports.ce1"
 DISCIPLINE = f"{PORT}.discipline"
 BOTTLENECK = "ce2->ce1"
 LINK = 100.0
-"""Mbit/s that the provider sells."""
+"""Rate that the company buys from the provider, Mbit/s."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +72,9 @@ class Row:
 
     flows: int
     rate: float
-    """Mbit/s of each flow."""
+    """Rate of each flow, Mbit/s, supplementary traffic included."""
     extra: float
-    """Of these, the supplementary traffic."""
+    """Supplementary traffic of each flow, Mbit/s."""
 
 
 TABLE_1: Mapping[str, Row] = {
@@ -99,20 +99,20 @@ CLASSES: Mapping[str, tuple[str, ...]] = {
     "AF1x": ("af11", "af12", "af13"),
 }
 SHARES = {"voice": "15%", "video": "35%", "critical": "20%", "noncritical": "20%", "bulk": "10%"}
-"""The planned bandwidths, by class map."""
+"""Planned bandwidths by class map."""
 _EXP = {"voice": 5, "video": 4, "critical": 3, "noncritical": 2, "bulk": 1}
-"""Traffic class of the labels of each, from the code points: their precedence."""
+"""Traffic class (EXP) of the labels by class map: the precedence of the class's code points."""
 _PATTERNS = {"EF": "ef", "AF41": "af41", "AF3x": "af3[123]", "AF2x": "af2[123]", "AF1x": "af1[123]"}
 
 
 def offered(group: str, supplement: float = 1.0) -> float:
-    """Mbit/s that a column of Table 1 offers with the given share of its supplementary traffic."""
+    """Return the rate that a column of Table 1 offers with a share of its supplementary traffic, Mbit/s."""
     row = TABLE_1[group]
     return row.flows * (row.rate - (1 - supplement) * row.extra)
 
 
 def sources(supplement: float) -> Settings:
-    """The flows with the given share of their supplementary traffic; 1 is Table 1."""
+    """Return the flows' rates with a share of their supplementary traffic; 1 is Table 1."""
     return {
         f"flows[{group}].source.rate": f"{row.rate - (1 - supplement) * row.extra:.6g}Mbit/s"
         for group, row in TABLE_1.items()
@@ -124,14 +124,14 @@ def sources(supplement: float) -> Settings:
 
 
 def drop_tail(limit: int = 40) -> Settings:
-    """Configuration i: first in, first out, in the interface's own queue."""
+    """Return configuration i: first in, first out, with a limit in packets."""
     return {DISCIPLINE: {"kind": "drop-tail"}, f"{PORT}.buffer": f"{limit}packets"}
 
 
 def wred(
     low: int, high: int, codes: Sequence[str], *, denominator: int = 10, exponent: int = 9, **more: Value
 ) -> dict[str, Value]:
-    """WRED with one profile for some code points."""
+    """Return WRED with the same profile for each of the code points; thresholds in packets."""
     profile: dict[str, Value] = {"min": low, "max": high, "denominator": denominator}
     profiles: dict[str, Value] = {code: dict(profile) for code in codes}
     return {"kind": "wred", "by": "dscp", "exponent": exponent, "profiles": profiles, **more}
@@ -144,9 +144,9 @@ def policy(
     by_exp: bool = False,
     shares: Mapping[str, str] = SHARES,
 ) -> Settings:
-    """Configurations iii to v at the port: classes with the planned bandwidths, each a queue of 64 packets.
+    """Return configurations iii to v at the port: classes with the planned bandwidths, each a queue of 64 packets.
 
-    `inside` is the discipline within a class, by class map. With `by_exp` only labels are tested.
+    `inside` has the discipline within a class by class map. With `by_exp` packets are classified by their labels only.
     """
     classes: list[Value] = []
     for name, share in shares.items():
@@ -162,16 +162,16 @@ def policy(
 
 
 def fair_inside() -> dict[str, Value]:
-    """A queue for each flow within a class: if the class is full, the last packet of the longest queue is dropped."""
+    """Return a queue for each flow within a class; if the class is full, the longest queue drops its last packet."""
     fair: dict[str, Value] = {"kind": "drr", "quantum": "1500B"}
     return dict.fromkeys(SHARES, fair)
 
 
 def limits_inside() -> dict[str, Value]:
-    """Tail drop within the congested classes with a limit for each drop precedence: 64, 48 and 32 packets.
+    """Return tail drop within AF3x and AF2x with limits of 64, 48 and 32 packets for drop precedence 1, 2 and 3.
 
-    Written as WRED that drops nothing below the limit and everything at it, with the shortest average there is, two
-    arrivals.
+    It is written as WRED that drops no packet below the limit and every packet at it, with the shortest average
+    possible, over two arrivals.
     """
     limits = (64, 48, 32)
     return {
@@ -189,7 +189,7 @@ def limits_inside() -> dict[str, Value]:
 
 
 def wred_inside() -> dict[str, Value]:
-    """The profiles of configuration v."""
+    """Return the profiles of configuration v by class map."""
     return {
         "critical": wred(26, 42, CLASSES["AF3x"]),
         "noncritical": wred(24, 42, CLASSES["AF2x"]),
@@ -197,7 +197,7 @@ def wred_inside() -> dict[str, Value]:
 
 
 def wred_by_exp() -> dict[str, Value]:
-    """The same where only a label's traffic class is visible: profiles by precedence."""
+    """Return the profiles of configuration v in a VPN, by precedence, since only a label's EXP is visible."""
     return {
         name: {"kind": "wred", "by": "precedence", "profiles": {exp: {"min": low, "max": 42, "denominator": 10}}}
         for name, exp, low in (("critical", "3", 26), ("noncritical", "2", 24))
@@ -205,7 +205,7 @@ def wred_by_exp() -> dict[str, Value]:
 
 
 def labelled(mode: str = "short-pipe") -> Settings:
-    """Two labels on packets towards the provider. They count for the shaper, not for the policer of voice."""
+    """Return two labels on packets towards the provider, which count for the shaper, not for the policer of voice."""
     return {f"{PORT}.mpls": {"labels": 2, "mode": mode}, f"{DISCIPLINE}.accounting": "-8B"}
 
 
@@ -213,43 +213,46 @@ def labelled(mode: str = "short-pipe") -> Settings:
 
 
 def group_loss(group: str) -> Observable:
-    """Loss of a column of Table 1."""
+    """Return the loss of a column of Table 1, %."""
     return m.loss(group, f"loss_{group}", f"loss of {group.upper()}")
 
 
 def group_delay(group: str) -> Observable:
-    """Mean delay of a column of Table 1."""
+    """Return the mean delay of a column of Table 1, ms."""
     return m.mean_delay(group, f"delay_{group}", f"delay of {group.upper()}")
 
 
 def class_loss(name: str) -> Observable:
-    """Loss of a class."""
+    """Return the loss of a class, %."""
     return m.loss(_PATTERNS[name], f"loss_{name}", f"loss of {name}")
 
 
 def class_delay(name: str) -> Observable:
-    """Mean delay of a class."""
+    """Return the mean delay of a class, ms."""
     return m.mean_delay(_PATTERNS[name], f"delay_{name}", f"delay of {name}")
 
 
 def class_throughput(name: str) -> Observable:
-    """Throughput of a class."""
+    """Return the throughput of a class, Mbit/s."""
     return m.throughput(_PATTERNS[name], f"throughput_{name}", f"throughput of {name}")
 
 
 def group_jitter(group: str) -> Observable:
-    """RFC 3550's jitter of a column of Table 1."""
+    """Return RFC 3550's jitter of a column of Table 1, ms."""
     return m.jitter(group, f"jitter_{group}", f"jitter of {group.upper()}")
 
 
 def group_pdv(group: str) -> Observable:
-    """99.9th percentile of the delay variation of a column of Table 1."""
+    """Return the 99.9th percentile of the delay variation of a column of Table 1, ms."""
     return m.pdv(group, "p999", f"pdv_{group}", f"p99.9 delay variation of {group.upper()}")
 
 
 DATA_GROUPS = tuple(group for name in ("AF3x", "AF2x", "AF1x") for group in CLASSES[name])
 GAP = 5.0
-"""Points of loss between two levels, at least: more than noise between flows, less than between shares of max-min."""
+"""Minimum difference of losses on different levels, percentage points.
+
+It exceeds the noise between flows, and is less than the differences between max-min shares.
+"""
 
 
 def _levels(report: Report) -> float:
@@ -257,15 +260,15 @@ def _levels(report: Report) -> float:
     return 1.0 + sum(b - a > GAP for a, b in pairwise(losses))
 
 
-LEVELS = Observable("levels", "levels on which the losses of data lie", "", _levels)
-"""Number of levels of the losses of the nine data columns; neighbours more than `GAP` apart are two levels."""
+LEVELS = Observable("levels", "number of loss levels of the data columns", "", _levels)
+"""Number of levels of the losses of the nine data columns; sorted losses more than `GAP` apart are on two levels."""
 
 
 # Theory.
 
 
 def fluid_losses(supplement: float = 1.0, link: float = LINK) -> dict[str, float]:
-    """Loss of each class in % when guarantees are 15/35/20/20/10 % and the rest is shared in proportion to them."""
+    """Return the loss of each class in % if guarantees are `SHARES` and unused capacity is shared in proportion."""
     demands = {name: sum(offered(group, supplement) for group in groups) for name, groups in CLASSES.items()}
     weights = [float(share.rstrip("%")) for share in SHARES.values()]
     shares = max_min(link, list(zip(demands.values(), weights, strict=True)))
@@ -281,7 +284,7 @@ def all_of(conditions: Iterable[Condition]) -> Condition:
 
 
 def mean_of(results: Results, names: Sequence[str]) -> Quantity:
-    """Mean of several metrics of one unit."""
+    """Return the mean of several metrics with the same unit."""
     total = results[names[0]]
     for name in names[1:]:
         total = total + results[name]

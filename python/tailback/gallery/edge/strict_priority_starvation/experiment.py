@@ -1,4 +1,4 @@
-"""Priority queueing of the traffic of Table 1 while the highest level grows."""
+"""Priority queueing of the traffic of Table 1, with more and more traffic in the highest level."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tailback.study.experiment import Axis, Claim, Figure, Point, Profile, Profi
 
 PQ, LLQ = "PQ", "iv LLQ"
 VOICE = (15, 30, 60, 90, 110)
-"""Mbit/s of voice: Table 1 has 15."""
+"""Offered rates of voice, Mbit/s; Table 1 has 15."""
 _LEVELS = (
     ("high", ["voice"], 20),
     ("medium", ["video"], 40),
@@ -21,10 +21,10 @@ _LEVELS = (
 
 
 class Starvation(ce.AtTheEdge):
-    """The lowest level gets the remaining capacity, which may be nothing."""
+    """Throughput of all classes with priority queueing and with LLQ over the rate of voice."""
 
     id = "edge-priority"
-    title = "Strict priority starves what is below"
+    title = "Strict priority starves lower levels"
     reference = 'Mitroi and Stroescu, section 3 b: "it will take over the resources … or even to its elimination"'
     axes = (Axis("scheduler", "scheduler"), Axis("voice", "voice offered", "Mbit/s"))
     quick = Profile(duration="8s", warmup="2s", replications=3, max_replications=9, cpu_s=3)
@@ -36,12 +36,12 @@ class Starvation(ce.AtTheEdge):
     )
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """From the planned voice to more than the link."""
+        """Return both schedulers with voice from its planned rate to more than the link's."""
         del profile
         return grid(scheduler=[PQ, LLQ], voice=VOICE)
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """Four levels with their usual limits, or configuration iv, whose policer holds voice to its 15 %."""
+        """Return four levels with their usual limits, or configuration iv, and the rate of voice."""
         del profile
         load: Settings = {"flows[ef].source.rate": f"{float(point['voice']) / 10:g}Mbit/s"}
         if point["scheduler"] == LLQ:
@@ -52,47 +52,45 @@ class Starvation(ce.AtTheEdge):
         return {ce.DISCIPLINE: {"kind": "priority", "levels": levels}} | load
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """The lowest level starves at once, the next when voice grows; LLQ's policer prevents it."""
+        """Return which levels starve as voice grows, and that LLQ's policer prevents it."""
         pq, llq = results.where(scheduler=PQ), results.where(scheduler=LLQ)
         return [
             Claim(
                 "P1",
-                "With the traffic of Table 1 the lowest level, AF1x, gets next to nothing: it loses more than 99 %.",
+                "With priority queueing and the traffic of Table 1, the lowest level, AF1x, loses more than 99 %.",
                 "section 3 b",
                 pq.where(voice=15)["loss_AF1x"] > 99,
             ),
             Claim(
                 "P2",
-                "EF and AF41 lose nothing there, and together with AF3x and AF2x they take the link.",
+                "With priority queueing and the traffic of Table 1, EF and AF41 lose nothing.",
                 "derived",
                 pq.where(voice=15)["loss_EF"].is_zero() & pq.where(voice=15)["loss_AF41"].is_zero(),
             ),
             Claim(
                 "P3",
-                "With 90 Mbit/s of voice, data of the normal level are eliminated too, and video is left the rest: it "
-                "loses "
-                "two thirds, within 3 points.",
+                "With priority queueing and 90 Mbit/s of voice, AF3x loses more than 99 % and video two thirds, within "
+                "3 percentage points.",
                 "derived: 10 of 30 Mbit/s are left",
                 (pq.where(voice=90)["loss_AF3x"] > 99) & pq.where(voice=90)["loss_AF41"].within(63.7, 69.7),
             ),
             Claim(
                 "P4",
-                "With 110 Mbit/s of voice it serves only voice.",
+                "With priority queueing and 110 Mbit/s of voice, each other class gets less than 0.1 Mbit/s.",
                 'section 3 b: "serves only real time traffic"',
                 ce.all_of(pq.where(voice=110)[f"throughput_{name}"] < 0.1 for name in ("AF41", "AF3x", "AF2x", "AF1x")),
             ),
             Claim(
                 "P5",
-                "LLQ's conditional policer holds voice to its 15 Mbit/s, within 0.5, however much it offers, so AF1x "
-                "and "
-                "video lose nothing.",
+                "With LLQ, whose policer limits voice under congestion, voice gets 15 Mbit/s, within 0.5, whatever it "
+                "offers, and AF1x and video lose nothing.",
                 "derived",
                 llq["throughput_EF"].within(14.5, 15.5) & llq["loss_AF1x"].is_zero() & llq["loss_AF41"].is_zero(),
             ),
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """Throughput of each class over the voice offered."""
+        """Yield the throughput of each class over the offered rate of voice."""
         for scheduler, key in ((PQ, "pq"), (LLQ, "llq")):
             at = results.where(scheduler=scheduler)
             yield fig.compare(

@@ -22,12 +22,12 @@ from tailback.study.experiment import (
 
 FIFO, CBWFQ, LLQ, WRED = "i FIFO", "iii CBWFQ", "iv LLQ", "v WRED"
 LOADS = (0, 25, 50, 75, 100, 150, 200)
-"""Supplementary traffic, % of Table 1: 93.06 to 153.0 Mbit/s in all."""
+"""Supplementary traffic, % of Table 1: 93.06 to 153.0 Mbit/s in total."""
 UNHARMED = ("EF", "AF41", "AF1x")
 
 
 class Ramp(ce.AtTheEdge):
-    """The plan protects the classes within their guarantees."""
+    """Loss and delay of all classes over the supplementary traffic of two."""
 
     id = "edge-ramp"
     title = "The supplementary traffic as a ramp"
@@ -43,12 +43,12 @@ class Ramp(ce.AtTheEdge):
     )
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """Every load under i, iii, iv and v."""
+        """Return configurations i, iii, iv and v with each load."""
         del profile
         return grid(configuration=[FIFO, CBWFQ, LLQ, WRED], extra=LOADS)
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """The policy and the load."""
+        """Return the policy and the load."""
         del profile
         load = ce.sources(float(point["extra"]) / 100)
         if point["configuration"] == FIFO:
@@ -57,20 +57,20 @@ class Ramp(ce.AtTheEdge):
         return ce.policy(low_latency=point["configuration"] != CBWFQ, inside=inside) | load
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """No loss at base load; the excess harms its own classes, and under FIFO all."""
+        """Return that nothing is lost at base load, and which classes lose the excess."""
         planned = results.where(configuration=[CBWFQ, LLQ, WRED])
         above = planned.where(extra=lambda extra: float(extra) >= 50)
         fifo = results.where(configuration=FIFO)
         return [
             Claim(
                 "R1",
-                "At the base load of 93.06 Mbit/s nothing is lost.",
+                "At the base load of 93.06 Mbit/s nothing is lost with any configuration.",
                 "derived",
                 results.where(extra=0)["loss"].is_zero(),
             ),
             Claim(
                 "R2",
-                "The flows offer 93.06 Mbit/s without and 123.04 with the supplementary traffic, within 0.1.",
+                "The flows offer 93.06 Mbit/s without and 123.04 Mbit/s with the supplementary traffic, within 0.1.",
                 "Table 1",
                 results.where(extra=0)["offered"].within(92.96, 93.16)
                 & results.where(extra=100)["offered"].within(122.94, 123.14),
@@ -78,7 +78,7 @@ class Ramp(ce.AtTheEdge):
             *(
                 Claim(
                     f"R3-{number}",
-                    f"However much AF2x and AF3x send, {name} loses nothing under iii, iv and v.",
+                    f"With CBWFQ, LLQ and WRED (iii to v) {name} loses nothing, at any supplementary traffic.",
                     "section 5",
                     planned[f"loss_{name}"].is_zero(),
                 )
@@ -87,9 +87,8 @@ class Ramp(ce.AtTheEdge):
             *(
                 Claim(
                     f"R4-{number}",
-                    f"Under iii, iv and v {name} loses what the fluid model says at each load from half the "
-                    "supplementary "
-                    "traffic on, within a point.",
+                    f"With CBWFQ, LLQ and WRED (iii to v) {name} has the loss of the fluid model, within 1 percentage "
+                    "point, at each supplementary traffic from 50 % up.",
                     "derived: weighted max-min",
                     _fluid(above, name),
                 )
@@ -97,14 +96,14 @@ class Ramp(ce.AtTheEdge):
             ),
             Claim(
                 "R5",
-                "FIFO hurts all: from 123 Mbit/s on every class loses more than 15 %.",
+                "With FIFO (i) and 123 Mbit/s or more, every class loses more than 15 %.",
                 "figures 8 and 9",
                 ce.all_of(fifo.where(extra=[100, 150, 200])[f"loss_{name}"] > 15 for name in ce.CLASSES),
             ),
             Claim(
                 "R6",
-                "The delays of EF, AF41 and AF1x at twice the supplementary traffic are within 15 % of those at Table "
-                "1's.",
+                "With CBWFQ, LLQ and WRED (iii to v) the delays of EF, AF41 and AF1x with 200 % of the supplementary "
+                "traffic are within 15 % of those with 100 %.",
                 "section 5; the bound reconstructed",
                 ce.all_of(
                     planned.where(extra=200)[f"delay_{name}"].close_to(planned.where(extra=100)[f"delay_{name}"], 0.15)
@@ -114,7 +113,7 @@ class Ramp(ce.AtTheEdge):
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """Loss of each class over the load."""
+        """Yield loss and delay of each class over the supplementary traffic."""
         for configuration in (FIFO, LLQ, WRED):
             at = results.where(configuration=configuration)
             key = configuration.split(" ", 1)[1].lower()
@@ -122,7 +121,7 @@ class Ramp(ce.AtTheEdge):
                 {name: at[f"loss_{name}"] for name in ce.CLASSES},
                 f"loss-{key}",
                 f"Loss of each class, {configuration}",
-                "100 % is Table 1: 123.04 Mbit/s for a port of 100.",
+                "Supplementary traffic of 100 % is Table 1: 123.04 Mbit/s offered to a port of 100 Mbit/s.",
                 x="extra",
                 y="packet loss",
                 claims=("R1", "R3-1", "R4-1", "R5"),

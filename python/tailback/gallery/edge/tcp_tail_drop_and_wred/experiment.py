@@ -1,4 +1,4 @@
-"""AF2x and AF3x as TCP: tail drop, the paper's WRED, a steeper profile, and a gap that is too narrow."""
+"""AF2x and AF3x as TCP, with tail drop, the paper's WRED, a faster average, a steep and a narrow profile."""
 
 from __future__ import annotations
 
@@ -40,20 +40,21 @@ TAIL, PAPER, QUICK, STEEP, NARROW = (
 ALL = (TAIL, PAPER, QUICK, STEEP, NARROW)
 DATA = (*ce.CLASSES["AF3x"], *ce.CLASSES["AF2x"])
 TEN, FLOWS = 10, (10, 30, 60)
-"""Flows of a class: Table 1 has ten."""
+"""Numbers of flows in a class: Table 1 has ten."""
 COUNTED = (TAIL, PAPER, QUICK)
-"""The droppers that are run with more flows too."""
+"""Droppers that are also run with more flows."""
 ROUND_TRIP_S = 0.021
-"""Propagation, and the transmit ring."""
+"""Round trip without the class's queue: propagation and transmit ring."""
 WINDOW_S = 0.2
-"""Length of the windows in which throughput is measured."""
+"""Length of the windows in which throughput is measured, s."""
 SHOWN_S = (10.0, 20.0)
+"""Part of a run in the figure of windows, s."""
 Trace = tuple[list[float], list[float]]
 """Times in seconds, and values."""
 
 
 def _thresholds(profile: str) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
-    """Minimum, maximum and denominator of AF3x and AF2x."""
+    """Return the minimum and the maximum threshold and the denominator, of AF3x and of AF2x."""
     return {
         PAPER: ((26, 42, 10), (24, 42, 10)),
         QUICK: ((26, 42, 10), (24, 42, 10)),
@@ -63,13 +64,13 @@ def _thresholds(profile: str) -> tuple[tuple[int, int, int], tuple[int, int, int
 
 
 def _index(report: Report) -> float:
-    """Mean of both classes' synchronisation indices."""
+    """Return the mean of both classes' synchronisation indices."""
     epoch = ROUND_TRIP_S + 64 * 12e-3 / 23.5
     return fmean(synchronisation_index(backoff_shares(report, epoch, key)) for key in ("af3", "af2"))
 
 
 def _rates(report: Report, groups: Sequence[str]) -> list[float]:
-    """Throughput of some groups in each window after the warm-up, Mbit/s."""
+    """Return the throughput of groups together in each window after the warm-up, Mbit/s."""
     series = report.data["series"]
     assert series is not None
     times = series["time_s"]
@@ -86,7 +87,7 @@ def _fluctuation(report: Report) -> float:
 
 
 def _windows(report: Report) -> Trace:
-    """Sum of the windows of AF3x, segments."""
+    """Return times, s, and the sum of the congestion windows of AF3x, segments, in `SHOWN_S`."""
     series = report.data["series"]
     assert series is not None
     chosen = [i for i, at in enumerate(series["time_s"]) if SHOWN_S[0] <= at <= SHOWN_S[1]]
@@ -95,14 +96,14 @@ def _windows(report: Report) -> Trace:
 
 
 class Responsive(ce.AtTheEdge):
-    """The purpose of the paper's choice of profiles."""
+    """Synchronisation, fluctuation, delay and loss of TCP with each dropper."""
 
     id = "edge-tcp"
     title = "Data as TCP under tail drop and WRED"
     reference = (
         'Mitroi and Stroescu, sections 3 e to g and 4: "driving to flows fluctuation because of global synchronisation"'
     )
-    axes = (Axis("profile", "AF2x and AF3x"), Axis("flows", "flows in each of AF2x and AF3x"))
+    axes = (Axis("profile", "dropper of AF2x and AF3x"), Axis("flows", "flows in each of AF2x and AF3x"))
     quick = Profile(duration="25s", warmup="5s", replications=4, max_replications=12, cpu_s=10)
     full = Profile(duration="125s", warmup="5s", replications=8, max_replications=30, cpu_s=120)
     metrics = (
@@ -118,12 +119,12 @@ class Responsive(ce.AtTheEdge):
     traces = {"windows": _windows}  # noqa: RUF012
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """Each dropper with ten flows in a class, three of them with more."""
+        """Return each dropper with ten flows in a class, and three of them with more."""
         del profile
         return grid(profile=ALL, flows=[TEN]) + grid(profile=COUNTED, flows=FLOWS[1:])
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """Long TCP transfers in AF2x and AF3x, over 20 ms there and back."""
+        """Return long TCP transfers in AF2x and AF3x with a round trip of 20 ms, and the dropper."""
         del profile
         tcp: dict[str, Value] = {"kind": "tcp", "segment": "1460B"}
         flows: Settings = {}
@@ -148,23 +149,25 @@ class Responsive(ce.AtTheEdge):
         return ce.policy(low_latency=True, inside=inside) | flows | {"links[0].delay": "10ms", "run.sample": "20ms"}
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Synchronisation, fluctuation and delay of the four."""
+        """Return claims on synchronisation, fluctuation, delay and loss."""
         at = {name: results.where(profile=name, flows=TEN) for name in ALL}
         many = {flows: results.where(flows=flows) for flows in FLOWS[1:]}
         return [
             Claim.unasserted(
                 "C1",
-                "Tail drop synchronises ten flows in a class more than the paper's WRED does.",
-                'section 3 e: tail drop leads to "global synchronisation", which WRED is there to avoid',
+                "With ten flows in a class, the synchronisation index with tail drop is higher than with the paper's "
+                "WRED.",
+                'section 3 e: tail drop leads to "global synchronisation", which WRED avoids',
                 at[TAIL]["index"] > at[PAPER]["index"],
-                "an average over 512 arrivals lags behind ten flows by several round trips, so that WRED drops for as "
-                "long and then not at all; C1b shows that it is the lag",
+                "an average over 512 arrivals lags behind ten flows by several round trips, so that WRED drops for "
+                "that time and then not at all; C1b shows that the lag is the cause",
                 headline="tail drop synchronises TCP, WRED prevents it",
             ),
             *(
                 Claim(
                     f"C1-{flows}",
-                    f"With {flows} flows in a class each dropper synchronises less than with ten.",
+                    f"With {flows} flows in a class the synchronisation index of each dropper (tail drop, the paper's "
+                    "WRED, and that with a fast average) is lower than with ten.",
                     "G. Appenzeller, I. Keslassy and N. McKeown, SIGCOMM 2004, section 3: flows desynchronise as their "
                     "number grows",
                     ce.all_of(many[flows].where(profile=name)["index"] < at[name]["index"] for name in COUNTED),
@@ -173,70 +176,71 @@ class Responsive(ce.AtTheEdge):
             ),
             Claim(
                 "C1b",
-                "The same thresholds synchronise less with an average over 16 arrivals than over 512.",
-                "derived: the average's lag against the round trip",
+                "With the paper's WRED, the synchronisation index with an average over 16 arrivals is lower than over "
+                "512.",
+                "derived: the lag of the average, compared with the round trip",
                 at[QUICK]["index"] < at[PAPER]["index"],
             ),
             Claim(
                 "C2",
-                "With the paper's WRED data wait less than with tail drop, in both classes.",
+                "With the paper's WRED the delay of AF3x and of AF2x is less than with tail drop.",
                 "figure 7",
                 (at[PAPER]["delay_AF3x"] < at[TAIL]["delay_AF3x"]) & (at[PAPER]["delay_AF2x"] < at[TAIL]["delay_AF2x"]),
             ),
             Claim(
                 "C3",
-                "A more aggressive profile makes the data's throughput fluctuate more than the paper's.",
+                "With the steep profile (5 to 15) the throughput of data fluctuates more than with the paper's WRED.",
                 'section 4: "a more aggressive profile driving to flows fluctuation"',
                 at[STEEP]["fluctuation"] > at[PAPER]["fluctuation"],
             ),
             Claim(
                 "C4",
-                "A gap that is too narrow synchronises more than the paper's.",
+                "With the narrow profile (40 to 42) the synchronisation index is higher than with the paper's WRED.",
                 'section 3 f: "an improper difference between minimum and maximum threshold could lead to global '
                 'synchronisation"',
                 at[NARROW]["index"] > at[PAPER]["index"],
             ),
             Claim(
                 "C5",
-                "Whatever the profile and the number of flows, voice and bulk data lose nothing.",
+                "Voice and bulk data lose nothing, with every dropper and number of flows.",
                 "section 5",
                 results["loss_EF"].is_zero() & results["loss_AF1x"].is_zero(),
             ),
             Claim(
                 "C6",
-                "The data use what the others leave, 47 Mbit/s, to more than 90 %, with tail drop and with the paper's "
-                "WRED.",
+                "The goodput of AF2x and AF3x is more than 42 of the 47 Mbit/s that the other classes leave, with tail "
+                "drop and with the paper's WRED.",
                 "derived",
                 (at[TAIL]["goodput"] > 42) & (at[PAPER]["goodput"] > 42),
             ),
             *(
                 Claim.comparison(
                     f"C7-{number}",
-                    f"Synchronisation index, {name}.",
+                    f"Synchronisation index of ten flows in a class with dropper {name}.",
                     "not in the paper",
                     at[name]["index"],
-                    "the paper says that flows synchronise and does not say how that was measured",
+                    "the paper does not define a measure of synchronisation",
                 )
                 for number, name in enumerate(at, start=1)
             ),
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """The measures side by side, and windows over time."""
+        """Yield the measures of each dropper, windows over time, and the index over the number of flows."""
         names = ALL
         yield Figure(
             "measures",
             "Synchronisation, fluctuation and delay",
-            "Index: share of congestion epochs in which more than half of a class's flows back off. Fluctuation: "
-            "standard "
-            "deviation of the data's throughput in windows of 0.2 s, in % of its mean.",
+            "Synchronisation index: share of congestion epochs in which more than half of a class's flows back off. "
+            "Fluctuation: standard deviation of the throughput of AF2x and AF3x in windows of 0.2 s, in % of its mean. "
+            "Ten flows in a class.",
             lambda: _draw(results),
             claims=("C1", "C1b", "C2", "C3", "C4"),
         )
         yield Figure(
             "windows",
             "Sum of the congestion windows of AF3x",
-            "First replication, ten flows. Deep cuts are many flows that back off together.",
+            "First replication, ten flows. The sum falls steeply when many flows back off together.",
             partial(
                 _draw_windows,
                 {name: cast("Trace", results.trace("windows", profile=name, flows=TEN)) for name in names},
@@ -246,8 +250,8 @@ class Responsive(ce.AtTheEdge):
         yield fig.compare(
             {name: results.where(profile=name)["index"] for name in COUNTED},
             "flows",
-            "Synchronisation over the number of flows in a class",
-            "The index of the first figure.",
+            "Synchronisation index over the number of flows in a class",
+            "Share of congestion epochs in which more than half of a class's flows back off.",
             x="flows",
             claims=("C1-30", "C1-60"),
         )

@@ -1,1 +1,1 @@
-"""Four readings of weighted fair queueing."""
+"""Readings of weighted fair queueing."""

@@ -1,4 +1,4 @@
-"""Readings of "WFQ" on the traffic of Table 1, each compared with its theory."""
+"""Readings of "WFQ" with the traffic of Table 1, compared with the paper and with max-min shares."""
 
 from __future__ import annotations
 
@@ -53,14 +53,17 @@ READINGS: dict[str, dict[str, Value]] = {
     TEXTBOOK: {"kind": "wfq"},
     LONG_EQUAL: {"kind": "fair-queue", "queues": "per-flow", "weights": "equal", "hold": "4000packets"},
 }
-"""Flows are not hashed, so that no two share a queue by accident."""
+"""Discipline of each reading; flows are not hashed, so that no two share a queue by accident."""
 ORACLES = (PRECEDENCE, LONG_EQUAL, TEXTBOOK)
-"""Readings whose shares follow from theory."""
+"""Readings whose losses are compared with max-min shares."""
 MAIN = (ONE, HOLD, PRECEDENCE, EQUAL, DISTRIBUTED)
 
 
 def expected(by_precedence: bool) -> dict[str, float]:
-    """Loss of each group in % when 50 flows share 100 Mbit/s by max-min, with weights precedence + 1 or equal."""
+    """Return the loss of each group in % if the flows share 100 Mbit/s by max-min, weighted or with equal weights.
+
+    With `by_precedence` a flow's weight is its precedence plus 1.
+    """
     demands = [
         (row.rate, 1.0 + int(group.removeprefix("af")[0]) if group != "ef" else 6.0)
         if by_precedence
@@ -77,10 +80,10 @@ def expected(by_precedence: bool) -> dict[str, float]:
 
 
 class Readings(ce.AtTheEdge):
-    """The paper's WFQ losses need all flows in one queue."""
+    """Loss and delay of each column of Table 1 with each reading of WFQ."""
 
     id = "edge-wfq"
-    title = "Four readings of weighted fair queueing"
+    title = "Readings of weighted fair queueing"
     reference = "Mitroi and Stroescu, figures 7 to 9, configuration ii"
     axes = (Axis("reading", "WFQ"),)
     quick = Profile(duration="12s", warmup="2s", replications=3, max_replications=12, cpu_s=5)
@@ -93,21 +96,21 @@ class Readings(ce.AtTheEdge):
     )
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """Each reading."""
+        """Return each reading."""
         del profile
         return grid(reading=READINGS)
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """The discipline; only the textbook's and FIFO have the port's limit."""
+        """Return the reading's discipline, and the port's limit, which only FIFO and the textbook's WFQ use."""
         reading = str(point["reading"])
         limit = {FIFO: "40packets", TEXTBOOK: "1000packets"}.get(reading, "unlimited")
-        # A conversation over its threshold is refused until it is below a quarter: it takes long to average that out.
+        # A conversation over its threshold drops arrivals until it is below a quarter, so that means need long runs.
         long: Settings = {"run.duration": "62s"} if profile == "quick" and reading in ORACLES else {}
         made: Settings = {ce.DISCIPLINE: READINGS[reading], f"{ce.PORT}.buffer": limit}
         return {**made, **long}
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """One queue is FIFO; the others agree with their oracles, but not with the paper."""
+        """Return that one queue is FIFO, and that other readings have max-min shares and differ from the paper."""
         at = {reading: results.where(reading=reading) for reading in READINGS}
         one, fifo = at[ONE], at[FIFO]
 
@@ -118,9 +121,8 @@ class Readings(ce.AtTheEdge):
         return [
             Claim(
                 "W1",
-                "(a) With all flows in one queue WFQ is FIFO: the same loss within half a point and the same delay "
-                "within "
-                "2 %, for every column of Table 1.",
+                "WFQ with all flows in one queue (a) has the loss of FIFO within 0.5 percentage points and its delay "
+                "within 2 %, for every column of Table 1.",
                 "derived",
                 ce.all_of(
                     [
@@ -131,8 +133,8 @@ class Readings(ce.AtTheEdge):
             ),
             Claim(
                 "W2",
-                "(a) has two of the three things that the paper reports: voice loses more than 10 %, and all delays "
-                "are alike, within 2 %.",
+                "WFQ with all flows in one queue (a) has two of the paper's three results: voice loses more than 10 %, "
+                "and all delays are equal within 2 %.",
                 "figures 7 and 8",
                 ce.all_of(
                     [one["loss_ef"] > 10, *(one[f"delay_{g}"].close_to(one["delay_ef"], 0.02) for g in ce.GROUPS)]
@@ -141,8 +143,9 @@ class Readings(ce.AtTheEdge):
             ),
             Claim(
                 "W2b",
-                "No other reading has both: by precedence, distributed and after the textbook voice loses less than "
-                "1 %; in (b), (c) and with a long hold queue AF23 waits more than 1.3 times as long as voice.",
+                "No reading of WFQ but (a) has both results: by precedence, distributed and with the textbook's voice "
+                "loses less than 1 %; in (b), (c) and with a long hold queue the delay of AF23 is more than 1.3 times "
+                "that of voice.",
                 "derived: max-min shares, and limits that flows share",
                 ce.all_of(
                     [
@@ -154,19 +157,18 @@ class Readings(ce.AtTheEdge):
             *(
                 Claim.unasserted(
                     f"W9-{number}",
-                    f"{reading}: the losses of data lie on three levels, as the paper reports.",
+                    f"With reading {reading} the losses of data have exactly three levels, as the paper reports.",
                     'figure 9: "concentrated on 3 levels in the case of FIFO and WFQ"',
                     at[reading]["levels"].within(3, 3),
-                    "levels are more than 5 points apart; max-min with equal weights has 0, 22.8 and 42.0 %, with "
-                    "weights by precedence 0, 17.8, 38.4 and 53.8 %",
+                    f"levels are more than {ce.GAP:g} percentage points apart; max-min with equal weights has 0, 22.8 "
+                    "and 42.0 %, with weights by precedence 0, 17.8, 38.4 and 53.8 %",
                 )
                 for number, reading in enumerate(READINGS, start=1)
             ),
             Claim(
                 "W3",
-                "(b) With a shared hold queue of 40, fewer than there are flows, voice loses more than 10 % and video "
-                "more "
-                "than 15 %, but the delay of AF2x is more than 1.3 times that of voice.",
+                "With a hold queue of 40 frames (b), fewer than there are flows, voice loses more than 10 % and video "
+                "more than 15 %, but the delay of AF23 is more than 1.3 times that of voice.",
                 "derived",
                 (at[HOLD]["loss_ef"] > 10)
                 & (at[HOLD]["loss_af41"] > 15)
@@ -174,61 +176,59 @@ class Readings(ce.AtTheEdge):
             ),
             Claim(
                 "W4",
-                "(c) With equal weights and the usual hold queue of 1000, AF22 waits more than 100 ms, which the "
-                "paper's "
-                "data do not.",
+                "With equal weights and the usual hold queue of 1000 frames (c), the delay of AF22 is more than "
+                "100 ms, which is not so in the paper.",
                 "derived",
                 at[EQUAL]["delay_af22"] > 100,
             ),
             Claim(
                 "W5",
-                "Weights by precedence, where the hold queue of 1000 never fills: every column loses what weighted "
-                "max-min "
-                "says, within a point.",
+                "With weights by precedence, with which the hold queue of 1000 frames never fills, every column has "
+                "the loss of weighted max-min, within 1 percentage point.",
                 "derived: water-filling with weights precedence + 1",
                 near(PRECEDENCE, by_precedence=True),
             ),
             Claim(
                 "W6",
-                "Equal weights with a hold queue that never fills: every column loses what max-min says, within a "
-                "point: "
-                "data have exactly three levels, 0, 22.8 and 42.0 %.",
+                "With equal weights and a hold queue that never fills, every column has the loss of max-min, within 1 "
+                "percentage point: data have exactly three levels, 0, 22.8 and 42.0 %.",
                 "derived: water-filling",
                 near(LONG_EQUAL, by_precedence=False),
             ),
             Claim(
                 "W7",
-                "The textbook's WFQ with a buffer of 1000 that the longest queue pays for meets the same shares.",
+                "With the textbook's WFQ and a buffer of 1000 frames, of which the longest queue drops, every column "
+                "has the loss of max-min with equal weights, within 1 percentage point.",
                 "derived: water-filling",
                 near(TEXTBOOK, by_precedence=False),
             ),
             *(
                 Claim.comparison(
                     f"W8-{number}",
-                    f"{reading}: loss of voice.",
-                    "figure 8 has more than 10 %",
+                    f"Loss of voice with reading {reading}.",
+                    "figure 8: more than 10 %",
                     at[reading]["loss_ef"],
-                    "a reading that is measured and not chosen" if reading != ONE else "the reading that is chosen",
+                    "not the reading of edge-configs" if reading != ONE else "the reading of edge-configs",
                 )
                 for number, reading in enumerate(MAIN, start=1)
             ),
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """Loss and delay of each reading, and those of theory."""
+        """Yield loss and delay of each reading, with the losses of max-min."""
         yield Figure(
             "loss",
-            "Loss under each reading of WFQ",
-            "Diamonds: weighted max-min for the weights of the panel. Only in one queue does voice lose what the paper "
-            "reports while the delays (next figure) agree with one another; only with equal weights do data lie on "
-            "three levels.",
+            "Loss with each reading of WFQ",
+            "Diamonds: max-min with the weights of the panel. Only with all flows in one queue does voice lose what "
+            "the paper reports while all delays are equal; only with equal weights do the losses of data have three "
+            "levels.",
             partial(_draw, results, "loss", "loss (%)"),
             claims=("W1", "W2", "W3", "W5", "W6"),
         )
         yield Figure(
             "delay",
-            "Delay under each reading of WFQ",
-            "Mean one-way delay. The scale is logarithmic.",
+            "Delay with each reading of WFQ",
+            "Mean one-way delay, on a logarithmic axis.",
             partial(_draw, results, "delay", "delay (ms)"),
             claims=("W1", "W2", "W3", "W4"),
         )

@@ -1,4 +1,4 @@
-"""Figures of the rivals: one row for each discipline."""
+"""Figures of the comparison: one row for each discipline."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
 ENOUGH = 0.95
-"""Share of the largest goodput at which a buffer suffices."""
+"""Share of the reference goodput with which a buffer is considered sufficient."""
 LEAST = 7.0
-"""Start of the axis of buffers, kB."""
+"""Left end of the axis of buffers, kB."""
 
 
 def ladder(results: Results, queue: str) -> list[tuple[float, float]]:
-    """Return multiples of the slide's buffer with TCP's mean goodput, Mbit/s."""
+    """Return multiples of the slide's buffer, each with TCP's mean goodput there in Mbit/s."""
     along, found = results.where(queue=queue)["goodput"].curve("size")
     return [(float(size), interval.mean) for size, interval in zip(along, found, strict=True)]
 
 
 def needed(rungs: Sequence[tuple[float, float]], reference: float) -> tuple[float, float] | None:
-    """Return the least buffer with `ENOUGH` of the reference, and the next smaller one or 0; `None`: no buffer has."""
+    """Return the smallest buffer with `ENOUGH` of the reference, and the next smaller one or 0; `None` if none has."""
     below = 0.0
     for size, goodput in rungs:
         if goodput >= ENOUGH * reference:
@@ -44,7 +44,7 @@ def _rows(axes: Axes, labels: Sequence[str], x: str) -> None:
 
 
 def _dots(axes: Axes, r: Results, name: str, queues: Sequence[str], groups: Sequence[int]) -> None:
-    """A mean with its interval in each row that has one."""
+    """Draw each row's mean with its interval; rows without a mean stay empty."""
     from tailback.plotting import plot
 
     for point, found in r[name].intervals():
@@ -61,11 +61,11 @@ def _from_zero(axes: Axes) -> None:
 
 
 def draw_isolation(r: Results, queues: Sequence[str], groups: Sequence[int]) -> Drawing:
-    """Throughput of the flow, and loss of TCP."""
+    """Draw the throughput of the non-responsive flow, TCP's loss and the number of starved TCP flows."""
     from tailback.plotting import plot
 
     shown = (
-        ("cbr_carried", "non-responsive\ncarried (Mbit/s)"),
+        ("cbr_carried", "non-responsive flow,\ndelivered (Mbit/s)"),
         ("tcp_lost", "TCP lost (Mbit/s)"),
         ("starved", "starved TCP flows"),
     )
@@ -85,7 +85,7 @@ def draw_isolation(r: Results, queues: Sequence[str], groups: Sequence[int]) -> 
 
 
 def draw_cost(results: Results, queues: Sequence[str], groups: Sequence[int], fair: float) -> Drawing:
-    """Buffer, queue and state."""
+    """Draw the needed buffer, the mean queue and the state of each discipline."""
     from tailback.plotting import plot
 
     r = results.where(size=1)
@@ -106,7 +106,7 @@ def draw_cost(results: Results, queues: Sequence[str], groups: Sequence[int], fa
                 buffers.plot(
                     [enough], [row + lift], marker, color=colour, markerfacecolor=fill, markersize=5, clip_on=False
                 )
-        _rows(buffers, queues, "buffer needed (kB)")
+        _rows(buffers, queues, "needed buffer (kB)")
         buffers.set_xscale("log")
         buffers.set_xlim(LEAST, 4000)
         buffers.xaxis.set_major_formatter(lambda value, _: f"{value:g}")

@@ -1,4 +1,4 @@
-"""E15 on every rival discipline: the share of one non-responsive flow, the loss of TCP, the cost of isolation."""
+"""The workload of E15 with every discipline: rate of the non-responsive flow, TCP's loss, cost of isolation."""
 
 from __future__ import annotations
 
@@ -33,21 +33,21 @@ from tailback.study.experiment import (
 )
 
 FAIR_GOODPUT = TCP * FAIR * 960 / 1000
-"""Of all TCP flows together if each flow has its fair share, in payload, Mbit/s."""
+"""Goodput of all TCP flows together, each with its fair share: payload, Mbit/s."""
 PLAIN = ("drop-tail", "drop-head", "blue", "codel", "pie", "pi", "rem", "avq", "cobalt", "dualpi2")
 """Disciplines that do not distinguish flows, besides RED."""
 LAWS = (RED, "blue", "codel", "pie", "pi", "rem", "dualpi2")
-"""Disciplines that drop at random or at intervals, independent of the packet's delay."""
+"""Disciplines that drop at random or at intervals, whichever flow a packet belongs to."""
 ALIKE = (RED, "drop-head", "blue", "pie", "rem", "dualpi2")
-"""Disciplines whose drops are mostly of that kind, or of the oldest packet."""
+"""Disciplines most of whose drops are at random or at intervals, or hit the oldest packet."""
 UNLIKE = {
-    "drop-tail": "what arrives at a full queue is dropped: TCP's packets come in bunches, the other flow's one by one",
-    "codel": "its own drops are alike (V2-law), but its buffer is full as well and drops what arrives",
-    "pi": "its own drops are alike (V2-law), but its buffer is full most of the time and drops what arrives",
-    "avq": "it drops what arrives at a full virtual queue, as drop-tail does at a full one",
-    "cobalt": "it never drops the last packet of the queue, which here is nearly empty: of a bunch it spares one",
+    "drop-tail": "packets that arrive at a full queue are dropped, and TCP's arrive in bursts, the other flow's singly",
+    "codel": "CoDel's law drops the same share of both (V2-law), but the buffer overflows as well",
+    "pi": "PI's law drops the same share of both (V2-law), but the buffer is full most of the time and overflows",
+    "avq": "packets that arrive at a full virtual queue are dropped, as with drop-tail at a full queue",
+    "cobalt": "COBALT never drops the last packet of a queue, which here is nearly empty: it spares one of each burst",
 }
-"""The others, and why they treat TCP worse."""
+"""The other disciplines that do not distinguish flows, each with the reason why TCP loses a larger share."""
 PARTLY = ("choke", "sred", "fred", "red-pd")
 """Disciplines that distinguish flows to some degree."""
 FAIR_QUEUES = ("sfq", "drr", "wfq", "wf2q-plus", "stfq", "scfq", "virtual-clock", "fq-codel", "fq-pie")
@@ -57,22 +57,22 @@ QUEUES = (RED, *PLAIN, *PARTLY, ECN_SFB, SFQ_RED, *FAIR_QUEUES)
 IN_TURN = ("sfq", "drr", "wfq", "wf2q-plus", "stfq", "scfq", "fq-codel")
 """Disciplines that serve backlogged queues at equal rates."""
 BY_PACKET = ("sfq", SFQ_RED)
-"""Disciplines that serve backlogged queues in turn, one packet each."""
+"""Disciplines that serve backlogged queues in turn, one packet per turn."""
 LARGEST = 8
 QUICK_SIZES, FULL_SIZES = (1 / 16, 1 / 4, 1, LARGEST), (1 / 16, 1 / 8, 1 / 4, 1 / 2, 1, 2, 4, LARGEST)
 """Buffers, as multiples of the slide's."""
 HASHES = 10_000
-"""Draws of the hashes for each run, over which the number of covered flows is compared with the formula."""
+"""Sets of hash functions drawn for each run; over them the number of covered flows is compared with the formula."""
 OCCUPIED = 1024 * (1 - (1 - 1 / 1024) ** (TCP + 1))
-"""Mean number of queues of FQ-CoDel to which these flows are hashed."""
+"""Mean number of FQ-CoDel's queues to which all flows are hashed."""
 PUBLISHED = 0.16
-"""Rate of the non-responsive flow behind SFB on the slide, Mbit/s: 45 less 44.84."""
+"""Rate of the non-responsive flow with SFB on the slide, Mbit/s: 45 minus 44.84."""
 
 
 def discipline_of(name: str, size: float = 1) -> tuple[dict[str, Value], str]:
-    """Return a row's discipline and buffer, of `size` times the slide's.
+    """Return a row's discipline and buffer: `size` times 200 kB, or 400 kB if flows have queues of their own.
 
-    Each has its defaults, and 200 kB, or 400 kB where flows have queues of their own, as SFQ+RED has on the slide.
+    SFQ+RED has 400 kB on the slide. Disciplines that are not on it have their defaults.
     """
     if name in SUMMED:
         return discipline(SUMMED[name], name == ECN_SFB, size)
@@ -80,7 +80,7 @@ def discipline_of(name: str, size: float = 1) -> tuple[dict[str, Value], str]:
 
 
 def _samples(report: Report, name: str) -> list[float]:
-    """Samples of the discipline's probe after the warm-up; empty if it has no such value."""
+    """Return the samples of a value of the discipline after the warm-up; empty if it has no such value."""
     series = report.data["series"]
     if not series:
         return []
@@ -94,9 +94,10 @@ def _largest(report: Report, name: str) -> float:
 
 
 def _passed(report: Report) -> float:
-    """Rate of the one flow, Mbit/s, by packets delivered from the warm-up on, whenever they were sent.
+    """Return the non-responsive flow's rate in Mbit/s over all packets delivered after the warm-up.
 
-    Reports count packets sent after the warm-up, which excludes those waiting then: seconds, in a large buffer.
+    Reports count only packets that were sent after the warm-up. Those that wait at its end are left out there, and with
+    a large buffer they take seconds.
     """
     series = report.data["series"]
     if not series:
@@ -107,25 +108,25 @@ def _passed(report: Report) -> float:
 
 
 def _turn(report: Report) -> float:
-    """The link's rate divided by the mean number of occupied queues, Mbit/s."""
+    """Return the mean of the link's rate divided by the number of occupied queues, Mbit/s."""
     flows = _samples(report, "flows")
     return RATE * sum(1 / max(n, 1) for n in flows) / len(flows) if flows else float("nan")
 
 
 def _boxed(report: Report) -> float:
-    """Flows that the discipline holds back, less the one that does not respond; NaN where it keeps no list."""
+    """Return the mean number of flows that the discipline limits, minus one; NaN if it keeps no list of them."""
     found = _samples(report, "boxed_flows") or _samples(report, "monitored_flows")
     return sum(max(n - 1, 0) for n in found) / len(found) if found else float("nan")
 
 
 def _refused(report: Report) -> tuple[int, int]:
-    """TCP's packets that were dropped as those of an unresponsive flow, and all of TCP's."""
+    """Return the number of TCP's packets dropped as those of an unresponsive flow, and of all of TCP's packets."""
     rows = [row for flow in report.flows("tcp") for row in flow["drops"] if row["reason"] == "unresponsive flow"]
     return sum(row["packets"] for row in rows), report.offered_packets("tcp")
 
 
 def _drop_ratio(report: Report, flows: str) -> float:
-    """Share of the packets with room in the buffer that the law drops."""
+    """Return the share dropped by the law, of the packets that find room in the buffer."""
     rows = [row for flow in report.flows(flows) for row in flow["drops"]]
     full = sum(row["packets"] for row in rows if row["reason"] == "buffer full")
     early = sum(row["packets"] for row in rows) - full
@@ -133,7 +134,7 @@ def _drop_ratio(report: Report, flows: str) -> float:
 
 
 def _covered(report: Report) -> float:
-    """TCP flows that share both bins with the other flow, over many hashes, the run's first; of SFB only."""
+    """Return SFB's mean number of TCP flows that share both bins with the other flow, over `HASHES` sets of hashes."""
     if not _samples(report, "boxed_flows"):
         return float("nan")
     return mean_covered(draws(report.seed, BOTTLENECK, HASHES), TCP, 1)
@@ -160,14 +161,14 @@ class Rivals(Experiment):
         m.jain("tcp"),
         Observable(
             "unequal",
-            "drop ratio of TCP less that of the other flow",
+            "drop ratio of TCP minus that of the non-responsive flow",
             "points",
             lambda report: 100 * (report.loss("tcp") - report.loss("cbr")),
             lowest=None,
         ),
         Observable(
             "unequal_law",
-            "the same of packets that find room",
+            "drop ratio of TCP minus that of the non-responsive flow, of packets that find room",
             "points",
             lambda report: 100 * (_drop_ratio(report, "tcp") - _drop_ratio(report, "cbr")),
             lowest=None,
@@ -181,18 +182,23 @@ class Rivals(Experiment):
             lambda report: 100 * _refused(report)[0] / max(_refused(report)[1], 1),
             _refused,
         ),
-        Observable("covered", f"covered TCP flows over {HASHES} hashes", "flows", _covered),
+        Observable(
+            "covered",
+            f"TCP flows that share all bins with the non-responsive flow, mean over {HASHES} sets of hashes",
+            "flows",
+            _covered,
+        ),
         Observable("passed", "non-responsive delivered", "Mbit/s", _passed),
-        Observable("turn", "link's rate over the number of occupied queues", "Mbit/s", _turn),
-        Observable("state", "state", "bytes", lambda report: _largest(report, "state_bytes")),
+        Observable("turn", "link's rate divided by the number of occupied queues", "Mbit/s", _turn),
+        Observable("state", "largest state of the discipline", "bytes", lambda report: _largest(report, "state_bytes")),
     )
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """Every discipline with the slide's buffer, and on a ladder of others."""
+        """Return every discipline with the slide's buffer, and with smaller and larger ones."""
         return grid(queue=QUEUES, size=QUICK_SIZES if profile == "quick" else FULL_SIZES)
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """The discipline and its buffer; runs are shorter on the ladder, where only TCP's goodput counts."""
+        """Return the discipline and its buffer; runs with other buffers are shorter, as only TCP's goodput is used."""
         name, size = str(point["queue"]), float(point["size"])
         queue, buffer = discipline_of(name, size)
         ecn = name == ECN_SFB
@@ -207,7 +213,7 @@ class Rivals(Experiment):
         }
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Disciplines that isolate, and the goodput, losses and state of all."""
+        """Return which disciplines isolate, and the goodput, losses and state of all."""
         r = results.where(size=1)
         unfair = r.where(queue=[RED, *PLAIN])
         many = results.where(queue=list(IN_TURN), size=LARGEST)
@@ -215,32 +221,34 @@ class Rivals(Experiment):
         return [
             Claim(
                 "V1",
-                "None of the eleven disciplines that do not look at flows isolates: with each the non-responsive flow "
-                "gets more than 20 of 45 Mbit/s.",
-                "derived: without a look at flows all packets are dropped alike, and who sends most gets most",
+                "With each of the eleven disciplines that do not distinguish flows, the non-responsive flow gets more "
+                "than 20 of 45 Mbit/s.",
+                "derived: if all packets are dropped with the same probability, the flow that sends most gets most",
                 unfair["cbr_carried"] > 20,
             ),
             *(
                 Claim(
                     f"V2-{name}",
-                    f"With {name}, TCP and the other flow lose the same share, within 2 points.",
-                    "derived: identity of the table of E15",
+                    f"With {name}, TCP and the non-responsive flow lose the same share of their packets, "
+                    "within 2 percentage points.",
+                    "derived: the identity of E15 for queues that drop all packets with the same probability",
                     r.where(queue=name)["unequal"].within(-2, 2),
                 )
                 for name in ALIKE
             ),
             Claim(
                 "V2-law",
-                "Of the packets that find room, RED, Blue, CoDel, PIE, PI, REM and DualPI2 drop the same share of "
-                "both, within 2 points.",
-                "derived: a law that drops at random or at intervals does not know whose packet it is",
+                "Of the packets that find room in the buffer, RED, Blue, CoDel, PIE, PI, REM and DualPI2 drop the same "
+                "share of TCP's and of the non-responsive flow's, within 2 percentage points.",
+                "derived: a law that drops at random or at intervals does not depend on the packet's flow",
                 r.where(queue=list(LAWS))["unequal_law"].within(-2, 2),
             ),
             *(
                 Claim.unasserted(
                     f"V2-{name}",
-                    f"With {name}, TCP and the other flow lose the same share, within 2 points.",
-                    "derived: identity of the table of E15",
+                    f"With {name}, TCP and the non-responsive flow lose the same share of their packets, "
+                    "within 2 percentage points.",
+                    "derived: the identity of E15 for queues that drop all packets with the same probability",
                     r.where(queue=name)["unequal"].within(-2, 2),
                     why,
                 )
@@ -248,117 +256,125 @@ class Rivals(Experiment):
             ),
             Claim(
                 "V3",
-                "FQ-CoDel isolates better than SFQ+RED: the non-responsive flow gets less than its 1/46.",
+                "FQ-CoDel isolates better than SFQ+RED: the non-responsive flow gets less than with SFQ+RED, whose 46 "
+                "buckets give it 1/46 of the link.",
                 "derived: 1024 queues instead of 46 for 401 flows",
                 fq["cbr_carried"] < r.where(queue=SFQ_RED)["cbr_carried"],
             ),
             Claim(
                 "V3-sfb",
-                "FQ-CoDel isolates strictly better than SFB: the non-responsive flow gets less.",
-                "derived: FQ-CoDel gives it its turn, SFB's published constants leak (E15)",
+                "FQ-CoDel isolates better than SFB: the non-responsive flow gets less.",
+                "derived: FQ-CoDel serves the flow once per round; SFB with the published constants lets more of it "
+                "through (E15)",
                 fq["cbr_carried"] < sfb["cbr_carried"],
-                headline="FQ-CoDel holds a non-responsive flow better than SFB",
+                headline="FQ-CoDel limits a non-responsive flow more than SFB",
             ),
             Claim.unasserted(
                 "V3-published",
-                "FQ-CoDel lets less than 0.16 Mbit/s through, which SFB does on the slide.",
+                "With 400 kB, FQ-CoDel lets less than 0.16 Mbit/s of the non-responsive flow through, the rate with "
+                "SFB on the slide.",
                 "slide SFB: 44.84 of 45 lost; derived: the fair share is 0.112",
                 fq["cbr_carried"] < PUBLISHED,
-                "about half of the TCP queues are empty at a time, and those that are not, the flow's among them, have "
-                "a turn more often (V9); with more buffer fewer are empty (V3-large)",
+                "about half of the TCP queues are empty at a time, and the others, the flow's among them, are served "
+                "more often (V9); with a larger buffer fewer are empty (V3-large)",
             ),
             Claim(
                 "V3-large",
-                "With 3.2 MB, eight packets for each flow, FQ-CoDel does let less than 0.16 Mbit/s through.",
-                f"derived: 401 flows fall on {OCCUPIED:.0f} of 1024 queues, and if all of these are occupied, one gets "
-                f"{RATE / OCCUPIED:.3f} Mbit/s",
+                "With 3.2 MB, eight packets for each flow, FQ-CoDel lets less than 0.16 Mbit/s of the non-responsive "
+                "flow through.",
+                f"derived: 401 flows are hashed to {OCCUPIED:.0f} of 1024 queues, and if all of these are occupied, "
+                f"each gets {RATE / OCCUPIED:.3f} Mbit/s",
                 results.where(queue="fq-codel", size=LARGEST)["passed"] < PUBLISHED,
             ),
             Claim.unasserted(
                 "V3-share",
-                "FQ-CoDel holds the flow to its fair share of 0.112 Mbit/s, within a tenth: it loses 44.89.",
-                "derived: 45 Mbit/s for 401 flows",
+                "With 400 kB, FQ-CoDel limits the non-responsive flow to its fair share of 0.112 Mbit/s, within 10 %: "
+                "44.89 of 45 Mbit/s are lost.",
+                "derived: 45 Mbit/s divided by 401 flows",
                 fq["cbr_carried"] <= 1.1 * FAIR,
-                f"as V3-published; and 401 flows fall on {OCCUPIED:.0f} of the 1024 queues, so that no buffer brings "
-                f"it below {RATE / OCCUPIED:.3f} Mbit/s while it has a queue to itself",
+                f"the reason of V3-published; in addition, 401 flows are hashed to {OCCUPIED:.0f} of the 1024 queues, "
+                f"so that with any buffer the flow gets at least {RATE / OCCUPIED:.3f} Mbit/s",
             ),
             Claim(
                 "V9",
-                "SFQ and SFQ+RED give the flow the link's rate over the number of queues that are occupied at the "
-                "time, within a tenth.",
-                "derived: all packets are of one size, and between two of the flow's each occupied queue sends one",
+                "SFQ and SFQ+RED give the non-responsive flow the link's rate divided by the number of occupied "
+                "queues, within 10 %.",
+                "derived: all packets are of one size, and between two of the flow each occupied queue sends one",
                 r.where(queue=list(BY_PACKET))["passed"].close_to(r.where(queue=list(BY_PACKET))["turn"], relative=0.1),
             ),
             Claim(
                 "V9-buffer",
-                "With eight packets for each flow in the buffer instead of one, it gets less in every discipline that "
-                "serves the occupied queues at equal rates, and more than its fair share of 0.112 Mbit/s still.",
-                "derived: with more packets waiting, more queues are occupied at a time, and never more than 401",
+                "With a buffer of eight packets for each flow instead of one, the non-responsive flow gets less with "
+                "every discipline that serves occupied queues at equal rates, and still at least its fair share of "
+                "0.112 Mbit/s.",
+                "derived: with more packets waiting, more queues are occupied at a time, but at most 401",
                 (many["passed"] < r.where(queue=list(IN_TURN))["passed"]) & (many["passed"] >= FAIR),
             ),
             Claim(
                 "V10",
-                f"Of 400 TCP flows 400/23² = 0.76 share both bins with the flow, within a tenth, over {HASHES} hashes "
-                "for each run: so many SFB must take for it.",
+                f"Of 400 TCP flows 400/23² = 0.76 share both of SFB's bins with the non-responsive flow, within 10 %, "
+                f"over {HASHES} sets of hashes for each run.",
                 "slide SFB: probability of misclassification, [1 - (1 - 1/23)^1]^2; the tolerance reconstructed",
                 sfb["covered"].within(0.9 * TCP * formula(1), 1.1 * TCP * formula(1)),
             ),
             *(
                 Claim.comparison(number, text, "not in the slides", where[name], "reported for all; see the figure")
                 for number, text, where, name in (
-                    ("V4", "What the non-responsive flow gets.", r, "cbr_carried"),
-                    ("V5", "What TCP loses.", r, "tcp_lost"),
-                    ("V6", "The mean queue.", r, "mean_queue"),
-                    ("V7", "TCP flows below a quarter of the median.", r, "starved"),
-                    ("V11", "TCP's goodput on the ladder of buffers.", results, "goodput"),
+                    ("V4", "Rate of the non-responsive flow that is delivered.", r, "cbr_carried"),
+                    ("V5", "Rate of TCP's packets that are lost.", r, "tcp_lost"),
+                    ("V6", "Mean queue.", r, "mean_queue"),
+                    ("V7", "TCP flows with less than a quarter of the median goodput.", r, "starved"),
+                    ("V11", "TCP's goodput by the size of the buffer.", results, "goodput"),
                 )
             ),
             Claim.comparison(
                 "V7-boxed",
-                "TCP flows in the penalty box, on average, where the discipline has one and tells who is in it.",
+                "Mean number of TCP flows that RED-PD monitors, and that SFB has in its penalty box.",
                 "slide SFB; derived: 0.76 with SFB",
                 r.where(queue=["red-pd", ECN_SFB])["boxed"],
-                "the one flow is taken to be in it; sampled each second",
+                "the non-responsive flow is assumed to be one of the listed flows; sampled each second",
             ),
             Claim.comparison(
                 "V7-refused",
-                "TCP's packets that are dropped as those of an unresponsive flow.",
+                "Share of TCP's packets that FRED, RED-PD and SFB drop as those of an unresponsive flow.",
                 "not in the slides",
                 r.where(queue=["fred", "red-pd", ECN_SFB])["refused"],
-                "misclassification by packets; other disciplines do not say of a packet why they drop it",
+                "misclassification counted by packets; other disciplines have no such drop cause",
             ),
             Claim.comparison(
                 "V8",
-                "What the discipline keeps.",
+                "State of the discipline.",
                 "slide SFB: 46 bins instead of a queue for each flow",
                 r["state"],
-                "bytes besides the waiting packets, without parameters; docs/architecture.md says what counts",
+                "bytes without the waiting packets and the parameters; docs/architecture.md defines them",
             ),
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """All disciplines in rows."""
+        """Return both figures, with a row for each discipline."""
         r = results.where(size=1)
         yield Figure(
             "rivals",
-            "Every discipline against one non-responsive flow",
-            "Dashed: a fair share of 0.112 Mbit/s. No ECN except with SFB. Blue: no look at flows; orange: some; "
-            "green: queues by flow. A starved flow has less than a quarter of the median.",
+            "One non-responsive flow under every discipline",
+            "Dashed: the fair share of 0.112 Mbit/s. No ECN except with SFB. Blue: disciplines that do not distinguish "
+            "flows; orange: that do to some degree; green: with queues by flow. A starved TCP flow has less than a "
+            "quarter of the median goodput.",
             lambda: draw_isolation(r, QUEUES, _groups()),
             claims=("V1", "V3", "V3-sfb", "V3-published", "V3-share", "V4", "V5", "V7", "V9"),
         )
         yield Figure(
             "cost",
-            "What every discipline needs",
-            "Buffer with which TCP has 95 % of what it has with the discipline's best buffer (dots), and of its fair "
-            "share of 43.1 Mbit/s (diamonds; none where no buffer gives that): the least step of a ladder, the line "
-            "reaching down to the step that is not enough. Mean queue: with the slide's buffer. State: variables and "
-            "tables, without parameters. Blue: no look at flows; orange: some; green: queues by flow.",
+            "Buffer, mean queue and state of every discipline",
+            "Needed buffer: the smallest of a series with which TCP has 95 % of its goodput with the discipline's best "
+            "buffer (dots), or of its fair share of 43.1 Mbit/s (diamonds; absent where no buffer gives that); the "
+            "line extends to the next smaller buffer, which is not enough. Mean queue: with the slide's buffer. State: "
+            "variables and tables, without parameters. Blue: disciplines that do not distinguish flows; orange: that "
+            "do to some degree; green: with queues by flow.",
             lambda: draw_cost(results, QUEUES, _groups(), FAIR_GOODPUT),
             claims=("V6", "V8", "V11"),
         )
 
 
 def _groups() -> list[int]:
-    """By row: 0 if the discipline ignores flows, 1 if it distinguishes them to some degree, 2 with queues by flow."""
+    """Return per row: 0 if the discipline ignores flows, 1 if it distinguishes them somewhat, 2 with queues by flow."""
     return [0] * (1 + len(PLAIN)) + [1] * (len(PARTLY) + 1) + [2] * (1 + len(FAIR_QUEUES))

@@ -1,4 +1,4 @@
-"""E4, ECN: RED with and without it over the number of connections."""
+"""E4: RED with and without ECN over the number of connections."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from tailback.study.experiment import (
 BUFFER_KB, MAX_P = 80, 0.1
 OFF, ON = "no ECN", "ECN"
 RFC, BACKOFF, NS2 = "ECN, RFC 3168", "ECN, RFC 3168 and back-off", "ECN, ns-2"
-"""ECN with each rule for an echo at a window of one segment; plain "ECN" sends on, as the sources of 1999 did."""
+"""ECN with further rules for an echo at a window of one segment; plain "ECN" sends on, as the sources of 1999 did."""
 FLOORS = {ON: "none", RFC: "rfc3168", BACKOFF: "backoff", NS2: "ns-2"}
 SOURCES = (8, 16, 32, 48, 64)
 
 
 class EcnLoss(Experiment):
-    """RED of 80 kB that drops, that marks, and that marks for senders which wait at a window of one."""
+    """RED that drops, RED that marks, and RED that marks for senders which wait at a window of one segment."""
 
     id = "internet-e04"
     title = "RED with and without ECN"
@@ -47,12 +47,12 @@ class EcnLoss(Experiment):
     )
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """Drops, marks, and marks for senders with the other rules."""
+        """Return RED without ECN and with it, for each rule of the senders and each number of connections."""
         del profile
         return grid(ecn=[OFF, *FLOORS], sources=SOURCES)
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """ECN at both ends and in the queue, or at neither."""
+        """Return ECN at the hosts and in the queue, or at neither."""
         del profile
         on = point["ecn"] != OFF
         return {
@@ -63,19 +63,19 @@ class EcnLoss(Experiment):
         }
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """ECN avoids most loss of moderate loads, and not that of high ones."""
+        """Return that ECN avoids most of the loss with moderate loads, but not with high ones."""
         off, on = results.where(ecn=OFF), results.where(ecn=ON)
         moderate = {"sources": lambda n: int(cast(int, n)) <= 32}
         return [
             Claim(
                 "C1",
-                "Up to 32 connections ECN at least halves the loss.",
+                "With 8 to 32 connections the loss with ECN is at most half of that without.",
                 'slide ECN: "Without ECN, packet loss rates will remain high"; the factor reconstructed',
                 on.where(**moderate)["loss"] <= 0.5 * off.where(**moderate)["loss"],
             ),
             Claim(
                 "C2",
-                "With 64 connections more than 1 % is lost even with ECN, whatever senders do at a window of one.",
+                "With 64 connections more than 1 % is lost even with ECN, with each rule for a window of one segment.",
                 'slide RED and Packet Loss: "Even with ECN, RED does not eliminate packet loss"; the bound '
                 "reconstructed",
                 results.where(ecn=list(FLOORS), sources=64)["loss"] > 1,
@@ -83,13 +83,13 @@ class EcnLoss(Experiment):
             ),
             Claim(
                 "C3",
-                "The link is as busy with ECN as without, within half a point.",
-                "reconstructed: loss is not avoided by sending less",
+                "The link's utilisation with ECN is at least that without minus 0.5 percentage points.",
+                "reconstructed: ECN does not avoid loss by sending less",
                 on["utilisation"] - off["utilisation"] >= -0.5,
             ),
             Claim.comparison(
                 "C4",
-                "Loss with 64 connections by what senders do with an echo at a window of one segment.",
+                "Loss with 64 connections by the senders' rule for an echo at a window of one segment.",
                 "RFC 3168, section 6.1.2; ns-2.35",
                 results.where(ecn=list(FLOORS), sources=64)["loss"],
                 "a sensitivity: the slide does not name the rule",
@@ -97,12 +97,12 @@ class EcnLoss(Experiment):
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """Loss, mean queue and marks over the number of connections."""
+        """Return loss, mean queue and marks over the number of connections."""
         by_kind = {name: results.where(ecn=name) for name in (OFF, *FLOORS)}
         yield fig.compare(
             {name: at["loss"] for name, at in by_kind.items()},
             "loss",
-            "Loss with RED of 80 kB",
+            "Loss with RED, buffer 80 kB",
             x="sources",
             claims=("C1", "C2", "C4"),
         )
@@ -117,6 +117,6 @@ class EcnLoss(Experiment):
             {name: at["marks"] for name, at in by_kind.items() if name != OFF},
             "marks",
             "Marks per second",
-            "The curves lie on each other: what RED marks hangs on its average alone, whatever senders do with it.",
+            "The curves coincide: RED's marking depends only on its average queue, whatever the senders' rule.",
             x="sources",
         )

@@ -1,4 +1,4 @@
-"""E16, misclassification by SFB: TCP flows that share both bins with flows that do not respond."""
+"""E16: misclassification by SFB, that is, TCP flows that share both bins with flows that do not respond."""
 
 from __future__ import annotations
 
@@ -41,19 +41,19 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
 QUIET = "8kbit/s"
-"""Rate of the one other flow in the case without non-responsive flows: a packet per second."""
+"""Rate of the flow `cbr` at points without non-responsive flows: one packet per second."""
 MANY = (4, 8)
 """The slides' numbers of non-responsive flows."""
 BINS, DRAWS = 46, 20
-"""Bins on all levels together where L and N are chosen, and draws of the hashes for each choice."""
+"""Total number of bins for the figure of levels, and sets of hashes drawn for each number of levels."""
 HASHES = 10_000
-"""Draws of the hashes for each run, over which the number of covered flows is compared with the formula."""
+"""Sets of hash functions drawn for each run; over them the number of covered flows is compared with the formula."""
 POINTS_ALLOWED = 0.1 * TCP
-"""Permitted number of additional flows that starve for other reasons."""
+"""Permitted increase of the number of starved flows that are not covered."""
 
 
 def _others(report: Report) -> int:
-    """Number of flows that do not respond."""
+    """Return the number of flows that do not respond."""
     return sum(1 for flow in report.flows("cbr") if flow["offered"]["packets"] > 10 * report.measured_s)
 
 
@@ -68,10 +68,10 @@ def _starved_share(report: Report) -> float:
 
 
 def deviation(m: float, bins: int = 23) -> float:
-    """Standard deviation of the number of covered flows with m others, on two levels.
+    """Return the standard deviation of the number of covered flows with m non-responsive ones, on two levels.
 
-    It is more than binomial, for all flows share one hash: with D1 and D2 bins taken, D1·D2/N² of the flows are covered
-    on average, and D1 and D2 vary (occupancy of N bins by M balls).
+    It exceeds that of a binomial distribution, because all flows share one set of hashes: if the non-responsive flows
+    occupy D1 and D2 of N bins, D1·D2/N² of the TCP flows are covered on average, and D1 and D2 vary.
     """
     free, two_free = (1 - 1 / bins) ** m, (1 - 2 / bins) ** m
     mean = bins * (1 - free)
@@ -81,13 +81,13 @@ def deviation(m: float, bins: int = 23) -> float:
 
 
 def _by_binomial(report: Report) -> tuple[int, int]:
-    """1 if the number of covered flows is more than 3 binomial deviations from the mean, else 0; of 400 flows."""
+    """Return 1 if the number of covered flows is more than 3 binomial deviations from its mean, else 0, and 400."""
     p = formula(_others(report))
     return int(abs(len(_covered(report)) - TCP * p) > 3 * (TCP * p * (1 - p)) ** 0.5), TCP
 
 
 def _expected(report: Report) -> float:
-    """Mean number of covered flows over many hashes, of which the run's own are the first."""
+    """Return the mean number of covered flows over `HASHES` sets of hashes, the run's own first; else NaN."""
     others = _others(report)
     if others not in MANY:
         return float("nan")
@@ -95,13 +95,13 @@ def _expected(report: Report) -> float:
 
 
 def _off(report: Report) -> float:
-    """Deviation of the run's number of covered flows from the formula, in standard deviations."""
+    """Return the run's number of covered flows minus that of the formula, in standard deviations."""
     others = _others(report)
     return (len(_covered(report)) - TCP * formula(others)) / deviation(others) if others else float("nan")
 
 
 class Misclassification(Experiment):
-    """TCP flows that SFB treats as non-responsive, and their number."""
+    """Number of TCP flows that SFB treats as non-responsive, and their goodput."""
 
     id = "internet-e16"
     title = "SFB: misclassified flows"
@@ -116,11 +116,17 @@ class Misclassification(Experiment):
         Observable(
             "covered", "covered TCP flows", "flows", lambda report: float(len(_covered(report))), precision=(0.2, 2)
         ),
-        Observable("expected", f"covered TCP flows over {HASHES} hashes", "flows", _expected, precision=(0.02, 0.0)),
-        Observable("off", "covered flows beside the formula", "standard deviations", _off, lowest=None),
+        Observable(
+            "expected",
+            f"covered TCP flows, mean over {HASHES} sets of hashes",
+            "flows",
+            _expected,
+            precision=(0.02, 0.0),
+        ),
+        Observable("off", "covered flows minus those of the formula", "standard deviations", _off, lowest=None),
         Observable(
             "beyond_binomial",
-            "runs beyond 3 binomial standard deviations",
+            "share of runs more than 3 binomial standard deviations from the formula",
             "",
             lambda report: float(_by_binomial(report)[0]),
             _by_binomial,
@@ -147,14 +153,14 @@ class Misclassification(Experiment):
     }
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """Zero, one, the slides' 4 and 8, and in `full` more non-responsive flows; the senders."""
+        """Return 0, 1, 4 and 8 non-responsive flows, in `full` 2, 12 and 16 as well, with several senders."""
         counts = (0, 1, 2, 4, 8, 12, 16) if profile == "full" else (0, 1, 4, 8)
         others = counts if profile == "full" else (0, *MANY)
         points = grid(others=counts, sender=[RFC3168]) + grid(others=others, sender=(NS2, Y1999))
         return points + grid(others=(0, *MANY) if profile == "full" else [0], sender=[BACKOFF])
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """The number of flows of 5 Mbit/s, up to the link's rate together; or one that hardly sends."""
+        """Return the settings of the flows of 5 Mbit/s, at 0 one slow flow instead, and of the sender."""
         del profile
         count = int(point["others"])
         rate = QUIET if not count else "5Mbit/s"
@@ -165,7 +171,7 @@ class Misclassification(Experiment):
         }
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """The number of covered flows, and that only these are starved."""
+        """Return the number of covered flows, and that few others starve because of the non-responsive ones."""
         rfc, old = results.where(sender=RFC3168), results.where(sender=Y1999)
         ns2, waiting = results.where(sender=NS2), results.where(sender=[RFC3168, NS2])
         some: dict[str, Selector] = {"others": list(MANY)}
@@ -173,9 +179,9 @@ class Misclassification(Experiment):
         return [
             Claim(
                 "M1",
-                f"Over {HASHES} hashes for each run, its own and further ones of its stream, the mean number of TCP "
-                "flows that share both bins with non-responsive flows is 400 [1 - (1 - 1/23)^M]^2 within 2 %: "
-                "10.6 ± 0.2 for M = 4, 35.8 ± 0.7 for M = 8.",
+                f"Over {HASHES} sets of hashes for each run, the mean number of covered flows (TCP flows that share "
+                "both bins with non-responsive flows) is 400 [1 - (1 - 1/23)^M]^2 within 2 %: 10.6 ± 0.2 for M = 4, "
+                "35.8 ± 0.7 for M = 8.",
                 "slide SFB: probability of misclassification; the numbers derived, the tolerance reconstructed",
                 rfc.where(others=[4])["expected"].within(0.98 * TCP * formula(4), 1.02 * TCP * formula(4))
                 & rfc.where(others=[8])["expected"].within(0.98 * TCP * formula(8), 1.02 * TCP * formula(8)),
@@ -183,22 +189,24 @@ class Misclassification(Experiment):
             ),
             Claim.comparison(
                 "M1-runs",
-                "By how many standard deviations of one run the runs' own numbers are beside the formula.",
+                "Number of covered flows in a run minus that of the formula, in standard deviations of one run.",
                 "derived: 0 ± 3/√n over n runs",
                 rfc.where(**some)["off"],
-                "a few runs have a few hashes: their mean decides little, and M1 has many",
+                "a run has one set of hashes, so that the mean of a few runs is weak evidence; M1 has many sets",
             ),
             Claim.comparison(
                 "M1b",
-                "Single runs are outside of that now and then.",
+                "Share of runs whose number of covered flows is more than 3 binomial standard deviations from the "
+                "formula.",
                 "derived: all flows of a run share its hashes",
                 rfc.where(**some)["beyond_binomial"],
-                "the number varies more than a binomial one, since how many bins the M flows occupy differs from run "
-                "to run; figure Covered and starved flows has the deviation with that counted in",
+                "the number of bins that the M flows occupy differs from run to run, so that the number of covered "
+                "flows varies more than a binomial one; figure Covered and starved flows includes this variation",
             ),
             Claim(
                 "M2",
-                "Of all these flows at most 5 % get more than a quarter of the median goodput, with ns-2's sender.",
+                "With ns-2's sender, at most 5 % of the covered flows, with 4 and with 8 non-responsive flows "
+                "together, get a quarter of the median goodput or more.",
                 "slides SFB misclassification, 4 and 8 non-responsive flows; the bound reconstructed",
                 (ns2.where(others=4)["spared"] + ns2.where(others=8)["spared"])
                 <= 0.05 * (ns2.where(others=4)["covered"] + ns2.where(others=8)["covered"]),
@@ -206,66 +214,70 @@ class Misclassification(Experiment):
             ),
             Claim.unasserted(
                 "M2-rule",
-                "So it is with a sender that obeys RFC 3168 and does not lengthen its timeout.",
+                "With a sender that obeys RFC 3168 and does not lengthen its timeout, at most 5 % of the covered flows "
+                "get a quarter of the median goodput or more.",
                 "slides SFB misclassification, 4 and 8 non-responsive flows; the bound reconstructed",
                 (rfc.where(others=4)["spared"] + rfc.where(others=8)["spared"])
                 <= 0.05 * (rfc.where(others=4)["covered"] + rfc.where(others=8)["covered"]),
-                "a covered flow sends a segment per timeout of 0.5 s, about half of the bound, and whenever its bins "
-                "leak (M7) that and more gets through",
+                "a covered flow sends a segment per timeout of 0.5 s, more than half of the bound, and more of its "
+                "segments pass whenever one of its bins has been lowered (M7)",
             ),
             Claim(
                 "M3",
-                "Beyond them no more flows are starved than without non-responsive flows, plus a tenth of all.",
-                "derived: whoever has one clean bin is not held back",
+                "With 4 and with 8 non-responsive flows, the number of starved flows that are not covered exceeds the "
+                "number of starved flows without non-responsive flows by at most a tenth of all flows (40).",
+                "derived: a flow with one bin that no non-responsive flow shares is not limited",
                 (waiting.where(**some)["starved_others"] - none) <= POINTS_ALLOWED,
             ),
             Claim(
                 "M4",
-                "More non-responsive flows cover more TCP flows: more at 8 than at 4 by at least 20, over the hashes "
-                "of M1.",
-                "derived: 35.8 against 10.6 expected",
+                "With 8 non-responsive flows at least 20 more TCP flows are covered than with 4, over the sets of "
+                "hashes of M1.",
+                "derived: 35.8 and 10.6 are expected",
                 (rfc.where(others=8)["expected"] - rfc.where(others=4)["expected"]) >= 20,
             ),
             Claim.comparison(
                 "M5",
-                "Flows starved without any non-responsive flow, by what senders do at a window of one segment.",
+                "Starved flows without any non-responsive flow, by the senders' rule for a window of one segment.",
                 "prototype: 15 to 43",
                 results.where(others=0)["starved_others"],
-                "not SFB's hashes but the senders: a flow whose bins are crowded waits for its timer while others send "
-                "a segment per round trip; where each further mark doubles the timeout, to 60 s, it hardly sends again",
+                "the cause is the senders' rule, not SFB's hashes: a flow whose bins are crowded waits for its timer "
+                "while others send a segment per round trip; if each further mark doubles the timeout, up to 60 s, the "
+                "flow hardly sends again",
             ),
             Claim(
                 "M5-back-off",
-                "Where each echo in a row doubles the timeout, more flows are starved so than where it does not.",
-                "derived: a doubled wait draws fewer marks, but is left only by a segment that is not marked",
+                "Without non-responsive flows, more flows starve if each consecutive echo doubles the timeout than "
+                "with RFC 3168's rule alone.",
+                "derived: a sender that waits longer is marked less often, but only an unmarked segment ends its wait",
                 results.where(others=0, sender=BACKOFF)["starved_others"]
                 > results.where(others=0, sender=RFC3168)["starved_others"],
             ),
             Claim.comparison(
                 "M5-rule",
-                "Flows starved for other reasons with 1, 4 and 8 non-responsive flows, RFC 3168.",
+                "Starved flows that are not covered, with 1, 4 and 8 non-responsive flows and RFC 3168.",
                 "prototype: 15 to 43",
                 rfc.where(others=[1, *MANY])["starved_others"],
                 "a sensitivity; M3 judges the difference",
             ),
             Claim.comparison(
                 "M6",
-                "With the sender of 1999 fewer of the covered flows are starved.",
+                "Share of the covered flows that starves with the sender of 1999.",
                 "not in the slides",
                 old.where(**some)["covered_starved"],
                 "such senders keep all probabilities near 1, so that the covered flows differ little from the others",
             ),
             Claim.comparison(
                 "M7",
-                "What the non-responsive flows still get together.",
-                "prototype: 8.2 Mbit/s for M = 8; fair: 0.9 Mbit/s",
+                "Delivered rate of all non-responsive flows together, with RFC 3168.",
+                "prototype: 8.2 Mbit/s for M = 8; fair share: 0.9 Mbit/s",
                 rfc.where(**some)["cbr_carried"],
-                "the leak of E15, for each of them",
+                "as in E15, packets of each non-responsive flow pass whenever one of its bins has been lowered",
             ),
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """The slides' two panels, and the count against the formula."""
+        """Return the slides' two panels, the number of covered flows with the formula, and the choice of L and N."""
         kept = {
             f"{count} non-responsive flows, {how}": cast(
                 tuple[list[float], list[int]], results.trace("goodputs", others=count, sender=how)
@@ -277,22 +289,24 @@ class Misclassification(Experiment):
             "flows",
             "Goodput of each TCP flow",
             "First replication. Crosses: flows whose two bins are also those of non-responsive flows, computed "
-            "beforehand from the run's hashes. Dashed: a quarter of the median.",
+            "from the run's hashes. Dashed: a quarter of the median goodput.",
             lambda: _draw_flows(kept),
             claims=("M2", "M2-rule"),
         )
         yield Figure(
             "formula",
             "Covered and starved flows",
-            "Dashed: 400 [1 - (1 - 1/23)^M]^2; shaded: 3 standard deviations of the mean over the runs.",
+            "A covered TCP flow shares both bins with non-responsive flows; a starved one has less than a quarter of "
+            "the median goodput. Dashed: 400 [1 - (1 - 1/23)^M]^2; shaded: 3 standard deviations of the mean over the "
+            "runs. RFC 3168.",
             lambda: _draw_formula(results.where(sender=RFC3168)),
             claims=("M1", "M3", "M4", "M5-rule"),
         )
         yield Figure(
             "levels",
-            "Choice of L and N, 46 bins in all",
-            f"Lines: [1 - (1 - 1/N)^M]^L with N = 46/L, rounded down, and M non-responsive flows. Points: the share of "
-            f"{TCP} flows under {DRAWS} draws of SFB's own hashes.",
+            "Misclassified flows by the number of levels, 46 bins in total",
+            f"Lines: [1 - (1 - 1/N)^M]^L for L levels of N = 46/L bins, rounded down, and M non-responsive flows. "
+            f"Points: share of {TCP} TCP flows over {DRAWS} sets of SFB's own hashes.",
             _draw_levels,
         )
 
@@ -312,7 +326,7 @@ def _draw_flows(kept: dict[str, tuple[list[float], list[int]]]) -> Drawing:
             )  # fmt: skip
             axes.plot(
                 [f + 1 for f in covered], [rates[f] for f in covered], "x", markersize=5, color=plot.COLOURS[1],
-                label="both bins polluted", clip_on=False, zorder=4,
+                label="covered", clip_on=False, zorder=4,
             )  # fmt: skip
             axes.axhline(STARVED * median(rates), color="#666666", linestyle="--", linewidth=0.9)
             x, y = "TCP flow" if index > 1 else "", "goodput (Mbit/s)" if index % 2 == 0 else ""
@@ -328,7 +342,7 @@ def _draw_flows(kept: dict[str, tuple[list[float], list[int]]]) -> Drawing:
 
 
 def polluted(levels: int, others: Iterable[int]) -> dict[int, float]:
-    """Share of TCP flows that share each bin with one of the others, over draws of SFB's hashes."""
+    """Return the share of misclassified TCP flows by number of others, over `DRAWS` sets of SFB's hashes."""
     bins, most = BINS // levels, max(others)
     hit = dict.fromkeys(others, 0)
     for draw in range(DRAWS):
@@ -355,7 +369,7 @@ def _draw_levels() -> Drawing:
             found = [(n, 100 * drawn[n][others]) for n in levels if drawn[n][others] > 0]
             axes.plot([n for n, _ in found], [share for _, share in found], "o", markersize=4, color=colour)
         axes.set_ylim(1e-3, 100)
-        plot.finish(axes, x="levels L", y="flows taken for non-responsive (%)", y_scale="log")
+        plot.finish(axes, x="levels L", y="misclassified TCP flows (%)", y_scale="log")
         axes.set_ylim(1e-3, 100)
     return figure
 
@@ -381,7 +395,7 @@ def _draw_formula(rfc: Results) -> Drawing:
         axes.plot(fine, [TCP * q for q in p], "--", color="#666666", label="formula")
         plot.curve(axes, counts, found, label="covered")
         along, others = rfc["starved_others"].curve("others")
-        plot.curve(axes, along, others, label="starved, not covered", index=1)
+        plot.curve(axes, along, others, label="starved and not covered", index=1)
         ticks = [float(count) for count in counts]
         plot.finish(axes, x="non-responsive flows of 5 Mbit/s", y="TCP flows", ticks=ticks)
         axes.set_ylim(0, None)

@@ -1,4 +1,4 @@
-"""E17, the moving hash: SFB with periodic new hashes, with and without a second set of bins updated in advance."""
+"""E17: SFB whose hashes change periodically, with and without a second set of bins updated in advance."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ FAST, FROZEN = "moving every 2 s, no freeze", "moving every 2 s"
 NONE, EIGHT, REFORMED = "none", "8 flows of 5 Mbit/s", "one flow, reformed"
 INTERVAL_S = {MOVING: 20, COLD: 20, FAST: 2, FROZEN: 2}
 REFORM_S = 50
-"""Time at which the one flow of 45 Mbit/s falls below a fair share."""
+"""Time at which the one flow of 45 Mbit/s reduces its rate below a fair share, s."""
 GAP_MS, OPEN_US = 100, 200
-"""Interval and length of its bursts from then on: 1.1 packets per 100 ms, 0.09 Mbit/s."""
+"""Interval and length of its bursts after that: 1.1 packets per 100 ms, 0.09 Mbit/s."""
 RECOVERED_BPS = 45e3
-"""Half of that."""
+"""Half of the reformed flow's rate, bit/s: from there on it has recovered."""
 END_S = 110
 
 
@@ -59,7 +59,7 @@ def _reform() -> list[dict[str, Value]]:
 
 
 def _rates(report: Report) -> tuple[list[float], list[float]]:
-    """Ends of the seconds, and what the other flows delivered in each, bit/s."""
+    """Return the ends of the seconds in s, and the other flows' delivered rate in each, bit/s."""
     series = report.data["series"]
     if series is None:
         return [], []
@@ -68,7 +68,7 @@ def _rates(report: Report) -> tuple[list[float], list[float]]:
 
 
 def _recovery(report: Report) -> float:
-    """Time from the reform until the flow gets half of its rate for two seconds, s; 60 if it never does."""
+    """Return the time from `REFORM_S` until half of the flow's rate is delivered for 2 s, in s; 60 if it never is."""
     times, rates = _rates(report)
     if not times:
         return float("nan")
@@ -79,12 +79,12 @@ def _recovery(report: Report) -> float:
 
 
 def _late(report: Report) -> tuple[int, int]:
-    """1 if recovery took more than two intervals, else 0; of the flow's packets."""
+    """Return 1 if recovery took more than two intervals, else 0, and the number of the flow's packets."""
     return int(_recovery(report) > 2 * INTERVAL_S[MOVING]), report.offered_packets("cbr")
 
 
 class MovingHash(Experiment):
-    """Starved and reformed flows under fixed hashes, moving hashes, and moving hashes without a warm-up."""
+    """Starved and reformed flows with static hashes, moving hashes, and moving hashes without a warm-up."""
 
     id = "internet-e17"
     title = "SFB: the moving hash"
@@ -104,7 +104,7 @@ class MovingHash(Experiment):
         Observable("recovery", "time to recovery", "s", _recovery),
         Observable(
             "late",
-            "recoveries later than two intervals",
+            "share of runs with a recovery later than two intervals",
             "",
             lambda report: float(_late(report)[0]) if report.data["series"] else float("nan"),
             _late,
@@ -116,7 +116,7 @@ class MovingHash(Experiment):
     }
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """Eight flows under each hash with the senders; without any; short intervals; and the reformed flow."""
+        """Return eight non-responsive flows, none, or a reformed one, with the hashes and senders of the claims."""
         del profile
         points = grid(hash=(STATIC, MOVING), others=[EIGHT], sender=(RFC3168, NS2, Y1999))
         points += grid(hash=[COLD], others=[EIGHT], sender=(RFC3168, NS2))
@@ -126,7 +126,7 @@ class MovingHash(Experiment):
         return points + grid(hash=(STATIC, MOVING), others=[REFORMED], sender=[RFC3168])
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """The SFB of E15, with steps and freeze time as published; hashes; the other flows."""
+        """Return the SFB of E15 with the hashes of the point, the sender, and the other flows."""
         del profile
         name = str(point["hash"])
         sfb: dict[str, Value] = {"kind": "sfb", "ecn": True}
@@ -155,7 +155,7 @@ class MovingHash(Experiment):
         return settings
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Fewer starved flows, more fairness, fast recovery, the costs; and the purpose of the warm-up."""
+        """Return the claims about starved flows, fairness, recovery, the cost, and the purpose of the warm-up."""
         eight = results.where(others=EIGHT)
         static, moving, cold = (eight.where(hash=name) for name in (STATIC, MOVING, COLD))
         waiting: dict[str, Selector] = {"sender": [RFC3168, NS2]}
@@ -165,137 +165,142 @@ class MovingHash(Experiment):
         return [
             Claim(
                 "H1",
-                "With the sender of 1999 at most a quarter as many flows are starved when hashes move.",
+                "With the sender of 1999, moving hashes starve at most a quarter as many TCP flows as static ones.",
                 f"{slide}; the bound reconstructed",
                 moving.where(**old)["starved"] <= 0.25 * static.where(**old)["starved"],
             ),
             Claim(
                 "H2",
-                "So it is with RFC 3168: at most a quarter as many.",
+                "With RFC 3168, moving hashes starve at most a quarter as many TCP flows as static ones.",
                 f"{slide}; the bound reconstructed",
                 moving.where(**rfc)["starved"] <= 0.25 * static.where(**rfc)["starved"],
             ),
             Claim.unasserted(
                 "H2-ns2",
-                "So it is with ns-2's sender.",
+                "With ns-2's sender, moving hashes starve at most a quarter as many TCP flows as static ones.",
                 f"{slide}; the bound reconstructed",
                 moving.where(**ns2)["starved"] <= 0.25 * static.where(**ns2)["starved"],
-                "as many as are left are starved without any non-responsive flow, too, since ns-2's sender doubles its "
-                "timeout with each echo (H2b; M5 of internet-e16): these the hashes have not starved",
+                "about as many starve without any non-responsive flow, because ns-2's sender doubles its timeout with "
+                "each consecutive echo (H2b; M5 of internet-e16): the hashes do not starve these flows",
                 headline="The moving hash frees misclassified flows: at most a quarter as many are starved",
             ),
             Claim.comparison(
                 "H2b",
-                "Flows that are starved with moving hashes less those that are without any non-responsive flow.",
+                "Starved flows with moving hashes and 8 non-responsive flows, minus those with static hashes and "
+                "without any.",
                 "not in the slides",
                 moving.where(**waiting)["starved"] - results.where(others=NONE, hash=STATIC, **waiting)["starved"],
-                "what the hashes are left to answer for",
+                "the number of flows that starve because of misclassification",
             ),
             Claim(
                 "H3",
-                "Jain's index of the TCP flows rises by at least 0.1 with RFC 3168.",
+                "With RFC 3168, Jain's index of the TCP flows with moving hashes is at least that with static ones "
+                "plus 0.1.",
                 f"{slide}; the bound reconstructed. Prototype: 0.68 to 0.91",
                 moving.where(**rfc)["jain"] - static.where(**rfc)["jain"] >= 0.1,
             ),
             Claim.unasserted(
                 "H3-1999",
-                "So it does with the sender of 1999.",
+                "With the sender of 1999, Jain's index of the TCP flows with moving hashes is at least that with "
+                "static ones plus 0.1.",
                 f"{slide}; the bound reconstructed",
                 moving.where(**old)["jain"] - static.where(**old)["jain"] >= 0.1,
-                "with static hashes its index is above 0.8 already, which leaves a gain near the bound",
+                "with static hashes the index is above 0.8 already, so that the gain is near the bound",
             ),
             Claim.unasserted(
                 "H3-ns2",
-                "So it does with ns-2's sender.",
+                "With ns-2's sender, Jain's index of the TCP flows with moving hashes is at least that with static "
+                "ones plus 0.1.",
                 f"{slide}; the bound reconstructed. Prototype: 0.68 to 0.91",
                 moving.where(**ns2)["jain"] - static.where(**ns2)["jain"] >= 0.1,
-                "the flows that its doubled timeouts starve weigh on the index, as in H2-ns2",
+                "the flows that doubled timeouts starve (H2-ns2) lower the index",
             ),
             Claim(
                 "H4",
-                "With RFC 3168 the non-responsive flows get no more than with static hashes.",
+                "With RFC 3168, the non-responsive flows get no more with moving hashes than with static ones.",
                 f"{slide}; derived. Prototype: 8.2 to 1.8 Mbit/s",
                 moving.where(**rfc)["cbr_carried"] <= static.where(**rfc)["cbr_carried"],
             ),
             Claim.comparison(
                 "H4-ns2",
-                "What they get with moving hashes less what they get with static ones, ns-2's sender.",
+                "Rate of the non-responsive flows with moving hashes minus that with static ones, ns-2's sender.",
                 "not in the slides",
                 moving.where(**ns2)["cbr_carried"] - static.where(**ns2)["cbr_carried"],
                 "a sensitivity",
             ),
             Claim.comparison(
                 "H5",
-                "What the moving hash changes for the sender of 1999: non-responsive carried.",
+                "Rate of the non-responsive flows with moving hashes minus that with static ones, sender of 1999.",
                 "not in the slides",
                 moving.where(**old)["cbr_carried"] - static.where(**old)["cbr_carried"],
-                "static hashes leave the 8 flows about a fair share already; each new set has to find them again",
+                "static hashes limit the 8 flows to about a fair share; each new set of bins has to find them again",
             ),
             Claim(
                 "H6",
-                "Without warm-up the non-responsive flows get more.",
-                "derived: they are free until their bins have risen again; ablation",
+                "With moving hashes, the non-responsive flows get more without warm-up than with it.",
+                "derived: without warm-up no flow is limited until the probabilities of its bins have risen again; "
+                "ablation",
                 cold["cbr_carried"] > moving.where(**waiting)["cbr_carried"],
             ),
             Claim(
                 "H7",
-                "A flow that falls below a fair share gets through again within two intervals of the moving hash, "
-                "on average.",
-                "derived: the set that decides after the second change has never seen it misbehave",
+                "With moving hashes, a flow that reduces its rate below a fair share recovers within two intervals on "
+                "average.",
+                "derived: the set of bins in use after the second change never had packets of its high rate",
                 reformed.where(hash=MOVING)["recovery"] <= 2 * INTERVAL_S[MOVING],
             ),
             Claim.comparison(
                 "H7b",
-                "Share of runs in which that takes longer.",
+                "Share of runs with moving hashes in which the reformed flow recovers later than after two intervals.",
                 "not in the slides",
                 reformed.where(hash=MOVING)["late"],
-                "recovery means half of what is sent, over 2 s; the flow does not respond to marks, so its packets are "
-                "dropped with the ordinary probability, about 0.4, and 18 packets in 2 s leave that to chance",
+                "a flow has recovered if half of its packets are delivered over 2 s; as it is not ECN-capable, about "
+                "40 % of its packets are dropped in any case, so that for 18 packets in 2 s this is partly chance",
             ),
             Claim.unasserted(
                 "H8",
-                "With static hashes that takes longer.",
-                "derived: its probability has to fall from 1 in steps of 0.001, one for each packet that finds one of "
-                "its bins empty",
+                "A reformed flow recovers later with static hashes than with moving ones.",
+                "derived: with static hashes the flow's probability has to fall from 1 in steps of 0.001, one for each "
+                "packet that finds one of its bins empty",
                 reformed.where(hash=STATIC)["recovery"] > reformed.where(hash=MOVING)["recovery"],
-                "how long it takes hangs on whom the flow shares its bins with: between nothing and for ever",
+                "with static hashes the time depends on the flows that share the bins, and is anything from 0 s up",
             ),
             Claim.unasserted(
                 "H9",
-                "The moving hash costs TCP next to nothing: it loses at most 0.1 Mbit/s, as it does under SFB in the "
-                "slide's table.",
+                "With moving hashes TCP loses at most 0.1 Mbit/s.",
                 "slide SFB: table of losses, 0.01; the tolerance that of E15",
                 moving.where(**waiting)["tcp_lost"] <= 0.1,
-                "each change lets the queue overflow until the new set has found its probabilities, although it was "
-                "warmed for a whole interval; where nothing is unresponsive it is as much",
+                "after each change the queue overflows until the new set of bins has reached its probabilities, "
+                "although it was warmed for a whole interval; without unresponsive flows the loss is about the same",
             ),
             Claim.comparison(
                 "H9-none",
-                "What TCP loses to moving hashes where every flow responds, RFC 3168.",
+                "Rate that TCP loses with moving hashes and without non-responsive flows, RFC 3168.",
                 "not in the slides",
                 results.where(others=NONE, hash=MOVING, sender=RFC3168)["tcp_lost"],
-                "the cost is that of the change, whoever sends",
+                "the loss is due to each change of the hashes, whatever the traffic",
             ),
             Claim.comparison(
                 "H10",
-                "With the published freeze time of 10 ms an interval of 2 s is too short: non-responsive carried.",
-                "derived: freeze time/d1 = 10 ms/0.005 = 2 s from 0 to 1",
+                "Rate of the non-responsive flows if the hashes change every 2 s and the freeze time is the published "
+                "10 ms.",
+                "derived: a probability rises from 0 to 1 in freeze time/d1 = 10 ms/0.005 = 2 s",
                 eight.where(hash=FROZEN, sender=RFC3168)["cbr_carried"],
-                "a probability has just reached 1 when its set retires; the interval must be several times as long, "
-                "and Apple's port takes 11 to 23 s",
+                "2 s are too short: a probability has just reached 1 when its set is replaced; Apple's port has 11 to "
+                "23 s",
             ),
             Claim.comparison(
                 "H11",
-                "Without freeze time an interval of 2 s does: flows starved.",
+                "Starved TCP flows if the hashes change every 2 s, without freeze time.",
                 "reconstructed: the interval of 2 s",
                 eight.where(hash=FAST, sender=RFC3168)["starved"],
-                "a sensitivity, paid for by what TCP loses at each change (figure Static, moving, and moving without "
-                "warm-up)",
+                "a sensitivity; the price is TCP's loss at each change (figure Static hashes, moving ones, and moving "
+                "ones without warm-up)",
             ),
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """Goodput of each flow; the reformed flow; the three hashes side by side."""
+        """Return the goodput of each flow, the reformed flow over time, and the results of all hashes."""
         kept = {
             f"{name}, {how}": cast(list[float], results.trace("goodputs", hash=name, others=EIGHT, sender=how))
             for how in (NS2, RFC3168)
@@ -304,7 +309,7 @@ class MovingHash(Experiment):
         yield Figure(
             "flows",
             "Goodput of each TCP flow, 8 non-responsive flows",
-            "First replication. Orange: less than a quarter of the median (dashed).",
+            "First replication. Orange: flows with less than a quarter of the median goodput (dashed).",
             lambda: _draw_flows(kept),
             claims=("H1", "H2", "H3"),
         )
@@ -316,16 +321,16 @@ class MovingHash(Experiment):
         }
         yield Figure(
             "reformed",
-            "A reformed flow",
-            f"One flow of 45 Mbit/s that sends 0.09 Mbit/s from {REFORM_S} s on, RFC 3168, first replication. Means "
-            "over 2 s.",
+            "Delivered rate of a reformed flow",
+            f"One flow of 45 Mbit/s that sends only 0.09 Mbit/s (dashed) from {REFORM_S} s on (dotted). RFC 3168, "
+            "first replication, means over 2 s.",
             lambda: _draw_reformed(lines),
             claims=("H7", "H8"),
         )
         yield Figure(
             "ablation",
-            "Static, moving, and moving without warm-up",
-            "8 non-responsive flows of 5 Mbit/s.",
+            "Static hashes, moving ones, and moving ones without warm-up",
+            "8 non-responsive flows of 5 Mbit/s. A starved TCP flow has less than a quarter of the median goodput.",
             lambda: _draw_ablation(results.where(others=EIGHT)),
             claims=("H3", "H4", "H5", "H6", "H9", "H10", "H11"),
         )
@@ -376,7 +381,7 @@ def _draw_ablation(eight: Results) -> Drawing:
     shown = (
         ("starved", "starved TCP flows"),
         ("jain", "Jain's index"),
-        ("cbr_carried", "non-responsive\ncarried (Mbit/s)"),
+        ("cbr_carried", "non-responsive flows,\ndelivered (Mbit/s)"),
         ("tcp_lost", "TCP lost (Mbit/s)"),
     )
     figure = plot.new(4, sharey=True, width=2.9, height=3.4)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def draw_flows(kept: dict[str, tuple[list[float], float]]) -> Drawing:
-    """The slide's three panels."""
+    """Draw the slide's three panels: goodput of each TCP flow with each discipline."""
     from tailback.plotting import plot
 
     figure = plot.new(3, sharey=True, width=3.7, height=3.3)
@@ -39,7 +39,7 @@ def draw_flows(kept: dict[str, tuple[list[float], float]]) -> Drawing:
 
 
 def _rows(axes: Axes, rows: Sequence[tuple[str, Quantity, float | None]], x: str, scale: float | None) -> None:
-    """One row per label: a mean with its interval, and the slide's number."""
+    """Draw one row per label: a mean with its interval, and the slide's number."""
     from tailback.plotting import plot
 
     with plot.style():
@@ -69,7 +69,7 @@ def _rows(axes: Axes, rows: Sequence[tuple[str, Quantity, float | None]], x: str
 
 
 def draw_table(at: Results) -> Drawing:
-    """The slide's table as dots."""
+    """Draw the slide's table and the measured values as rows."""
     from tailback.plotting import plot
 
     chosen = [(RED, NO_ECN)] + [(queue, how) for queue in (SFQ_RED, SFB) for how in (Y1999, RFC3168, NS2)]
@@ -86,7 +86,7 @@ def draw_table(at: Results) -> Drawing:
 
 
 def draw_variants(at: Results) -> Drawing:
-    """Throughput of the flow under each variant of SFB."""
+    """Draw the non-responsive flow's delivered rate and TCP's loss with each variant of SFB."""
     from tailback.plotting import plot
 
     names = [name for name in at["tcp_lost"].values_of("queue") if str(name).startswith(SFB)]
@@ -98,7 +98,7 @@ def draw_variants(at: Results) -> Drawing:
     ]
     figure = plot.new(2, sharey=True, width=4.6, height=0.58 * len(chosen) + 0.6)
     for axes, name, slide, text in zip(
-        figure.axes, ("cbr_carried", "tcp_lost"), (0.16, 0.01), ("non-responsive carried", "TCP lost"), strict=True
+        figure.axes, ("cbr_carried", "tcp_lost"), (0.16, 0.01), ("non-responsive delivered", "TCP lost"), strict=True
     ):
         rows = [(f"{queue}\n{how}", at.where(queue=queue, sender=how)[name], slide) for queue, how in chosen]
         _rows(axes, rows, f"{text} (Mbit/s)", 0.01 if name == "tcp_lost" else None)
@@ -107,7 +107,7 @@ def draw_variants(at: Results) -> Drawing:
 
 
 def draw_floor(red: Results) -> Drawing:
-    """RED's row over the floor of the timer."""
+    """Draw RED's row over the minimum RTO."""
     from tailback.plotting import plot
 
     figure = plot.new(2)

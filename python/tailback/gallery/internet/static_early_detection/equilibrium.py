@@ -1,4 +1,4 @@
-"""Equilibrium of RED and N TCP sources: RED's marking rate equals the one that the sources need.
+"""Equilibrium of RED and N TCP sources: RED marks the share of packets that the sources need.
 
 The sources need p = 2 N²/(R C)², with the round trip R that includes the queue (Misra, Gong and Towsley, SIGCOMM 2000,
 section 3). RED of probability p_b marks one packet in (3/p_b - 1)/2 on average, since gaps between marks are uniform
@@ -15,13 +15,13 @@ ROUND_TRIP_S = 0.0532
 
 
 def needed(sources: float, queue_kb: float) -> float:
-    """Share of packets that must be marked to hold the sources at the link's rate with this queue."""
+    """Return the share of packets to be marked so that the sources' load is the link's rate with this queue."""
     pipe = ROUND_TRIP_S * PACKETS_PER_S + queue_kb
     return min(1.0, 2 * sources**2 / pipe**2)
 
 
 def marked(max_p: float, average_kb: float) -> float:
-    """Share of packets that RED marks at an average queue."""
+    """Return the share of packets that RED marks at an average queue; 1 from `MAX_KB` up, where it drops."""
     if average_kb < MIN_KB:
         return 0.0
     if average_kb >= MAX_KB:
@@ -31,7 +31,7 @@ def marked(max_p: float, average_kb: float) -> float:
 
 
 def resting_queue(sources: float, max_p: float) -> float:
-    """The queue in kB at which both agree; `MAX_KB` if RED never marks enough below it."""
+    """Return the queue in kB at which RED marks what the sources need; `MAX_KB` if it marks too little below that."""
     low, high = MIN_KB, MAX_KB
     for _ in range(60):
         middle = (low + high) / 2

@@ -1,4 +1,4 @@
-"""E5, static early detection: 8 and 32 ECN sources against an aggressive and a conservative max_p."""
+"""E5: static early detection with an aggressive and a conservative max_p, for 8 and 32 sources with ECN."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ CLOSE_UP_S = (40.0, 50.0)
 
 
 def _lossy_seconds(report: Report) -> float:
-    """Share of the measured seconds in which the bottleneck dropped packets, %."""
+    """Return the share of the measured seconds in which the bottleneck dropped packets, %."""
     times, port = dumbbell.sampled(report)
     by_second: dict[int, list[int]] = {}
     for at, dropped in zip(times, port["dropped_packets"], strict=True):
@@ -52,14 +52,14 @@ def _lossy_seconds(report: Report) -> float:
 
 
 def _signals(report: Report) -> float:
-    """Share of the packets arriving at the bottleneck that were marked or dropped, %."""
+    """Return the share of the packets arriving at the bottleneck that were marked or dropped, %."""
     rows = [row for port in report.ports(BOTTLENECK) for row in port["classes"]]
     arrived = sum(row["arrived"]["packets"] for row in rows)
     return 100 * sum(row["marked_packets"] + row["dropped"]["packets"] for row in rows) / arrived
 
 
 class StaticDetection(Experiment):
-    """RED with ECN and a fixed max_p under two loads."""
+    """RED with ECN and a constant max_p under two loads."""
 
     id = "internet-e05"
     title = "Static early detection"
@@ -81,13 +81,13 @@ class StaticDetection(Experiment):
         dumbbell.share_of_time(
             "between", "time with the average between the thresholds", MIN_KB, MAX_KB, of_average=True
         ),
-        Observable("lossy", "seconds with loss", "%", _lossy_seconds),
+        Observable("lossy", "share of seconds with loss", "%", _lossy_seconds),
         Observable("signals", "packets marked or dropped", "%", _signals),
     )
     traces = {"queue": lambda report: dumbbell.trace(report, stop=100.0)}  # noqa: RUF012
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """The deck's four cases; those of 8 sources over a longer path too, where the pipe empties more easily."""
+        """Return the slides' four cases, and those of 8 sources on a longer path as well."""
         del profile
         return [
             *grid(delay=[SHORT_MS], max_p=[AGGRESSIVE, CONSERVATIVE], sources=[FEW, MANY]),
@@ -95,7 +95,7 @@ class StaticDetection(Experiment):
         ]
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """max_p, the number of sources, and the length of the path."""
+        """Return max_p, the number of sources, and the delay of the bottleneck link."""
         del profile
         return {
             **dumbbell.red(BUFFER_KB, point["max_p"], ecn=True),
@@ -104,7 +104,7 @@ class StaticDetection(Experiment):
         }
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Statements of the deck's four panels, and their reasons."""
+        """Return the statements of the slides' four panels, and their reasons."""
         short, long = results.where(delay=SHORT_MS), results.where(delay=LONG_MS)
         aggressive, conservative = short.where(max_p=AGGRESSIVE), short.where(max_p=CONSERVATIVE)
         a8, a32 = aggressive.where(sources=FEW), aggressive.where(sources=MANY)
@@ -113,64 +113,66 @@ class StaticDetection(Experiment):
         return [
             Claim(
                 "C1",
-                "Detection that is aggressive for 8 sources holds their queue at the low threshold's end: the mean is "
-                "below min_th + 0.2 (max_th - min_th), and below that of 32 sources.",
+                "With aggressive detection the mean queue of 8 sources is below min_th + 0.2 (max_th - min_th), and "
+                "below that of 32 sources.",
                 f"{slide}; the bound reconstructed",
                 (a8["mean_queue"] < MIN_KB + 0.2 * (MAX_KB - MIN_KB)) & (a8["mean_queue"] < a32["mean_queue"]),
             ),
             Claim(
                 "C2",
-                "The same max_p suits 32 sources: loss below 0.1 %, the link full, and the average between the "
-                "thresholds.",
+                "Aggressive detection suits 32 sources: loss is below 0.1 %, utilisation at least 99 %, and the "
+                "average is between the thresholds for at least 99 % of the time.",
                 f"{slide}; bounds reconstructed",
                 (a32["loss"] < 0.1) & (a32["utilisation"] >= 99) & (a32["between"] >= 99),
             ),
             Claim(
                 "C3",
-                "Conservative detection suits 8 sources: loss below 0.1 %, the link full, and the average between the "
-                "thresholds.",
+                "Conservative detection suits 8 sources: loss is below 0.1 %, utilisation at least 99 %, and the "
+                "average is between the thresholds for at least 99 % of the time.",
                 f"{slide}; bounds reconstructed",
                 (c8["loss"] < 0.1) & (c8["utilisation"] >= 99) & (c8["between"] >= 99),
             ),
             Claim(
                 "C4",
-                "It does not suit 32: more than 1 % is lost, and at least 5 times what aggressive detection loses.",
-                f"{slide}; the factor reconstructed. ns-2.35 has 7.27 %",
+                "Conservative detection does not suit 32 sources: more than 1 % is lost, and at least 5 times the loss "
+                "with aggressive detection.",
+                f"{slide}; the factor reconstructed. ns-2.35 loses 7.27 %",
                 (c32["loss"] > 1) & (c32["loss"] >= 5 * a32["loss"]),
                 headline="Conservative detection, 32 sources: continuous loss, even with ECN",
             ),
             Claim(
                 "C5",
-                "There the average sits at max_th, within a tenth, and packets are lost in at least nine seconds of "
-                "ten.",
+                "With conservative detection and 32 sources the average queue is max_th within 10 %, and packets are "
+                "lost in at least 90 % of all seconds.",
                 f"{slide}: continuous loss; the bounds reconstructed",
                 c32["average"].within(0.9 * MAX_KB, 1.1 * MAX_KB) & (c32["lossy"] >= 90),
             ),
             Claim(
                 "C6",
-                "Over a path of twice the length aggressive detection costs 8 sources at least 2 points of "
-                "utilisation.",
+                "On a path with 80 ms more round trip, the utilisation of 8 sources with aggressive detection is at "
+                "least 2 percentage points below that with conservative detection.",
                 "slide Aggressive Early Detection; the longer path reconstructed",
                 long.where(max_p=CONSERVATIVE)["utilisation"] - long.where(max_p=AGGRESSIVE)["utilisation"] >= 2,
             ),
             Claim.calibrated(
                 "C7",
-                "The average comes to rest where RED marks as much as the sources need, within 30 %.",
-                "derived: 2 N²/(R C)² marks per packet (specification, oracle 4) on RED's line",
+                "The average queue is within 30 % of that at which RED marks the share of packets that the sources "
+                "need, in all four cases.",
+                "derived: the sources need 2 N²/(R C)² marks per packet (specification, oracle 4)",
                 _near_rest(short["average"]),
-                "the 30 % were chosen after the differences had been seen: 15 to 50 % fewer marks than the fluid needs",
+                "the 30 % were chosen after the measurement: 15 to 50 % fewer marks than the fluid model needs",
             ),
             Claim(
                 "C8",
-                "At one max_p, four times the sources need 6 to 16 times the marks per second.",
-                "slide RED and Packet Loss: a notification takes 1/(2N) of the load, so 16 times at one round trip; "
-                "the lower bound from the specification (ns-2.35 has 6.1)",
+                "With aggressive detection, 32 sources get 6 to 16 times the marks per second of 8 sources.",
+                "slide RED and Packet Loss: a notification reduces the load by 1/(2N), so 16 times as many at equal "
+                "round trips; the lower bound from the specification (ns-2.35 has 6.1)",
                 (a32["marks"] >= 6 * a8["marks"]) & (a32["marks"] <= 16 * a8["marks"]),
             ),
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """The deck's four panels, their explanation, and the close-ups."""
+        """Return the slides' four panels, their explanation, and the close-ups."""
         kept = {
             (max_p, sources): cast(Trace, results.trace("queue", delay=SHORT_MS, max_p=max_p, sources=sources))
             for max_p, sources in CASES
@@ -178,26 +180,26 @@ class StaticDetection(Experiment):
         yield Figure(
             "queues",
             "Queue under static early detection",
-            "First replication, 10 Mbit/s, a buffer of 100 kB. Thin: the queue; thick: RED's average of it.",
+            "First replication, 10 Mbit/s, buffer of 100 kB. Thin: the queue; thick: RED's average queue.",
             lambda: _four(kept),
             claims=("C1", "C2", "C3", "C4", "C5"),
         )
         yield Figure(
             "equilibrium",
-            "Where the average comes to rest",
-            "Falling: the share of packets that N sources must have marked to fit into the link, less with a longer "
-            "queue since it lengthens the round trip. Rising: what RED marks, with gaps of uniform length. Points: "
-            "measured, marks and drops together.",
+            "Equilibrium of the average queue",
+            "Falling: the share of packets to be marked so that the load of N sources is the link's rate; a longer "
+            "queue lengthens the round trip and so lowers it. Rising: the share that RED marks, with uniformly "
+            "distributed gaps. Points: measured, marks and drops together.",
             lambda: _equilibrium(results.where(delay=SHORT_MS)),
             claims=("C7", "C8"),
         )
         yield Figure(
             "red-example",
             "RED example: too much and too little early detection",
-            "Ten seconds of the first replication. Below: the load that comes to the bottleneck, over 0.2 s; dashed: "
-            "its rate L. Left, a path of 100 ms more: each bout of marks takes more than the excess, and the load "
-            "falls below L until the queue is empty. Right: marks come too seldom to bring the load below L, and "
-            "what is above it is dropped.",
+            "Ten seconds of the first replication. Below: the load that arrives at the bottleneck, averaged over "
+            "0.2 s; dashed: the bottleneck's rate L. Left, with 80 ms more round trip: each burst of marks lowers the "
+            "load below L, until the queue is empty. Right: marks are too rare to bring the load below L, and the "
+            "excess is dropped.",
             lambda: _examples(
                 cast(Trace, results.trace("queue", delay=LONG_MS, max_p=AGGRESSIVE, sources=FEW)),
                 kept[CONSERVATIVE, MANY],
@@ -212,8 +214,8 @@ class StaticDetection(Experiment):
         }
         yield Figure(
             "long-path",
-            "Over a longer path",
-            "The bottleneck's one-way delay is 50 ms instead of 10 ms. First replication.",
+            "Queue under static early detection on a longer path",
+            "First replication. The bottleneck's one-way delay is 50 ms instead of 10 ms.",
             lambda: dumbbell.draw_queues(long, LEVELS),
             claims=("C6",),
         )
@@ -223,11 +225,11 @@ LEVELS = {"min_th": MIN_KB, "max_th": MAX_KB, "buffer": BUFFER_KB}
 
 
 def _near_rest(average: Quantity) -> Condition:
-    """Condition: within 30 % of the equilibrium in every case."""
+    """Return the condition that the average is within 30 % of the equilibrium in every case."""
     checks: list[Check] = []
     for point, _ in average.intervals():
         expected = resting_queue(float(point["sources"]), float(point["max_p"]))
-        # Lists keep both axes free, so that the point is named where it is shown.
+        # Lists of one value keep both axes free, so that a check names its point.
         one = average.where(max_p=[point["max_p"]], sources=[point["sources"]])
         checks += one.within(0.7 * expected, 1.3 * expected).checks
     return Condition(f"{average.label} within 30 % of the equilibrium", tuple(checks))
@@ -307,7 +309,7 @@ def _examples(aggressive: Trace, conservative: Trace) -> Drawing:
 
 
 def _events(axes: Axes, near: Trace) -> None:
-    """Ticks above the queue where packets were marked and dropped."""
+    """Draw ticks above the queue at the times at which packets were marked and dropped."""
     from tailback.plotting import plot
 
     times, series = near

@@ -1,4 +1,4 @@
-"""E10, SubTCP: 25 to 300 connections over a T1 link, and X swept with the buffer."""
+"""E10: SubTCP with 25 to 300 connections on a T1 link, and with several X, each with a buffer of that size."""
 
 from __future__ import annotations
 
@@ -41,30 +41,30 @@ T1, T3 = "1.5 Mbit/s", "45 Mbit/s"
 X = 10
 BUFFER_KB = 100
 PIPE_KB = 350
-"""45 Mbit/s times the mean round trip of 62 ms."""
+"""Capacity times round trip of the fast link: 45 Mbit/s times the mean of 62 ms."""
 SWEPT = 100
-"""Connections where X is swept."""
+"""Number of connections at the points with several X."""
 ECN = (RED_ECN, ADAPTIVE)
 MANY = (100, 200, 300)
 """Numbers of connections that the specification tests."""
 RESOLUTION = 0.05
-"""Points of loss below which the specification calls two losses equal (its E12)."""
+"""Difference of two losses, in percentage points, below which the specification calls them equal (its E12)."""
 NS2 = {25: (6.64, 1.61), 50: (16.04, 13.32), 100: (22.90, 21.35), 200: (28.27, 28.21), 300: (31.98, 30.80)}
-"""Loss in % with RED on ns-2.35, without and with ECN."""
+"""Loss of ns-2.35 behind RED by number of connections, %: without and with ECN."""
 
 
 class SubTcp(Experiment):
-    """TCP and SubTCP behind four disciplines."""
+    """TCP and SubTCP behind drop-tail, RED, RED with ECN and adaptive RED with ECN."""
 
     id = "internet-e10"
     title = "SubTCP on a T1 link"
     reference = "Feng, thesis defence 1999, slides SubTCP and SubTCP Evaluation"
     axes = (
         Axis("link", "link"),
-        Axis("hosts", "hosts"),
+        Axis("hosts", "congestion control"),
         Axis("discipline", "discipline"),
         Axis("connections", "connections"),
-        Axis("x", "X, and buffer per capacity times round trip", "%"),
+        Axis("x", "X, and buffer as a share of capacity times round trip", "%"),
     )
     quick = Profile(duration="250s", warmup="50s", replications=3, max_replications=20, cpu_s=36)
     full = Profile(duration="550s", warmup="50s", replications=5, max_replications=20, cpu_s=350)
@@ -76,7 +76,7 @@ class SubTcp(Experiment):
     )
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """T1 with all disciplines; other forms of SubTCP's back-off at two numbers; X with its buffer."""
+        """Return T1 with all disciplines and forms of back-off, and the fast link with several X."""
         full = profile == "full"
         connections = (25, 50, 75, 100, 150, 200, 250, 300) if full else (25, 50, 100, 200, 300)
         at: dict[str, list[str]] = {"link": [T1]}
@@ -96,7 +96,7 @@ class SubTcp(Experiment):
         )
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """On the fast link the buffer is X % of capacity times round trip."""
+        """Return hosts, discipline and link; on the fast link the buffer is X % of capacity times round trip."""
         hosts, discipline, x = str(point["hosts"]), str(point["discipline"]), float(point["x"])
         fast = point["link"] == T3
         buffer = round(PIPE_KB * x / 100) if fast else BUFFER_KB
@@ -109,51 +109,52 @@ class SubTcp(Experiment):
         }
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """The checks of the specification, and the rationale of the slides."""
+        """Return the checks of the specification, and the rationale of the slides."""
         t1 = results.where(link=T1, x=X)
         plain, rule, doubled, ns2, sub = (t1.where(hosts=hosts) for hosts in (TCP, RULE, BACKOFF, NS2_TCP, SUBTCP))
         many = {"connections": lambda n: float(n) >= 100}
         early = (RED, *ECN)
         yield Claim(
             "C1",
-            "With 100 connections or more SubTCP loses no more than TCP without the rule, behind RED, RED with ECN and "
-            "adaptive RED with ECN.",
+            "With 100 connections or more SubTCP loses no more than TCP without a rule for a window of one segment, "
+            "behind RED, RED with ECN and adaptive RED with ECN.",
             "slides SubTCP Evaluation, loss rates; specification E10",
             sub.where(discipline=early, **many)["loss"] <= plain.where(discipline=early, **many)["loss"],
             headline="SubTCP loses less from 25 to 300 connections (loss rates)",
         )
         yield Claim(
             "C2",
-            "Nor than TCP with the rule of RFC 3168 behind RED with ECN.",
+            "With 100 connections or more SubTCP loses no more than TCP with the rule of RFC 3168 behind RED with ECN.",
             "specification E10, the other switch",
             sub.where(discipline=RED_ECN, **many)["loss"] <= rule.where(discipline=RED_ECN, **many)["loss"],
         )
         for tag, hosts, words in (
             ("rfc", rule, "the rule of RFC 3168"),
-            ("backoff", doubled, "that rule and the timeout doubled by each echo in a row"),
+            ("backoff", doubled, "that rule and a timeout that doubles with each consecutive echo"),
             ("ns2", ns2, "ns-2.35's rules"),
         ):
             yield Claim.unasserted(
                 f"C2-adaptive-{tag}",
-                f"Nor than TCP with {words} behind adaptive RED with ECN, within {RESOLUTION} points.",
+                f"With 100 connections or more SubTCP loses no more than TCP with {words} behind adaptive RED with "
+                f"ECN, within {RESOLUTION} percentage points.",
                 "slides SubTCP Evaluation, loss rates; specification E10, the other switch",
                 sub.where(discipline=ADAPTIVE, connections=MANY)["loss"]
                 - hosts.where(discipline=ADAPTIVE, connections=MANY)["loss"]
                 <= RESOLUTION,
-                "with few connections such a rule leaves nothing to improve; with a timeout that doubles, or ns-2.35's "
-                "rules, not with 300 either",
+                "with few connections TCP with such a rule loses almost nothing; with a timeout that doubles, or "
+                "ns-2.35's rules, it loses almost nothing with 300 connections either",
             )
         yield Claim.unasserted(
             "bound",
-            "Were max_p bounded by 1, SubTCP would lose less than TCP with the doubled timeout behind adaptive RED, "
-            "with 200 connections or more.",
+            "With 200 connections or more and a max_p of at most 1, SubTCP loses less than TCP with the doubled "
+            "timeout behind adaptive RED.",
             "sensitivity: the thesis has no bound",
             sub.where(discipline=BOUNDED)["loss"] < doubled.where(discipline=BOUNDED)["loss"],
             "with the bound not all packets are marked below the upper threshold, and the average reaches it",
         )
         yield Claim(
             "C3",
-            "SubTCP uses 95 % of the link or more, with any number of connections and any discipline.",
+            "SubTCP uses at least 95 % of the link, with any number of connections and any discipline.",
             "slides SubTCP Evaluation, link utilization; specification E10",
             sub.where(discipline=[DROP_TAIL, RED, *ECN])["utilisation"] >= 95,
             headline="SubTCP keeps the T1 link busy (link utilization)",
@@ -167,7 +168,7 @@ class SubTcp(Experiment):
         for tag, discipline, column in (("drop", RED, 0), ("ecn", RED_ECN, 1)):
             yield Claim.comparison(
                 f"ns2-{tag}",
-                f"Loss of TCP with ns-2.35's rules behind {discipline}. ns-2.35 has "
+                f"Loss of TCP with ns-2.35's rules behind {discipline}. ns-2.35 loses "
                 + ", ".join(f"{loss[column]} % ({n})" for n, loss in NS2.items())
                 + ".",
                 "ns-2.35, one run each",
@@ -177,27 +178,28 @@ class SubTcp(Experiment):
         fast = results.where(link=T3, connections=SWEPT)
         yield Claim(
             "C5",
-            "With a buffer of X % of capacity times round trip SubTCP loses less than TCP where X is 10 %, behind "
+            "With X = 10 % and a buffer of 10 % of capacity times round trip SubTCP loses less than TCP, behind "
             "drop-tail and behind adaptive RED.",
             'slide Fixing TCP: "limit increase in aggregate TCP per RTT"; derived',
             fast.where(x=10, hosts=SUBTCP)["loss"] < fast.where(x=10, hosts=TCP)["loss"],
         )
         yield Claim(
             "C6",
-            "And it still uses 95 % of the link.",
-            "the same",
+            "With X = 10 % and a buffer of 10 % of capacity times round trip SubTCP uses at least 95 % of the link, "
+            "behind drop-tail and behind adaptive RED.",
+            'slide Fixing TCP: "limit increase in aggregate TCP per RTT"; derived',
             fast.where(x=10, hosts=SUBTCP)["utilisation"] >= 95,
         )
         yield Claim.comparison(
             "jain",
-            "Fairness: Jain's index with 300 connections behind adaptive RED.",
+            "Jain's index with 300 connections behind adaptive RED.",
             "not in the slides",
             t1.where(discipline=ADAPTIVE, connections=300)["jain"],
-            "not judged: a flow sends one packet in 1.6 s on average, and intervals shrink by 10 % per packet only",
+            "not judged: a flow sends one packet in 1.6 s on average, and intervals shrink by only 10 % per packet",
         )
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """The two slides, the forms of back-off, and the sweep."""
+        """Return the figures of the two slides, of the forms of back-off, and of several X."""
         t1 = results.where(link=T1, x=X)
 
         def lines(metric: str, hosts: Iterable[str], discipline: str) -> dict[str, Quantity]:
@@ -225,7 +227,7 @@ class SubTcp(Experiment):
             {name: t1.where(hosts=[TCP, RULE, SUBTCP], discipline=name)["utilisation"] for name in ECN},
             "utilisation",
             "Utilisation of the T1 link",
-            "The axis begins at 96 %. Behind drop-tail and RED without ECN TCP and SubTCP have 100 % throughout.",
+            "The axis begins at 96 %. Behind drop-tail and RED without ECN the utilisation is 100 % throughout.",
             x="connections",
             curves="hosts",
             claims=("C3",),
@@ -239,8 +241,8 @@ class SubTcp(Experiment):
             },
             "back-off",
             "Loss by form of back-off",
-            "Adaptive RED with ECN. The growth of windows matters less than the back-off, for which the slides give no "
-            "formula.",
+            "Adaptive RED with ECN. The loss depends less on the growth of windows than on the back-off, for which the "
+            "slides give no formula.",
             x="connections",
         )
         fast = results.where(link=T3, connections=SWEPT)
@@ -252,7 +254,8 @@ class SubTcp(Experiment):
             },
             "sweep",
             "Loss with a buffer of X % of capacity times round trip",
-            f"45 Mbit/s, {SWEPT} connections; SubTCP with that X, TCP has none.",
+            f"45 Mbit/s, {SWEPT} connections. X is SubTCP's largest growth per round trip; for TCP only the buffer "
+            "varies.",
             x="x",
             claims=("C5", "C6"),
         )

@@ -1,4 +1,4 @@
-"""E3, the loss model p = (N MSS C / (L RTT))² against measured losses."""
+"""E3: the loss model p = (N MSS C / (L RTT))², compared with measured losses."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ DROP_TAIL, RED = "drop-tail", "RED"
 BUFFER_KB, RED_MAX_P = 80, 0.1
 SOURCES = (4, 8, 16, 32, 64, 128)
 USUAL_MS, LONG_MS = 10, 59
-"""The longer path doubles the round trip of 8 sources, which is 98 ms with the queue."""
+"""One-way delays of the bottleneck; the longer one doubles the round trip of 8 sources, 98 ms with the queue."""
 HEADER, USUAL_BYTES = 40, 1000
 PACKETS_BYTES = (500, USUAL_BYTES, 1500)
 C_PERIODIC = math.sqrt(1.5)
-"""With one acknowledgement per segment and losses at equal distances; the deck's √3 is a slip (see the page)."""
+"""C for one acknowledgement per segment and losses at equal distances; the slides have √3 by mistake (README)."""
 
 
 def model(sources: float, packet_bytes: float, delay_ms: float, queue_kb: float) -> float:
-    """Loss in % by the deck's formula for the round trip with the mean queue."""
+    """Return the loss in % by the slides' formula, at most 100, for the round trip with the mean queue."""
     packets_per_s = 10e6 / 8 / packet_bytes
     round_trip_s = 2e-3 * (delay_ms + 10.2 + 6.4) + queue_kb / 1250
     return 100 * min(1.0, (sources * C_PERIODIC / (packets_per_s * round_trip_s)) ** 2)
@@ -69,7 +69,7 @@ class LossModel(Experiment):
     )
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """The number of sources with both queues; the round trip and the segment with drop-tail."""
+        """Return the numbers of sources with both queues, and other round trips and packets with drop-tail."""
         del profile
         return [
             *grid(queue=[DROP_TAIL, RED], delay=[USUAL_MS], packet=[USUAL_BYTES], sources=SOURCES),
@@ -78,7 +78,7 @@ class LossModel(Experiment):
         ]
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """Queue, path, segment and number of sources."""
+        """Return queue, delay of the bottleneck, number of sources and segment."""
         del profile
         drop_tail = dumbbell.bottleneck(BUFFER_KB, {"kind": "drop-tail"})
         return {
@@ -89,7 +89,7 @@ class LossModel(Experiment):
         }
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Growth between linear and quadratic, and the signs of the model's three factors."""
+        """Return claims on the growth with N and on the signs of the model's three factors."""
         usual = results.where(delay=USUAL_MS, packet=USUAL_BYTES)
         drop_tail = results.where(queue=DROP_TAIL)
         comments = "slide Comments on Model"
@@ -100,53 +100,53 @@ class LossModel(Experiment):
             Claim(
                 "C1",
                 "From 4 to 16 connections the loss grows between linearly and quadratically: by a factor of 2 to 4 "
-                "where their number doubles.",
+                "when their number doubles.",
                 f'{comments}: "Loss rates as a function of N between linear and quadratic"',
                 _doubling(usual["loss"], (4, 8), 2.0, high),
                 headline="loss grows with N between linearly and quadratically",
             ),
             Claim.unasserted(
                 "C1-32",
-                "From 16 to 32 it still does.",
+                "From 16 to 32 connections the loss grows by a factor of 2 to 4.",
                 f'{comments}: "Loss rates as a function of N between linear and quadratic"',
                 _doubling(usual["loss"], (16,), 2.0, high),
-                "time-outs bend the curve: the exponent is just about 1 there",
+                "timeouts flatten the curve: the exponent is about 1",
             ),
             Claim.calibrated(
                 "C1-32-0.9",
-                "From 16 to 32 the exponent is 0.9 or more.",
-                f"{comments}; the bound is ours",
+                "From 16 to 32 connections the loss grows by a power of their number of 0.9 to 2.",
+                f"{comments}; the bound reconstructed",
                 _doubling(usual["loss"], (16,), low, high),
-                "0.9 and not 1 because the exponent is just about 1 there",
+                "0.9 was chosen instead of 1 because the measured exponent is about 1",
             ),
             Claim(
                 "C2",
-                "From 64 to 128 it grows less than linearly: time-outs, not windows, limit the sources.",
+                "From 64 to 128 connections the loss grows at most linearly: timeouts, not windows, limit the sources.",
                 f'{comments}: "No retransmission timeouts - [Padhye98]" as what the model leaves out; derived',
                 usual.where(sources=128)["loss"] <= 2 * usual.where(sources=64)["loss"],
             ),
             Claim(
                 "C3",
-                "More connections lose more.",
+                "The loss does not decrease when the number of connections doubles.",
                 f'{comments}: "Reducing N - [Balakrishnan98]"',
                 usual["loss"].non_decreasing("sources", tolerance=0.1),
             ),
             Claim(
                 "C4",
-                "A longer round trip loses less.",
+                "With a longer round trip the loss is lower.",
                 f'{comments}: "Increasing RTT - [Villamizar94]"',
                 by_delay.where(delay=LONG_MS) < by_delay.where(delay=USUAL_MS),
             ),
             Claim(
                 "C5",
-                "Of 8 connections twice the round trip, with the queue, loses 2 to 4 times less.",
+                "With 8 connections, doubling the round trip (queueing included) divides the loss by 2 to 4.",
                 "derived from the model: an exponent of 1 to 2; specification E3",
                 (by_delay.where(delay=USUAL_MS, sources=8) >= 2 * by_delay.where(delay=LONG_MS, sources=8))
                 & (by_delay.where(delay=USUAL_MS, sources=8) <= 4 * by_delay.where(delay=LONG_MS, sources=8)),
             ),
             Claim(
                 "C6",
-                "Smaller segments lose less.",
+                "With smaller segments the loss is lower.",
                 f'{comments}: "Decreasing MSS - [Feng98]"',
                 (by_packet.where(packet=500) < by_packet.where(packet=1000))
                 & (by_packet.where(packet=1000) < by_packet.where(packet=1500)),
@@ -154,13 +154,13 @@ class LossModel(Experiment):
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """Measured and modelled losses, over the three factors."""
+        """Return measured and modelled losses over N, and measured ones over the other two factors."""
         usual = results.where(delay=USUAL_MS, packet=USUAL_BYTES)
         yield Figure(
             "model",
-            "Loss and the model's loss over the number of connections",
-            "Dashed: p = (N MSS C/(L RTT))² with C = √(3/2) and the round trip that the measured mean queue makes, at "
-            "most 1. Dotted: lines of slope 1 and 2.",
+            "Measured and modelled loss over the number of connections",
+            "Dashed: p = (N MSS C/(L RTT))², at most 1, with C = √(3/2) and a round trip that includes the measured "
+            "mean queue. Dotted: lines of slope 1 and 2.",
             lambda: _against_model({name: usual.where(queue=name) for name in (DROP_TAIL, RED)}),
             claims=("C1", "C1-32", "C1-32-0.9", "C2", "C3"),
         )
@@ -171,21 +171,21 @@ class LossModel(Experiment):
                 for delay, words in ((USUAL_MS, "usual"), (LONG_MS, "doubled"))
             },
             "round-trip",
-            "Loss and the round trip, drop-tail",
+            "Loss with two round trips, drop-tail of 80 kB",
             x="sources",
             claims=("C4", "C5"),
         )
         yield fig.compare(
             {f"{size} B": drop_tail.where(delay=USUAL_MS, packet=size)["loss"] for size in PACKETS_BYTES},
             "segment",
-            "Loss and the packet size, drop-tail of 80 kB",
+            "Loss with three packet sizes, drop-tail of 80 kB",
             x="sources",
             claims=("C6",),
         )
 
 
 def _doubling(loss: Quantity, sources: Sequence[int], low: float, high: float) -> Condition:
-    """Condition: from each number of sources to twice that number the loss grows by a factor between 2 and 4."""
+    """Return the condition that from each number of sources to twice that the loss grows by `low` to `high`."""
     steps = [(loss.where(sources=n), loss.where(sources=2 * n)) for n in sources]
     return reduce(and_, ((two >= low * one) & (two <= high * one) for one, two in steps))
 

@@ -1,4 +1,4 @@
-"""E18, TCP with a reservation: the conflict of a token bucket with an ordinary window, and its remedies."""
+"""E18: TCP with a reservation, the conflict of a token bucket with an ordinary window, and its remedies."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ MECHANISMS: dict[str, dict[str, Value]] = {
 Trace = tuple[list[float], list[float], list[float]]
 RATES = (1, 2, 4, 6)
 LARGE = (4, 6)
-"""Reservations that an ordinary sender does not reach."""
+"""Reservations that an ordinary sender does not reach, Mbit/s."""
 
 
 def _window(report: Report) -> Trace:
-    """Times, and the window and the threshold of the connection with the reservation, segments."""
+    """Return times, s, and the window, segments, and smoothed RTT, s, of the connection with the reservation."""
     series = report.data["series"]
     assert series is not None, "the point samples"
     shown = series["transports"]["reserved"]
@@ -56,7 +56,7 @@ def _window(report: Report) -> Trace:
 
 
 class Reservation(Experiment):
-    """One connection with a reservation among six without, by its mechanism of sending."""
+    """One connection with a reservation next to six without, for each mechanism of sending."""
 
     id = "internet-e18"
     title = "TCP with a reservation"
@@ -71,16 +71,16 @@ class Reservation(Experiment):
     full = Profile(duration="220s", warmup="20s", replications=5, max_replications=30, cpu_s=170)
     metrics = (
         services.rate("reserved", "reserved", "goodput with the reservation"),
-        services.green_rate("reserved", "marked", "marked and delivered"),
-        services.unmarked_rate("reserved", "unmarked", "unmarked and delivered"),
-        services.unmarked_rate("best", "best", "delivered of one without"),
+        services.green_rate("reserved", "marked", "delivered marked"),
+        services.unmarked_rate("reserved", "unmarked", "delivered unmarked with the reservation"),
+        services.unmarked_rate("best", "best", "delivered per connection without a reservation"),
         services.green_losses(),
         m.utilisation(BOTTLENECK, label="utilisation"),
     )
     traces = {"window": _window}  # noqa: RUF012
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """Every mechanism and reservation; some with SACK, and under RIO."""
+        """Return every mechanism and reservation, some also with Reno, with a coarse clock, and under RIO."""
         some = (PLAIN, FINE, ADAPTIVE, FIXED) if profile == "full" else (PLAIN, FIXED)
         rates = RATES if profile == "full" else (2, 4, 6)
         others = rates if profile == "full" else (4,)
@@ -91,7 +91,7 @@ class Reservation(Experiment):
         )
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """The reservation, and the sender's use of it."""
+        """Return the reservation, the mechanism, the queue and the sender."""
         del profile
         chosen = MECHANISMS[str(point["mechanism"])]
         return {
@@ -102,7 +102,7 @@ class Reservation(Experiment):
         }
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """An ordinary sender wastes its reservation; window and timer together do not."""
+        """Return that an ordinary sender wastes its reservation, and that one with both remedies does not."""
         main = results.where(sender=MODERN, queue=ERED)
         by = {name: main.where(mechanism=name) for name in MECHANISMS}
         source = "Feng and others 1997, as summarised; rates and bounds reconstructed"
@@ -128,67 +128,82 @@ class Reservation(Experiment):
             Claim("T1", "An ordinary sender gets less than the 4 or 6 Mbit/s that it has reserved.", source, below),
             Claim(
                 "T2",
-                "With the adaptive window and the fine timer it gets at least 95 % of every reservation.",
-                f"{source}; the 95 % are ours",
+                "With the adaptive window and the fine timer the connection gets at least 95 % of every reservation.",
+                f"{source}; the 95 % reconstructed",
                 fixed,
             ),
             Claim(
                 "T3",
-                "With these it gets more than an ordinary sender, at every reservation.",
+                "With the adaptive window and the fine timer the connection gets more than an ordinary sender, at "
+                "every reservation.",
                 source,
                 by[PLAIN]["reserved"] < by[FIXED]["reserved"],
             ),
             Claim(
                 "T4",
-                "What it then gets unmarked is what a connection without a reservation gets, within 25 %.",
-                f"{source}; the bound is ours",
+                "With the adaptive window and the fine timer the connection's unmarked rate is that of a connection "
+                "without a reservation, within 25 %.",
+                f"{source}; the bound reconstructed",
                 by[FIXED]["unmarked"].close_to(by[FIXED]["best"], relative=0.25),
             ),
             Claim(
                 "T5",
-                "A deeper bucket helps, and not as much.",
+                "With 4 and 6 Mbit/s reserved, a deeper bucket gives an ordinary sender more, but less than the "
+                "adaptive window with the fine timer.",
                 source,
                 (by[PLAIN].where(**large)["reserved"] < by[DEEP].where(**large)["reserved"])
                 & (by[DEEP].where(**large)["reserved"] < by[FIXED].where(**large)["reserved"]),
             ),
             Claim(
                 "T6",
-                "A fine timer saves tokens that a coarse one lets overflow: more is marked, at 4 and 6 Mbit/s.",
+                "With 4 and 6 Mbit/s reserved, more marked packets are delivered with the fine timer than with the "
+                "coarse one, with which tokens overflow.",
                 source,
                 by[COARSE].where(**large)["marked"] < by[FINE].where(**large)["marked"],
             ),
-            Claim("T7", "The fine timer alone gives 95 % of every reservation.", f"{source}; the 95 % are ours", timer),
+            Claim(
+                "T7",
+                "With the fine timer alone the connection gets at least 95 % of every reservation.",
+                f"{source}; the 95 % reconstructed",
+                timer,
+            ),
             Claim(
                 "T8",
-                "The adaptive window alone gives more than an ordinary sender has.",
+                "With the adaptive window alone the connection gets more than an ordinary sender.",
                 source,
                 by[PLAIN]["reserved"] < by[ADAPTIVE]["reserved"],
             ),
-            Claim("T9", "No marked packet is lost under enhanced RED.", "Derived", main["marked_losses"].is_zero()),
+            Claim(
+                "T9",
+                "With enhanced RED no marked packet is lost.",
+                "derived: enhanced RED drops only unmarked packets early",
+                main["marked_losses"].is_zero(),
+            ),
             Claim(
                 "T10",
-                "T2 and T3 hold with Reno instead of SACK, and under RIO, at 4 Mbit/s.",
-                "Ours: sensitivity",
+                "With 4 Mbit/s reserved, claims T2 and T3 hold with Reno instead of SACK, and with RIO instead of "
+                "enhanced RED.",
+                "reconstructed: a sensitivity",
                 elsewhere,
             ),
             Claim.comparison(
                 "T11",
-                "Goodput with 4 Mbit/s reserved, adaptive window and fine timer, on a clock of 100 ms ticks.",
-                "Ours: sensitivity",
+                "Goodput with 4 Mbit/s reserved, adaptive window and fine timer, with a clock of 100 ms ticks.",
+                "reconstructed: a sensitivity",
                 results.where(sender=COARSE_CLOCK, queue=ERED, rate=4, mechanism=FIXED)["reserved"],
-                "a round trip that is rounded up to ticks makes the least window too large: see the page",
+                "a round trip that is rounded up to ticks makes the minimum of the adaptive window too large (README)",
             ),
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """Goodput and marked share against the reservation, and the window over time."""
+        """Return goodput, marked and unmarked rate over the reservation, and the window over time."""
         main = results.where(sender=MODERN, queue=ERED)
         by = {name: main.where(mechanism=name) for name in MECHANISMS}
         return [
             fig.compare(
                 {name: chosen["reserved"] for name, chosen in by.items()},
                 "goodput",
-                "Goodput with a reservation",
+                "Goodput of the connection with a reservation",
                 "Six connections without a reservation share the rest of 10 Mbit/s.",
                 x="rate",
                 claims=("T1", "T2", "T3", "T4", "T5", "T7"),
@@ -196,23 +211,24 @@ class Reservation(Experiment):
             fig.compare(
                 {name: chosen["marked"] for name, chosen in by.items()},
                 "marked",
-                "Marked packets delivered",
-                "What lies below the reservation are tokens that overflowed.",
+                "Delivered rate of marked packets",
+                "The difference from the reservation is the rate of tokens that overflowed.",
                 x="rate",
                 claims=("T6",),
             ),
             fig.compare(
                 {"the connection with a reservation": by[FIXED]["unmarked"], "one without": by[FIXED]["best"]},
                 "excess",
-                "Share of the rest of the link",
-                "With the adaptive window and the fine timer: what is delivered unmarked.",
+                "Delivered rate of unmarked packets per connection",
+                "With the adaptive window and the fine timer.",
                 x="rate",
                 claims=("T4",),
             ),
             Figure(
                 "window",
                 "Window of the connection with a reservation of 4 Mbit/s",
-                "Dashed: what the reservation carries in a round trip. The adaptive window never falls below it.",
+                "First replication. Dashed: reserved rate times round trip, below which the adaptive window never "
+                "falls.",
                 lambda: _draw_windows(results),
                 claims=("T1", "T2"),
             ),
@@ -220,7 +236,7 @@ class Reservation(Experiment):
 
 
 def _draw_windows(results: Results) -> Drawing:
-    """The window over 20 s, plain and fixed."""
+    """Draw the window from 30 to 60 s, for `PLAIN` and `FIXED`."""
     from tailback.plotting import plot
 
     drawn = plot.new(1, 2, width=7.2, height=2.2, sharex=True, sharey=True)

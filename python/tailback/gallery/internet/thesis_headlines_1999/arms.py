@@ -22,27 +22,27 @@ from tailback.study.experiment.points import Point, ProfileName, Settings
 __all__ = ["ANY", "ARMS", "FROZEN_S", "INTERVAL_S", "MANY", "STEPS", "Arm"]
 
 ANY = "any"
-"""Value in place of a rule for an echo at a window of one: the run has no such echo, or no such rule."""
+"""Value in place of a rule for an echo at a window of one segment, for runs without such an echo or rule."""
 STEPS = 10
-"""Of internet-e13: 50 connections each."""
+"""Number of steps of internet-e13; each adds 50 connections."""
 MANY = 300
-"""Connections of internet-e10 and e11."""
+"""Number of connections in the headlines of internet-e10 and e11."""
 FROZEN_S = 5
-"""Least time between changes of max_p, s: the slide says "freeze" and gives no value."""
+"""Minimum time between changes of max_p, s: the slide says "freeze" and gives no value."""
 INTERVAL_S = 20
-"""Between two draws of SFB's hashes."""
+"""Time between two changes of SFB's hashes, s."""
 _AGGRESSIVE, _CONSERVATIVE = 0.25, 0.016
 
 
 @dataclass(frozen=True)
 class Arm:
-    """One discipline with one number of connections, to be run with all rules, timers and workloads."""
+    """A discipline with a number of connections, run with all rules, timers and workloads."""
 
     of: str
-    """Id of the experiment whose scenario it is."""
+    """Id of the experiment whose scenario is the base."""
     change: Settings
     count: Mapping[str, int]
-    """Persistent connections of each group."""
+    """Number of persistent connections by group."""
     quick: tuple[str, str]
     """Length of a run and its warm-up with `--quick`."""
     full: tuple[str, str]
@@ -62,7 +62,7 @@ class Arm:
 
 
 def _feng(*, bound: bool = False, frozen: bool = False) -> dict[str, Value]:
-    """Adaptive RED of the thesis; the bound of 1 for max_p is not in it."""
+    """Return adaptive RED as in the thesis, which has no bound of max_p, with the bound or the freeze if required."""
     return {
         "kind": "feng",
         **({"top": 1} if bound else {}),
@@ -71,7 +71,7 @@ def _feng(*, bound: bool = False, frozen: bool = False) -> dict[str, Value]:
 
 
 def _testbed(max_p: float, sources: int, adaptive: dict[str, Value] | None = None) -> Arm:
-    """Adaptive RED's testbed over the path of 100 ms."""
+    """Return an arm on adaptive RED's testbed, over the path with a round trip of 100 ms."""
     red = dumbbell.red(
         TESTBED_KB,
         max_p,
@@ -86,14 +86,14 @@ def _testbed(max_p: float, sources: int, adaptive: dict[str, Value] | None = Non
 
 
 def _t1(adaptive: dict[str, Value] | None, hosts: str = subtcp.TCP) -> Arm:
-    """300 connections on the T1 link, behind RED or adaptive RED with ECN."""
+    """Return an arm of 300 connections on the T1 link, behind RED or adaptive RED with ECN."""
     change = subtcp.settings(hosts, subtcp.RED_ECN) | dumbbell.red(100, 0.1, ecn=True, adaptive=adaptive)
     ruled = hosts != subtcp.SUBTCP
     return Arm("internet-e10", change, {"tcp": MANY}, ("250s", "50s"), ("550s", "50s"), ruled)
 
 
 def _blue(name: str, buffer_kb: float, sources: int) -> Arm:
-    """A set of RED's or Blue's at 45 Mbit/s."""
+    """Return an arm of internet-e12, with a parameter set of RED or Blue at 45 Mbit/s."""
     length = ("60s", "35s"), ("200s", "100s")
     return Arm("internet-e12", blue.settings(name, buffer_kb), {"tcp": sources}, *length)
 
@@ -131,7 +131,7 @@ def _fair_red() -> Arm:
 
 
 def _eight(*, moving: bool) -> Arm:
-    """Eight non-responsive flows of 5 Mbit/s under SFB."""
+    """Return an arm of eight non-responsive flows of 5 Mbit/s under SFB."""
     queue, _ = e15_queue(SFB, ecn=True)
     if moving:
         queue["rehash"] = {"interval": f"{INTERVAL_S}s", "double-buffer": True}
@@ -173,4 +173,4 @@ ARMS: dict[str, Arm] = {
     "e17 static": _eight(moving=False),
     "e17 moving": _eight(moving=True),
 }
-"""By name; the first word is the experiment."""
+"""Arms by name; the first word is the experiment."""

@@ -31,7 +31,7 @@ _WIDE, _LABEL = 0.92, 3.05
 
 
 def number(value: float) -> str:
-    """Return three digits, without an unnecessary exponent."""
+    """Return a number with three digits, and with an exponent only below 0.001."""
     text = (
         f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}" if abs(value) >= 0.001 or not value else f"{value:.0e}"
     )
@@ -39,7 +39,7 @@ def number(value: float) -> str:
 
 
 def draw_words(rows: Rows) -> Drawing:
-    """Return a small table of signs only, all headlines below each other."""
+    """Return a table of signs with a row for each headline and workload."""
     return _table(rows, 0.30, lambda claim: _LOOKS[claim.word][1], 9.0, one_line=True)
 
 
@@ -115,7 +115,7 @@ def _table(rows: Rows, tall: float, text: object, size: float, *, one_line: bool
         for group in range(1, len(FLOORS)):
             x = label + wide * len(TIMERS) * group
             axes.plot([x, x], [foot, height - 0.05], color="#666666", linewidth=0.8)
-        axes.text(0.03, 0.13, "* a sensitivity: not the source's workload. Timers: tick, least timeout.", fontsize=7.2)
+        axes.text(0.03, 0.13, "* a sensitivity: not the source's workload. Timers: tick, minimum RTO.", fontsize=7.2)
         for index, (word, (colour, sign)) in enumerate(_LOOKS.items()):
             x = width - 0.2 - 1.35 * (len(_LOOKS) - index)
             axes.add_patch(Rectangle((x, 0.04), 0.22, 0.2, facecolor=colour))
@@ -125,7 +125,7 @@ def _table(rows: Rows, tall: float, text: object, size: float, *, one_line: bool
 
 
 def _frame(axes: Axes, width: float, height: float) -> None:
-    """Make the panel's units inches, and hide the axes."""
+    """Set the panel's units to inches, and hide the axes."""
     axes.set_xlim(0, width)
     axes.set_ylim(0, height)
     axes.axis("off")

@@ -46,7 +46,7 @@ def _bottleneck(report: Report) -> str:
 
 
 def _unresponsive(report: Report) -> int:
-    """Number of flows that do not respond."""
+    """Return the number of flows that do not respond."""
     return sum(group == "cbr" for group in (flow["group"] for flow in report.flows()))
 
 
@@ -70,7 +70,7 @@ def _covered_starved(report: Report) -> float:
 
 
 def _deviation(what: str, step: int) -> Callable[[Report], float]:
-    """Standard deviation over the last 5 s of a step of internet-e13: of the queue in kB, or of the probability."""
+    """Return the standard deviation of the queue, kB, or the probability in the last 5 s of a step of internet-e13."""
 
     def value(report: Report) -> float:
         # Only the scenario of internet-e13 is sampled.
@@ -88,18 +88,18 @@ def _deviation(what: str, step: int) -> Callable[[Report], float]:
 
 
 class Matrix(Experiment):
-    """Every headline with every rule for an echo at a window of one, all timers, and both workloads."""
+    """Every headline with every rule for an echo at a window of one segment, all timers, and both workloads."""
 
     id = "internet-1999"
     title = "Which 1999? The headlines of the thesis with every sender, timer and workload"
     reference = "Feng, thesis defence 1999, slides with results of simulation and testbed"
     axes = (
         Axis("arm", "run"),
-        Axis("floor", "answer to an echo at a window of one"),
-        Axis("timers", "tick and least timeout"),
+        Axis("floor", "rule for an ECN echo at a window of one segment"),
+        Axis("timers", "tick and minimum RTO"),
         Axis("workload", "workload"),
     )
-    # Three replications at each point, also of undecided claims: this bounds the time of a quick run.
+    # No more than three replications at a point, even where a claim is undecided, bound the time of a quick run.
     quick = Profile(duration="60s", warmup="35s", replications=3, max_replications=3, cpu_s=6000)
     full = Profile(duration="200s", warmup="100s", replications=8, max_replications=20, cpu_s=60000)
     metrics = (
@@ -111,24 +111,30 @@ class Matrix(Experiment):
         Observable("covered_starved", "share of covered flows that is starved", "%", _covered_starved),
         *(
             Observable(
-                f"q_sd_{step}", f"deviation of the queue, {50 * step} connections", "kB", _deviation("queue", step)
+                f"q_sd_{step}",
+                f"standard deviation of the queue, {50 * step} connections",
+                "kB",
+                _deviation("queue", step),
             )
             for step in LATE
         ),
         *(
             Observable(
-                f"p_sd_{step}", f"deviation of the probability, {50 * step}", "", _deviation("probability", step)
+                f"p_sd_{step}",
+                f"standard deviation of the marking probability, {50 * step} connections",
+                "",
+                _deviation("probability", step),
             )
             for step in LATE
         ),
     )
 
     def scenario(self, point: Point) -> str:
-        """Return the experiment whose scenario is the base of a point; nothing is copied."""
+        """Return the id of the experiment whose scenario is the base of a point."""
         return ARMS[str(point["arm"])].of
 
     def base(self, name: str = "scenario.toml") -> Scenario:
-        """Return the base scenario of another experiment."""
+        """Return the base scenario of the experiment with this id."""
         from tailback.gallery.registry import experiment
 
         if name not in self._bases:
@@ -136,7 +142,7 @@ class Matrix(Experiment):
         return self._bases[name]
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """Each arm once in each cell that it can depend on."""
+        """Return each arm once in each cell whose choices can affect it."""
         del profile
         return list(
             dict.fromkeys(
@@ -149,11 +155,11 @@ class Matrix(Experiment):
         )
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """The arm's discipline and numbers, and the cell's sender and workload."""
+        """Return the arm's discipline and numbers, and the cell's rule, timers and workload."""
         return ARMS[str(point["arm"])].settings(point, profile)
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """One claim per cell, decided by its interval; no claim is asserted."""
+        """Yield one claim per headline and cell, decided by its interval; no claim is asserted."""
         for headline in HEADLINES:
             for workload in headline.workloads:
                 for floor, timers in _columns():
@@ -161,15 +167,16 @@ class Matrix(Experiment):
                         yield _claim(results, headline, workload, *cell)
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """The words of all cells; then a table of numbers for each part of the thesis."""
+        """Yield the table of all cells' words, then a table of numbers for each part of the thesis."""
         claims = {claim.id: claim for claim in self.claims(results)}
         rows = {(h, workload): _row(claims, h, workload) for h in HEADLINES for workload in h.workloads}
         yield Figure(
             "words",
-            "Which sender, timers and workload give which headline",
-            "Blue and a tick: reproduced; orange and a cross: not; grey: undecided, three replications hold both. Four "
-            "rules for an echo at a window of one, by three timers (tick and least timeout). A thick frame: nearest to "
-            "what the source says of its own conditions. On/off was published for E12; elsewhere it is a sensitivity.",
+            "Headlines reproduced by sender, timers and workload",
+            "Blue and a tick: reproduced; orange and a cross: not reproduced; grey and a question mark: undecided, the "
+            "interval contains both outcomes. Columns: four rules for an ECN echo at a window of one segment, each "
+            "with three timers (tick and minimum RTO). Thick frame: the cell nearest to the source's own conditions. "
+            "On/off sources were published for E12; elsewhere they are a sensitivity.",
             lambda: draw_words(rows),
         )
         for chapter, title in CHAPTERS.items():
@@ -177,8 +184,9 @@ class Matrix(Experiment):
             yield Figure(
                 chapter,
                 title,
-                "Mean and 99 % interval of the number that each row names; colours and frames as in the first figure. "
-                "A row over several steps shows the worst.",
+                "Mean and 99 % interval of the quantity that each row names. Blue and a tick: reproduced; orange and a "
+                "cross: not reproduced; grey and a question mark: undecided. Thick frame: the cell nearest to the "
+                "source's own conditions. A row over several steps shows the worst step.",
                 lambda chosen=chosen: draw_numbers(chosen),  # type: ignore[misc]
             )
 
@@ -212,12 +220,13 @@ def _claim(results: Results, headline: Headline, workload: str, floor: str, time
     if workload not in headline.published:
         why = "a sensitivity: this workload is not the source's"
     elif own:
-        why = "the cell nearest to the source's own conditions, which it does not state in full"
+        why = "the cell nearest to the source's own conditions, which the source does not state in full"
     else:
-        why = "a cell of the matrix: shows what the headline hangs on"
+        why = "a cell of the matrix, which shows the choices on which the headline depends"
     return Claim.unasserted(
         claim_id(headline, workload, floor, timers),
-        f"{headline.sentence} Rule at a window of one: {rule}; timers: {timers}; {workload} sources.",
+        f"{headline.sentence} Rule at a window of one segment: {rule}; tick and minimum RTO: {timers}; {workload} "
+        "sources.",
         headline.source,
         headline.condition(at),
         why,

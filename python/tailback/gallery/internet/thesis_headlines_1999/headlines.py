@@ -35,7 +35,7 @@ _TEN = "300 connections on a T1 link, adaptive RED with ECN"
 
 @dataclass(frozen=True)
 class Headline:
-    """One sentence and one quantity, a row of the figure."""
+    """A sentence of the thesis with the condition that decides it; a row of the figures."""
 
     id: str
     chapter: str
@@ -47,14 +47,14 @@ class Headline:
     arms: tuple[str, ...]
     condition: Callable[[MatrixCell], Condition]
     own: frozenset[tuple[str, str]] = _SIMULATED
-    """Rule and timers that are nearest to the source's: ns's sender with the calibrated timers for simulations,
-    BSD's timers for the testbed, whose kernel's rule is not known."""
+    """Rules and timers that are nearest to the source's: ns's sender with the calibrated timers for simulations,
+    BSD's timers with two rules for the testbeds, whose kernel's rule is not known."""
     workloads: tuple[str, ...] = WORKLOADS
     left_out: str = ""
-    """Reason for which the other workload is not run."""
+    """Reason for which on/off sources are not run; empty if they are."""
 
     sources: int = 0
-    """Number of persistent connections, if the row also names its on/off sources."""
+    """Number of persistent connections of a row that shows the number of its on/off sources; 0 for others."""
 
     @property
     def experiment(self) -> str:
@@ -68,8 +68,8 @@ class Headline:
 
 
 def _less(metric: str, small: str, large: str) -> Callable[[MatrixCell], Condition]:
-    """Return the condition that one arm has less of a quantity than another; the difference is shown in its unit."""
-    # With a number to compare with, two zeros are a failure: less than zero is impossible.
+    """Return the condition that `small` has less of a quantity than `large`; the difference is shown in its unit."""
+    # Compared as a difference, two zeros fail; `<` of two quantities would leave them undecided.
     return lambda cell: cell(large)[metric] - cell(small)[metric] > 0
 
 
@@ -79,14 +79,15 @@ def _steps(metric: str) -> Callable[[MatrixCell], Condition]:
 
 
 def _adaptive(id: str, words: str, suffix: str) -> tuple[Headline, ...]:  # noqa: A002
-    """E8 with one freeze time: the two panels of the slide."""
+    """Return the headlines of the slide's two panels (E8) with one freeze time."""
     quiet = "20 sources of 1 Mbit/s that are on 40 % of the time offer 8 of 10 Mbit/s: there is no congestion to detect"
     return (
         Headline(
             f"e08-used{id}",
             "adaptive",
-            f"E8 utilisation, 8 connections, {words}:\nadaptive less aggressive (points)",
-            f"With 8 connections over 100 ms Adaptive RED, {words}, keeps the link busier than aggressive detection.",
+            f"E8 utilisation, 8 connections, {words}:\nadaptive minus aggressive (points)",
+            f"With 8 connections and a round trip of 100 ms Adaptive RED ({words}) has a higher utilisation than "
+            "aggressive detection.",
             "slide Adaptive RED Performance, Link utilization; the path reconstructed",
             (f"e08 adaptive, 8{suffix}", "e08 aggressive, 8"),
             _less("utilisation", "e08 aggressive, 8", f"e08 adaptive, 8{suffix}"),
@@ -97,26 +98,28 @@ def _adaptive(id: str, words: str, suffix: str) -> tuple[Headline, ...]:  # noqa
         Headline(
             f"e08-loss{id}",
             "adaptive",
-            f"E8 loss, 64 connections, {words}:\nconservative less adaptive (points)",
-            f"With 64 connections over 100 ms Adaptive RED, {words}, loses less than conservative detection.",
+            f"E8 loss, 64 connections, {words}:\nconservative minus adaptive (points)",
+            f"With 64 connections and a round trip of 100 ms Adaptive RED ({words}) loses less than conservative "
+            "detection.",
             "slide Adaptive RED Performance, Loss rates; the path reconstructed",
             (f"e08 adaptive, 64{suffix}", "e08 conservative, 64"),
             _less("loss", f"e08 adaptive, 64{suffix}", "e08 conservative, 64"),
             _TESTBED,
             (PERSISTENT,),
-            "left out with the other panel of the slide, which has the reason",
+            quiet,
         ),
     )
 
 
 def _subtcp(id: str, words: str, suffix: str, workloads: tuple[str, ...], left_out: str) -> tuple[Headline, ...]:  # noqa: A002
+    """Return the headlines of E10 and E11 with one form of adaptive RED."""
     tcp, sub = f"e10 adaptive{suffix}", f"e10 SubTCP, adaptive{suffix}"
     return (
         Headline(
             f"e10{id}",
             "subtcp",
-            f"E10 loss, {words}:\nTCP less SubTCP (points)",
-            f"SubTCP loses less than TCP: {_TEN}, {words}.",
+            f"E10 loss, {words}:\nTCP minus SubTCP (points)",
+            f"SubTCP loses less than TCP with {_TEN} ({words}).",
             "slide SubTCP Evaluation, Loss rates",
             (tcp, sub),
             _less("loss", sub, tcp),
@@ -126,9 +129,9 @@ def _subtcp(id: str, words: str, suffix: str, workloads: tuple[str, ...], left_o
         Headline(
             f"e11{id}",
             "subtcp",
-            f"E11 loss, {words}:\nadaptive RED per RED (ratio)",
-            f"Adaptive RED loses less than a fifth of what RED loses, both with ECN: 300 connections on a T1 link, "
-            f"{words}.",
+            f"E11 loss, {words}:\nadaptive RED / RED (ratio)",
+            f"With 300 connections on a T1 link adaptive RED ({words}) loses at most a fifth of what RED loses, both "
+            "with ECN.",
             "slide Comparison of Approaches; the order from memory, a fifth reconstructed",
             (tcp, "e10 RED"),
             lambda cell: cell(tcp)["loss"] <= 0.2 * cell("e10 RED")["loss"],
@@ -144,12 +147,12 @@ def _buffers(sources: int, workloads: tuple[str, ...] = WORKLOADS, left_out: str
     return Headline(
         f"e12-{sources}",
         "blue",
-        f"E12 loss, {sources} connections:\nRED 1000 kB less Blue 100 kB (points)",
-        f"Blue with 100 kB loses less than RED with 1000 kB: {sources} connections"
-        + (f", or {equivalent(sources, ON_OFF)} on/off sources." if ON_OFF in workloads else "."),
+        f"E12 loss, {sources} connections:\nRED 1000 kB minus Blue 100 kB (points)",
+        f"Blue with 100 kB loses less than RED with 1000 kB, with {sources} connections"
+        + (f" or {equivalent(sources, ON_OFF)} on/off sources." if ON_OFF in workloads else "."),
         "slides Blue Evaluation; published claim, from memory; both workloads published"
         if stated
-        else "the same claim with more connections than on the slides",
+        else "slides Blue Evaluation; reconstructed: more connections than on the slides",
         (small, large),
         _less("loss", small, large),
         _SIMULATED if stated else frozenset(),
@@ -164,7 +167,7 @@ HEADLINES: tuple[Headline, ...] = (
         "e04",
         "adaptive",
         "E4 loss, 64 connections, RED with ECN (%)",
-        "Even with ECN RED does not eliminate loss: more than 1 % of 64 connections' packets are lost.",
+        "With 64 connections and RED with ECN more than 1 % of the packets are lost.",
         'slide RED and Packet Loss: "Even with ECN, RED does not eliminate packet loss"; the bound reconstructed',
         ("e04 RED, ECN",),
         lambda cell: cell("e04 RED, ECN")["loss"] > 1,
@@ -172,16 +175,17 @@ HEADLINES: tuple[Headline, ...] = (
     *_adaptive("", "no freeze", ""),
     *_adaptive("-frozen", "freeze 5 s", ", frozen"),
     *_subtcp("", "max_p without bound", "", WORKLOADS, ""),
-    *_subtcp("-bound", "max_p of at most 1", ", bound", (PERSISTENT,), "the bound is tried with one workload"),
-    *_subtcp("-frozen", "freeze 5 s", ", frozen", (PERSISTENT,), "the freeze is tried with one workload"),
+    *_subtcp("-bound", "max_p of at most 1", ", bound", (PERSISTENT,), "the bound is tried with one workload only"),
+    *_subtcp("-frozen", "freeze 5 s", ", frozen", (PERSISTENT,), "the freeze is tried with one workload only"),
     _buffers(400),
     _buffers(1600),
     _buffers(3200, (PERSISTENT,), "4000 on/off sources are in the row above"),
     Headline(
         "e13-queue",
         "understanding",
-        "E13 deviation of the queue, worst step:\nRED less Blue (kB)",
-        "The queue deviates less with Blue than with RED, in each step from 250 to 500 connections.",
+        "E13 deviation of the queue, worst step:\nRED minus Blue (kB)",
+        "The standard deviation of the queue is lower with Blue than with RED, in each step from 250 to 500 "
+        "connections.",
         "slides Understanding Blue, queue length plots",
         ("e13 RED", "e13 Blue"),
         _steps("q_sd"),
@@ -189,8 +193,9 @@ HEADLINES: tuple[Headline, ...] = (
     Headline(
         "e13-marking",
         "understanding",
-        "E13 deviation of the probability, worst step:\nRED less Blue",
-        "The marking probability deviates less with Blue than with RED, in each step from 250 to 500 connections.",
+        "E13 deviation of the probability, worst step:\nRED minus Blue",
+        "The standard deviation of the marking probability is lower with Blue than with RED, in each step from 250 to "
+        "500 connections.",
         "slides Understanding Blue, marking behavior",
         ("e13 RED", "e13 Blue"),
         _steps("p_sd"),
@@ -198,8 +203,8 @@ HEADLINES: tuple[Headline, ...] = (
     Headline(
         "e14-loss",
         "understanding",
-        "E14 loss, 100 connections:\nRED less Blue (points)",
-        "On the testbed Blue loses less than RED with 100 connections.",
+        "E14 loss, 100 connections:\nRED minus Blue (points)",
+        "On the testbed, with 100 connections, Blue loses less than RED.",
         "slide Blue Evaluation (testbed), Loss rates; the number of connections reconstructed",
         ("e14 RED", "e14 Blue"),
         _less("loss", "e14 Blue", "e14 RED"),
@@ -209,7 +214,7 @@ HEADLINES: tuple[Headline, ...] = (
         "e14-used",
         "understanding",
         "E14 utilisation with Blue,\n100 connections (%)",
-        "On the testbed Blue keeps the link at least 95 % busy with 100 connections.",
+        "On the testbed, with 100 connections, the link's utilisation with Blue is at least 95 %.",
         "slide Blue Evaluation (testbed), Link utilization; the bound reconstructed",
         ("e14 Blue",),
         lambda cell: cell("e14 Blue")["utilisation"] >= 95,
@@ -219,7 +224,7 @@ HEADLINES: tuple[Headline, ...] = (
         "e15-red",
         "sfb",
         "E15 RED without ECN:\nnon-responsive flow loses (Mbit/s)",
-        "With RED the flow of 45 Mbit/s loses 8 to 12.5 Mbit/s (slide: 10.32).",
+        "With RED without ECN the non-responsive flow of 45 Mbit/s loses 8 to 12.5 Mbit/s (slide: 10.32).",
         "slide SFB Evaluation, RED: 10.32 Mbit/s stated, the tolerance reconstructed",
         ("e15 RED",),
         lambda cell: cell("e15 RED")["cbr_lost"].within(8, 12.5),
@@ -229,7 +234,7 @@ HEADLINES: tuple[Headline, ...] = (
         "e15-held",
         "sfb",
         "E15 SFB: non-responsive flow\nloses (Mbit/s)",
-        "SFB holds the flow of 45 Mbit/s: it loses 44.7 Mbit/s or more (slide: 44.84).",
+        "With SFB the non-responsive flow of 45 Mbit/s loses 44.7 Mbit/s or more (slide: 44.84).",
         "slide SFB Evaluation: 44.84 Mbit/s stated, the tolerance reconstructed",
         ("e15 SFB",),
         lambda cell: cell("e15 SFB")["cbr_lost"] >= 44.7,
@@ -237,8 +242,8 @@ HEADLINES: tuple[Headline, ...] = (
     Headline(
         "e15-held-mostly",
         "sfb",
-        "E15 SFB: the same,\nat least 43 Mbit/s",
-        "SFB holds the flow of 45 Mbit/s roughly: it loses 43 Mbit/s or more.",
+        "E15 SFB: non-responsive flow loses\nat least 43 Mbit/s",
+        "With SFB the non-responsive flow of 45 Mbit/s loses 43 Mbit/s or more (slide: 44.84).",
         "slide SFB Evaluation: 44.84 Mbit/s stated, the weaker bound reconstructed",
         ("e15 SFB",),
         lambda cell: cell("e15 SFB")["cbr_lost"] >= 43,
@@ -247,7 +252,7 @@ HEADLINES: tuple[Headline, ...] = (
         "e15-tcp",
         "sfb",
         "E15 SFB: TCP loses (Mbit/s)",
-        "SFB spares TCP: it loses 0.1 Mbit/s or less (slide: 0.01).",
+        "With SFB and a non-responsive flow of 45 Mbit/s TCP loses 0.1 Mbit/s or less (slide: 0.01).",
         "slide SFB Evaluation: 0.01 Mbit/s stated, the tolerance reconstructed",
         ("e15 SFB",),
         lambda cell: cell("e15 SFB")["tcp_lost"] <= 0.1,
@@ -256,7 +261,7 @@ HEADLINES: tuple[Headline, ...] = (
         "e16",
         "sfb",
         "E16 covered flows that are starved (%)",
-        "With 8 non-responsive flows at least 95 % of the TCP flows that share both bins with them are starved.",
+        "With SFB and 8 non-responsive flows at least 95 % of the TCP flows that share both bins with them starve.",
         "slides SFB and Misclassification, 8 non-responsive flows; the bound reconstructed",
         ("e17 static",),
         lambda cell: cell("e17 static")["covered_starved"] >= 95,
@@ -266,13 +271,13 @@ HEADLINES: tuple[Headline, ...] = (
     Headline(
         "e17",
         "sfb",
-        "E17 starved flows:\nmoving per static hash (ratio)",
-        "With 8 non-responsive flows a hash that moves leaves at most a quarter as many flows starved.",
+        "E17 starved flows:\nmoving / static hashes (ratio)",
+        "With SFB and 8 non-responsive flows moving hashes starve at most a quarter as many TCP flows as static ones.",
         "slide SFB with Moving Hash Functions; the bound reconstructed",
         ("e17 static", "e17 moving"),
         lambda cell: cell("e17 moving")["starved"] <= 0.25 * cell("e17 static")["starved"],
         workloads=(PERSISTENT,),
-        left_out="as for e16",
+        left_out="a source that is off for long has little goodput and would count as starved",
     ),
 )
 """In the order of the slides."""

@@ -1,4 +1,4 @@
-"""E9, the arithmetic behind SubTCP: growth of 10 and 100 connections in one round trip."""
+"""E9: growth of 10 and 100 connections in one round trip, the calculation behind SubTCP."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ CONTROLS: dict[AxisValue, Table] = {
     SUBTCP: {"kind": "subtcp", "x": 0.1, "back-off": "none"},
 }
 SHARED = 100
-"""All windows together at the start, segments of 1 kB."""
+"""Sum of all windows at the start, segments of 1 kB."""
 START_S, ROUND_S = 0.15, 0.1
-"""An instant after the echo that makes all connections halve, and the round trip without queueing."""
+"""Time after the echo at which all connections have halved their windows, and round trip without queueing, s."""
 
 Series = tuple[list[float], list[float]]
 
 
 def _windows(report: Report) -> Series:
-    """Times and the sum of all windows, kB."""
+    """Return times, s, and the sum of all windows, kB."""
     series = report.data["series"]
     assert series is not None
     flows = list(series["transports"].values())
@@ -52,7 +52,7 @@ def _at(report: Report, when: float) -> float:
 
 
 class Growth(Experiment):
-    """10 and 100 connections that share 100 kB."""
+    """Sum of the windows of 10 to 100 connections that share 100 kB."""
 
     id = "internet-e09"
     title = "Growth in one round trip"
@@ -67,12 +67,12 @@ class Growth(Experiment):
     traces = {"windows": _windows}  # noqa: RUF012
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """The slide's two numbers, and some between for the curve."""
+        """Return the slide's numbers of connections, 10 and 100, and some between, for both congestion controls."""
         numbers = (10, 20, 25, 50, 100) if profile == "full" else (10, 20, 50, 100)
         return grid(control=tuple(CONTROLS), connections=numbers)
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """Each connection begins with twice its share and gets one echo to halve."""
+        """Return the connections, each with an initial window of twice its share, which one echo halves."""
         del profile
         share = SHARED // int(point["connections"])
         return {
@@ -82,27 +82,28 @@ class Growth(Experiment):
         }
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """The slides' numbers. A window of w grows by a little less than 1 in w acknowledgements, hence 1 kB."""
+        """Return the slides' sums, within 1 kB, as w acknowledgements add slightly less than 1 to a window of w."""
         tcp, sub = results.where(control=TCP), results.where(control=SUBTCP)
         slides = "slides Fixing TCP; stated"
         return [
-            Claim("C0", "At the start all windows together are 100 kB.", slides, results["before"].within(100, 100)),
+            Claim("C0", "At the start the sum of all windows is 100 kB.", slides, results["before"].within(100, 100)),
             Claim(
                 "C1",
-                "10 connections of TCP have 110 kB after one round trip (within 1 kB).",
+                "After one round trip the sum of the windows of 10 TCP connections is 110 kB (within 1 kB).",
                 slides,
                 tcp.where(connections=10)["after"].within(109, 111),
             ),
             Claim(
                 "C2",
-                "100 connections of TCP have 200 kB (within 1 kB).",
+                "After one round trip the sum of the windows of 100 TCP connections is 200 kB (within 1 kB).",
                 slides,
                 tcp.where(connections=100)["after"].within(199, 201),
                 headline="100 sources: 100 % increase per round trip",
             ),
             Claim(
                 "C3",
-                "With SubTCP and X = 10 % it is 110 kB with any number of connections (within 1 kB).",
+                "After one round trip the sum of the windows with SubTCP and X = 10 % is 110 kB (within 1 kB), with "
+                "any number of connections.",
                 "slides Fixing TCP and SubTCP; derived",
                 sub["after"].within(109, 111),
                 headline="SubTCP: at most X = 10 % per round trip",
@@ -110,7 +111,7 @@ class Growth(Experiment):
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """Sums of windows over time."""
+        """Return the sum of the windows over time."""
         kept = {
             (control, n): cast(Series, results.trace("windows", control=control, connections=n))
             for control in CONTROLS
@@ -118,8 +119,8 @@ class Growth(Experiment):
         }
         yield Figure(
             "growth",
-            "All windows together",
-            "The first 0.1 s is the answer to the burst that halves all windows. Dashed: 110 and 200 kB.",
+            "Sum of all windows over time",
+            f"From {START_S} s on, when all connections have halved their windows. Dashed: 110 and 200 kB.",
             lambda: _draw(kept),
             claims=("C1", "C2", "C3"),
         )
