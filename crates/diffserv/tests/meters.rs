@@ -1,7 +1,9 @@
 //! Properties of meters, buckets, windows and DSCPs.
 
 use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
 use serde_json::json;
+use std::hash::{BuildHasher, Hasher, RandomState};
 use tailback_diffserv::{
     Actions, Colour, Conditioner, Dscp, Marker, Meter, Outcome, Shaper, ShaperParams, SlidingWindow, TokenBucket,
 };
@@ -17,6 +19,17 @@ fn meter(document: serde_json::Value) -> Marker {
 
 fn rng() -> Rng {
     Rng::named(1, "meter")
+}
+
+/// Configuration of random tests. A failure shows the seed of its run, with which it can be repeated.
+fn seeded(cases: u32) -> ProptestConfig {
+    let config = ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() };
+    let seed = match config.rng_seed {
+        RngSeed::Fixed(seed) => seed,
+        RngSeed::Random => RandomState::new().build_hasher().finish(),
+    };
+    println!("PROPTEST_RNG_SEED={seed} repeats this run");
+    ProptestConfig { rng_seed: RngSeed::Fixed(seed), ..config }
 }
 
 /// Gaps and sizes of packets: bursts, idle periods and everything between, at instants that no rate divides.
@@ -52,7 +65,7 @@ fn assert_within(passed: &[(Time, u32)], rate: u64, burst: u64) -> Result<(), Te
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(seeded(100))]
 
     #[test]
     fn bytes_that_conform_in_any_interval_are_at_most_b_plus_r_t(stream in stream(), rate in 1u64..200_000_000, burst in 1u64..20_000) {
@@ -235,7 +248,9 @@ fn engine(target: &str, best_effort: f64, marked: f64, secs: u64) -> (f64, f64) 
     let (mut at, mut part) = (Time::ZERO, 0.0);
     let (mut bits, mut green, mut all) = (0.0, 0.0, 0.0);
     while at < Time::ZERO + Dur::from_secs(secs) {
-        at += Dur::from_secs_f64(8_000.0 / (best_effort + marked * part));
+        let gap = Dur::from_secs_f64(8_000.0 / (best_effort + marked * part));
+        assert!(gap > Dur::ZERO, "a rate without bound: {part} of the packets are marked");
+        at += gap;
         let is_green = marker.mark(at, 1000, Colour::Yellow, &mut rng) == Colour::Green;
         part += 0.02 * (f64::from(u8::from(is_green)) - part);
         if at > Time::ZERO + Dur::from_secs(secs * 2 / 3) {

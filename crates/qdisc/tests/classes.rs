@@ -1,5 +1,6 @@
 //! Claims about disciplines with classes: shares, priority, policing, borrowing, rounds, refusals.
 
+use crate::common::{Steps, seeded};
 use crate::link::{Arrival, Log, buffer, build, constant, merged, packet, random, run};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -163,7 +164,7 @@ fn excess(log: &Log, rate: Rate, burst: u64, of: impl Fn(u32) -> bool) -> f64 {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 32, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(seeded(32))]
 
     #[test]
     fn what_a_shaper_lets_pass_conforms_between_any_two_instants(seed in any::<u64>(), kbit in 200u64..9_000, burst in 1500u64..40_000, load in 0.1f64..1.5) {
@@ -256,7 +257,9 @@ fn a_conversation_over_the_threshold_is_refused_until_it_is_below_a_quarter() {
     };
     let taken = (0..10).filter(|_| offer(&mut q, cx)).count();
     assert_eq!(taken, 8);
+    let mut steps = Steps::at_most(10);
     while q.packets() > 2 {
+        steps.step("packets leave and others are let in");
         assert!(q.dequeue(Time::ZERO, &Gate::default(), cx).is_some());
         if q.packets() >= 2 {
             assert!(!offer(&mut q, cx), "with {} waiting", q.packets());

@@ -1,5 +1,6 @@
 //! `fq` and `netem` of Linux, and limits of single code points, by hand.
 
+use crate::common::Steps;
 use crate::link::{Arrival, build, constant, merged, packet, run};
 use serde_json::{Value, json};
 use tailback_qdisc::{Cx, Ecn, Gate, Qdisc, Reason, Site};
@@ -139,7 +140,10 @@ fn fates(document: Value, site: &Site, codes: &[u8]) -> Vec<bool> {
     for lost in cx.dropped.drain(..) {
         fates[lost.packet.seq as usize] = true;
     }
-    while q.dequeue(Time::ZERO, &Gate::default(), cx).is_some() {}
+    let mut steps = Steps::at_most(codes.len() as u64);
+    while q.dequeue(Time::ZERO, &Gate::default(), cx).is_some() {
+        steps.step("more packets leave than have come");
+    }
     fates
 }
 

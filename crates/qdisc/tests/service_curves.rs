@@ -1,6 +1,7 @@
 //! Claims about hierarchical fair service curves, by hand: shares, guarantees, ceilings, delay bounds, and that who takes what
 //! is left is not punished for it.
 
+use crate::common::seeded;
 use crate::link::{Arrival, Log, build, constant, merged, run};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -180,7 +181,7 @@ fn curves_and_classes_that_make_no_sense_are_refused() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(seeded(60))]
 
     /// Work conservation: while a class with a link-sharing curve and no ceiling has packets, the link is busy.
     #[test]

@@ -1,6 +1,7 @@
 //! A discipline on a link: arrivals in, departures and drops out.
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
+use crate::common::{MOST_STEPS, MOST_WAKES, Steps};
 use tailback_document::{Checked, decode};
 use tailback_qdisc::{Cx, Discipline, Dropped, Ecn, Gate, Packet, Qdisc, Reason, Site, Spec, Traits};
 use tailback_random::Rng;
@@ -67,9 +68,6 @@ pub fn packet(arrival: &Arrival, index: usize) -> Packet {
     packet
 }
 
-/// More steps than any of the tests takes.
-const MOST_STEPS: u64 = 20_000_000;
-
 /// Sends the arrivals, in order of time, through the discipline onto a link; stops after `until`.
 pub fn run(q: &mut Discipline, arrivals: &[Arrival], rate: Rate, seed: u64, until: Time) -> Log {
     let mut rng = Rng::named(seed, "port");
@@ -80,10 +78,10 @@ pub fn run(q: &mut Discipline, arrivals: &[Arrival], rate: Rate, seed: u64, unti
     let mut busy = false;
     let mut next = 0;
     let mut waiting = (0u64, 0u64);
-    let mut steps = 0u64;
+    let mut steps = Steps::at_most(MOST_STEPS);
+    let (mut woken, mut wakes) = (Time::NEVER, Steps::at_most(MOST_WAKES));
     loop {
-        steps += 1;
-        assert!(steps < MOST_STEPS, "the discipline sets its timer without end");
+        steps.step("the discipline is never empty");
         let arrival = arrivals.get(next).map_or(Time::NEVER, |a| a.at);
         let end = if busy { free } else { Time::NEVER };
         let wake = q.next_wakeup().unwrap_or(Time::NEVER);
@@ -100,6 +98,10 @@ pub fn run(q: &mut Discipline, arrivals: &[Arrival], rate: Rate, seed: u64, unti
         } else if end == now {
             busy = false;
         } else {
+            if woken != now {
+                (woken, wakes) = (now, Steps::at_most(MOST_WAKES));
+            }
+            wakes.step("the discipline sets its timer to the present without end");
             q.wake(now, cx);
         }
         // Arrivals of one instant are all seen before the link chooses.
