@@ -106,6 +106,7 @@ proptest! {
         assert_within(&left, rate, burst)?;
     }
 
+    // RFC 2697 section 3.
     #[test]
     fn sr_tcm_colours_as_rfc_2697_does(stream in stream(), cbs in 0u32..9_000, ebs in 1u32..9_000, aware in any::<bool>(), colours in any::<u64>()) {
         // 8 Mbit/s: one token, one byte, each microsecond, counted individually as in section 3 of the RFC.
@@ -134,6 +135,7 @@ proptest! {
         }
     }
 
+    // RFC 2698 section 3.
     #[test]
     fn tr_tcm_colours_as_rfc_2698_does(stream in stream(), cbs in 1u32..9_000, pbs in 1u32..9_000, aware in any::<bool>(), colours in any::<u64>()) {
         // 8 and 16 Mbit/s: one and two tokens each microsecond.
@@ -178,6 +180,7 @@ proptest! {
     }
 }
 
+// RFC 2859 section 3.
 #[test]
 fn a_sliding_window_converges_to_a_constant_rate_in_its_own_time() {
     // 1000 B each millisecond is 1 MB/s; a window of 1 s.
@@ -212,6 +215,7 @@ fn parts(document: serde_json::Value, rate: Rate) -> [f64; 3] {
     counts
 }
 
+// RFC 2859 section 4.
 #[test]
 fn tsw_markers_colour_the_part_beyond_each_rate() {
     let close = |found: [f64; 3], wanted: [f64; 3]| {
@@ -284,6 +288,7 @@ fn the_marking_engine_moves_by_the_relative_shortfall_each_interval() {
     assert_eq!(engine.probability(), 1.0);
 }
 
+// RFC 2474 section 4.2.2, RFC 2597 section 6, RFC 3246.
 #[test]
 fn dscps_have_the_values_and_names_of_the_rfcs() {
     let all = ["default", "af11", "af12", "af13", "af21", "af32", "af43", "ef", "cs1", "cs7"];
@@ -318,6 +323,7 @@ fn a_conditioner_polices_and_remarks_by_colour() {
     assert_eq!(serde_json::to_value(&actions).unwrap()["green"], json!({ "mark": "af11" }));
 }
 
+// RFC 2697 section 2: one burst is above 0; RFC 2698 section 2: the peak rate is at least the committed one.
 #[test]
 fn invalid_parameters_are_refused_by_name() {
     let refused = |document: serde_json::Value, field: &str| {

@@ -225,6 +225,7 @@ fn nonsense_is_refused_with_advice() {
     assert!(thesis().check().is_ok() && Params::default().check().is_ok());
 }
 
+// RFC 3168 section 7.1: persistent congestion is signalled by drops.
 #[test]
 fn above_max_packets_are_dropped_or_marked_as_asked() {
     for (above_max, expected) in [(AboveMax::Drop, Decision::Forced), (AboveMax::Mark, Decision::Early)] {

@@ -129,6 +129,7 @@ fn run(case: &Case) -> Result<(), TestCaseError> {
 
 proptest! {
     #![proptest_config(seeded(5000))]
+    // At the end no timer runs: RFC 6298 section 5.2.
     #[test]
     fn everything_offered_is_delivered_once_and_in_order(case in cases()) {
         run(&case)?;
