@@ -158,10 +158,11 @@ mod tests {
     use std::panic::catch_unwind;
 
     const MOST: u64 = u64::MAX;
+    type Constructor = fn(u64) -> Dur;
 
     #[test]
     fn a_constructor_panics_from_the_first_value_that_does_not_fit() {
-        let constructors: [(fn(u64) -> Dur, u64); 4] = [
+        let constructors: [(Constructor, u64); 4] = [
             (Dur::from_ns, 1_000),
             (Dur::from_us, 1_000_000),
             (Dur::from_ms, 1_000_000_000),
