@@ -181,6 +181,7 @@ pub fn at(ms: u64) -> Time {
 }
 
 /// Configuration of random tests. A failure shows the seed of its run, with which it can be repeated.
+#[allow(clippy::disallowed_methods, reason = "the seed of a random test is new in each run")]
 pub fn seeded(cases: u32) -> ProptestConfig {
     let config = ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() };
     let seed = match config.rng_seed {
