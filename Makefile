@@ -142,6 +142,7 @@ validate: $(VENV)/.tested ## Run the long tests too (random networks, every clai
 	$(BIN)/python -m pytest -m "slow or not slow"
 	tools/fuzz.sh 60
 	tools/miri.sh
+	tools/loom.sh
 	$(BIN)/python validation/tcp.py --out $(OUT)/validation
 	$(BIN)/python validation/linux/compare.py --out $(OUT)/validation
 

@@ -1,7 +1,9 @@
 //! Properties of meters, buckets, windows and DSCPs.
 
 use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
 use serde_json::json;
+use std::hash::{BuildHasher, Hasher, RandomState};
 use tailback_diffserv::{
     Actions, Colour, Conditioner, Dscp, Marker, Meter, Outcome, Shaper, ShaperParams, SlidingWindow, TokenBucket,
 };
@@ -17,6 +19,18 @@ fn meter(document: serde_json::Value) -> Marker {
 
 fn rng() -> Rng {
     Rng::named(1, "meter")
+}
+
+/// Configuration of random tests. A failure shows the seed of its run, with which it can be repeated.
+#[allow(clippy::disallowed_methods, reason = "the seed of a random test is new in each run")]
+fn seeded(cases: u32) -> ProptestConfig {
+    let config = ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() };
+    let seed = match config.rng_seed {
+        RngSeed::Fixed(seed) => seed,
+        RngSeed::Random => RandomState::new().build_hasher().finish(),
+    };
+    println!("PROPTEST_RNG_SEED={seed} repeats this run");
+    ProptestConfig { rng_seed: RngSeed::Fixed(seed), ..config }
 }
 
 /// Gaps and sizes of packets: bursts, idle periods and everything between, at instants that no rate divides.
@@ -52,7 +66,7 @@ fn assert_within(passed: &[(Time, u32)], rate: u64, burst: u64) -> Result<(), Te
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(seeded(100))]
 
     #[test]
     fn bytes_that_conform_in_any_interval_are_at_most_b_plus_r_t(stream in stream(), rate in 1u64..200_000_000, burst in 1u64..20_000) {
@@ -93,6 +107,7 @@ proptest! {
         assert_within(&left, rate, burst)?;
     }
 
+    // RFC 2697 section 3.
     #[test]
     fn sr_tcm_colours_as_rfc_2697_does(stream in stream(), cbs in 0u32..9_000, ebs in 1u32..9_000, aware in any::<bool>(), colours in any::<u64>()) {
         // 8 Mbit/s: one token, one byte, each microsecond, counted individually as in section 3 of the RFC.
@@ -121,6 +136,7 @@ proptest! {
         }
     }
 
+    // RFC 2698 section 3.
     #[test]
     fn tr_tcm_colours_as_rfc_2698_does(stream in stream(), cbs in 1u32..9_000, pbs in 1u32..9_000, aware in any::<bool>(), colours in any::<u64>()) {
         // 8 and 16 Mbit/s: one and two tokens each microsecond.
@@ -165,6 +181,7 @@ proptest! {
     }
 }
 
+// RFC 2859 section 3.
 #[test]
 fn a_sliding_window_converges_to_a_constant_rate_in_its_own_time() {
     // 1000 B each millisecond is 1 MB/s; a window of 1 s.
@@ -199,6 +216,7 @@ fn parts(document: serde_json::Value, rate: Rate) -> [f64; 3] {
     counts
 }
 
+// RFC 2859 section 4.
 #[test]
 fn tsw_markers_colour_the_part_beyond_each_rate() {
     let close = |found: [f64; 3], wanted: [f64; 3]| {
@@ -235,7 +253,9 @@ fn engine(target: &str, best_effort: f64, marked: f64, secs: u64) -> (f64, f64) 
     let (mut at, mut part) = (Time::ZERO, 0.0);
     let (mut bits, mut green, mut all) = (0.0, 0.0, 0.0);
     while at < Time::ZERO + Dur::from_secs(secs) {
-        at += Dur::from_secs_f64(8_000.0 / (best_effort + marked * part));
+        let gap = Dur::from_secs_f64(8_000.0 / (best_effort + marked * part));
+        assert!(gap > Dur::ZERO, "a rate without bound: {part} of the packets are marked");
+        at += gap;
         let is_green = marker.mark(at, 1000, Colour::Yellow, &mut rng) == Colour::Green;
         part += 0.02 * (f64::from(u8::from(is_green)) - part);
         if at > Time::ZERO + Dur::from_secs(secs * 2 / 3) {
@@ -269,6 +289,7 @@ fn the_marking_engine_moves_by_the_relative_shortfall_each_interval() {
     assert_eq!(engine.probability(), 1.0);
 }
 
+// RFC 2474 section 4.2.2, RFC 2597 section 6, RFC 3246.
 #[test]
 fn dscps_have_the_values_and_names_of_the_rfcs() {
     let all = ["default", "af11", "af12", "af13", "af21", "af32", "af43", "ef", "cs1", "cs7"];
@@ -303,6 +324,7 @@ fn a_conditioner_polices_and_remarks_by_colour() {
     assert_eq!(serde_json::to_value(&actions).unwrap()["green"], json!({ "mark": "af11" }));
 }
 
+// RFC 2697 section 2: one burst is above 0; RFC 2698 section 2: the peak rate is at least the committed one.
 #[test]
 fn invalid_parameters_are_refused_by_name() {
     let refused = |document: serde_json::Value, field: &str| {

@@ -3,23 +3,18 @@
 //! Everything exists twice, for even and odd windows: a thread that has passed the barrier of one window may post for
 //! the next while others still take what was posted for this one, but it cannot pass the next barrier before they have.
 
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
-use std::thread::Thread;
-use tailback_sim::Messages;
+use crate::sync::{
+    AtomicBool, AtomicU32, AtomicU64, LEAST_SPINS, MOST_SPINS, Mutex, OnceLock, Ordering, PoisonError, Thread, current,
+    park, spin_loop,
+};
 use tailback_units::Time;
 
-/// Upper and lower bound on the spins of a thread at the barrier before it parks (the upper bound is about 10 µs). The
-/// number is halved after a wait that ended in parking, when there are more threads than idle processors.
-const MOST_SPINS: u32 = 1_000;
-const LEAST_SPINS: u32 = 4;
-
-/// Barrier and mailboxes.
-pub struct Barrier {
+/// Barrier and mailboxes, which hold messages `M`.
+pub struct Barrier<M> {
     participants: Vec<Participant>,
     /// Mailboxes by parity of the window, sender and receiver. Their locks are never contended: the barrier separates
     /// sender and receiver in time.
-    mailboxes: [Vec<Mutex<Messages>>; 2],
+    mailboxes: [Vec<Mutex<M>>; 2],
     abandoned: AtomicBool,
 }
 
@@ -49,9 +44,9 @@ pub struct Reduced {
     pub stops: bool,
 }
 
-impl Barrier {
+impl<M: Default> Barrier<M> {
     /// Returns a barrier for `count` threads.
-    pub fn new(count: usize) -> Barrier {
+    pub fn new(count: usize) -> Barrier<M> {
         let mailboxes = || (0..count * count).map(|_| Mutex::default()).collect();
         Barrier {
             participants: (0..count).map(|_| Participant::default()).collect(),
@@ -61,16 +56,16 @@ impl Barrier {
     }
 
     /// Posts messages to another thread, and takes back empty ones.
-    pub fn post(&self, window: u64, from: usize, to: usize, messages: &mut Messages) {
+    pub fn post(&self, window: u64, from: usize, to: usize, messages: &mut M) {
         self.at(window, from, to, |there| std::mem::swap(there, messages));
     }
 
     /// Calls `take` with the messages of another thread.
-    pub fn take(&self, window: u64, from: usize, to: usize, take: impl FnOnce(&mut Messages)) {
+    pub fn take(&self, window: u64, from: usize, to: usize, take: impl FnOnce(&mut M)) {
         self.at(window, from, to, take);
     }
 
-    fn at(&self, window: u64, from: usize, to: usize, f: impl FnOnce(&mut Messages)) {
+    fn at(&self, window: u64, from: usize, to: usize, f: impl FnOnce(&mut M)) {
         let messages = &self.mailboxes[window as usize % 2][from * self.participants.len() + to];
         f(&mut messages.lock().unwrap_or_else(PoisonError::into_inner));
     }
@@ -94,7 +89,7 @@ impl Barrier {
                 }
                 spins += 1;
                 if spins < most {
-                    std::hint::spin_loop();
+                    spin_loop();
                 } else {
                     self.park(participant, other, window);
                 }
@@ -110,10 +105,10 @@ impl Barrier {
     /// Parks, unless the other thread has arrived or has panicked: spinning would keep the processor from it.
     #[cold]
     fn park(&self, participant: &Participant, other: &Participant, window: u64) {
-        participant.thread.get_or_init(std::thread::current);
+        participant.thread.get_or_init(current);
         participant.parked.store(true, Ordering::SeqCst);
         if other.ended.load(Ordering::SeqCst) <= window && !self.abandoned.load(Ordering::SeqCst) {
-            std::thread::park();
+            park();
         }
         participant.parked.store(false, Ordering::SeqCst);
     }

@@ -9,12 +9,13 @@
 //! processors are slower than one.
 
 mod barrier;
+mod sync;
 
 use barrier::{Barrier, Reduced};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use tailback_sim::plan::Plan;
-use tailback_sim::{Part, Parts, Status, World};
+use tailback_sim::{Messages, Part, Parts, Status, World};
 use tailback_units::Time;
 
 /// Events between two calls of `watch`: about 5 ms of work.
@@ -81,12 +82,15 @@ fn run_whole<E>(mut world: World, mut watch: impl FnMut(f64) -> Result<(), E>) -
 }
 
 /// Releases the other threads from the barrier if this one panics.
-fn guarded(barrier: &Barrier, work: impl FnOnce() -> Option<Part>) -> Result<Option<Part>, Box<dyn Any + Send>> {
+fn guarded(
+    barrier: &Barrier<Messages>,
+    work: impl FnOnce() -> Option<Part>,
+) -> Result<Option<Part>, Box<dyn Any + Send>> {
     catch_unwind(AssertUnwindSafe(work)).inspect_err(|_| barrier.abandon())
 }
 
 /// Runs one partition; `None`: the run was ended early. `goes_on` is called regularly.
-fn work(parts: &Parts, me: usize, barrier: &Barrier, mut goes_on: impl FnMut(&Part) -> bool) -> Option<Part> {
+fn work(parts: &Parts, me: usize, barrier: &Barrier<Messages>, mut goes_on: impl FnMut(&Part) -> bool) -> Option<Part> {
     let mut part = parts.part(me);
     let (mut window, mut watched, mut stops) = (0, (0, 0), false);
     // The first barrier is before the first event.

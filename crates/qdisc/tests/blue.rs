@@ -30,7 +30,9 @@ fn from_0_to_1_takes_freeze_over_increment_and_back_ten_times_as_long() {
         // A packet every 100 µs, all of them dropped for want of room. 400 sums of 0.0025 are 1 but
         // for rounding.
         let mut now = Time::ZERO;
+        let mut bound = Steps::at_most(1_000_000);
         while law.probability() < 1.0 - 1e-9 {
+            bound.step("the probability does not reach 1");
             now += Dur::from_us(100);
             law.overflow(now);
         }
@@ -39,6 +41,7 @@ fn from_0_to_1_takes_freeze_over_increment_and_back_ten_times_as_long() {
         let top = now;
         law.idle(now);
         while let Some(at) = law.next_update() {
+            bound.step("the probability does not reach 0");
             law.update(at);
             now = at;
         }

@@ -19,9 +19,12 @@ fn at(us: u64) -> Time {
 fn drops(law: &mut Codel, n: usize) -> Vec<f64> {
     let mut drops = Vec::new();
     let mut us = 0;
+    let mut steps = Steps::at_most(1_000_000);
     while drops.len() < n {
         us += 100;
+        steps.step("packets that wait for 50 ms are not dropped");
         while law.judge(at(us), Dur::from_ms(50), LONG, false) == Verdict::Drop {
+            steps.step("every packet is dropped");
             drops.push(at(us).as_secs());
         }
     }
@@ -97,7 +100,9 @@ fn it_resumes_near_its_old_pace_within_16_intervals_and_anew_later() {
         law.judge(at(start), Dur::ZERO, LONG, false);
         // Above the target for an interval again, after the pause.
         let mut us = start + pause_ms * 1000;
+        let mut steps = Steps::at_most(100_000);
         while law.judge(at(us), Dur::from_ms(50), LONG, false) != Verdict::Drop {
+            steps.step("packets that wait for 50 ms are not dropped");
             us += 100;
         }
         law.judge(at(us), Dur::from_ms(50), LONG, false);
@@ -109,7 +114,9 @@ fn it_resumes_near_its_old_pace_within_16_intervals_and_anew_later() {
 fn late_marks_are_scheduled_from_their_deadlines() {
     let mut law = Codel::new(&Params { ecn: true, ..Params::default() });
     let mut us = 0;
+    let mut steps = Steps::at_most(100_000);
     while law.judge(at(us), Dur::from_ms(50), LONG, true) != Verdict::Mark {
+        steps.step("packets that wait for 50 ms are not marked");
         us += 100;
     }
     let deadline = law.drop_next();

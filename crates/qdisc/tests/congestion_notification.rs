@@ -1,5 +1,6 @@
 //! Congestion notification: the table of messages, the slope, the traps, and the limiters' queues.
 
+use crate::common::Steps;
 use std::sync::Arc;
 use tailback_qdisc::congestion_notification::cp::{Answer, Arrival, Watch, bcn, ecm, qcn};
 use tailback_qdisc::congestion_notification::rp::{React, Spec as LawSpec};
@@ -262,7 +263,9 @@ fn a_limiter_sends_at_its_rate_with_its_tag_and_the_default_path_goes_past_it() 
     }
     let (mut now, mut sent) = (Time::ZERO, [0u32; 2]);
     let end = Time(Dur::from_us(1000).0);
+    let mut steps = Steps::at_most(100_000);
     while now < end {
+        steps.step("the limiter sets its timer to the present");
         match b.take(now) {
             Some(p) => {
                 let limited = p.dst == 5;
@@ -290,7 +293,9 @@ fn frames_that_came_before_their_limiter_leave_before_those_that_came_after() {
     }
     let mut order = Vec::new();
     let mut now = Time::ZERO;
+    let mut steps = Steps::at_most(1_000);
     while b.limiters.packets() > 0 {
+        steps.step("frames wait and none leaves");
         match b.take(now) {
             Some(p) => order.push(p.seq),
             None => now = b.limiters.next_wakeup().expect("frames wait"),
@@ -323,7 +328,9 @@ fn tcp_is_signalled_with_one_per_cent_above_the_threshold_and_udp_never_holds_mo
             b.put(now, 15, 5);
             if b.limiters.packets() > 60 {
                 now = b.limiters.next_wakeup().map_or(now, |at| at.max(now));
+                let mut steps = Steps::at_most(1_000);
                 while b.limiters.packets() > 40 {
+                    steps.step("frames wait and none leaves");
                     if b.take(now).is_none() {
                         now = b.limiters.next_wakeup().expect("frames wait");
                     }
@@ -496,7 +503,9 @@ fn qcns_cycles_are_drawn_from_fifteen_per_cent_about_their_length() {
         law.hear(Time(1), 9, Feedback::Change(-63.0), &mut rng);
         let low = law.rate();
         let mut sent = 0;
+        let mut steps = Steps::at_most(10_000);
         while law.rate() == low {
+            steps.step("the cycle does not end");
             law.sent(Time(1), 500, &mut rng);
             sent += 500;
         }

@@ -162,7 +162,9 @@ fn on_a_ramp_the_larger_of_both_probabilities_marks() {
         assert!((rig.state("base_probability") - 0.25).abs() < 1e-6);
         (1..=PACKETS).for_each(|seq| rig.arrive(&arrival(second, seq, Ecn::Ect1), &mut log));
         let later = second + Dur::from_us((native * 1e5) as u64);
+        let mut steps = Steps::at_most(u64::from(PACKETS) + 1);
         while rig.q.packets() > 3 {
+            steps.step("packets wait and none leaves");
             rig.leave(later, &mut log);
         }
         let marked = log.iter().filter(|(_, fate)| *fate == Fate::Sent { marked: true }).count();

@@ -161,7 +161,7 @@ fn is_fifo(spec: &Spec) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 600, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(seeded(600))]
 
     #[test]
     fn it_keeps_what_it_promises(

@@ -1,6 +1,6 @@
 //! What holds for every discipline that tells flows apart.
 
-use crate::common::{Arrival, Fate, Rig, Traffic, serve};
+use crate::common::{Arrival, Fate, Rig, Traffic, seeded, serve};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -81,7 +81,7 @@ fn edges() -> Vec<Value> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(seeded(12))]
 
     #[test]
     fn packets_are_kept_in_number_in_order_and_within_the_limits(

@@ -168,6 +168,7 @@ fn traffic(seed: u64) -> Vec<Arrival> {
     arrivals
 }
 
+// RFC 8290 sections 4.1 and 4.2.
 #[test]
 fn fq_codel_decides_and_serves_as_rfc_8290_does() {
     let mut reference = Rfc8290 {

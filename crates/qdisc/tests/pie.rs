@@ -35,6 +35,7 @@ fn updates(law: &mut Pie, ms: u64, n: usize) {
     }
 }
 
+// RFC 8033 section 4.4.
 #[test]
 fn a_burst_of_150_ms_passes_whatever_the_delay() {
     let rng = &mut Rng::named(1, "burst");
@@ -51,6 +52,7 @@ fn a_burst_of_150_ms_passes_whatever_the_delay() {
     assert!(chosen > 100, "{chosen}");
 }
 
+// RFC 8033 section 4.1.
 #[test]
 fn up_to_two_full_packets_waiting_none_is_chosen() {
     let rng = &mut Rng::named(1, "short");
@@ -60,16 +62,20 @@ fn up_to_two_full_packets_waiting_none_is_chosen() {
     assert!((0..1000).all(|_| law.arrive(two, 1000, rng) == Decision::Pass));
 }
 
+// RFC 8033 section 5.4.
 #[test]
 fn spread_choices_are_never_closer_than_0_85_over_p_nor_further_than_8_5_over_p() {
     let rng = &mut Rng::named(1, "spread");
     let mut law = Pie::new(&Params::default());
+    let mut steps = Steps::at_most(10_000_000);
     while law.probability() < 0.05 {
+        steps.step("the probability does not rise");
         updates(&mut law, 40, 1);
     }
     let p = law.probability();
     let (mut gap, mut gaps) = (0, Vec::new());
     while gaps.len() < 2000 {
+        steps.step("the law drops too little");
         gap += 1;
         if law.arrive(LONG, 1000, rng) == Decision::Early {
             gaps.push(gap);
@@ -80,6 +86,7 @@ fn spread_choices_are_never_closer_than_0_85_over_p_nor_further_than_8_5_over_p(
     assert!(f64::from(*least) >= 0.85 / p && f64::from(*most) <= 8.5 / p + 1.0, "{least} {most} {p}");
 }
 
+// RFC 8033 section 4.2.
 #[test]
 fn without_delay_the_probability_decays_by_2_percent_per_update() {
     let mut law = Pie::new(&Params { alpha: 1e-12, beta: 1e-12, ..Params::default() });
@@ -92,12 +99,14 @@ fn without_delay_the_probability_decays_by_2_percent_per_update() {
     assert!((law.probability() / start - 0.98).abs() < 1e-6);
 }
 
-// RFC 8033 section 4.2 caps a step at 0.02 from a probability of 0.1 on; 0.125 · (1 s − 15 ms) is above.
+// RFC 8033 section 5.5 caps a step at 0.02 from a probability of 0.1 on; 0.125 · (1 s − 15 ms) is above.
 #[test]
 fn above_250_ms_the_probability_rises_by_the_caps_0_02_and_with_the_long_delay_step_by_as_much_again() {
     for (long_delay_step, rise) in [(false, 0.02), (true, 0.04)] {
         let mut law = Pie::new(&Params { long_delay_step, ..Params::default() });
+        let mut steps = Steps::at_most(100_000);
         while law.probability() < 0.1 {
+            steps.step("the probability does not rise");
             updates(&mut law, 1000, 1);
         }
         let before = law.probability();
@@ -106,6 +115,7 @@ fn above_250_ms_the_probability_rises_by_the_caps_0_02_and_with_the_long_delay_s
     }
 }
 
+// RFC 8033 section 5.2.
 #[test]
 fn the_rate_estimate_gives_the_delay_of_the_backlog() {
     let mut law = Pie::new(&Params { estimator: Estimator::DepartureRate, ..Params::default() });
@@ -153,6 +163,7 @@ impl Queue for One {
     }
 }
 
+// RFC 8033 sections 4.1, 4.2, 4.4, 5.1, 5.2, 5.4 and 5.5.
 #[test]
 fn it_decides_as_the_rfc_for_each_of_150_000_packets() {
     let traffic = Traffic {

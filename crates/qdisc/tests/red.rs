@@ -1,5 +1,6 @@
 //! RED: the gaps between choices, the average, and how max_p follows it.
 
+use crate::common::Steps;
 use tailback_qdisc::law::red::{AboveMax, Adaptive, Count, Feng, Idle, Params, Red};
 use tailback_qdisc::law::{Backlog, Decision};
 use tailback_random::Rng;
@@ -33,7 +34,9 @@ fn gaps(params: Params, n: usize) -> Vec<u64> {
     let rng = &mut Rng::named(1, "gaps");
     let mut gaps = Vec::new();
     let mut gap = 0;
+    let mut steps = Steps::at_most(100_000_000);
     while gaps.len() <= n {
+        steps.step("the law drops too little");
         gap += 1;
         if law.arrive(at(0), backlog(10), 1000, rng) != Decision::Pass {
             gaps.push(gap);
@@ -222,6 +225,7 @@ fn nonsense_is_refused_with_advice() {
     assert!(thesis().check().is_ok() && Params::default().check().is_ok());
 }
 
+// RFC 3168 section 7.1: persistent congestion is signalled by drops.
 #[test]
 fn above_max_packets_are_dropped_or_marked_as_asked() {
     for (above_max, expected) in [(AboveMax::Drop, Decision::Forced), (AboveMax::Mark, Decision::Early)] {

@@ -22,16 +22,16 @@ fn thesis() -> Params {
 }
 
 /// ns-2.35 `REDQueue`, written from its behaviour, with its names and in its units (seconds, packets).
-struct NsRed {
+pub struct NsRed {
     p: Params,
-    rng: Rng,
-    q: VecDeque<Held>,
+    pub rng: Rng,
+    pub q: VecDeque<Held>,
     qlim: usize,
     ptc: f64,
-    th_min: f64,
+    pub th_min: f64,
     th_max: f64,
     q_w: f64,
-    v_ave: f64,
+    pub v_ave: f64,
     v_prob1: f64,
     cur_max_p: f64,
     count: i64,
@@ -43,7 +43,7 @@ struct NsRed {
 }
 
 impl NsRed {
-    fn new(p: &Params, qlim: usize, rate: Rate, rng: Rng) -> NsRed {
+    pub fn new(p: &Params, qlim: usize, rate: Rate, rng: Rng) -> NsRed {
         let law = Red::new(p, rate);
         let (th_min, th_max) = law.thresholds();
         NsRed {

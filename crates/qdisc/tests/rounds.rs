@@ -1,5 +1,6 @@
 //! Claims about service in rounds: DRR and SFQ.
 
+use crate::common::seeded;
 use crate::link::{Arrival, build, merged, run};
 use proptest::prelude::*;
 use serde_json::json;
@@ -19,7 +20,7 @@ fn saturated(flow: u32, n: usize, mut size: impl FnMut() -> u16) -> Vec<Arrival>
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(seeded(64))]
 
     #[test]
     fn drr_serves_saturated_flows_alike_to_a_quantum_and_a_packet(seed in any::<u64>(), quantum in 100u64..4000, flows in 2u32..9) {

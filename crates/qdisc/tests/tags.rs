@@ -1,5 +1,6 @@
 //! Claims about service by tags: WFQ, WF²Q+, SCFQ, STFQ and Virtual Clock.
 
+use crate::common::seeded;
 use crate::link::{Arrival, Log, build, constant, merged, random, run};
 use proptest::prelude::*;
 use serde_json::json;
@@ -84,7 +85,7 @@ fn weights() -> impl Strategy<Value = Vec<f64>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(seeded(48))]
 
     #[test]
     fn wfq_finishes_each_packet_within_one_packet_time_of_the_fluid_server(seed in any::<u64>(), weights in weights(), load in 0.6f64..1.3) {

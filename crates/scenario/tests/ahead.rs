@@ -8,7 +8,7 @@ use tailback_sim::plan::Engine;
 /// Returns the report without the number of events, and that number.
 fn report_and_events(scenario: &Scenario, seed: u64, engine: Engine) -> (serde_json::Value, u64) {
     let mut world = World::new(build(scenario, seed, Some(engine)));
-    world.run_to_end();
+    crate::common::to_end(&mut world);
     let mut report = world.report();
     let events = std::mem::take(&mut report.events);
     (serde_json::to_value(&report).expect("a report"), events)

@@ -45,7 +45,7 @@ transport = {{ kind = "rdma", congestion-control = {control} }}
     );
     let scenario = Scenario::from_toml(&text, "incast.toml").unwrap_or_else(|e| panic!("{e}"));
     let mut world = World::new(build(&scenario, 1, None));
-    world.run_to_end();
+    crate::common::to_end(&mut world);
     world.report()
 }
 
@@ -252,7 +252,7 @@ transport = {{ kind = "rdma", congestion-control = {control} }}
     );
     let scenario = Scenario::from_toml(&text, "unequal.toml").unwrap_or_else(|e| panic!("{e}"));
     let mut world = World::new(build(&scenario, 1, None));
-    world.run_to_end();
+    crate::common::to_end(&mut world);
     let report = world.report();
     let of = |name: &str| {
         let flows = report.flows.iter().filter(|flow| flow.from.starts_with(name));
@@ -297,7 +297,7 @@ source = {{ kind = "uniform-fixed", burst = "1500B", rate = "9Gbit/s" }}
     );
     let scenario = Scenario::from_toml(&text, "leaf-spine.toml").map_err(|error| error.to_string())?;
     let mut world = World::new(build(&scenario, 1, None));
-    world.run_to_end();
+    crate::common::to_end(&mut world);
     Ok(world.report())
 }
 
@@ -338,7 +338,7 @@ flows = [{{ name = "f", from = "a", to = "b", source = {{ kind = "bulk" }}, tran
                 );
                 let scenario = Scenario::from_toml(&text, "slow.toml").unwrap_or_else(|e| panic!("{}", e.rendered()));
                 let mut world = World::new(build(&scenario, 1, None));
-                world.run_to_end();
+                crate::common::to_end(&mut world);
                 assert!(world.report().flows.iter().next().unwrap().delivered.packets > 0, "{kind}, {control}, {rate}");
             }
         }
@@ -381,7 +381,7 @@ fn queues_of_rate_limiters_accept_class_maps_and_refuse_what_a_tag_replaces() {
         |name: &str| format!(r#"{{ kind = "class-based", classes = [{{ match = "{name}", bandwidth = "20%" }}] }}"#);
     let scenario = limited(&by_map("first"), FAST).unwrap_or_else(|e| panic!("{e}"));
     let mut world = World::new(build(&scenario, 1, None));
-    world.run_to_end();
+    crate::common::to_end(&mut world);
     let report = world.report();
     let limiters = &report.congestion.as_ref().expect("there are limiters").limiters;
     assert!(limiters.iter().any(|limiter| limiter.created > 0), "a queue of this discipline was made: {limiters:?}");

@@ -96,7 +96,7 @@ fn of_ports(report: &Report) -> Places {
 fn run(text: &str, engine: Engine) -> Report {
     let scenario = Scenario::from_toml(text, "rack.toml").unwrap_or_else(|e| panic!("{e}"));
     let mut world = World::new(build(&scenario, 1, Some(engine)));
-    world.run_to_end();
+    crate::common::to_end(&mut world);
     world.report()
 }
 

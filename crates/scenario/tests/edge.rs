@@ -17,7 +17,7 @@ fn edge(change: impl FnOnce(&mut Value)) -> Report {
     let scenario = Scenario::from_json(&document.to_string()).unwrap_or_else(|e| panic!("{e}"));
     let [merged, plain] = [Engine::Merged, Engine::Plain].map(|engine| {
         let mut world = World::new(build(&scenario, 1, Some(engine)));
-        world.run_to_end();
+        crate::common::to_end(&mut world);
         world.report()
     });
     assert_eq!(merged.digest, plain.digest);

@@ -122,7 +122,7 @@ fn spraying_uses_the_same_paths_packet_by_packet() {
         let text = document(&leaf_spine(2, 4, 1, &format!("network = {{ routing = \"{spread}\" }}")));
         let plan = build(&scenario(&text.replace("9kB", "48kB")).unwrap(), 1, None);
         let mut world = World::new(plan);
-        world.run_to_end();
+        crate::common::to_end(&mut world);
         let report = world.report();
         let used = |port: &&tailback_sim::PortReport| {
             port.name.starts_with("leaf1->spine") && port.classes[0].sent.packets > 0
@@ -152,7 +152,7 @@ flows = [{{ name = "f", from = "a", to = "b", source = {{ kind = "bulk", size = 
 "#
         );
         let mut world = World::new(build(&scenario(&text).unwrap_or_else(|e| panic!("{e}")), 1, None));
-        world.run_to_end();
+        crate::common::to_end(&mut world);
         let report = world.report();
         let flow = report.flows.row(0);
         assert_eq!(flow.delivered.packets, 1000);
@@ -217,7 +217,7 @@ fn a_permutation_gives_each_host_one_receiver_and_each_receiver_one_sender_anew_
     let scenario = scenario(&text).unwrap_or_else(|e| panic!("{e}"));
     let ends = |seed: u64| {
         let mut world = World::new(build(&scenario, seed, None));
-        world.run_to_end();
+        crate::common::to_end(&mut world);
         let report = world.report();
         let ends: Vec<(String, String)> = report.flows.iter().map(|f| (f.from.clone(), f.to.clone())).collect();
         assert_eq!(ends.len(), 16);

@@ -41,7 +41,7 @@ source = {{ kind = "cbr", packet = "1000B", rate = "6Mbit/s", wander = 0.1 }}
     let scenario = Scenario::from_toml(&document, "tunnel.toml").unwrap_or_else(|e| panic!("{e}"));
     let reports = [Engine::Merged, Engine::Plain].map(|engine| {
         let mut world = World::new(build(&scenario, 1, Some(engine)));
-        world.run_to_end();
+        crate::common::to_end(&mut world);
         world.report()
     });
     assert_eq!(reports[0].digest, reports[1].digest, "both engines");

@@ -10,7 +10,7 @@ fn scenario(text: &str) -> Result<Scenario, String> {
 fn run(text: &str) -> Report {
     let scenario = scenario(text).unwrap_or_else(|e| panic!("{e}"));
     let mut world = World::new(build(&scenario, 1, None));
-    world.run_to_end();
+    crate::common::to_end(&mut world);
     world.report()
 }
 fn lost(report: &Report) -> u64 {
@@ -241,7 +241,7 @@ timeline = [{timeline}]
     let scenario = scenario(&text).unwrap_or_else(|e| panic!("{e}"));
     let [merged, plain] = [Engine::Merged, Engine::Plain].map(|engine| {
         let mut world = World::new(build(&scenario, 1, Some(engine)));
-        world.run_to_end();
+        crate::common::to_end(&mut world);
         world.report()
     });
     assert_eq!(merged.digest, plain.digest, "end-stations = {end_stations}, {timeline}");

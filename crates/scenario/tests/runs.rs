@@ -21,7 +21,7 @@ fn a_checked_scenario_runs_to_its_end_and_counts_every_packet() {
 
 fn run(scenario: &Scenario, engine: Engine) -> Report {
     let mut world = World::new(build(scenario, 1, Some(engine)));
-    world.run_to_end();
+    crate::common::to_end(&mut world);
     let report = world.report();
     for flow in report.flows.iter() {
         let accounted = flow.delivered.packets + flow.dropped.packets + flow.in_network.packets;
@@ -89,7 +89,7 @@ transport = {{ kind = "tcp", header = "0B", delayed-ack = {{ every = 1 }} }}
         for seed in 1..=20 {
             let reports = [Engine::Merged, Engine::Plain].map(|engine| {
                 let mut world = World::new(build(&scenario, seed, Some(engine)));
-                world.run_to_end();
+                crate::common::to_end(&mut world);
                 world.report()
             });
             assert_eq!(reports[0].digest, reports[1].digest, "seed {seed} of {flows}");

@@ -33,7 +33,7 @@ fn read(text: &'static str) -> Files {
 fn a_trace_is_read_and_sent() {
     let scenario = Scenario::from_toml_with(SCENARIO, "film.toml", read("1000\n2000\n3000\n")).unwrap();
     let mut world = World::new(build(&scenario, 1, None));
-    world.run_to_end();
+    crate::common::to_end(&mut world);
     let offered = world.report().flows.row(0).offered.bytes;
     // 250 frames of 2000 bytes on average, except for the random first frame.
     assert!((498_000..=502_000).contains(&offered), "{offered}");

@@ -19,7 +19,10 @@ fn series(model: &Model, of: Of, width: Dur, seed: u64) -> Vec<f64> {
     let mut rng = Rng::named(seed, "long memory");
     let mut source = model.start(Time::ZERO, &mut rng);
     let mut sums = vec![0.0; BINS];
+    let mut bursts = 0u64;
     while let Some(burst) = source.next(&mut rng) {
+        bursts += 1;
+        assert!(bursts < 1_000_000_000, "the source's time stands still at {:?}", burst.at);
         match sums.get_mut((burst.at.0 / width.0) as usize) {
             Some(sum) => *sum += if matches!(of, Of::Bytes) { burst.bytes as f64 } else { 1.0 },
             None => break,

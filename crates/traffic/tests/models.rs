@@ -198,8 +198,11 @@ fn self_similar_load_is_nominal_with_any_truncation_and_either_kind_of_burst() {
             let mut rng = Rng::named(5, "load");
             let mut source = Model::SelfSimilar(model).start(Time::ZERO, &mut rng);
             let (mut bytes, end) = (0, Time::ZERO + Dur::from_secs(60_000));
+            let mut bursts = 0u64;
             while let Some(burst) = source.next(&mut rng).filter(|burst| burst.at < end) {
                 bytes += burst.bytes;
+                bursts += 1;
+                assert!(bursts < 100_000_000, "the source's time stands still at {:?}", burst.at);
             }
             let rate = 8.0 * bytes as f64 / 60_000.0;
             assert!((rate / 1e7 - 1.0).abs() < 0.01, "{peak:?}, {truncate}: {rate}");

@@ -167,6 +167,7 @@ mod tests {
         (srtt + f64::max(g, 4.0 * var)).max(floor)
     }
 
+    // RFC 6298 sections 2.1, 2.2 and 2.3.
     #[test]
     fn a_fine_timeout_is_that_of_rfc_6298() {
         let timers = Timers { min_rto: MS(1), ..Timers::default() };
@@ -183,6 +184,7 @@ mod tests {
         assert_eq!(rtt.min(), MS(40));
     }
 
+    // RFC 6298 section 2.2: SRTT = R, RTTVAR = R/2; section 2.3: a variation of at least the granularity.
     #[test]
     fn the_first_sample_gives_three_times_itself_and_the_floor_and_granularity_hold() {
         let timers = Timers::default();
@@ -198,6 +200,7 @@ mod tests {
         assert_eq!(rtt.rto(&timers), MS(510));
     }
 
+    // RFC 6298 section 5.5, with the upper bound of RFC 6298 section 2.5.
     #[test]
     fn doubling_stops_at_the_largest_timeout() {
         let timers = Timers { max_rto: Dur::from_secs(5), ..Timers::default() };

@@ -99,6 +99,7 @@ fn plain() -> cubic::Cubic {
     cubic::Params { hystart: false, ..Default::default() }.build(&Tcp::default().setup(), Rng::named(1, "cc"))
 }
 
+// RFC 9438 sections 4.1 to 4.10.
 #[test]
 fn the_window_is_that_of_the_formulas_of_rfc_9438_through_losses_echoes_timeouts_and_undoing() {
     let mut seen = [0; 4];
@@ -167,6 +168,7 @@ fn the_window_is_that_of_the_formulas_of_rfc_9438_through_losses_echoes_timeouts
     assert!(seen.iter().all(|n| *n > 100), "{seen:?}");
 }
 
+// RFC 9438 section 4.2: the target is at most 1.5 cwnd.
 #[test]
 fn far_below_the_curve_a_round_trip_of_acknowledgements_grows_the_window_by_half_at_most() {
     let mut control = plain();
@@ -181,6 +183,7 @@ fn far_below_the_curve_a_round_trip_of_acknowledgements_grows_the_window_by_half
     assert!((window.cwnd - before - 0.5).abs() < 1e-9, "{before} to {}", window.cwnd);
 }
 
+// RFC 9438 section 4.2.
 #[test]
 fn time_in_which_the_application_limits_does_not_count() {
     let grow = |idle: u64| {
@@ -201,6 +204,7 @@ fn time_in_which_the_application_limits_does_not_count() {
     assert_eq!(grow(0), grow(5_000));
 }
 
+// RFC 9438 section 4.2.
 #[test]
 fn idle_time_does_not_count() {
     let grow = |idle: u64| {
@@ -220,6 +224,7 @@ fn idle_time_does_not_count() {
     assert_eq!(grow(0), grow(5_000));
 }
 
+// RFC 9438 section 5.2.
 #[test]
 fn the_mean_window_under_periodic_loss_is_that_of_rfc_9438_section_5_2() {
     // p = 10⁻⁵ and 100 ms: far above the Reno-friendly region.
@@ -245,6 +250,7 @@ fn the_mean_window_under_periodic_loss_is_that_of_rfc_9438_section_5_2() {
     assert!((mean / formula - 1.0).abs() < 0.05, "{mean} instead of {formula}");
 }
 
+// RFC 9438 section 4.3.
 #[test]
 fn at_small_windows_it_is_as_fast_as_reno() {
     let throughput = |kind: &str| {

@@ -38,6 +38,7 @@ fn lost_tail(tlp: bool) -> (Dur, Statistics) {
     net.offer(100 * 1460);
     while !net.sender.done() {
         net.run_for(MS(1));
+        assert!(net.now < at(60_000), "the lost tail is never repaired: {:?}", net.sender.statistics());
     }
     (net.now.since(Time::ZERO), net.sender.statistics())
 }

@@ -1,6 +1,7 @@
 //! The integration tests of this crate as one program, which is compiled and linked once.
 
 mod bbr;
+mod bbr_reference;
 mod common;
 mod controls;
 mod cubic;

@@ -139,6 +139,7 @@ fn after_a_timeout_the_window_is_what_the_reservation_carries() {
     net.offer(u64::MAX);
     while net.sender.statistics().timeouts == 0 {
         net.run_for(MS(1));
+        assert!(net.now < at(60_000), "all is lost for a second, and there is no timeout");
     }
     let rwnd = 125.0 * net.sender.srtt().as_secs();
     assert!((net.sender.cwnd() - rwnd).abs() < 1e-9, "{} {rwnd}", net.sender.cwnd());

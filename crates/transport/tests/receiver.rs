@@ -22,6 +22,7 @@ fn blocks(ack: &Ack) -> Vec<(u32, u32)> {
     ack.sack.iter().filter(|b| b.start != b.end).map(|b| (b.start, b.end - 1)).collect()
 }
 
+// RFC 5681 section 4.2.
 #[test]
 fn every_second_segment_is_acknowledged_and_a_lone_one_after_the_timeout() {
     let mut r = receiver(json!({}));
@@ -54,6 +55,7 @@ fn on_a_heartbeat_acknowledgements_of_all_connections_leave_at_the_same_times() 
     assert_eq!(one.deadline(), at(1000));
 }
 
+// RFC 5681 section 4.2.
 #[test]
 fn a_gap_and_what_fills_it_are_acknowledged_at_once() {
     let mut r = receiver(json!({ "delayed-ack": { "every": 4 } }));
@@ -97,6 +99,7 @@ fn duplicates_are_reported_first_below_and_above() {
     assert_eq!((r.duplicates(), r.delivered()), (2, 100));
 }
 
+// RFC 3168 section 6.1.3.
 #[test]
 fn a_classic_echo_repeats_until_cwr() {
     let mut r = receiver(json!({ "ecn": "classic", "delayed-ack": { "every": 1 } }));
@@ -143,6 +146,7 @@ fn a_change_on_a_segment_out_of_order_gives_two_acknowledgements() {
     assert_eq!((second.next, second.ece, blocks(&second)), (1, true, vec![(2, 2)]));
 }
 
+// RFC 3168 section 6.1.1.
 #[test]
 fn a_syn_ack_negotiates_ecn_if_both_ends_support_it() {
     for (ours, theirs, want) in [("classic", true, true), ("classic", false, false), ("off", true, false)] {

@@ -108,7 +108,9 @@ impl Script {
     }
 
     fn pump(&mut self) {
+        let most = self.sent.len() + 100_000;
         while let Some(segment) = self.sender.poll(self.now) {
+            assert!(self.sent.len() < most, "the sender sends without end at {:?}", self.now);
             self.last.insert(segment.seq, self.now);
             self.sent.push_back((self.now, segment));
         }

@@ -10,9 +10,12 @@ pub enum Amount {
 }
 
 impl Amount {
-    /// Returns `n` whole packets; panics on overflow (above 2^54).
+    /// Returns `n` whole packets; panics above (2^64 − 1) / 1000, with and without overflow checks.
     pub const fn packets(n: u64) -> Amount {
-        Amount::Millipackets(n * 1_000)
+        match n.checked_mul(1_000) {
+            Some(milli) => Amount::Millipackets(milli),
+            None => panic!("an amount is at most 18446744073709551 packets"),
+        }
     }
     /// Returns the amount in bytes, at `mean` bytes per packet.
     pub fn in_bytes(self, mean: f64) -> f64 {

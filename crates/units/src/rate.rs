@@ -19,9 +19,12 @@ const FRACTION_BITS: u32 = 20;
 const HALF: u128 = 1 << (FRACTION_BITS - 1);
 
 impl Rate {
-    /// Returns `n` Mbit/s.
+    /// Returns `n` Mbit/s; panics above 2^64 − 1 bit/s, with and without overflow checks.
     pub const fn mbit(n: u64) -> Rate {
-        Rate(n * 1_000_000)
+        match n.checked_mul(1_000_000) {
+            Some(bits) => Rate(bits),
+            None => panic!("a rate is at most 2^64 - 1 bit/s"),
+        }
     }
     /// Returns the clock of this rate.
     ///
@@ -36,7 +39,8 @@ impl Rate {
 }
 
 impl TxClock {
-    /// Returns the transmission time of `bytes` bytes.
+    /// Returns the transmission time of `bytes` bytes. It fits for 2.3 MB at 1 bit/s and for proportionally more at higher
+    /// rates, so for every packet (at most 64 KiB and 127 bytes); beyond 2^64 ps, unchecked, the upper bits are lost.
     #[inline]
     pub fn tx_time(self, bytes: u32) -> Dur {
         Dur(((u128::from(self.0) * u128::from(bytes) + HALF) >> FRACTION_BITS) as u64)
@@ -79,6 +83,18 @@ mod tests {
     fn the_slowest_and_fastest_rates_do_not_overflow() {
         assert_eq!(Rate(1).clock().tx_time(1), Dur::from_secs(8));
         assert_eq!(Rate(10_000_000_000_000).clock().tx_time(1500).0, 1200);
+    }
+
+    #[test]
+    fn the_longest_packet_fits_at_the_lowest_rate() {
+        assert_eq!(Rate(1).clock().tx_time(65_535 + 127), Dur::from_secs(8 * (65_535 + 127)));
+        assert_eq!(Rate(1).clock().tx_time(2_300_000), Dur::from_secs(8 * 2_300_000));
+    }
+
+    #[test]
+    #[should_panic(expected = "a rate is at most")]
+    fn a_rate_that_does_not_fit_is_refused() {
+        let _ = Rate::mbit(u64::MAX / 1_000_000 + 1);
     }
 
     #[test]

@@ -11,6 +11,14 @@ pub struct Time(pub u64);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Dur(pub u64);
 
+/// Returns `n` units of `ps` picoseconds. Durations are made so where a run is set up, not per packet: the check costs nothing.
+const fn times(n: u64, ps: u64) -> u64 {
+    match n.checked_mul(ps) {
+        Some(product) => product,
+        None => panic!("a duration is at most 2^64 - 1 ps, about 213 days"),
+    }
+}
+
 impl Time {
     /// The start of the run.
     pub const ZERO: Time = Time(0);
@@ -36,21 +44,21 @@ impl Dur {
     pub const fn from_ps(n: u64) -> Dur {
         Dur(n)
     }
-    /// Returns `n` nanoseconds; panics on overflow (above 213 days).
+    /// Returns `n` nanoseconds; panics above 213 days, with and without overflow checks.
     pub const fn from_ns(n: u64) -> Dur {
-        Dur(n * 1_000)
+        Dur(times(n, 1_000))
     }
-    /// Returns `n` microseconds; panics on overflow (above 213 days).
+    /// Returns `n` microseconds; panics above 213 days, with and without overflow checks.
     pub const fn from_us(n: u64) -> Dur {
-        Dur(n * 1_000_000)
+        Dur(times(n, 1_000_000))
     }
-    /// Returns `n` milliseconds; panics on overflow (above 213 days).
+    /// Returns `n` milliseconds; panics above 213 days, with and without overflow checks.
     pub const fn from_ms(n: u64) -> Dur {
-        Dur(n * 1_000_000_000)
+        Dur(times(n, 1_000_000_000))
     }
-    /// Returns `n` whole seconds; panics on overflow (above 213 days).
+    /// Returns `n` whole seconds; panics above 213 days, with and without overflow checks.
     pub const fn from_secs(n: u64) -> Dur {
-        Dur(n * 1_000_000_000_000)
+        Dur(times(n, 1_000_000_000_000))
     }
     /// Returns the nearest duration to `s` seconds; negative values and NaN give zero, too large ones saturate.
     pub fn from_secs_f64(s: f64) -> Dur {
@@ -65,6 +73,7 @@ impl Dur {
 
 impl Add<Dur> for Time {
     type Output = Time;
+    /// Returns the sum; [`Time::NEVER`] if it would be beyond.
     #[inline]
     fn add(self, d: Dur) -> Time {
         Time(self.0.saturating_add(d.0))
@@ -78,6 +87,7 @@ impl AddAssign<Dur> for Time {
 }
 impl Add for Dur {
     type Output = Dur;
+    /// Returns the sum; 2^64 − 1 ps if it would be beyond.
     #[inline]
     fn add(self, d: Dur) -> Dur {
         Dur(self.0.saturating_add(d.0))
@@ -99,6 +109,7 @@ impl Sub for Dur {
 }
 impl Mul<u64> for Dur {
     type Output = Dur;
+    /// Returns the product; 2^64 − 1 ps if it would be beyond.
     #[inline]
     fn mul(self, n: u64) -> Dur {
         Dur(self.0.saturating_mul(n))
@@ -106,6 +117,7 @@ impl Mul<u64> for Dur {
 }
 impl Div<u64> for Dur {
     type Output = Dur;
+    /// Returns the quotient, rounded down; panics if `n` is zero.
     #[inline]
     fn div(self, n: u64) -> Dur {
         Dur(self.0 / n)
@@ -137,5 +149,40 @@ impl fmt::Display for Dur {
             }
         }
         if self.0 == 0 { write!(f, "0s") } else { write!(f, "{}ps", self.0) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::panic::catch_unwind;
+
+    const MOST: u64 = u64::MAX;
+    type Constructor = fn(u64) -> Dur;
+
+    #[test]
+    fn a_constructor_panics_from_the_first_value_that_does_not_fit() {
+        let constructors: [(Constructor, u64); 4] = [
+            (Dur::from_ns, 1_000),
+            (Dur::from_us, 1_000_000),
+            (Dur::from_ms, 1_000_000_000),
+            (Dur::from_secs, 1_000_000_000_000),
+        ];
+        for (of, ps) in constructors {
+            assert_eq!(of(MOST / ps), Dur(MOST / ps * ps));
+            let message = catch_unwind(|| of(MOST / ps + 1)).expect_err("it does not fit");
+            assert!(message.downcast_ref::<&str>().is_some_and(|text| text.contains("213 days")));
+        }
+    }
+
+    #[test]
+    fn sums_products_and_differences_stop_at_the_ends_of_the_range() {
+        assert_eq!(Time(MOST - 1) + Dur(2), Time::NEVER);
+        assert_eq!(Dur(MOST - 1) + Dur(2), Dur(MOST));
+        assert_eq!(Dur(MOST / 2 + 1) * 2, Dur(MOST));
+        assert_eq!(Dur(1) - Dur(2), Dur::ZERO);
+        assert_eq!(Time(1).since(Time(2)), Dur::ZERO);
+        assert_eq!(Dur::from_secs_f64(1e9), Dur(MOST));
+        assert_eq!([Dur::from_secs_f64(-1.0), Dur::from_secs_f64(f64::NAN)], [Dur::ZERO; 2]);
     }
 }

@@ -101,7 +101,7 @@ impl Signals for Params {
     }
 }
 
-/// Bytes over which a departure rate is measured (RFC 8033 section 5.3).
+/// Bytes over which a departure rate is measured (RFC 8033 section 5.2).
 const DQ_THRESHOLD: u64 = 1 << 14;
 /// Delay above which the probability rises by 2 % more. Not in RFC 8033, but in Linux and RFC 8034.
 const LONG: f64 = 0.25;

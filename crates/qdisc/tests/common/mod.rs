@@ -6,6 +6,9 @@
 pub mod rfc8033;
 mod wire;
 
+use proptest::prelude::ProptestConfig;
+use proptest::test_runner::RngSeed;
+use std::hash::{BuildHasher, Hasher, RandomState};
 use tailback_qdisc::{Colour, Cx, Discipline, Dropped, Ecn, Gate, Packet, Qdisc, Reason, Site, Spec, Traits};
 use tailback_random::Rng;
 use tailback_units::{Dur, Rate, Time};
@@ -142,8 +145,37 @@ impl Queue for Rig {
     }
 }
 
+/// Bound on the steps of a loop that the law under test has to end: a broken one fails with a sentence, within a second also
+/// where proptest repeats it, instead of running for ever.
+pub struct Steps(u64);
+
+impl Steps {
+    pub fn at_most(steps: u64) -> Steps {
+        Steps(steps)
+    }
+    /// Counts a step; `what` says what the law does not do.
+    #[track_caller]
+    pub fn step(&mut self, what: &str) {
+        self.0 = self.0.checked_sub(1).unwrap_or_else(|| panic!("too many steps: {what}"));
+    }
+}
+
+/// Configuration of random tests. A failure shows the seed of its run, with which it can be repeated.
+#[allow(clippy::disallowed_methods, reason = "the seed of a random test is new in each run")]
+pub fn seeded(cases: u32) -> ProptestConfig {
+    let config = ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() };
+    let seed = match config.rng_seed {
+        RngSeed::Fixed(seed) => seed,
+        RngSeed::Random => RandomState::new().build_hasher().finish(),
+    };
+    println!("PROPTEST_RNG_SEED={seed} repeats this run");
+    ProptestConfig { rng_seed: RngSeed::Fixed(seed), ..config }
+}
+
 /// More steps than any of the tests takes.
-const MOST_STEPS: u64 = 20_000_000;
+pub const MOST_STEPS: u64 = 20_000_000;
+/// More wakes than any discipline needs at one instant.
+pub const MOST_WAKES: u64 = 20_000;
 
 /// A link of `rate` that serves a queue until all traffic has come and gone. `look` sees the queue
 /// after each arrival.
@@ -152,12 +184,12 @@ pub fn serve<Q: Queue>(queue: &mut Q, rate: Rate, traffic: &[Arrival], mut look:
     let mut log = Log::new();
     // The end of the transmission; `None`: the link is free.
     let mut free_at: Option<Time> = None;
-    let mut steps = 0;
+    let mut steps = Steps::at_most(MOST_STEPS);
+    let (mut woken, mut wakes) = (Time::NEVER, Steps::at_most(MOST_WAKES));
     let mut arrivals = traffic.iter().peekable();
     queue.idle(Time::ZERO, &mut log);
     loop {
-        steps += 1;
-        assert!(steps < MOST_STEPS, "the queue sets its timer without end");
+        steps.step("the queue is never empty");
         let arrival = arrivals.peek().map_or(Time::NEVER, |a| a.at);
         let free = free_at.unwrap_or(Time::NEVER);
         if arrival == Time::NEVER && free == Time::NEVER {
@@ -165,6 +197,10 @@ pub fn serve<Q: Queue>(queue: &mut Q, rate: Rate, traffic: &[Arrival], mut look:
         }
         let wake = queue.wake_at().unwrap_or(Time::NEVER);
         if wake <= arrival.min(free) {
+            if woken != wake {
+                (woken, wakes) = (wake, Steps::at_most(MOST_WAKES));
+            }
+            wakes.step("the queue sets its timer to the present without end");
             queue.wake(wake, &mut log);
             continue;
         }

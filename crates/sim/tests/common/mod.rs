@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tailback_measure::statistics::{Interval, mean_interval};
 use tailback_qdisc::Spec;
 use tailback_sim::plan::*;
-use tailback_sim::{FlowReport, Parts, PortReport, Report, World};
+use tailback_sim::{FlowReport, Parts, PortReport, Report, Status, World};
 use tailback_traffic::{Application, Bulk, Cbr, Model, Phase, Poisson, UniformUniform};
 use tailback_transport::Tcp;
 use tailback_units::{Dur, Fraction, Rate, Size, Time};
@@ -262,9 +262,15 @@ pub fn over(reports: &[Report], figure: impl Fn(&Report) -> f64) -> Interval {
     interval(&reports.iter().map(figure).collect::<Vec<f64>>())
 }
 
+/// Runs to the end. A run with more events than any of the tests has fails instead of going on for ever.
+pub fn to_end(world: &mut World) {
+    let ends = (0..1_000).any(|_| world.run(1 << 20) == Status::Done);
+    assert!(ends, "more than a billion events, at {} of the run", world.progress());
+}
+
 pub fn run(plan: Plan) -> Report {
     let mut world = World::new(plan);
-    world.run_to_end();
+    to_end(&mut world);
     world.report()
 }
 

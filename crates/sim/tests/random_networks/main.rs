@@ -18,6 +18,7 @@ use case::{Case, FlowCase, case, flow};
 use common::*;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngSeed};
+use std::hash::{BuildHasher, Hasher, RandomState};
 use tailback_qdisc::Spec;
 use tailback_sim::Report;
 use tailback_sim::plan::*;
@@ -26,7 +27,14 @@ use tailback_units::Dur;
 fn config(cases: u32) -> Config {
     let fixed = Config { cases, rng_seed: RngSeed::Fixed(1), failure_persistence: None, ..Config::default() };
     match std::env::var("TAILBACK_FUZZ").ok().and_then(|n| n.parse().ok()) {
-        Some(cases) => Config { cases, rng_seed: RngSeed::Random, ..fixed },
+        Some(cases) => {
+            let seed = match Config::default().rng_seed {
+                RngSeed::Fixed(seed) => seed,
+                RngSeed::Random => RandomState::new().build_hasher().finish(),
+            };
+            println!("PROPTEST_RNG_SEED={seed} repeats this run");
+            Config { cases, rng_seed: RngSeed::Fixed(seed), ..fixed }
+        }
         None => fixed,
     }
 }

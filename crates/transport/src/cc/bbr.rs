@@ -111,7 +111,8 @@ enum Mode {
 /// Interpretations of the draft: without offloading, `send_quantum` (section 4.2.2) enters only
 /// the three quanta of slack in the window; the samples of ProbeRTT are ignored here, not in the
 /// sampler; recovery after a timeout ends when all that was sent before it is acknowledged. Linux's bound
-/// on the long-term rate (for policers) is not in the draft and not here. Echoes of
+/// on the long-term rate (for policers) is not in the draft and not here. ProbeRTT saves the window as it is (text of section
+/// 4.2.3.4), not the larger of it and the one saved before (pseudocode of section 4.3.5). Echoes of
 /// congestion have no effect, as in Linux.
 ///
 /// The `mode` of `probe` is 0 Startup, 1 Drain, 2 ProbeBW, 3 ProbeRTT.

@@ -56,6 +56,7 @@ mod tests {
         assert_eq!(pipe, 10, "{sent:?}");
     }
 
+    // RFC 9937 section 6.2: safeACK.
     #[test]
     fn heavy_loss_sends_what_is_delivered_and_one_more_only_when_safe() {
         let mut prr = Prr::begin(20);

@@ -2,7 +2,10 @@
 //! limit on its queue, and a hook that decides the fate of each segment.
 #![allow(dead_code, reason = "each test file uses its part")]
 
+use proptest::prelude::ProptestConfig;
+use proptest::test_runner::RngSeed;
 use std::collections::BTreeMap;
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::Arc;
 use tailback_random::Rng;
 use tailback_transport::{Ack, Receiver, Segment, Sender, Tcp};
@@ -86,7 +89,10 @@ impl<F: FnMut(Time, &Segment) -> Fate, G: FnMut(Time, &Ack) -> Fate> Net<F, G> {
     }
 
     fn pump(&mut self) {
+        // More segments than any window of the tests holds.
+        let mut left = 1_000_000u32;
         while let Some(segment) = self.sender.poll(self.now) {
+            left = left.checked_sub(1).unwrap_or_else(|| panic!("the sender sends without end at {:?}", self.now));
             if self.keep_log {
                 self.log.push((self.now, segment));
             }
@@ -121,7 +127,11 @@ impl<F: FnMut(Time, &Segment) -> Fate, G: FnMut(Time, &Ack) -> Fate> Net<F, G> {
 
     /// Runs to `end`, or until nothing more will happen.
     pub fn run_until(&mut self, end: Time) {
+        let (mut before, mut idle) = (Time::NEVER, 0);
         loop {
+            idle = if self.now == before { idle + 1 } else { 0 };
+            before = self.now;
+            assert!(idle < 5_000_000, "time stands still at {:?}: {:?}", self.now, self.sender);
             let event = self.events.first_key_value().map_or(Time::NEVER, |(key, _)| key.0);
             let next = event.min(self.sender.deadline()).min(self.receiver.deadline());
             if next > end || next == Time::NEVER {
@@ -168,4 +178,16 @@ pub const MS: fn(u64) -> Dur = Dur::from_ms;
 
 pub fn at(ms: u64) -> Time {
     Time::ZERO + MS(ms)
+}
+
+/// Configuration of random tests. A failure shows the seed of its run, with which it can be repeated.
+#[allow(clippy::disallowed_methods, reason = "the seed of a random test is new in each run")]
+pub fn seeded(cases: u32) -> ProptestConfig {
+    let config = ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() };
+    let seed = match config.rng_seed {
+        RngSeed::Fixed(seed) => seed,
+        RngSeed::Random => RandomState::new().build_hasher().finish(),
+    };
+    println!("PROPTEST_RNG_SEED={seed} repeats this run");
+    ProptestConfig { rng_seed: RngSeed::Fixed(seed), ..config }
 }
