@@ -258,7 +258,7 @@ class OneAgainstMany(Experiment):
                 "SFB starves every TCP flow that shares both bins with the non-responsive flow.",
                 "derived: the smallest probability of these flows is 1; 0.76 of 400 are expected, and the run's hashes "
                 "identify them",
-                sfb_rfc["spared"].is_zero(),
+                sfb_rfc["spared"].is_zero("covered flows"),
             ),
             Claim.calibrated(
                 "S11",
