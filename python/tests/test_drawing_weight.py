@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import random
 import re
@@ -76,6 +77,40 @@ def test_committed_drawings_are_light(tool: ModuleType, path: Path) -> None:
     drawing = path.read_bytes()
     assert len(drawing) <= tool.LARGEST_DRAWING
     assert tool.lighter(drawing) == drawing
+
+
+def heavy(results: Path, largest: int) -> list[str]:
+    """Return drawings of experiments run with digest version 2 or later that are too large.
+
+    Results of earlier versions were drawn before drawings were made lighter; they are replaced when they are run again.
+    """
+    found = []
+    for file in sorted(results.glob("*/results.json")):
+        version = re.match(r"tb(\d*)", json.loads(file.read_text(encoding="utf-8"))["provenance"]["digest"])
+        if version is not None and int(version[1] or 1) >= 2:
+            found += [path.name for path in sorted(file.parent.glob("*.svg")) if path.stat().st_size > largest]
+    return found
+
+
+def test_drawings_of_results_of_this_digest_version_are_light(tool: ModuleType) -> None:
+    assert heavy(ROOT / "docs" / "results", tool.LARGEST_DRAWING) == []
+
+
+def test_a_heavy_drawing_of_a_result_is_found_by_the_digest_version(tmp_path: Path) -> None:
+    for name, digest in (("old", "tb1e:00"), ("oldest", "tbe:00"), ("new", "tb2e:00"), ("newer", "tb12e:00")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "results.json").write_text(json.dumps({"provenance": {"digest": digest}}))
+        (tmp_path / name / f"{name}.svg").write_bytes(b"x" * 11)
+        (tmp_path / name / "light.svg").write_bytes(b"x" * 10)
+    assert sorted(heavy(tmp_path, 10)) == ["new.svg", "newer.svg"]
+
+
+def test_pictures_of_results_are_named_by_the_pages_of_results_only() -> None:
+    # A redraw makes drawings of pictures and the reverse, so that other pages link to sections of the pages.
+    for page in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "python").rglob("*.md")]:
+        if "results" not in page.relative_to(ROOT).parts:
+            found = re.findall(r"\([^)]*results/[^)]*\.(?:png|svg)\)", page.read_text(encoding="utf-8"))
+            assert not found, f"{page.relative_to(ROOT)} links to {found}"
 
 
 def test_a_lighter_drawing_stays_as_it_is_and_keeps_its_description(tool: ModuleType) -> None:

@@ -64,8 +64,10 @@ FLOYD = "red, adaptive (2001)"
 RENO = "drop-tail, Reno"
 """The sender of the published model of TCP: Reno, every segment acknowledged, and nothing of later years."""
 
-_OF_CLASSES = ("priority", "class-based", "wrr", "htb", "shaper")
-"""Disciplines that serve others: by themselves they are FIFOs."""
+_OF_CLASSES = ("priority", "class-based", "wrr", "htb", "shaper", "hfsc")
+"""Disciplines that serve others: by themselves they are FIFOs, and `hfsc` drops what no class takes."""
+_EMULATORS = ("netem",)
+"""Disciplines that imitate a line: without a delay or a loss they are FIFOs."""
 _APART = ("sfb", "fred", "sred", "choke", "red-pd")
 _PER_FLOW = (
     "drr",
@@ -79,6 +81,8 @@ _PER_FLOW = (
     "fq-codel",
     "fq-pie",
     "fair-queue",
+    "fair-queue-wred",
+    "fq",
 )
 _BY_COLOUR = ("rio", "ered")
 """Disciplines that do not drop green packets early; packets without a meter are green."""
@@ -86,7 +90,7 @@ _ECN: Mapping[str, Mapping[str, Value]] = {"ecn": {}}
 _ALWAYS_MARKS = ("dualpi2",)
 """Disciplines that mark by default."""
 
-ONLY_OVERFLOW = ("drop-tail", "drop-head", "drr", "sfq", "wfq", "wf2q-plus", "virtual-clock", "scfq", "stfq")
+ONLY_OVERFLOW = ("drop-tail", "drop-head", "drr", "sfq", "wfq", "wf2q-plus", "virtual-clock", "scfq", "stfq", "fq")
 """Disciplines that drop only when the buffer is full."""
 
 TURNED_OFF: Mapping[str, str] = {
@@ -179,7 +183,7 @@ def _registered() -> list[Row]:
     names: dict[str, list[str]] = json.loads(_native.names())
     rows = []
     for name in names["disciplines"]:
-        if name in _OF_CLASSES:
+        if name in _OF_CLASSES or name in _EMULATORS:
             continue
         group = APART if name in _APART else PER_FLOW if name in _PER_FLOW else ONE
         ecn = (OFF, ON) if marks(name) else (OFF,)
