@@ -157,7 +157,7 @@ mod tests {
         Time::ZERO + MS(ms)
     }
 
-    /// RFC 6298 in real numbers, apart from the code under test.
+    /// Returns the timeout of RFC 6298 in real numbers, independent of the code under test.
     fn reference(samples: &[f64], g: f64, floor: f64) -> f64 {
         let (mut srtt, mut var) = (samples[0], samples[0] / 2.0);
         for r in &samples[1..] {

@@ -14,8 +14,9 @@ use tailback_document::Invalid;
 use tailback_random::Rng;
 use tailback_units::Fraction;
 
-/// DCTCP: the window is reduced by half the fraction of marked segments, for queues that mark above a
-/// threshold (RFC 8257). Needs `ecn`; the receiver then echoes each mark ("accurate").
+/// DCTCP (RFC 8257): the window is reduced by half the fraction of marked segments, for queues that
+/// mark above a threshold. Requires `ecn`; the receiver then echoes each mark (`ecn-echo =
+/// "accurate"`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Params {

@@ -11,8 +11,9 @@ use tailback_document::Invalid;
 use tailback_random::Rng;
 use tailback_units::{Dur, Fraction, Time};
 
-/// SubTCP: in congestion avoidance the window grows by min(1, x·cwnd) segments per round trip, so
-/// that the sum of many small windows grows by the factor 1 + x at most. Slow start and reductions are Reno's.
+/// SubTCP: in congestion avoidance the window grows by min(1, x·cwnd) segments per round trip, so that the sum
+/// of many small windows grows by at most the factor 1 + x per round trip. Slow start and reductions are
+/// Reno's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Params {

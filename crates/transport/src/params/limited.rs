@@ -12,7 +12,7 @@ pub enum LimitedTransmit {
     /// `true` if a new segment is sent on each of the first two duplicate acknowledgements before a loss is
     /// detected (RFC 3042).
     Sends(bool),
-    /// Further use.
+    /// Use beyond RFC 3042.
     When(WhenLimited),
 }
 

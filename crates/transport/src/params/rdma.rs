@@ -26,8 +26,8 @@ pub struct Rdma {
     /// Headers of a segment and of an acknowledgement, IP, UDP and RDMA, without framing, 0 B to 1000 B.
     /// Default 48 B.
     pub header: Size,
-    /// Congestion control; with "fixed" only `window` and flow control by the network limit the sender.
-    /// Default "dcqcn".
+    /// Congestion control. With "fixed" the sender is limited only by `window` and by the network's
+    /// back-pressure. Default "dcqcn".
     pub congestion_control: Cc,
     /// Number of segments per acknowledgement, 1 to 1000. Default 1.
     pub acknowledge_every: u32,

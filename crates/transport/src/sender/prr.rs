@@ -37,8 +37,8 @@ impl Prr {
 mod tests {
     use super::*;
 
-    /// RFC 6937 section 4: a window of 20, the first segment lost, ssthresh 10: a segment for every
-    /// other acknowledgement.
+    /// RFC 6937 section 4: with a window of 20, the first segment lost and an ssthresh of 10, every
+    /// second acknowledgement sends a segment.
     #[test]
     fn one_loss_halves_the_rate_by_sending_on_every_second_acknowledgement() {
         let mut prr = Prr::begin(20);

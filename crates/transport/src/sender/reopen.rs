@@ -56,8 +56,8 @@ mod tests {
     use tailback_random::Rng;
     use tailback_units::{Dur, Time};
 
-    /// Transfers `segments` and the instants, from the opening on, at which rounds of 100 ms brought
-    /// how many; nothing is lost.
+    /// Transfers `segments` segments without loss in rounds of 100 ms; returns the number of
+    /// segments delivered in each round.
     fn rounds(sender: &mut Sender, receiver: &mut Receiver, now: &mut Time, segments: u64) -> Vec<usize> {
         sender.offer(*now, segments * 1460);
         let mut rounds = Vec::new();
