@@ -30,10 +30,10 @@ pub struct Actions {
     /// Action on green packets: "pass", "drop" or { mark = DSCP }. Default "pass".
     #[serde(default)]
     pub green: Action,
-    /// Action on yellow packets, likewise. Default "pass".
+    /// Action on yellow packets, with the same values. Default "pass".
     #[serde(default)]
     pub yellow: Action,
-    /// Action on red packets, likewise. Default "pass".
+    /// Action on red packets, with the same values. Default "pass".
     #[serde(default)]
     pub red: Action,
 }

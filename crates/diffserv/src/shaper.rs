@@ -12,7 +12,7 @@ use tailback_units::{Rate, Size, Time};
 pub struct Params {
     /// Rate of the stream after shaping.
     pub rate: Rate,
-    /// Bucket size, at least the largest packet.
+    /// Bucket size, above 0 B and at most 1 TB; larger packets never conform.
     pub burst: Size,
 }
 

@@ -13,7 +13,7 @@ use tailback_units::{Rate, Size, Time};
 pub struct Params {
     /// Rate of the profile.
     pub rate: Rate,
-    /// Bucket size, at least the largest packet.
+    /// Bucket size, above 0 B and at most 1 TB; larger packets never conform.
     pub burst: Size,
 }
 

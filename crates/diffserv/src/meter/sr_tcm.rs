@@ -14,9 +14,9 @@ use tailback_units::{Rate, Size, Time};
 pub struct Params {
     /// Committed information rate.
     pub cir: Rate,
-    /// Committed burst size; may be "0B" if `ebs` is above 0.
+    /// Committed burst size, at most 1 TB; may be "0B" if `ebs` is above 0.
     pub cbs: Size,
-    /// Excess burst size. Default "0B": no packet is yellow.
+    /// Excess burst size, at most 1 TB. Default "0B": no packet is yellow.
     #[serde(default = "none")]
     pub ebs: Size,
     /// `true` if the incoming colour is an upper bound: no packet gets a better one. Default false.

@@ -14,11 +14,11 @@ use tailback_units::{Rate, Size, Time};
 pub struct Params {
     /// Peak information rate, at least `cir`.
     pub pir: Rate,
-    /// Peak burst size, above 0.
+    /// Peak burst size, above 0 B and at most 1 TB.
     pub pbs: Size,
     /// Committed information rate.
     pub cir: Rate,
-    /// Committed burst size, above 0.
+    /// Committed burst size, above 0 B and at most 1 TB.
     pub cbs: Size,
     /// `true` if the incoming colour is an upper bound: no packet gets a better one. Default false.
     #[serde(default)]
