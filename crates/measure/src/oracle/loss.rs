@@ -31,7 +31,8 @@ pub fn md1k_loss(load: f64, room: u32) -> f64 {
     (1.0 - 1.0 / (empty + load)).max(0.0)
 }
 
-/// Returns P(N ≥ k) for k from 0 to `most`, N Poisson with mean `load`, summed from the smallest term.
+/// Returns P(N ≥ k) for k from 0 to `most`, with N a Poisson variable of mean `load`, summed from the
+/// smallest term.
 fn poisson_tails(load: f64, most: usize) -> Vec<f64> {
     let last = most + 40 + (4.0 * load) as usize;
     let mut probability = exp(-load);
