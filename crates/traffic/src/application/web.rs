@@ -32,7 +32,7 @@ pub struct Web {
     /// "persistent".
     pub connections: Connections,
     /// Time after which a request without a complete response is abandoned; above 0s and at most 13 days. Required
-    /// without a transport, since losses are not retransmitted. Absent: the client waits.
+    /// without a transport, since lost packets are then not retransmitted. Default: the client waits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout: Option<Dur>,
 }

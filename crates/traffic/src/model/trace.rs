@@ -26,7 +26,7 @@ pub struct Trace {
     /// traces).
     #[serde(default = "default_fps")]
     pub fps: f64,
-    /// Mean payload rate to which all frames are scaled. Absent: the sizes of the trace.
+    /// Mean payload rate to which all frames are scaled. Default: the sizes of the trace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scale_to: Option<Rate>,
     /// `true` if the trace begins at a random frame and is repeated; `false` if it is sent once, from its first frame.

@@ -1,4 +1,4 @@
-//! Variable bit rate MPEG-1 video from a calibrated generator.
+//! MPEG-1 video of variable bit rate from a calibrated generator.
 
 use crate::frames::Pacer;
 use crate::{Burst, check, frames};
