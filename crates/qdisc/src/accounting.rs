@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn atm_counts_53_bytes_for_each_begun_48_after_overhead_and_least_length() {
+    fn atm_counts_53_bytes_for_each_48_begun_after_overhead_and_minimum_length() {
         // psched_l2t_ns: 200 + 44 = 244 B are 6 cells; 244 + 44 = 288 B are just 6; one byte more is a seventh.
         let count = |value: Value, size| from_value::<Accounting>(value).expect("a table").bytes(&packet(size));
         let atm = || json!({ "bytes": "44B", "cells": true });

@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_sample_gives_three_times_itself_and_the_floor_and_granularity_hold() {
+    fn the_first_timeout_is_three_times_the_sample_and_respects_min_rto_and_granularity() {
         let timers = Timers::default();
         let mut rtt = Rtt::new(&timers);
         rtt.sample(at(100), at(0), true, &timers);

@@ -13,7 +13,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_index_runs_from_one_over_n_to_one() {
+    fn jains_index_runs_from_one_over_n_to_one() {
         assert_eq!(jain(&[5.0; 4]), Some(1.0));
         assert_eq!(jain(&[9.0, 0.0, 0.0, 0.0]), Some(0.25));
         assert_eq!(jain(&[1.0, 3.0]), Some(0.8));

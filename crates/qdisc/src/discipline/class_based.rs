@@ -55,7 +55,7 @@ pub struct Class {
     /// 0 and at most 1000000.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remaining: Option<f64>,
-    /// Strict priority.
+    /// Strict priority. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub priority: Option<Strict>,
     /// Limit of the class in packets or bytes. Default "64packets".

@@ -48,7 +48,7 @@ pub struct Params {
     /// Ramp instead of the step: the marking probability of the L queue itself rises linearly from 0 at a delay of
     /// `step` to 1 at `step` + `ramp` (RFC 9332 appendix A.1). Default 0s: a step.
     pub ramp: Dur,
-    /// Behaviour under overload, once k · p' has reached 1: `true` if packets of both queues are
+    /// Behaviour under overload, when k · p' would exceed 1: `true` if packets of both queues are
     /// dropped with the classic probability; `false` if p' is limited to 1/k, so that the queue
     /// overflows instead. Default true.
     pub drop_on_overload: bool,

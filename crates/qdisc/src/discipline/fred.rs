@@ -30,7 +30,7 @@ pub struct Params {
     pub max_p: Fraction,
     /// Weight of a new sample in the average, above 0 and at most 1. Default 0.002.
     pub weight: f64,
-    /// Number of waiting packets up to which a flow's packets are never chosen at random, 1 to
+    /// Number of waiting packets below which a flow's packets are never chosen at random, 1 to
     /// 1000; in the paper 2 for small and 4 for large buffers. Default 4.
     pub min_flow: u32,
     /// `true` if flows may have two waiting packets each while the average is at or above `max`,

@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn heavy_loss_sends_what_is_delivered_and_one_more_only_when_safe() {
+    fn under_heavy_loss_prr_sends_one_segment_more_than_delivered_only_with_a_safe_ack() {
         let mut prr = Prr::begin(20);
         assert_eq!(prr.send_count(1, 3, 10, false), 1);
         prr.out += 1;

@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_connection_starts_as_slowly_as_the_first_and_counts_go_on() {
+    fn a_reopened_connection_starts_as_slowly_as_the_first_and_counts_continue() {
         for control in ["reno", "cubic", "bbr", "bbr3", "dctcp"] {
             let document = serde_json::json!({ "congestion-control": { "kind": control }, "initial-window": 2 });
             let tcp: Arc<Tcp> = Arc::new(tailback_document::decode(document).expect("parameters decode"));

@@ -9,10 +9,10 @@ use tailback_document::Invalid;
 use tailback_units::Dur;
 
 /// RED with preferential dropping (Mahajan, Floyd and Wetherall, ICNP 2001; constants and order of
-/// steps from ns-2.35): a flow that RED has dropped in `needed` of the last `intervals` intervals
-/// sends more than a TCP with the round-trip time `rtt`. A filter in front of RED then drops its
-/// packets with a probability that is raised as long as RED still drops the flow so regularly. Marks
-/// count as drops. The paper's test for unresponsive flows is left out.
+/// steps from ns-2.35): a flow that RED has dropped in at least `needed` of the last `intervals`
+/// intervals sends more than a TCP with the round-trip time `rtt`. A filter in front of RED then
+/// drops its packets with a probability that is raised as long as RED still drops the flow so
+/// regularly. Marks count as drops. The paper's test for unresponsive flows is left out.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Params {
