@@ -21,8 +21,8 @@ pub enum Match {
     All(Box<Conditions>),
 }
 
-/// Conditions that must all hold; of a list of values at least one must hold. A table without
-/// conditions matches every packet.
+/// Conditions that must all hold; of a list of values at least one must hold. An omitted condition
+/// holds for every packet.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Conditions {
@@ -39,13 +39,13 @@ pub struct Conditions {
     /// Priority class, 0 (highest) to 7.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub class: Option<OneOrMany<u8>>,
-    /// Colour that a meter has given: "green", "yellow" or "red".
+    /// Colour that a meter has assigned: "green", "yellow" or "red".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub colour: Option<OneOrMany<Colour>>,
     /// Groups of flows, by name or pattern.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flows: Option<OneOrMany<String>>,
-    /// Flows by number; `flows` is resolved to this.
+    /// Flows by number, 0 to 2^22 − 1; `flows` is resolved to this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flow: Option<OneOrMany<u32>>,
     /// At least one of these matches holds.

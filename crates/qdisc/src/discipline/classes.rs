@@ -69,7 +69,7 @@ pub(super) fn check_limit(field: &str, limit: Option<Amount>) -> Result<(), Inva
         }
         Some(amount @ Amount::Millipackets(n)) if n % 1_000 != 0 => Err(Invalid::new(
             field,
-            format!("`{amount}` is not a whole number of packets; write such as \"64packets\""),
+            format!("`{amount}` is not a whole number of packets; write one, such as \"64packets\""),
         )),
         _ => Ok(()),
     }

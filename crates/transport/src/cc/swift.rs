@@ -80,7 +80,10 @@ impl Params {
             }
         }
         if !(self.scaling_from > 0.0 && self.scaling_from < self.scaling_to && self.scaling_to <= 1e9) {
-            let message = format!("{} is not above 0 and below `scaling-to`; write such as 0.1", self.scaling_from);
+            let message = format!(
+                "{} is out of range; write a number above 0 and below `scaling-to`, such as 0.1",
+                self.scaling_from
+            );
             return Err(Invalid::new("scaling-from", message));
         }
         if !(self.additive > 0.0 && self.additive <= 100.0) {

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::de::{self, Deserialize, Deserializer, Visitor};
 use serde::{Deserialize as DeriveDeserialize, Serialize};
 
-/// Use of limited transmit: true, false or "always".
+/// Use of limited transmit: `true`, `false` or "always".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum LimitedTransmit {

@@ -32,8 +32,9 @@ pub struct Tcp {
     pub recovery: Recovery,
     /// Number of duplicate acknowledgements that indicate a loss, 1 to 255. Default 3 (RFC 5681).
     pub dup_thresh: u32,
-    /// Limited transmit: send a segment on each of the first two duplicate acknowledgements (RFC 3042, with SACK RFC 6675
-    /// section 5 step 3): true, false, or "always", also during recovery from a timeout, as ns-2 does. Default true.
+    /// Limited transmit: `true` if a new segment is sent on each of the first two duplicate acknowledgements (RFC 3042;
+    /// with SACK RFC 6675 section 5 step 3), `false` if not, "always" if also during recovery from a timeout, as in
+    /// ns-2. Default true.
     pub limited_transmit: LimitedTransmit,
     /// Window before the first acknowledgement: segments, 1 to 1000000, or "rfc3390" or "rfc6928".
     /// Default 10.
