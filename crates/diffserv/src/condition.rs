@@ -46,7 +46,7 @@ impl Actions {
     /// Checks the meter's parameters.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         self.meter.check().map_err(|e| e.within("meter"))
     }

@@ -24,7 +24,7 @@ impl Params {
     /// Checks that the bucket size is above 0.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::some_burst("burst", self.burst)
     }

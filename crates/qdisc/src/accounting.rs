@@ -66,7 +66,7 @@ impl Accounting {
     /// Refuses an overhead outside −255 B to 1000 B.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(self, field: &str) -> Result<(), Invalid> {
         if (LEAST..=MOST).contains(&self.more) {
             return Ok(());

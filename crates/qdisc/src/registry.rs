@@ -39,7 +39,7 @@ macro_rules! disciplines {
             /// Refuses parameters that are out of range or contradict each other.
             ///
             /// # Errors
-            /// The parameter at fault, and what to write.
+            /// If a parameter is invalid: the error names it and says what to write.
             pub fn check(&self) -> Result<(), tailback_document::Invalid> {
                 match self { $(Spec::$variant(params) => params.check(),)+ }
             }

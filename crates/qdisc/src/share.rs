@@ -30,7 +30,7 @@ impl Share {
     /// Refuses a rate or fraction of 0.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(self, field: &str) -> Result<(), Invalid> {
         match self {
             Share::Rate(Rate(0)) => Err(Invalid::new(field, "the rate is zero; write a rate above 0bit/s")),
@@ -101,7 +101,7 @@ impl Burst {
     /// Refuses a burst of 0 or above 1000 GB.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(self, field: &str) -> Result<(), Invalid> {
         match self {
             Burst::Bytes(size) if !(1..=MOST).contains(&size.0) => {

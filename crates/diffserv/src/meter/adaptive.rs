@@ -55,7 +55,7 @@ impl Params {
     /// Checks that times and increment are above 0, and that there is a target.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::duration("interval", self.interval)?;
         if self.interval < LEAST_INTERVAL {

@@ -32,7 +32,7 @@ impl Params {
     /// Checks that one of the bursts is above 0 (RFC 2697 section 2).
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::burst("cbs", self.cbs)?;
         check::burst("ebs", self.ebs)?;

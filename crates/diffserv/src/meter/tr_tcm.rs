@@ -29,7 +29,7 @@ impl Params {
     /// Checks that bursts are above 0, and the peak rate is at least the committed one (RFC 2698 section 2).
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::some_burst("pbs", self.pbs)?;
         check::some_burst("cbs", self.cbs)?;

@@ -27,7 +27,7 @@ impl Params {
     /// Checks that the window is above 0.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::duration("window", self.window)
     }

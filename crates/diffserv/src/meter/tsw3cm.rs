@@ -25,7 +25,7 @@ impl Params {
     /// Checks that the window is above 0, and the peak rate at least the committed one.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::duration("window", self.window)?;
         if self.pir < self.cir {

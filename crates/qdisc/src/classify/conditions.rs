@@ -70,7 +70,7 @@ impl Match {
     /// Refuses numbers out of range, empty lists and too deep nesting.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         self.check_to(DEEPEST)
     }

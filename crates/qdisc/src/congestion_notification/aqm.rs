@@ -40,7 +40,7 @@ impl Simple {
     /// Refuses parameters out of range.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         if self.threshold == 0 {
             return Err(Invalid::new("threshold", "0 frames is out of range; write 1 or more"));

@@ -52,7 +52,7 @@ impl Params {
     /// Refuses parameters out of range.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::within("candidates", f64::from(self.candidates), 1.0, 64.0)?;
         if self.red.victim != Victim::Tail {

@@ -195,7 +195,7 @@ impl Params {
     /// above 100 % in total.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         self.accounting.check("accounting")?;
         if self.base == Some(Rate(0)) {
@@ -213,7 +213,7 @@ impl Params {
                     return Err(Invalid::new(format!("{field}.priority"), advice));
                 }
                 (None, 2..) => {
-                    let advice = "a class has a bandwidth or a share of what remains, not both; remove one";
+                    let advice = "`bandwidth` excludes `remaining`; remove one of the two";
                     return Err(Invalid::new(format!("{field}.remaining"), advice));
                 }
                 (None, 0) => {
@@ -240,7 +240,7 @@ impl Params {
         }
         parts += Self::share("default", self.default.bandwidth, self.default.remaining)?;
         if self.default.bandwidth.is_some() && self.default.remaining.is_some() {
-            let advice = "a class has a bandwidth or a share of what remains, not both; remove one";
+            let advice = "`bandwidth` excludes `remaining`; remove one of the two";
             return Err(Invalid::new("default.remaining", advice));
         }
         if parts > 1.0 + 1e-9 {

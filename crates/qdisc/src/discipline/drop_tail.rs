@@ -42,7 +42,7 @@ impl Params {
     /// Refuses a limit of 0 packets.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         match self.packets {
             Some(0) => Err(Invalid::new("packets", "a limit of 0 drops every packet; write 1 or more")),

@@ -58,7 +58,7 @@ impl Params {
     /// Refuses a quantum, buckets and weights out of range.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check_quantum(self.quantum)?;
         self.buckets.check("buckets")?;

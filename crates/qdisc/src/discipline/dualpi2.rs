@@ -102,7 +102,7 @@ impl Params {
     /// Refuses times, gains and shares out of range.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::duration("target", self.target)?;
         check::duration("update", self.update)?;
@@ -164,7 +164,7 @@ enum Origin {
     Classic,
 }
 
-/// The two queues at work.
+/// State of the two queues and of their controller.
 #[derive(Debug)]
 pub struct DualPi2 {
     params: Params,

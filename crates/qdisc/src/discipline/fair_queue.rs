@@ -121,7 +121,7 @@ impl Params {
     /// Refuses limits not in packets, and one limit of distributed WFQ without the other.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::within("scale", f64::from(self.scale), 1e3, 1e6)?;
         self.queues.check("queues")?;

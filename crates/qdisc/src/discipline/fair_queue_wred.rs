@@ -38,7 +38,7 @@ impl Params {
     /// Refuses invalid parameters of either, and averages per profile.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         self.wred.check().map_err(|e| e.within("wred"))?;
         self.fair_queue.check().map_err(|e| e.within("fair-queue"))?;

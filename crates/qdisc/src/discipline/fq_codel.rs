@@ -78,7 +78,7 @@ impl Params {
     /// Refuses parameters out of range, and an interval shorter than the target.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         self.buckets.check("buckets")?;
         check_quantum(self.quantum)?;

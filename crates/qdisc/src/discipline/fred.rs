@@ -85,7 +85,7 @@ impl Params {
     /// Refuses thresholds out of order and parameters out of range.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::packet("mean-packet", self.mean_packet)?;
         check::some("max-p", self.max_p)?;

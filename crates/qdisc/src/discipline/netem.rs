@@ -103,7 +103,7 @@ impl Params {
     /// Refuses delays above a day, a rate of 0, and `loss` together with `bursts`.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::pause("delay", self.delay)?;
         check::pause("jitter", self.jitter)?;

@@ -80,7 +80,7 @@ impl Params {
     /// Refuses a document without levels or without a level for packets without a match.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         if self.levels.is_empty() {
             return Err(Invalid::new("levels", "there are no levels; write at least one, or leave `levels` out"));

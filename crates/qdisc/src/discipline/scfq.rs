@@ -30,7 +30,7 @@ impl Params {
     /// Refuses buckets and weights out of range, and weights of flows that share queues.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         self.buckets.check("buckets")?;
         check_weights(&self.weights, self.buckets)

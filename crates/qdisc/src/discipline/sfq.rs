@@ -81,7 +81,7 @@ impl Params {
     /// Refuses parameters out of range, and shares without a number of buckets.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         self.buckets.check("buckets")?;
         self.quantum.map_or(Ok(()), check_quantum)?;

@@ -57,7 +57,7 @@ impl Params {
     /// Refuses parameters out of range.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         Buckets::Hashed(self.buckets).check("buckets")?;
         self.quantum.map_or(Ok(()), check_quantum)?;

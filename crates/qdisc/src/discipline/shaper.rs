@@ -51,7 +51,7 @@ pub fn bucket(rate: Rate, burst: Option<Burst>) -> TokenBucket {
 /// Refuses a rate of 0, and a burst or an overhead out of range.
 ///
 /// # Errors
-/// The parameter at fault, and what to write.
+/// If a parameter is invalid: the error names it and says what to write.
 pub fn check(rate: Rate, burst: Option<Burst>, accounting: Accounting) -> Result<(), Invalid> {
     if rate.0 == 0 {
         return Err(Invalid::new("rate", "the rate is zero; write a rate above 0bit/s"));
@@ -77,7 +77,7 @@ impl Params {
     /// Refuses parameters out of range, and an invalid child policy.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check(self.rate, self.burst, self.accounting)?;
         self.discipline.as_deref().map_or(Ok(()), |spec| Checked::check(spec).map_err(|e| joined("discipline", e)))

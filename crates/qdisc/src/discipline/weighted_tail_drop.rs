@@ -41,7 +41,7 @@ impl Params {
     /// Refuses unknown and repeated keys, and limits that admit no packet.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         let mut named = BTreeMap::new();
         for (key, limit) in &self.limits {

@@ -111,7 +111,7 @@ impl Params {
     /// Refuses weights, limits and a quantum out of range.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check_quantum(self.quantum)?;
         let weight = |field: &str, weight: u32| check::within(field, f64::from(weight), 1.0, 1e6);

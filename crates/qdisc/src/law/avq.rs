@@ -50,7 +50,7 @@ impl Params {
     /// Refuses shares of 0 and a gain or packet size out of range.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::some("gamma", self.gamma)?;
         check::above("alpha", self.alpha, 0.0, 1e6)?;

@@ -102,7 +102,7 @@ impl Params {
     /// Refuses steps of 0 or above 1, and freeze times above a day.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::above("increment", self.increment(), 0.0, 1.0)?;
         check::above("decrement", self.decrement(), 0.0, 1.0)?;

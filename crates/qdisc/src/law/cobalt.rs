@@ -54,7 +54,7 @@ impl Params {
     /// Refuses times and steps of 0 or out of range.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::duration("target", self.target)?;
         check::duration("interval", self.interval)?;

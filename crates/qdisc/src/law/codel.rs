@@ -70,7 +70,7 @@ impl Params {
     /// Refuses times out of range, and an interval shorter than the target.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::duration("target", self.target)?;
         check::duration("interval", self.interval)?;

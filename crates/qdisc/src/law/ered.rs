@@ -30,7 +30,7 @@ impl Params {
     /// Refuses invalid parameters of RED, and a `green-max` below RED's `max`.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         self.red.check().map_err(|e| e.within("red"))?;
         if self.red.victim != Victim::Tail {

@@ -59,7 +59,7 @@ impl Params {
     /// Refuses gains and a frequency out of range.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::above("a", self.a, 0.0, 1.0)?;
         check::above("b", self.b, 0.0, self.a)?;

@@ -91,7 +91,7 @@ impl Params {
     /// Refuses times and gains out of range.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::duration("target", self.target)?;
         check::duration("update", self.update)?;

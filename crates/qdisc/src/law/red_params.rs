@@ -130,7 +130,7 @@ impl Feng {
     /// Refuses factors of at most 1, and a `bottom` of 0 or above `top`.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::above("alpha", self.alpha, 1.0, 1e6)?;
         check::above("beta", self.beta, 1.0, 1e6)?;
@@ -174,7 +174,7 @@ impl Floyd {
     /// Refuses an increment of 0, a factor outside 0 to 1, and bounds of 0.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::above("alpha", self.alpha, 0.0, 1.0)?;
         check::above("beta", self.beta, 0.0, 0.999_999)?;
@@ -227,7 +227,7 @@ impl Params {
     /// Refuses thresholds out of order, fractions of 0 and parameters out of range.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::packet("mean-packet", self.mean_packet)?;
         let mean = self.mean_packet.0 as f64;

@@ -63,7 +63,7 @@ impl Params {
     /// Refuses steps, weights and times out of range.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::above("gamma", self.gamma, 0.0, 1e6)?;
         check::above("phi", self.phi, 1.0, 1e6)?;

@@ -54,7 +54,7 @@ impl Params {
     /// Refuses invalid levels, victims other than the arriving packet, and different forms of idle time.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         for (name, level) in self.levels() {
             level.check().map_err(|e| e.within(name))?;

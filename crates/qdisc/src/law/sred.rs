@@ -43,7 +43,7 @@ impl Params {
     /// Refuses parameters out of range.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::within("zombies", f64::from(self.zombies), 1.0, 1e6)?;
         check::some("overwrite", self.overwrite)?;

@@ -92,7 +92,7 @@ impl Profile {
     /// Refuses numbers out of range, and a `max` below `min`.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self, default: Profile) -> Result<(), Invalid> {
         const MOST: f64 = 4096.0;
         let Profile { min, max, denominator } = self.or(default);
@@ -233,7 +233,7 @@ impl Params {
     /// Refuses unknown keys and numbers out of range.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::within("exponent", f64::from(self.exponent), 1.0, 16.0)?;
         check::packet("mean-packet", self.mean_packet)?;

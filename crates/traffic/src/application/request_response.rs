@@ -36,7 +36,7 @@ impl RequestResponse {
     /// Checks the parameters.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         self.request.check().map_err(|e| e.within("request"))?;
         self.response.check().map_err(|e| e.within("response"))?;

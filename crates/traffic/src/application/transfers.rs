@@ -42,7 +42,7 @@ impl Transfers {
     /// Checks the parameters.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         self.size.check().map_err(|e| e.within("size"))?;
         if self.bins.len() > MOST || self.bins.windows(2).any(|two| two[1] <= two[0]) {

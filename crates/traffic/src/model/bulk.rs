@@ -21,7 +21,7 @@ impl Bulk {
     /// Checks the parameters.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         match self.size {
             Some(size) if !(1..=LARGEST_BURST).contains(&size.0) => {

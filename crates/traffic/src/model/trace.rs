@@ -86,7 +86,7 @@ impl Trace {
     /// Checks the parameters; the file is checked when it is loaded.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         if self.file.is_empty() {
             return Err(Invalid::new("file", "the path is empty; write the path of a trace file"));

@@ -85,7 +85,7 @@ impl Video {
     /// Checks the parameters.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         frames::check(self.fps, self.packet)?;
         let frame = self.mean_frame();

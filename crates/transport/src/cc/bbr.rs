@@ -50,7 +50,7 @@ impl Params {
     /// Checks ranges.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         number("bandwidth-window", self.bandwidth_window, 2, 1000)?;
         if !(Dur::from_ms(1)..=Dur::from_secs(1_000)).contains(&self.min_rtt_window) {

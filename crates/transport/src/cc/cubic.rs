@@ -67,7 +67,7 @@ impl Params {
     /// Checks ranges.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         if !(self.c > 0.0 && self.c <= 1_000.0) {
             let advice = format!("{} is out of range; write a number above 0 and at most 1000", self.c);

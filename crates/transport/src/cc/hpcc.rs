@@ -53,7 +53,7 @@ impl Params {
     /// Checks ranges, and excludes parameters that contradict each other.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         factor("target", self.target)?;
         if self.stages > 1000 {

@@ -1,7 +1,7 @@
 //! Congestion control: how the window grows and shrinks.
 //!
-//! The sender finds and repairs losses, the same way for all controls. A congestion control reads what was
-//! acknowledged and sets the [`Window`], in segments.
+//! The sender detects and repairs losses in the same way for all controls. A congestion control reads what
+//! was acknowledged and sets the [`Window`], in segments.
 //!
 //! A control is one file here: `Params` with [`Build`], and the state with [`CongestionControl`]; it is listed in
 //! `registry.rs`. [`CongestionControl::on_ack`] and [`CongestionControl::on_congestion`] are required, all else has a

@@ -54,7 +54,7 @@ impl Params {
     /// Checks ranges.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         if self.target == Rate(0) {
             return Err(Invalid::new("target", "the rate is zero; write a rate above 0"));

@@ -54,7 +54,7 @@ impl Params {
     /// Checks ranges.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         factor("beta", self.beta.0)?;
         factor("ecn-beta", self.ecn_beta.0)?;

@@ -39,7 +39,7 @@ impl Params {
     /// Checks ranges.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         if !(self.x.0 > 0.0 && self.x.0 <= 1.0) {
             let advice = format!("{} is out of range; write a number above 0 and at most 1", self.x);

@@ -71,7 +71,7 @@ impl Params {
     /// Checks ranges.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         duration("base", self.base)?;
         for (field, time) in [("per-hop", self.per_hop), ("flow-scaling", self.flow_scaling)] {

@@ -63,9 +63,9 @@ pub enum Variant {
     /// The gradient alone (algorithm 1 of the paper of 2015). Every rate is a fixed point when the gradient is 0.
     #[default]
     Gradient,
-    /// Patched TIMELY (Zhu and others 2016, algorithm 2): R ← δ (1 − w) + R (1 − β w e), with the error e = RTT/RTT_ref − 1
-    /// and the weight w of the gradient g: 0 up to −1/4, 2 g + 1/2, 1 from 1/4 on. No hyperactive increase. N senders
-    /// converge to equal rates and RTT = RTT_ref (1 + N δ/(β C)).
+    /// Patched TIMELY (Zhu and others 2016, algorithm 2): R ← δ (1 − w) + R (1 − β w e), with the error e = RTT/RTT_ref
+    /// − 1 and the weight w of the gradient g: 0 for g up to −1/4, 2 g + 1/2 between, 1 for g of 1/4 and more. There is
+    /// no hyperactive increase. N senders converge to equal rates and RTT = RTT_ref (1 + N δ/(β C)).
     Patched,
 }
 
@@ -110,7 +110,7 @@ impl Params {
     /// Checks ranges.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         if !(1..=1_000_000_000).contains(&self.chunk.0) {
             return Err(Invalid::new("chunk", format!("{} is out of range; write 1B to 1GB", self.chunk)));

@@ -58,7 +58,7 @@ impl Rdma {
     /// Checks ranges, and combinations of parameters.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         number("acknowledge-every", self.acknowledge_every, 1, 1000)?;
         duration("timeout", self.timeout)?;

@@ -31,7 +31,7 @@ impl GoBackN {
     /// Accepts: there are no parameters.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         Ok(())
     }
@@ -141,7 +141,7 @@ impl Tahoe {
     /// Accepts all values.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         Ok(())
     }
@@ -150,7 +150,7 @@ impl Reno {
     /// Accepts all values.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         Ok(())
     }
@@ -159,7 +159,7 @@ impl NewReno {
     /// Accepts all values.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         Ok(())
     }
@@ -168,7 +168,7 @@ impl Sack {
     /// Checks combinations of parameters; `tlp` without `rack` has no effect.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         if self.pipe == Pipe::Count && (self.prr || self.rack) {
             return Err(Invalid::new(

@@ -60,7 +60,7 @@ impl Acknowledgement {
     /// Accepts: there are no parameters.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         Ok(())
     }
@@ -85,7 +85,7 @@ impl Delayed {
     /// Checks ranges.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         some_time("most", self.most)
     }
@@ -111,7 +111,7 @@ impl Timed {
     /// Checks ranges.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         some_time("tick", self.tick)
     }

@@ -197,7 +197,7 @@ impl Tcp {
     /// Checks ranges, and combinations of parameters.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         if !(1..=65_535).contains(&self.segment.0) {
             return Err(Invalid::new("segment", format!("{} is out of range; write 1B to 65535B", self.segment)));

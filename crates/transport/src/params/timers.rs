@@ -87,7 +87,7 @@ impl Timers {
     /// Checks ranges, and that no timeout is above `max-rto`.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         time("granularity", self.granularity, Dur::from_ns(1), Dur::from_secs(10))?;
         time("min-rto", self.min_rto, Dur::from_us(1), Dur::from_secs(3600))?;
@@ -107,7 +107,7 @@ impl DelayedAck {
     /// Checks ranges.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         number("every", self.every, 1, 1000)?;
         time("timeout", self.timeout, Dur::from_us(1), Dur::from_secs(10))

@@ -92,7 +92,7 @@ impl Params {
     /// Refuses parameters out of range and thresholds out of order.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::some("sampling", self.sampling)?;
         check::above("equilibrium", self.equilibrium, 0.0, LONGEST)?;

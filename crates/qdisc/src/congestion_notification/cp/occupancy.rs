@@ -26,7 +26,7 @@ impl Occupancy {
     /// Refuses frames of 0 bytes.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(frame: Option<Size>) -> Result<(), Invalid> {
         frame.map_or(Ok(()), |size| crate::check::packet("frame", size))
     }

@@ -54,7 +54,7 @@ impl Params {
     /// Refuses parameters out of range.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         for (field, size) in [("equilibrium", self.equilibrium), ("sample", self.sample)] {
             if !(1..=1_000_000_000).contains(&size.0) {

@@ -27,7 +27,7 @@ impl Drift {
     /// Refuses steps and times of 0.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         if self.step.0 == 0 {
             return Err(Invalid::new("step", "the step is zero; write a rate above zero, such as \"1Mbit/s\""));

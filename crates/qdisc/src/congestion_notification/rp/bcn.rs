@@ -65,7 +65,7 @@ impl Params {
     /// Refuses parameters out of range.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::above("decrease", self.decrease.0, 0.0, 0.25)?;
         above_zero("increase", self.increase)?;

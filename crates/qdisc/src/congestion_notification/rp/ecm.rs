@@ -65,7 +65,7 @@ impl Params {
     /// Refuses parameters out of range.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::some("decrease", self.decrease)?;
         for (field, rate) in [("increase", self.increase), ("floor", self.floor), ("restart", self.restart)] {

@@ -79,7 +79,7 @@ impl Params {
     /// Refuses parameters out of range.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::above("decrease", self.decrease.0, 0.0, 1.0 / 126.0)?;
         for (field, rate) in [("increase", self.increase), ("hyper", self.hyper), ("floor", self.floor)] {

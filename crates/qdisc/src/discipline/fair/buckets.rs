@@ -25,7 +25,7 @@ impl Buckets {
     /// Checks that the number of buckets is 1 to 2^20.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(self, field: &str) -> Result<(), Invalid> {
         match self {
             Buckets::Hashed(n) if !(1..=MOST).contains(&n) => Err(Invalid::new(

@@ -27,7 +27,7 @@ const WEIGHTS: core::ops::RangeInclusive<f64> = 1e-6..=1e6;
 /// Refuses weights out of range, and weights of flows that share buckets.
 ///
 /// # Errors
-/// The parameter at fault, and what to write.
+/// If a parameter is invalid: the error names it and says what to write.
 pub fn check_weights(weights: &Weights, buckets: Buckets) -> Result<(), Invalid> {
     if !weights.is_empty() && buckets != Buckets::PerFlow {
         let advice = "flows that share a bucket cannot have weights of their own; write `buckets = \"per-flow\"`";

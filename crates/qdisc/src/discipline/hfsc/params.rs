@@ -86,7 +86,7 @@ impl Params {
     /// rate of 0.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         self.accounting.check("accounting")?;
         check_names("classes", self.classes.iter().map(|class| Some(&class.name)))?;

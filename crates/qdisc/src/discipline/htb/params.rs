@@ -107,7 +107,7 @@ impl Params {
     /// Refuses classes that form no trees, and parameters out of range or without effect on their class.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         self.accounting.check("accounting")?;
         check::within("r2q", f64::from(self.r2q), 1.0, 1e6)?;

@@ -272,7 +272,7 @@ impl Params {
     /// Refuses parameters out of range, and a warm-up longer than `interval`.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         let settings = self.settings();
         check::within("levels", settings.levels as f64, 1.0, 32.0)?;
