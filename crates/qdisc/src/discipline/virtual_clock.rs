@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
 use tailback_units::{Rate, Time};
 
-/// Virtual Clock (Zhang, SIGCOMM 1990): each packet is stamped with max(now, the flow's last stamp)
-/// + size / reserved rate, and the packet with the smallest stamp is served first. A flow that has
-/// exceeded its rate while others were idle has to wait when these return. When the limit is
-/// exceeded, the packet with the largest stamp is dropped.
+/// Virtual Clock (Zhang, SIGCOMM 1990): each packet is stamped with the later of now and the flow's
+/// last stamp, plus its size / reserved rate, and the packet with the smallest stamp is served
+/// first. A flow that has exceeded its rate while others were idle has to wait when these return.
+/// When the limit is exceeded, the packet with the largest stamp is dropped.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Params {

@@ -13,11 +13,11 @@ use tailback_units::{Fraction, Size};
 /// Largest quantised feedback: six bits.
 pub const MOST: f64 = 63.0;
 
-/// Quantised congestion notification (IEEE 802.1Qau-2010): after a number of arrived bytes one frame is sampled, and Fb
-/// = −(Q − Qeq + w ΔQ) is computed, with Q the queue in bytes and ΔQ its growth since the last sample. If Fb is
-/// negative, |Fb|, quantised to six bits, is sent to the source of the frame. The upper three of these bits give the
-/// bytes until the next sample, fewer for larger |Fb|: 150, 75, 50, 37.5, 30, 25, 21.5 or 18.5 kB (R. Pan's pseudo-code
-/// for the standard). There is no positive feedback.
+/// Quantised congestion notification (IEEE 802.1Qau-2010): after a number of arrived bytes a frame is sampled, and Fb =
+/// −(Q − Qeq + w ΔQ) is computed, with Q the queue in bytes and ΔQ its growth since the last sample. If Fb is negative,
+/// |Fb|, quantised to six bits, is sent to the source of the frame. The upper three of these bits give the bytes until
+/// the next sample, fewer for larger |Fb|: 150, 75, 50, 37.5, 30, 25, 21.5 or 18.5 kB (R. Pan's pseudo-code for the
+/// standard). There is no positive feedback.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Params {
