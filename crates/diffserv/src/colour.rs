@@ -3,16 +3,18 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Drop precedence of a packet, in ascending order: green is dropped last, red first.
+/// Drop precedence of a packet, in ascending order: green is dropped last, red first. A packet that
+/// no meter has coloured is green.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Colour {
-    /// Within the committed profile.
+    /// Within the committed burst size (RFC 2697) or the committed rate (RFC 2698).
     #[default]
     Green,
-    /// Beyond the committed profile, within the excess.
+    /// Beyond the committed, but within the excess burst size (RFC 2697); beyond the committed, but
+    /// within the peak rate (RFC 2698).
     Yellow,
-    /// Beyond both.
+    /// Beyond the excess burst size (RFC 2697) or the peak rate (RFC 2698).
     Red,
 }
 

@@ -30,10 +30,10 @@ pub struct Actions {
     /// Action on green packets: "pass", "drop" or { mark = DSCP }. Default "pass".
     #[serde(default)]
     pub green: Action,
-    /// Action on yellow packets, likewise. Default "pass".
+    /// Action on yellow packets, with the same values. Default "pass".
     #[serde(default)]
     pub yellow: Action,
-    /// Action on red packets, likewise. Default "pass".
+    /// Action on red packets, with the same values. Default "pass".
     #[serde(default)]
     pub red: Action,
 }
@@ -46,7 +46,7 @@ impl Actions {
     /// Checks the meter's parameters.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         self.meter.check().map_err(|e| e.within("meter"))
     }

@@ -18,8 +18,8 @@ impl Default for Digest {
 
 impl Digest {
     /// Version of the digest. It changes with the hash, the order of its input and the names of random streams, so that
-    /// digests of different versions never compare equal. `tb1`, in development versions before 0.1.0 was published: streams of ports held the link's
-    /// number.
+    /// digests of different versions never compare equal. Development versions before 0.1.0 had `tb1`, with the link's
+    /// number in the names of ports' random streams.
     pub const VERSION: &str = "tb2";
 
     /// Returns an empty digest.

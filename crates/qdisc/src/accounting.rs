@@ -19,22 +19,22 @@ use tailback_units::parse_bytes;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Accounting {
     more: i32,
-    /// At most 65535.
+    /// Minimum counted length, bytes, 0 to 65535.
     least: i32,
     cells: bool,
 }
 
-/// Bytes of an ATM cell, and of its payload.
+/// Bytes of an ATM cell; `CELL_PAYLOAD`: of its payload.
 const CELL: u32 = 53;
 const CELL_PAYLOAD: u32 = 48;
 
-/// Upper bound of the overhead, bytes: no lower layer adds more.
+/// Upper bound of the overhead, bytes: more than any lower layer adds.
 const MOST: i32 = 1_000;
-/// Lower bound of the overhead, bytes: no label stack or header is longer.
+/// Lower bound of the overhead, bytes: more than any label stack or header that is left out.
 const LEAST: i32 = -255;
 
 impl Accounting {
-    /// Returns an accounting that adds `more` bytes, or subtracts if negative.
+    /// Returns an accounting that adds `more` bytes per packet, or subtracts them if negative.
     pub fn new(more: i32) -> Accounting {
         Accounting { more, least: 0, cells: false }
     }
@@ -59,14 +59,14 @@ impl Accounting {
         let long = i32::from(bytes).saturating_add(self.more).max(self.least).max(1).unsigned_abs();
         if self.cells { long.div_ceil(CELL_PAYLOAD) * CELL } else { long }
     }
-    /// Returns `true` if it may count less than the buffer bytes.
+    /// Returns `true` if fewer bytes than the buffer bytes may be counted.
     pub fn takes_away(self) -> bool {
         self.more < 0
     }
-    /// Refuses an overhead that no lower layer has.
+    /// Refuses an overhead outside −255 B to 1000 B.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(self, field: &str) -> Result<(), Invalid> {
         if (LEAST..=MOST).contains(&self.more) {
             return Ok(());
@@ -85,7 +85,8 @@ impl fmt::Display for Accounting {
 }
 impl Serialize for Accounting {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-        // A table only if the text form cannot express it, so that other documents stay as they are.
+        // A table only if the text form cannot express it, so that documents without a minimum and
+        // cells keep the text form.
         if self.least == 0 && !self.cells {
             return s.collect_str(self);
         }
@@ -157,7 +158,7 @@ impl JsonSchema for Accounting {
                     "properties": {
                         "bytes": { "type": "string", "description": "Overhead added to each packet, negative to subtract. Default \"0B\"." },
                         "least": { "type": "string", "description": "Minimum counted length. Default \"0B\"." },
-                        "cells": { "type": "boolean", "description": "`true` if whole ATM cells count: 53 B for each 48 B begun. Default false." }
+                        "cells": { "type": "boolean", "description": "`true` if whole ATM cells are counted: 53 B for each 48 B begun. Default false." }
                     }
                 }
             ]
@@ -177,14 +178,14 @@ mod tests {
     }
 
     #[test]
-    fn bytes_are_added_or_taken_away_and_never_all_of_them() {
+    fn bytes_are_added_or_subtracted_and_at_least_one_is_counted() {
         let bytes = |text: &str, size| from_value::<Accounting>(json!(text)).expect("bytes").bytes(&packet(size));
         assert_eq!((bytes("0B", 1508), bytes("38B", 1508), bytes("-8B", 1508)), (1508, 1546, 1500));
         assert_eq!(bytes("-8B", 4), 1);
     }
 
     #[test]
-    fn atm_counts_53_bytes_for_each_begun_48_after_overhead_and_least_length() {
+    fn atm_counts_53_bytes_for_each_48_begun_after_overhead_and_minimum_length() {
         // psched_l2t_ns: 200 + 44 = 244 B are 6 cells; 244 + 44 = 288 B are just 6; one byte more is a seventh.
         let count = |value: Value, size| from_value::<Accounting>(value).expect("a table").bytes(&packet(size));
         let atm = || json!({ "bytes": "44B", "cells": true });
@@ -195,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_layer_adds_is_refused_and_what_is_written_is_read_again() {
+    fn overheads_out_of_range_are_refused_and_written_forms_read_back_equal() {
         for text in ["2kB", "-300B"] {
             let accounting: Accounting = from_value(json!(text)).expect("bytes");
             assert!(accounting.check("accounting").is_err(), "{text}");

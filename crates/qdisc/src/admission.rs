@@ -1,7 +1,8 @@
 //! Admission policies: decisions about a packet made once, when it arrives.
 //!
-//! A FIFO behind such a policy drops only arrivals, so the departure of a packet is known when it is admitted. The policy is
-//! the same whether the packets wait in a discipline ([`crate::AdmissionFifo`]) or on the line of a port that transmits early.
+//! A FIFO behind such a policy drops only arriving packets, so that the departure time of a packet is known when it is
+//! admitted. The policy is the same whether the packets wait in a discipline ([`crate::AdmissionFifo`]) or on the line
+//! of a port that transmits early.
 
 use crate::law::Backlog;
 use crate::state::QUEUE;
@@ -9,11 +10,11 @@ use crate::{Packet, Reason, Site};
 use tailback_random::Rng;
 use tailback_units::Time;
 
-/// A policy that admits packets to a FIFO and drops none later.
+/// A policy that admits packets to a FIFO and drops no admitted packet.
 pub trait Admission {
     /// Decides about a packet that arrives and finds `queue` waiting.
     fn admit(&mut self, now: Time, packet: &Packet, queue: Backlog, rng: &mut Rng) -> Fate;
-    /// The event that [`Admission::idle`] reports.
+    /// Returns the event that must be reported by [`Admission::idle`].
     fn watches(&self) -> Watch {
         Watch::Nothing
     }
@@ -21,7 +22,8 @@ pub trait Admission {
     fn idle(&mut self, _now: Time) {}
     /// Reports state variables for time series, as [`crate::Qdisc::probe`] does.
     fn probe(&self, _f: &mut dyn FnMut(&'static str, f64)) {}
-    /// Size of its variables and its queue in bytes, as [`crate::Qdisc::state_bytes`] counts.
+    /// Returns the size of its variables and its queue in bytes, as [`crate::Qdisc::state_bytes`]
+    /// counts.
     fn state_bytes(&self) -> usize;
 }
 
@@ -36,14 +38,15 @@ pub enum Fate {
     Dropped(Reason),
 }
 
-/// The event, besides arrivals, that a policy or law watches for.
+/// Event, in addition to arrivals, that must be reported to a policy or law.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Watch {
     /// No event.
     Nothing,
     /// The queue runs empty: the transmission of the last packet begins.
     Empty,
-    /// The queue is empty and the transmitter is free; again after each packet that is dropped in this state.
+    /// The queue is empty and the transmitter is free; reported again after each packet that is dropped in
+    /// this state.
     Idle,
 }
 

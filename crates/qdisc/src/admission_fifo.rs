@@ -8,10 +8,10 @@ use crate::{Admission, Discipline, Fate, Packet, Site, Spec, Victim, Watch};
 use tailback_random::Rng;
 use tailback_units::Time;
 
-/// An admission policy at work.
+/// State of an admission policy.
 #[derive(Debug)]
 pub enum Rule {
-    /// Limits alone.
+    /// Limits only.
     Limits(Site),
     /// Random early detection.
     Red(red::Rule),
@@ -60,7 +60,8 @@ impl Admission for AdmissionFifo<'_> {
 }
 
 impl Discipline {
-    /// The admission policy and its queue. `None`: this discipline drops waiting packets or is not a FIFO.
+    /// Returns the admission policy and its queue. `None`: this discipline drops waiting packets or is not
+    /// a FIFO.
     #[inline]
     pub fn admission_fifo(&mut self) -> Option<AdmissionFifo<'_>> {
         match self {
@@ -72,7 +73,8 @@ impl Discipline {
 }
 
 impl Spec {
-    /// Returns the admission policy of the discipline at `site`. `None`: the discipline is not a FIFO that drops arrivals only.
+    /// Returns the admission policy of the discipline at `site`. `None`: the discipline is not a FIFO that drops only
+    /// arriving packets.
     pub fn rule(&self, site: &Site) -> Option<Rule> {
         match self {
             Spec::DropTail(params) => params.rule(site).map(Rule::Limits),

@@ -13,15 +13,15 @@ pub enum Reason {
     SharedMemoryFull,
     /// The input buffer of a crossbar switch was full.
     InputBufferFull,
-    /// Lost at random on the link.
+    /// The packet was lost at random on the link.
     LinkLoss,
     /// The link went down during transmission or propagation.
     LinkDown,
-    /// A law dropped it before the queue was full.
+    /// A control law dropped the packet before the queue was full.
     Early,
-    /// Its flow does not respond to congestion and is held to a limit.
+    /// Its flow does not respond to congestion and exceeds its limit.
     Unresponsive,
-    /// A policer found it beyond its profile.
+    /// A policer dropped the packet because it exceeded its profile.
     Policed,
 }
 
@@ -65,14 +65,15 @@ impl Cx<'_> {
     pub fn drop(&mut self, packet: Packet, why: Reason) {
         self.dropped.push(Dropped { packet, why });
     }
-    /// Marks an ECN-capable packet "congestion experienced". One that has been marked before
-    /// counts again, since this queue, too, has signalled.
+    /// Marks an ECN-capable packet "congestion experienced". A packet that is marked already is
+    /// counted again, since this queue has signalled, too.
     #[inline]
     pub fn mark(&mut self, packet: &mut Packet) {
         packet.set_ce();
         *self.marked += 1;
     }
-    /// Signals congestion: marks the packet if it is ECN-capable and `ecn` holds, else drops it. `None`: dropped.
+    /// Signals congestion: marks the packet if it is ECN-capable and `ecn` is set, else drops it. `None`:
+    /// dropped.
     #[inline]
     pub fn signal(&mut self, mut packet: Packet, ecn: bool, why: Reason) -> Option<Packet> {
         if ecn && packet.is_ect() {

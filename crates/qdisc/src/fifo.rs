@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use tailback_random::Rng;
 
-/// The packet that is dropped for want of room.
+/// Packet that is dropped when the queue is full.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Victim {
@@ -16,7 +16,7 @@ pub enum Victim {
     Tail,
     /// The oldest waiting packet (Lakshman, Neidhardt and Ott, INFOCOM 1996).
     Head,
-    /// A packet drawn with equal chances from the queue and the arriving one.
+    /// A packet drawn with equal probability from the queue and the arriving packet.
     Random,
 }
 
@@ -41,16 +41,16 @@ impl Fifo {
     pub fn packets(&self) -> u64 {
         self.waiting.len() as u64
     }
-    /// Returns `true` if there is no room for `size` more bytes.
+    /// Returns `true` if there is no room for a packet of `size` bytes.
     #[inline]
     pub fn is_full(&self, size: u16) -> bool {
         self.site.is_full(self.packets(), self.bytes, size)
     }
-    /// The limits, an admission policy by themselves.
+    /// Returns the limits, which are an admission policy.
     pub fn limits_mut(&mut self) -> &mut Site {
         &mut self.site
     }
-    /// The oldest packet.
+    /// Returns the oldest packet.
     pub fn head(&self) -> Option<&Packet> {
         self.waiting.front()
     }
@@ -111,7 +111,7 @@ impl Fifo {
     }
 }
 
-/// In what a queue is measured.
+/// Unit in which a queue is measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Count {

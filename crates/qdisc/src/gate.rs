@@ -8,7 +8,8 @@ const ANY_CLASS: u8 = 0xff;
 pub struct Gate {
     port: bool,
     classes: u8,
-    /// (class mask, destination), sorted by destination and one entry each.
+    /// Destinations with the mask of the classes stopped for them, sorted by destination, one entry
+    /// each.
     destinations: Vec<(u16, u8)>,
 }
 

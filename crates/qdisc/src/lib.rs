@@ -4,13 +4,13 @@
 //! context of its calls (random numbers, drops, marks), [`Gate`] the traffic that back-pressure stops, [`Qdisc`] the
 //! interface, and [`Spec`] the list of all disciplines with their parameters.
 //!
-//! [`classify`] assigns packets to the classes of a discipline.
-//! `law/` holds the control laws (RED, Blue, CoDel, PIE …), which own no packets: numbers in, a
-//! decision out. `discipline/` holds the queues that apply them. `congestion_notification/` holds IEEE 802.1Qau and its predecessors:
-//! congestion points (CP), reaction points (RP) and their rate limiters.
+//! [`classify`] assigns packets to the classes of a discipline. `law/` holds the control laws (RED, Blue, CoDel, PIE
+//! …), which own no packets: they map numbers to decisions. `discipline/` holds the queues that apply them.
+//! `congestion_notification/` holds IEEE 802.1Qau and its predecessors: congestion points (CP), reaction points (RP)
+//! and their rate limiters.
 //!
-//! An AQM that judges arrivals takes one file in `law/` and one line in `registry.rs` ([`law::ArrivalLaw`]); another
-//! discipline takes one file in `discipline/` and that line.
+//! An AQM that judges arrivals takes one file in `law/` and one line in `registry.rs` ([`law::ArrivalLaw`]); any
+//! other discipline takes one file in `discipline/` and one such line.
 
 mod accounting;
 mod admission;

@@ -8,24 +8,25 @@ use tailback_units::Time;
 /// engine checks at the end of a run that no packet has vanished.
 #[derive(Debug)]
 #[must_use = "a packet that is not passed on is lost uncounted"]
-// The alignment that any allocator returns anyway. Two whole packets in each cache line would need 32, but blocks of a larger alignment
-// cannot serve again once they are freed with some allocators (glibc's): lines that grow and shrink took twice the memory.
+// The alignment that any allocator returns anyway. An alignment of 32 would keep each packet in one cache line, but
+// some allocators (glibc's) do not reuse freed blocks of a larger alignment: queues that grow and shrink took twice the
+// memory.
 #[repr(align(16))]
 pub struct Packet {
     /// Time of enqueueing while the packet waits in a queue; time of arrival while it is on a link.
     pub at: Time,
-    /// Generation time: when the source handed it to the network. In an acknowledgement, a word of the transport.
+    /// Time at which the source passed the packet to the network; in an acknowledgement a value of the transport.
     pub born: Time,
     /// Index of its flow (low 22 bits), its colour (2 bits) and its traits (high 8 bits).
     flow_traits: u32,
-    /// Sequence number within its flow; for a control frame the handle of its notice, for an
+    /// Sequence number within its flow; in a control frame the handle of its message, in an
     /// acknowledgement the next number expected.
     pub seq: u32,
     /// Payload bytes.
     pub payload: u16,
     /// Buffer bytes.
     pub size: u16,
-    /// Wire bytes beyond `size` (low 7 bits), and one bit of [`Packet::exp`].
+    /// Wire bytes minus `size` (low 7 bits), and one bit of [`Packet::exp`].
     beyond: u8,
     /// Code point (low 6 bits), the upper six of the DS field (RFC 2474). The other two belong to [`Packet::exp`].
     pub code: u8,
@@ -35,7 +36,7 @@ pub struct Packet {
 
 const _: () = assert!(size_of::<Packet>() == 32);
 
-/// Traits of a packet: its class, its ECN codepoint and three marks, in one byte.
+/// Traits of a packet in one byte: its class, its ECN codepoint and three flags.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Traits(u8);
 
@@ -44,7 +45,7 @@ const MEASURED: u8 = 0b0000_1000;
 const CONTROL: u8 = 0b0001_0000;
 const ECN: u8 = 0b0110_0000;
 const ECHO: u8 = 0b1000_0000;
-/// Bits of `beyond` that hold the wire bytes beyond `size`.
+/// Bits of `beyond` that hold wire bytes minus `size`.
 const BEYOND: u8 = 0x7f;
 /// Lowest bit of the ECN codepoint.
 const ECN_SHIFT: u32 = 5;
@@ -53,7 +54,7 @@ const ECN_SHIFT: u32 = 5;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[repr(u8)]
 pub enum Ecn {
-    /// Not ECN-capable: it can only be dropped.
+    /// Not ECN-capable: the packet can only be dropped.
     #[default]
     NotEct = 0b00,
     /// ECN-capable, of a low-latency transport (L4S, RFC 9331).
@@ -68,12 +69,12 @@ pub enum Ecn {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
 #[repr(u8)]
 pub enum Colour {
-    /// Within its profile: dropped last. Also the colour of packets that no meter has seen.
+    /// Within the profile: dropped last. Also the colour of packets without a meter.
     #[default]
     Green = 0,
-    /// Above the committed rate.
+    /// Beyond the committed burst size (RFC 2697) or the committed rate (RFC 2698), and not red.
     Yellow = 1,
-    /// Above the peak rate: dropped first.
+    /// Beyond the excess burst size (RFC 2697) or the peak rate (RFC 2698): dropped first.
     Red = 2,
 }
 
@@ -101,7 +102,7 @@ impl Traits {
 }
 
 impl Packet {
-    /// Number of distinct flow ids; a transport's flow takes two, one for each direction.
+    /// Number of distinct flow numbers; a flow with a transport takes two, one for each direction.
     pub const MAX_FLOWS: u32 = 1 << 22;
     /// Upper bound of wire bytes minus buffer bytes.
     pub const MAX_BEYOND: u32 = 0x7f;
@@ -143,17 +144,17 @@ impl Packet {
     pub fn relabel(&mut self, from: u8, to: u8) {
         self.size = self.size + Packet::LABEL * u16::from(to) - Packet::LABEL * u16::from(from);
     }
-    /// Wire bytes.
+    /// Returns the wire bytes.
     #[inline]
     pub fn wire(&self) -> u16 {
         self.size + u16::from(self.beyond & BEYOND)
     }
-    /// Index of its flow.
+    /// Returns the index of its flow.
     #[inline]
     pub fn flow(&self) -> u32 {
         self.flow_traits & (Packet::MAX_FLOWS - 1)
     }
-    /// Its class, 0 (highest) to 7.
+    /// Returns its class, 0 (highest) to 7.
     #[inline]
     pub fn class(&self) -> u8 {
         (self.flow_traits >> 24) as u8 & CLASS
@@ -173,17 +174,17 @@ impl Packet {
     pub fn set_class(&mut self, class: u8) {
         self.flow_traits = self.flow_traits & !(u32::from(CLASS) << 24) | u32::from(class & CLASS) << 24;
     }
-    /// Its DSCP, 0 to 63 (RFC 2474).
+    /// Returns its DSCP, 0 to 63 (RFC 2474).
     #[inline]
     pub fn dscp(&self) -> u8 {
         self.code & 0x3f
     }
-    /// The upper three bits of its DSCP: IP precedence, 0 to 7 (RFC 791).
+    /// Returns its IP precedence, the upper three bits of the DSCP, 0 to 7 (RFC 791).
     #[inline]
     pub fn precedence(&self) -> u8 {
         self.dscp() >> 3
     }
-    /// Its ECN codepoint.
+    /// Returns its ECN codepoint.
     #[inline]
     pub fn ecn(&self) -> Ecn {
         match (self.flow_traits >> 24) as u8 & ECN {
@@ -198,18 +199,19 @@ impl Packet {
     pub fn is_ect(&self) -> bool {
         (self.flow_traits >> 24) as u8 & ECN != 0
     }
-    /// Sets "congestion experienced". Disciplines mark through [`crate::Cx::mark`], which counts.
+    /// Marks the packet "congestion experienced". Disciplines use [`crate::Cx::mark`] instead,
+    /// which counts the mark.
     #[inline]
     pub fn set_ce(&mut self) {
         debug_assert!(self.is_ect(), "only ECN-capable packets are marked");
         self.flow_traits |= u32::from(ECN) << 24;
     }
-    /// The transport's echo: CWR on data, ECE on an acknowledgement (RFC 3168 section 6.1).
+    /// Returns the transport's echo: CWR on data, ECE on an acknowledgement (RFC 3168 section 6.1).
     #[inline]
     pub fn echo(&self) -> bool {
         (self.flow_traits >> 24) as u8 & ECHO != 0
     }
-    /// Its colour.
+    /// Returns its colour.
     #[inline]
     pub fn colour(&self) -> Colour {
         match self.flow_traits >> Packet::COLOUR_SHIFT & 0b11 {
@@ -218,8 +220,8 @@ impl Packet {
             _ => Colour::Green,
         }
     }
-    /// Traffic class field of its MPLS label (RFC 5462, formerly EXP), 0 to 7. Initially the IP precedence, as at label
-    /// imposition.
+    /// Returns the traffic class field of its MPLS label (RFC 5462, formerly EXP), 0 to 7. Initially it is the IP
+    /// precedence, as at label imposition.
     #[inline]
     pub fn exp(&self) -> u8 {
         self.code >> 3 & 0b111 ^ (self.code >> 6 | (self.beyond & !BEYOND) >> 5)
@@ -231,7 +233,8 @@ impl Packet {
         self.code = self.code & 0x3f | difference << 6;
         self.beyond = self.beyond & BEYOND | (difference & 0b100) << 5;
     }
-    /// Bit 8 of a rate-limited tag, above the code point's byte: 256 or 0.
+    /// Returns bit 8 of a rate-limited tag, whose lower bits are in the byte of the code point: 256
+    /// or 0.
     #[inline]
     pub(crate) fn tag_high_bit(&self) -> u16 {
         u16::from(self.beyond & !BEYOND) << 1
@@ -269,7 +272,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_traffic_class_field_shares_its_bytes_with_code_point_and_length_and_disturbs_neither() {
+    fn the_traffic_class_field_shares_bytes_with_code_point_and_length_without_changing_them() {
         for code in 0..64 {
             for exp in 0..8 {
                 for beyond in [0, 38, Packet::MAX_BEYOND] {

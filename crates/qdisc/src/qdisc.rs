@@ -12,15 +12,16 @@ pub trait Qdisc {
     fn enqueue(&mut self, now: Time, packet: Packet, cx: &mut Cx<'_>);
     /// Removes and returns the next packet that `gate` lets pass; may drop others through `cx`. `None`: no packet may leave now.
     fn dequeue(&mut self, now: Time, gate: &Gate, cx: &mut Cx<'_>) -> Option<Packet>;
-    /// Number of waiting packets.
+    /// Returns the number of waiting packets.
     fn packets(&self) -> u64;
     /// Visits each waiting packet, in no particular order.
     fn visit(&self, f: &mut dyn FnMut(&Packet));
-    /// Time of the next [`Qdisc::wake`], read again after each call; a time in the past means at once. `None`: no timer is set.
+    /// Returns the time of the next [`Qdisc::wake`]; the caller reads it after each call of a method, and a time in the
+    /// past means at once. `None`: no timer is set.
     fn next_wakeup(&self) -> Option<Time> {
         None
     }
-    /// Runs when the timer of `next_wakeup` expires.
+    /// Processes the expiry of the timer of `next_wakeup`.
     fn wake(&mut self, _now: Time, _cx: &mut Cx<'_>) {}
     /// Returns `true` if the caller must report [`Qdisc::idle`].
     fn watches_idle(&self) -> bool {
@@ -33,7 +34,7 @@ pub trait Qdisc {
     /// Passes state variables to `f` for time series: a name such as `"average_bytes"` and a value. Names and order are
     /// constant during a run.
     fn probe(&self, _f: &mut dyn FnMut(&'static str, f64)) {}
-    /// Size of variables and tables in bytes, without waiting packets and parameters; `state.rs` defines it. Time series
-    /// report it as `state_bytes`.
+    /// Returns the size of variables and tables in bytes, without waiting packets and parameters, as defined in
+    /// `state.rs`. Time series report it as `state_bytes`.
     fn state_bytes(&self) -> usize;
 }

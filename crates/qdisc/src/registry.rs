@@ -21,7 +21,7 @@ macro_rules! disciplines {
             pub enum Spec { $($name => $variant($params)),+ }
         }
 
-        /// A queue discipline at work; dispatched by one `match`, without a pointer per packet.
+        /// State of a queue discipline; dispatched by one `match`, without a pointer per packet.
         #[derive(Debug)]
         pub enum Discipline {
             $(
@@ -31,14 +31,15 @@ macro_rules! disciplines {
         }
 
         impl Spec {
-            /// The discipline at work at `site`. The parameters have passed `check`.
+            /// Returns the discipline in its initial state at `site`. The parameters have passed
+            /// `check`.
             pub fn build(&self, site: &Site) -> Discipline {
                 match self { $(Spec::$variant(params) => Discipline::$variant(params.build(site)),)+ }
             }
             /// Refuses parameters that are out of range or contradict each other.
             ///
             /// # Errors
-            /// The parameter at fault, and what to write.
+            /// If a parameter is invalid: the error names it and says what to write.
             pub fn check(&self) -> Result<(), tailback_document::Invalid> {
                 match self { $(Spec::$variant(params) => params.check(),)+ }
             }
@@ -54,7 +55,8 @@ macro_rules! disciplines {
         }
 
         impl Qdisc for Discipline {
-            // Without inlining a port calls a function to reach its drop-tail queue: 2 % of the instructions of `lan-a1`.
+            // Without inlining each port calls a function to reach its drop-tail queue, which costs 2 % of the
+            // instructions of the benchmark `lan-a1`.
             #[inline(always)]
             fn enqueue(&mut self, now: Time, packet: Packet, cx: &mut Cx<'_>) {
                 match self { $(Discipline::$variant(q) => q.enqueue(now, packet, cx),)+ }
@@ -144,7 +146,7 @@ impl Default for Spec {
 }
 
 impl Default for Discipline {
-    /// An unbounded FIFO.
+    /// Returns an unbounded FIFO.
     fn default() -> Discipline {
         Spec::default().build(&Site::default())
     }
@@ -153,7 +155,8 @@ impl Default for Discipline {
 impl Spec {
     /// Returns `true` if back-pressure may stop single destinations in this discipline.
     pub fn selects_destinations(&self) -> bool {
-        // A limit in packets and another victim than the tail have no counterpart there.
+        // `ByDestination` has neither a limit in packets nor a victim other than the arriving
+        // packet.
         *self == Spec::default()
     }
 
@@ -241,7 +244,8 @@ macro_rules! without_thresholds {
         )+
     };
 }
-// COBALT's and flow-queue CoDel's delays have no bound by the limit: Blue acts in the one, other flows go first in the other.
+// The limit does not bound the delay of COBALT, where Blue drops packets, nor that of FQ-CoDel, where other flows may
+// be served first.
 without_thresholds! {
     law::sfb::Params,
     law::sred::Params,

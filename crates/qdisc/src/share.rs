@@ -9,7 +9,8 @@ use std::borrow::Cow;
 use tailback_document::{DecodeError, Invalid, Path, decode};
 use tailback_units::{Dur, Fraction, Rate, Size};
 
-/// A rate, `"2Mbit/s"`, or a part of that of the link or the shaper around it, `"20%"`.
+/// A rate, `"2Mbit/s"`, or a percentage of the rate of the link or of the shaper around it,
+/// `"20%"`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Share {
     /// Rate in bit/s.
@@ -29,10 +30,10 @@ impl Share {
     /// Refuses a rate or fraction of 0.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(self, field: &str) -> Result<(), Invalid> {
         match self {
-            Share::Rate(Rate(0)) => Err(Invalid::new(field, "nothing would ever be sent; write a rate above 0bit/s")),
+            Share::Rate(Rate(0)) => Err(Invalid::new(field, "the rate is zero; write a rate above 0bit/s")),
             Share::Rate(_) => Ok(()),
             Share::Part(part) => check::some(field, part),
         }
@@ -54,8 +55,10 @@ impl<'de> Deserialize<'de> for Share {
             Value::String(text) if !text.trim_end().ends_with('%') => decode(Value::String(text)).map(Share::Rate),
             part @ (Value::String(_) | Value::Number(_)) => decode(part).map(Share::Part),
             other => {
-                let help = "write \"20%\", or a rate such as \"2Mbit/s\"".to_owned();
-                Err(DecodeError::value(Path::root(), format!("expected a share, found {other}"), Some(help)))
+                let help =
+                    "write a percentage above 0% and at most 100%, such as \"20%\", or a rate such as \"2Mbit/s\""
+                        .to_owned();
+                Err(DecodeError::value(Path::root(), format!("{other} is not a share"), Some(help)))
             }
         }
         .map_err(DecodeError::carry)
@@ -85,7 +88,7 @@ pub enum Burst {
 }
 
 impl Burst {
-    /// Returns the burst in bytes at a rate, at least 1.
+    /// Returns the burst in bytes at a rate, 1 to 10^12.
     pub fn at(self, rate: Rate) -> u64 {
         match self {
             Burst::Bytes(size) => size.0.max(1),
@@ -98,7 +101,7 @@ impl Burst {
     /// Refuses a burst of 0 or above 1000 GB.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(self, field: &str) -> Result<(), Invalid> {
         match self {
             Burst::Bytes(size) if !(1..=MOST).contains(&size.0) => {

@@ -1,5 +1,5 @@
-//! The signals of a discipline as its parameters give them, for checks before a run: marking, and the queue lengths and
-//! waiting times that it compares.
+//! The congestion signals of a discipline by its parameters, for checks before a run: marking, and the queue lengths
+//! and waiting times with which it compares.
 
 use crate::Site;
 use crate::fifo::Count;
@@ -8,11 +8,12 @@ use tailback_units::{Amount, Dur, Size};
 /// A queue length or waiting time that a discipline compares with the actual one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Threshold {
-    /// The parameter, relative to the discipline's table, dotted.
+    /// Dotted path of the parameter, relative to the discipline's table.
     pub path: String,
-    /// `true` if the parameter is a default or follows from the link instead of being written.
+    /// `true` if the value is a default or derived from the link, `false` if the document contains
+    /// it.
     pub derived: bool,
-    /// The value from which on the discipline reacts.
+    /// Value at which the discipline begins to react.
     pub length: Length,
     /// The limits of the queue that is compared.
     pub site: Site,
@@ -39,7 +40,7 @@ impl From<Amount> for Length {
 }
 
 impl Length {
-    /// A threshold that a law compares in the unit of `count`, with a mean packet of this size.
+    /// Returns the threshold in the unit of `count`, with this mean packet size.
     pub(crate) fn of(amount: Amount, count: Count, mean_packet: Size) -> Length {
         let mean = mean_packet.0 as f64;
         match count {
@@ -49,8 +50,8 @@ impl Length {
     }
 }
 
-/// The signals of a discipline. Parameters of disciplines without signals implement it too, so that the compiler finds an
-/// omission.
+/// Congestion signals of a discipline. The parameters of disciplines without signals implement it, too, so that the
+/// compiler reports omissions.
 pub trait Signals {
     /// Returns `true` if the discipline may mark ECN-capable packets (RFC 3168).
     fn marks(&self) -> bool;
@@ -68,7 +69,7 @@ pub(crate) fn inside(path: &str, inner: &dyn Signals, site: &Site, f: &mut dyn F
     });
 }
 
-/// Returns `true` if any of these disciplines marks. `None` is a FIFO, which does not.
+/// Returns `true` if any of these disciplines marks packets. `None` is a FIFO, which does not.
 pub(crate) fn any_marks<'a, S: Signals + 'a>(specs: impl IntoIterator<Item = &'a Option<Box<S>>>) -> bool {
     specs.into_iter().flatten().any(|spec| spec.marks())
 }

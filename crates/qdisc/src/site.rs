@@ -2,7 +2,7 @@
 
 use tailback_units::Rate;
 
-/// A queue's limits and its link's rate.
+/// Limits of a queue, and the rate of its link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Site {
     /// Limit of waiting buffer bytes; `u64::MAX` is unbounded.
@@ -22,7 +22,7 @@ impl Site {
 }
 
 impl Default for Site {
-    /// No limit, behind a gigabit link.
+    /// Returns a site without limits, at a link of 1 Gbit/s.
     fn default() -> Site {
         Site { bytes: u64::MAX, packets: u64::MAX, rate: Rate(1_000_000_000) }
     }

@@ -55,7 +55,7 @@ const _: () = assert!(size_of::<Receiver>() <= 72);
 /// State of congestion notifications.
 #[derive(Clone, Copy, Debug)]
 struct Notification {
-    /// Least time between two notifications.
+    /// Minimum time between two notifications.
     apart: Dur,
     /// Earliest time of the next one.
     from: Time,
@@ -93,7 +93,8 @@ impl Receiver {
         if payload == 0 || seq != self.next || self.held.is_some() {
             return self.on_other_segment(now, seq, payload, sent, ce, cwr);
         }
-        // Fast path: the next segment in order, and none held. The same as below where it applies.
+        // Fast path for the next segment in order while no segment is held; its result is that of
+        // the code below.
         if !before(self.acknowledged, seq) {
             self.recent = sent;
         }

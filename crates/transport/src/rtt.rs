@@ -157,7 +157,7 @@ mod tests {
         Time::ZERO + MS(ms)
     }
 
-    /// RFC 6298 in real numbers, apart from the code under test.
+    /// Returns the timeout of RFC 6298 in real numbers, independent of the code under test.
     fn reference(samples: &[f64], g: f64, floor: f64) -> f64 {
         let (mut srtt, mut var) = (samples[0], samples[0] / 2.0);
         for r in &samples[1..] {
@@ -186,7 +186,7 @@ mod tests {
 
     // RFC 6298 section 2.2: SRTT = R, RTTVAR = R/2; section 2.3: a variation of at least the granularity.
     #[test]
-    fn the_first_sample_gives_three_times_itself_and_the_floor_and_granularity_hold() {
+    fn the_first_timeout_is_three_times_the_sample_and_respects_min_rto_and_granularity() {
         let timers = Timers::default();
         let mut rtt = Rtt::new(&timers);
         rtt.sample(at(100), at(0), true, &timers);

@@ -18,7 +18,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn order_survives_the_wrap() {
+    fn the_order_of_segment_numbers_survives_the_wrap() {
         assert!(before(u32::MAX, 0) && before(u32::MAX - 5, 7) && !before(0, u32::MAX));
         assert_eq!(later(u32::MAX, 3), 3);
     }

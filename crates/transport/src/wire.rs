@@ -36,7 +36,8 @@ pub struct Segment {
     pub payload: u16,
     /// ECN code point.
     pub ecn: Ecn,
-    /// Congestion window reduced (RFC 3168 section 6.1.2); on a SYN: ECE and CWR, the sender is ECN-capable.
+    /// Flag CWR, congestion window reduced (RFC 3168 section 6.1.2); on a SYN both ECE and CWR: the sender
+    /// is ECN-capable.
     pub cwr: bool,
     /// `true` if it has been transmitted before.
     pub retransmission: bool,

@@ -14,9 +14,9 @@ use tailback_units::{Dur, Fraction, Rate, Time};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Params {
-    /// Target bandwidth.
+    /// Target bandwidth, above 0.
     pub target: Rate,
-    /// Time between changes of the probability, above 0s. Default 100ms.
+    /// Time between changes of the probability, 100 us to 24h. Default 100ms.
     #[serde(default = "default_interval")]
     pub interval: Dur,
     /// Upper bound of the increase of the probability in an interval, above 0 and at most 1. Default 0.01.
@@ -25,11 +25,11 @@ pub struct Params {
     /// Window of the bandwidth estimate, above 0s: one to three round-trip times. Default 300ms.
     #[serde(default = "default_window")]
     pub window: Dur,
-    /// Time with all packets marked and the target missed after which marking is turned off, since the network is
-    /// oversubscribed. Absent: never.
+    /// Time after which marking is turned off if all packets are marked and the target is still missed, since the
+    /// network is then oversubscribed. Default: never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub patience: Option<Dur>,
-    /// Time for which marking then stays off. Default 60s.
+    /// Time for which marking then stays off, above 0s and at most 24h. Default 60s.
     #[serde(default = "default_rest")]
     pub rest: Dur,
 }
@@ -55,7 +55,7 @@ impl Params {
     /// Checks that times and increment are above 0, and that there is a target.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::duration("interval", self.interval)?;
         if self.interval < LEAST_INTERVAL {
@@ -135,7 +135,8 @@ impl Adaptive {
                 self.look(self.due, ratio);
             }
             self.due += self.interval;
-            // The observed bandwidth only falls from here on, so the probability stays at 1.
+            // Without packets the observed bandwidth only falls, so that the probability stays at
+            // 1.
             if self.probability == 1.0 && ratio < 1.0 && self.due <= now && self.patience.is_none() {
                 let missed = now.since(self.due).0 / self.interval.0;
                 self.due += self.interval * (missed + 1);

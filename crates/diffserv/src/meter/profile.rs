@@ -13,7 +13,7 @@ use tailback_units::{Rate, Size, Time};
 pub struct Params {
     /// Rate of the profile.
     pub rate: Rate,
-    /// Bucket size, at least the largest packet.
+    /// Bucket size, above 0 B and at most 1 TB; larger packets never conform.
     pub burst: Size,
 }
 
@@ -21,7 +21,7 @@ impl Params {
     /// Checks that the bucket size is above 0.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::some_burst("burst", self.burst)
     }

@@ -14,9 +14,9 @@ use tailback_units::{Rate, Size, Time};
 pub struct Params {
     /// Committed information rate.
     pub cir: Rate,
-    /// Committed burst size; may be "0B" if `ebs` is above 0.
+    /// Committed burst size, at most 1 TB; may be "0B" if `ebs` is above 0.
     pub cbs: Size,
-    /// Excess burst size. Default "0B": no packet is yellow.
+    /// Excess burst size, at most 1 TB. Default "0B": no packet is yellow.
     #[serde(default = "none")]
     pub ebs: Size,
     /// `true` if the incoming colour is an upper bound: no packet gets a better one. Default false.
@@ -32,7 +32,7 @@ impl Params {
     /// Checks that one of the bursts is above 0 (RFC 2697 section 2).
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::burst("cbs", self.cbs)?;
         check::burst("ebs", self.ebs)?;

@@ -14,11 +14,11 @@ use tailback_units::{Rate, Size, Time};
 pub struct Params {
     /// Peak information rate, at least `cir`.
     pub pir: Rate,
-    /// Peak burst size, above 0.
+    /// Peak burst size, above 0 B and at most 1 TB.
     pub pbs: Size,
     /// Committed information rate.
     pub cir: Rate,
-    /// Committed burst size, above 0.
+    /// Committed burst size, above 0 B and at most 1 TB.
     pub cbs: Size,
     /// `true` if the incoming colour is an upper bound: no packet gets a better one. Default false.
     #[serde(default)]
@@ -29,7 +29,7 @@ impl Params {
     /// Checks that bursts are above 0, and the peak rate is at least the committed one (RFC 2698 section 2).
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::some_burst("pbs", self.pbs)?;
         check::some_burst("cbs", self.cbs)?;

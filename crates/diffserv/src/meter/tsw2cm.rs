@@ -7,14 +7,14 @@ use tailback_document::Invalid;
 use tailback_random::Rng;
 use tailback_units::{Dur, Rate, Time};
 
-/// Time-sliding-window two-colour marker: the part of a stream beyond the committed rate is yellow, chosen at random
-/// (Clark and Fang 1998).
+/// Time-sliding-window two-colour marker: packets of a stream that exceeds the committed rate are yellow with
+/// probability (rate − `cir`)/rate, else green (Clark and Fang 1998).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Params {
     /// Committed information rate.
     pub cir: Rate,
-    /// Window of the rate estimate, above 0s. Default 1s.
+    /// Window of the rate estimate, above 0s and at most 24h. Default 1s.
     #[serde(default = "second")]
     pub window: Dur,
 }
@@ -27,7 +27,7 @@ impl Params {
     /// Checks that the window is above 0.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::duration("window", self.window)
     }

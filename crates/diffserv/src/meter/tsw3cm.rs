@@ -7,8 +7,8 @@ use tailback_document::Invalid;
 use tailback_random::Rng;
 use tailback_units::{Dur, Rate, Time};
 
-/// Time-sliding-window three-colour marker: the part of a stream's rate beyond the peak rate is red, that between
-/// committed and peak rate yellow, chosen at random (RFC 2859).
+/// Time-sliding-window three-colour marker: packets are coloured at random, so that the part of the stream's rate
+/// beyond the peak rate is red and the part between committed and peak rate yellow (RFC 2859).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Params {
@@ -16,7 +16,7 @@ pub struct Params {
     pub cir: Rate,
     /// Peak target rate, at least `cir`.
     pub pir: Rate,
-    /// Window of the rate estimate, above 0s. Default 1s.
+    /// Window of the rate estimate, above 0s and at most 24h. Default 1s.
     #[serde(default = "super::tsw2cm::second")]
     pub window: Dur,
 }
@@ -25,7 +25,7 @@ impl Params {
     /// Checks that the window is above 0, and the peak rate at least the committed one.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::duration("window", self.window)?;
         if self.pir < self.cir {

@@ -31,7 +31,8 @@ pub fn md1k_loss(load: f64, room: u32) -> f64 {
     (1.0 - 1.0 / (empty + load)).max(0.0)
 }
 
-/// Returns P(N ≥ k) for k from 0 to `most`, N Poisson with mean `load`, summed from the smallest term.
+/// Returns P(N ≥ k) for k from 0 to `most`, with N a Poisson variable of mean `load`, summed from the
+/// smallest term.
 fn poisson_tails(load: f64, most: usize) -> Vec<f64> {
     let last = most + 40 + (4.0 * load) as usize;
     let mut probability = exp(-load);
@@ -65,14 +66,14 @@ mod tests {
     }
 
     #[test]
-    fn with_room_for_one_service_times_do_not_matter() {
+    fn with_room_for_one_customer_the_distribution_of_service_times_does_not_matter() {
         for load in [0.1, 0.9, 1.0, 3.0] {
             assert!((md1k_loss(load, 1) - mm1k_loss(load, 1)).abs() < 1e-12, "load {load}");
         }
     }
 
     #[test]
-    fn with_room_for_two_the_loss_is_that_calculated_by_hand() {
+    fn with_room_for_two_customers_the_loss_is_that_calculated_by_hand() {
         // π₀ = a₀ of the two states at departures; loss 1 − 1/(e^−ρ + ρ).
         for load in [0.3, 1.0, 2.0] {
             assert!((md1k_loss(load, 2) - (1.0 - 1.0 / (exp(-load) + load))).abs() < 1e-12);

@@ -15,8 +15,8 @@ pub struct Class {
 /// 1954): W_k = W₀ / ((1 − s_(k−1))(1 − s_k)), `W₀ = Σ λᵢE[Sᵢ²]/2`, s_k the load of classes 1 to k. All are infinite if
 /// the total load is 1 or more, where the formula does not hold.
 pub fn cobham_waits(classes: &[Class]) -> Vec<f64> {
-    // Under overload, starving classes still occupy the server when a customer of a higher class arrives, but for a
-    // fraction of time that is not their λᵢE[Sᵢ], so that W₀ would be wrong.
+    // Under overload the fraction of time for which a starving class occupies the server is not λᵢE[Sᵢ], so that W₀
+    // would be wrong for the higher classes, too.
     let total: f64 = classes.iter().map(|c| c.rate * c.mean).sum();
     if total >= 1.0 {
         return vec![f64::INFINITY; classes.len()];

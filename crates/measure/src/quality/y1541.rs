@@ -9,7 +9,7 @@ pub struct QosClass(u8);
 pub struct Limits {
     /// Mean of the one-way delay (IPTD), seconds.
     pub delay_s: Option<f64>,
-    /// The 99.9th percentile of the delay minus the least delay (IPDV), seconds.
+    /// The 99.9th percentile of the delay minus the minimum delay (IPDV), seconds.
     pub variation_s: Option<f64>,
     /// Packets lost per packet sent (IPLR).
     pub loss: Option<f64>,

@@ -16,7 +16,7 @@ mod tests {
     use tailback_random::Rng;
 
     #[test]
-    fn poisson_counts_have_an_index_of_one() {
+    fn poisson_counts_have_an_index_of_dispersion_of_one() {
         let mut rng = Rng::named(7, "dispersion");
         let counts: Vec<f64> = (0..20_000)
             .map(|_| {
@@ -32,7 +32,7 @@ mod tests {
     }
 
     #[test]
-    fn regular_counts_have_an_index_of_zero() {
+    fn constant_counts_have_an_index_of_dispersion_of_zero() {
         assert_eq!(index_of_dispersion(&[4.0; 10]), Some(0.0));
         assert_eq!(index_of_dispersion(&[0.0; 10]), None);
     }

@@ -1,7 +1,7 @@
 //! Fairness of shares.
 
-/// Returns Jain's index (Σx)²/(n·Σx²), 1/n (one share takes all) to 1 (equal shares); shares are at least 0 (Jain, Chiu
-/// and Hawe 1984). `None`: there are no shares, or all are zero.
+/// Returns Jain's fairness index (Σx)²/(n·Σx²), from 1/n (one share takes all) to 1 (all equal). Shares must be finite
+/// and at least 0 (Jain, Chiu and Hawe 1984). `None`: there are no shares, or all are zero.
 pub fn jain(shares: &[f64]) -> Option<f64> {
     let sum: f64 = shares.iter().sum();
     let squares: f64 = shares.iter().map(|x| x * x).sum();
@@ -13,7 +13,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_index_runs_from_one_over_n_to_one() {
+    fn jains_index_runs_from_one_over_n_to_one() {
         assert_eq!(jain(&[5.0; 4]), Some(1.0));
         assert_eq!(jain(&[9.0, 0.0, 0.0, 0.0]), Some(0.25));
         assert_eq!(jain(&[1.0, 3.0]), Some(0.8));

@@ -35,7 +35,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_without_a_tail_has_no_exponent() {
+    fn a_constant_too_short_or_negative_list_has_no_tail_exponent() {
         assert_eq!(hill(&[1.0, 1.0, 1.0], 2), None);
         assert_eq!(hill(&[1.0, 2.0], 2), None);
         assert_eq!(hill(&[-1.0, -2.0, -3.0], 2), None);

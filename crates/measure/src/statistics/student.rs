@@ -9,12 +9,13 @@ pub fn t_cdf(t: f64, dof: f64) -> f64 {
     if t > 0.0 { 1.0 - tail } else { tail }
 }
 
-/// Returns the `p`-quantile of a t variable with `dof` degrees of freedom (above 0); −∞ at 0, +∞ at 1, NaN outside.
+/// Returns the quantile of a t variable with `dof` degrees of freedom (above 0) at the probability `p`, 0 to 1: −∞
+/// at 0, +∞ at 1. NaN if `p` is outside 0 to 1 or NaN.
 pub fn t_quantile(p: f64, dof: f64) -> f64 {
     if !(0.0..=1.0).contains(&p) || dof.is_nan() || dof <= 0.0 {
         return f64::NAN;
     }
-    // 1 − p is exact for p in [1/2, 1], and so is the symmetry.
+    // 1 − p is exact for p in [1/2, 1], so that the symmetry is exact.
     if p < 0.5 {
         return -t_quantile_above(p, dof);
     }
@@ -69,7 +70,7 @@ fn density(t: f64, dof: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// (p, degrees of freedom, quantile): the usual printed table with more digits.
+    /// Probability, degrees of freedom and quantile: the usual printed table with more digits.
     #[expect(clippy::unreadable_literal, reason = "as the printed table has them")]
     const TABLE: &[(f64, f64, f64)] = &[
         (0.9, 1.0, 3.07768353718),
@@ -146,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn probabilities_at_and_beyond_the_ends_are_infinite_or_not_a_number() {
+    fn quantiles_are_infinite_at_probabilities_0_and_1_and_not_a_number_outside() {
         assert_eq!(t_quantile(0.5, 3.0), 0.0);
         assert_eq!(t_quantile(1.0, 3.0), f64::INFINITY);
         assert_eq!(t_quantile(0.0, 3.0), f64::NEG_INFINITY);

@@ -7,24 +7,24 @@ use std::collections::BTreeMap;
 
 /// Assigns packets to classes: the class of the first match that holds, else the default.
 ///
-/// Cost per packet: one look-up in a table of code point, class and colour, after a look-up of the flow if matches name
-/// flows.
+/// Cost per packet: one look-up in a table by code point, class and colour, preceded by a look-up of the flow if
+/// matches name flows.
 #[derive(Clone, Debug)]
 pub struct Classifier {
-    /// By set of flows and [`index`], the class.
+    /// Class by set of flows and [`index`].
     tables: Vec<u8>,
-    /// Places of one table, a power of two: more where a match looks at labels.
+    /// Number of entries of one table, a power of two; larger if a match reads labels.
     places: usize,
-    /// By flow, the number of its set; those beyond the end are in set 0, which no match names.
+    /// By flow: the number of its set; flows beyond the end are in set 0, which no match names.
     sets: Vec<u16>,
 }
 
-/// Code points, classes and colours.
+/// Number of combinations of code point, class and colour.
 const TABLE: usize = 64 * 8 * 4;
-/// These, by the difference of the labels' traffic class from the precedence.
+/// The same, times the differences of the label's traffic class from the precedence.
 const LABELLED: usize = TABLE * 8;
 
-/// The place of a packet in a table.
+/// Returns the index of a packet in a table.
 #[inline]
 fn index(packet: &Packet) -> usize {
     let difference = packet.exp() ^ packet.precedence();
@@ -34,7 +34,7 @@ fn index(packet: &Packet) -> usize {
         | usize::from(difference) << 11
 }
 
-/// Returns the packet fields at a place of the table.
+/// Returns the packet fields at an index of the table.
 fn of(place: usize) -> Of {
     let dscp = place as u8 & 0x3f;
     let (class, colour) = ((place >> 6) as u8 & 7, (place >> 9) as u8 & 3);
@@ -46,7 +46,7 @@ impl Classifier {
     pub fn new<'a>(matches: impl IntoIterator<Item = (&'a Match, u8)>, default: u8) -> Classifier {
         let matches: Vec<(&Match, u8)> = matches.into_iter().collect();
         let mut lists: Vec<&[u32]> = Vec::new();
-        // By address of a list its number, so that long lists are compared but once.
+        // Number of each list by its address, so that long lists are read only once.
         let mut places: BTreeMap<*const u32, u16> = BTreeMap::new();
         for (one, _) in &matches {
             one.each_flows(&mut |flows| {
@@ -57,7 +57,7 @@ impl Classifier {
                 places.insert(flows.as_ptr(), number as u16);
             });
         }
-        // By flow the lists that it is in; flows in the same lists make a set.
+        // By flow: the lists that contain it; flows in the same lists form a set.
         let mut members: BTreeMap<u32, Vec<u16>> = BTreeMap::new();
         for (number, list) in lists.iter().enumerate() {
             for flow in *list {
@@ -84,7 +84,7 @@ impl Classifier {
         }
         Classifier { tables, places: places_of_one, sets }
     }
-    /// The class of a packet.
+    /// Returns the class of a packet.
     #[inline]
     pub fn class(&self, packet: &Packet) -> usize {
         let set = match self.sets.get(packet.flow() as usize) {

@@ -9,19 +9,20 @@ use std::borrow::Cow;
 use tailback_diffserv::{Colour, Dscp};
 use tailback_document::{DecodeError, Invalid, Path, decode};
 
-/// Which packets a class takes: the name of a class map, a list of which any must hold, or a table
-/// of conditions which all must.
+/// Packets of a class: the name of a class map, a list of matches of which at least one must hold,
+/// or a table of conditions that must all hold.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Match {
-    /// As the class map of this name says.
+    /// The class map of this name holds.
     Named(String),
-    /// One of these holds.
+    /// At least one of these matches holds.
     Any(Vec<Match>),
-    /// All of these hold.
+    /// All of these conditions hold.
     All(Box<Conditions>),
 }
 
-/// Conditions that must all hold; within each, one of a list must. None at all takes every packet.
+/// Conditions that must all hold; of a list of values at least one must hold. An omitted condition
+/// holds for every packet.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Conditions {
@@ -38,16 +39,16 @@ pub struct Conditions {
     /// Priority class, 0 (highest) to 7.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub class: Option<OneOrMany<u8>>,
-    /// Colour that a meter has given: "green", "yellow" or "red".
+    /// Colour that a meter has assigned: "green", "yellow" or "red".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub colour: Option<OneOrMany<Colour>>,
     /// Groups of flows, by name or pattern.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flows: Option<OneOrMany<String>>,
-    /// Flows by number, as `flows` is resolved to.
+    /// Flows by number, 0 to 2^22 − 1; `flows` is resolved to this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flow: Option<OneOrMany<u32>>,
-    /// One of these matches holds.
+    /// At least one of these matches holds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub any: Option<Vec<Match>>,
     /// All of these matches hold.
@@ -58,18 +59,18 @@ pub struct Conditions {
     pub not: Option<Match>,
 }
 
-/// Nesting deeper than this is refused: a class map that names itself would be.
+/// Upper bound on the nesting of matches.
 const DEEPEST: u32 = 32;
 
 impl Match {
-    /// Every packet.
+    /// Returns a match of every packet.
     pub fn every() -> Match {
         Match::All(Box::default())
     }
-    /// Numbers in range, lists with something in them, no nesting without end.
+    /// Refuses numbers out of range, empty lists and too deep nesting.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         self.check_to(DEEPEST)
     }
@@ -88,7 +89,7 @@ impl Match {
         };
         let conditions = match self {
             Match::Named(name) if name.is_empty() => {
-                return Err(Invalid::new("", "a class map has a name; write it"));
+                return Err(Invalid::new("", "the name is empty; write the name of a class map"));
             }
             Match::Named(_) => return Ok(()),
             Match::Any(any) => return list("", any),
@@ -98,11 +99,11 @@ impl Match {
             [("precedence", &conditions.precedence), ("exp", &conditions.exp), ("class", &conditions.class)]
         {
             if let Some(number) = numbers.iter().flat_map(|list| &list.0).find(|number| **number > 7) {
-                return Err(Invalid::new(name, format!("{number} does not fit into three bits; write 0 to 7")));
+                return Err(Invalid::new(name, format!("{number} is out of range; write 0 to 7")));
             }
         }
         if let Some(flow) = conditions.flow.iter().flat_map(|list| &list.0).find(|flow| **flow >= Packet::MAX_FLOWS) {
-            return Err(Invalid::new("flow", format!("there is no flow {flow}; write less than 2^22")));
+            return Err(Invalid::new("flow", format!("{flow} is out of range; write a number below 2^22")));
         }
         for (name, none) in [
             ("dscp", conditions.dscp.as_ref().is_some_and(|list| list.0.is_empty())),
@@ -153,7 +154,7 @@ impl Match {
                     for group in &groups.0 {
                         flows.extend(resolve.flows(group)?);
                     }
-                    // Where numbers were given besides, both must hold.
+                    // If numbers are given, too, both conditions must hold.
                     flows.retain(|flow| conditions.flow.as_ref().is_none_or(|given| given.0.contains(flow)));
                     flows.sort_unstable();
                     flows.dedup();
@@ -190,7 +191,7 @@ impl Match {
             && c.not.as_ref().is_none_or(|not| !not.holds(of, among))
     }
 
-    /// Returns `true` if a condition looks at the traffic class of labels.
+    /// Returns `true` if a condition reads the traffic class of labels.
     pub(super) fn reads_labels(&self) -> bool {
         match self {
             Match::Named(_) => false,
@@ -201,8 +202,8 @@ impl Match {
         }
     }
 
-    /// Returns `true` if a condition looks at the code point, or at what labels have made of it. A class map that it names is
-    /// one by itself.
+    /// Returns `true` if a condition reads the code point or the label's traffic class. A named class map is not
+    /// followed.
     pub fn reads_code_point(&self) -> bool {
         match self {
             Match::Named(_) => false,
@@ -232,19 +233,19 @@ impl Match {
 
 /// Resolves names of class maps and flow groups that a document defines elsewhere.
 pub trait Resolve {
-    /// The class map of a name; the error says which there are.
+    /// Returns the class map of a name; the error lists the known names.
     ///
     /// # Errors
-    /// If there is none of that name.
+    /// If there is no class map of that name.
     fn class_map(&self, name: &str) -> Result<Match, Invalid>;
-    /// The numbers of the flows of the groups that a name or pattern stands for.
+    /// Returns the numbers of the flows in the groups that a name or pattern matches.
     ///
     /// # Errors
     /// If no group matches.
     fn flows(&self, group: &str) -> Result<Vec<u32>, Invalid>;
 }
 
-/// Packet fields that conditions test, besides the flow.
+/// Packet fields that conditions test, except the flow.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Of {
     pub dscp: u8,
@@ -275,7 +276,7 @@ impl<'de> Deserialize<'de> for Match {
             table @ Value::Object(_) => decode(table).map(|conditions| Match::All(Box::new(conditions))),
             other => {
                 let help = "write { dscp = \"ef\" }, the name of a class map, or a list of these".to_owned();
-                Err(DecodeError::value(Path::root(), format!("expected what to match, found {other}"), Some(help)))
+                Err(DecodeError::value(Path::root(), format!("{other} is not a match"), Some(help)))
             }
         }
         .map_err(DecodeError::carry)

@@ -1,5 +1,5 @@
-//! Which class a packet belongs to: matches as documents write them, and the table that they are
-//! compiled to.
+//! Classification of packets: matches as documents write them, and the table into which they are
+//! compiled.
 
 mod classifier;
 mod conditions;

@@ -1,4 +1,4 @@
-//! Queue management before a rate limiter's queue, by what frames are of.
+//! Queue management in front of a rate limiter's queue, separately for TCP and UDP.
 
 use crate::check;
 use schemars::JsonSchema;
@@ -7,17 +7,19 @@ use tailback_document::Invalid;
 use tailback_random::Rng;
 use tailback_units::Fraction;
 
-/// The simple queue management of the slides of July 2005: the frames of TCP and those of UDP in a limiter's queue
-/// are counted apart. An arriving frame of TCP is dropped (or marked) with a fixed probability while more than
-/// `threshold` of TCP wait; one of UDP is dropped while more than `threshold` of UDP wait.
+/// The simple queue management of Bergamasco's slides on BCN (IEEE 802 Plenary, July 2005): TCP and UDP frames in
+/// a limiter's queue are counted separately. An arriving TCP frame is dropped (or marked) with a fixed probability
+/// while more than `threshold` TCP frames wait; an arriving UDP frame is dropped while more than `threshold` UDP
+/// frames wait.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Simple {
-    /// Q_AQM, frames, at least 1. Default 10.
+    /// Threshold Q_AQM of either kind of frames, frames, at least 1. Default 10.
     pub threshold: u64,
-    /// P, above 0. Default 0.01.
+    /// Probability P with which a TCP frame is dropped or marked, above 0 and at most 1. Default
+    /// 0.01.
     pub probability: Fraction,
-    /// `true` if frames of TCP that are ECN-capable are marked rather than dropped. Default false.
+    /// `true` if ECN-capable TCP frames are marked instead of dropped. Default false.
     pub ecn: bool,
 }
 
@@ -28,7 +30,7 @@ impl Default for Simple {
 }
 
 tailback_document::kinds! {
-    /// Queue management before the queue of each rate limiter.
+    /// Queue management in front of the queue of each rate limiter.
     pub enum Aqm {
         "simple" => Simple(Simple),
     }
@@ -38,10 +40,10 @@ impl Simple {
     /// Refuses parameters out of range.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         if self.threshold == 0 {
-            return Err(Invalid::new("threshold", "0 frames would refuse all; write 1 or more"));
+            return Err(Invalid::new("threshold", "0 frames is out of range; write 1 or more"));
         }
         check::some("probability", self.probability)
     }
@@ -52,14 +54,15 @@ impl Simple {
 pub(super) enum Verdict {
     /// It is queued.
     Pass,
-    /// TCP is signalled: the frame is marked or dropped.
+    /// A TCP frame is marked or dropped.
     Signal,
-    /// UDP is held to its threshold: the frame is dropped.
+    /// A UDP frame is dropped.
     Refuse,
 }
 
 impl Simple {
-    /// Judges an arriving frame of TCP or of UDP with `waiting` frames of its kind in the queue.
+    /// Decides about an arriving frame of TCP (`tcp`) or UDP that finds `waiting` frames of the
+    /// same transport in the queue.
     pub(super) fn judge(&self, tcp: bool, waiting: u64, rng: &mut Rng) -> Verdict {
         if waiting <= self.threshold {
             Verdict::Pass

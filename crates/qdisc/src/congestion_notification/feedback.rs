@@ -3,9 +3,9 @@
 /// Feedback of a congestion point (CP) to the source of a frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Feedback {
-    /// BCN 0: send nothing for a while.
+    /// BCN 0: the source stops for a random time.
     Stop,
-    /// Send faster (above 0) or slower (below 0), in the congestion point's own measure: levels of
-    /// BCN's table, frames of ECM's linear feedback, steps of QCN's quantised one.
+    /// The source sends faster (above 0) or slower (below 0). Unit: levels of BCN's table, frames
+    /// of ECM's linear feedback, or steps of QCN's quantised feedback.
     Change(f64),
 }

@@ -1,4 +1,4 @@
-//! Filters: which rate limiter a frame belongs to.
+//! Filters, which assign frames to rate limiters.
 
 use crate::Packet;
 use crate::discipline::fair::mix;
@@ -6,38 +6,38 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// Header fields of a frame that the packet record does not hold.
+/// Header fields of a frame that the packet record does not contain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Origin {
     /// The host that sent it.
     pub source: u16,
-    /// `true` if it belongs to a transport that responds (TCP, its acknowledgements included).
+    /// `true` if the frame belongs to a responsive transport (TCP, its acknowledgements included).
     pub tcp: bool,
 }
 
-/// By flow, where its packets come from.
+/// Origin of the packets of each flow.
 pub type Origins = Arc<[Origin]>;
 
 /// Fields that filters read, of a waiting frame or of the sampled frame in a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// Its flow.
+    /// Flow of the frame.
     pub flow: u32,
-    /// Host that it goes to.
+    /// Destination host.
     pub destination: u16,
-    /// Its class.
+    /// Class of the frame.
     pub class: u8,
 }
 
 impl Frame {
-    /// That of a packet.
+    /// Returns the fields of a packet.
     #[inline]
     pub fn of(packet: &Packet) -> Frame {
         Frame { flow: packet.flow(), destination: packet.dst, class: packet.class() }
     }
 }
 
-/// Fields that frames of one limiter have in common, besides their class.
+/// Fields that the frames of one limiter have in common, in addition to their class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Filter {
@@ -51,7 +51,7 @@ pub enum Filter {
 }
 
 impl Filter {
-    /// The key of a frame's limiter.
+    /// Returns the key of a frame's limiter.
     #[inline]
     pub(super) fn key(self, frame: Frame, origin: Origin) -> u64 {
         match self {
@@ -62,7 +62,7 @@ impl Filter {
     }
 }
 
-/// Spreads keys over `queues`.
+/// Returns the hash of a key, 0 to `queues` − 1.
 pub(super) fn hashed(key: u64, queues: u32) -> u64 {
     ((u128::from(mix(key)) * u128::from(queues)) >> 64) as u64
 }

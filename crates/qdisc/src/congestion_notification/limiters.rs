@@ -15,17 +15,17 @@ use tailback_units::{Dur, Rate, Time};
 /// Parameters of a reaction point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LimitersSpec {
-    /// Fields that frames of one limiter have in common.
+    /// Fields that the frames of one limiter have in common.
     pub filter: Filter,
     /// Number of hash buckets; `None`: one limiter per key.
     pub queues: Option<u32>,
     /// The law of each limiter's rate.
     pub law: rp::Spec,
-    /// Queue management before each limiter's queue, if any.
+    /// Queue management in front of each limiter's queue. `None`: no queue management.
     pub aqm: Option<Aqm>,
-    /// The queue of each limiter.
+    /// Discipline of each limiter's queue.
     pub discipline: Spec,
-    /// Memory that all limiters' queues share, buffer bytes; `u64::MAX` is unbounded.
+    /// Memory shared by the queues of all limiters, buffer bytes; `u64::MAX`: unbounded.
     pub buffer: u64,
     /// Owner of that memory.
     pub memory: Memory,
@@ -37,39 +37,39 @@ pub struct LimitersSpec {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Memory {
-    /// The limiters': the default path has the port's own buffer.
+    /// Only the limiters use it; the default path has the port's own buffer.
     #[default]
     Own,
-    /// That of the limiters and the default path together, so that limited frames can take the room of all others. The
-    /// port's own limits hold for the default path besides.
+    /// The limiters and the default path share it, so that limited frames can take the memory of all others. The
+    /// limits of the port hold for the default path in addition.
     Shared,
 }
 
 /// Counters of a reaction point since the last reset.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Limiters set up.
+    /// Number of limiters set up.
     pub created: u64,
-    /// Limiters that were done with.
+    /// Number of limiters removed because they no longer limited.
     pub removed: u64,
-    /// Messages obeyed: to stop, to slow down, to speed up.
+    /// Numbers of messages obeyed: stops, decreases, increases.
     pub obeyed: [u64; 3],
-    /// Messages ignored: to speed up from another congestion point or for no limiter, or during a stop.
+    /// Number of messages ignored: increases from another congestion point or without a limiter, and
+    /// messages during a stop.
     pub ignored: u64,
-    /// Frames of TCP that arrived while more than the threshold were waiting, and of these the ones
-    /// that were marked or dropped.
+    /// Number of TCP frames that arrived while more than the threshold were waiting.
     pub tcp_above: u64,
-    /// See `tcp_above`.
+    /// Number of the frames in `tcp_above` that were marked or dropped.
     pub tcp_signalled: u64,
-    /// Frames of UDP that arrived while more than the threshold were waiting: all were dropped.
+    /// Number of UDP frames that were dropped because more than the threshold were waiting.
     pub udp_refused: u64,
-    /// Most frames of UDP in one limiter's queue.
+    /// Maximum number of UDP frames in one limiter's queue.
     pub most_udp: u64,
-    /// Most buffer bytes in all limiters' queues.
+    /// Maximum of the buffer bytes in all limiters' queues together.
     pub most_bytes: u64,
-    /// Integral over time of the buffer bytes in the limiters' queues, byte · picosecond.
+    /// Time integral of the buffer bytes in all limiters' queues, byte · picosecond.
     pub area: u128,
-    /// Integral of the number of limiters, limiter · picosecond.
+    /// Time integral of the number of limiters, limiter · picosecond.
     pub active_area: u128,
 }
 
@@ -82,47 +82,49 @@ pub enum Heard {
     Ignored,
 }
 
-/// A reaction point: a default path with the port's limits, and rate limiters with a pool of memory of their own or with one
-/// that the default path shares.
+/// A reaction point: a default path with the port's limits, and rate limiters with a memory of their own or one shared
+/// with the default path.
 #[derive(Debug)]
 pub struct Limiters {
     spec: LimitersSpec,
-    /// The port's.
+    /// Limits and link rate of the port.
     site: Site,
     origins: Origins,
     rng: Rng,
     default: Discipline,
-    /// Frames that the default path has taken.
+    /// Number of frames accepted by the default path.
     entered: u64,
     slots: Vec<Slot>,
-    /// By key its slot.
+    /// Slot by key.
     index: BTreeMap<u64, usize>,
     /// Slots with a limiter, in the order of their turns.
     active: Vec<usize>,
-    /// Queue whose turn it is: 0 the default path, k the k-th active slot.
+    /// Queue whose turn it is: 0: the default path, k: the k-th active slot.
     turn: usize,
-    /// Packets in all queues, and buffer bytes in those of limiters.
+    /// Number of packets in all queues, and (`limited`) buffer bytes in the limiters' queues.
     packets: u64,
     limited: u64,
     /// Buffer bytes in the default path's queue.
     unlimited: u64,
-    /// While the line idles although something waits: when the next limiter may send.
+    /// Time at which the next limiter may send, while the link idles although packets wait. `None`:
+    /// it does not.
     idle_until: Option<Time>,
     counters: Counters,
     touched: Time,
 }
 
-/// A key's limiter, or its place between two.
+/// Limiter of a key; without a law while the key has no limiter.
 #[derive(Debug)]
 struct Slot {
     key: u64,
     law: Option<Reaction>,
     queue: Discipline,
-    /// When the next frame may go.
+    /// Earliest time of the next frame.
     next: Time,
-    /// Frames that must have left the default path before: what came before the limiter goes first.
+    /// Number of frames that must have left the default path before the limiter sends, so that
+    /// frames queued before the limiter was set up are sent first.
     after: u64,
-    /// Frames of TCP and of others in the queue.
+    /// Number of TCP frames in the queue, and (`udp`) of others.
     tcp: u64,
     udp: u64,
 }
@@ -134,7 +136,8 @@ impl Slot {
 }
 
 impl Limiters {
-    /// A reaction point without limiters. `default` is the discipline of the default path, `rng` its own stream.
+    /// Returns a reaction point without limiters. `default` is the discipline of the default path, `rng` a
+    /// stream of the reaction point's own.
     pub fn new(spec: LimitersSpec, default: &Spec, site: &Site, origins: Origins, rng: Rng) -> Limiters {
         Limiters {
             default: default.build(site),
@@ -161,21 +164,22 @@ impl Limiters {
         self.settle(now);
         self.counters
     }
-    /// Starts counting anew.
+    /// Resets the counters.
     pub fn reset(&mut self, now: Time) {
         self.settle(now);
         self.counters = Counters { most_bytes: self.limited, ..Counters::default() };
     }
-    /// Limiters at work.
+    /// Returns the number of active limiters.
     pub fn active(&self) -> usize {
         self.active.len()
     }
-    /// Buffer bytes in the limiters' queues.
+    /// Returns the buffer bytes in the limiters' queues.
     #[inline]
     pub fn limited_bytes(&self) -> u64 {
         self.limited
     }
-    /// Buffer bytes in the memory that `buffer` bounds: what back-pressure of the switch watches.
+    /// Returns the buffer bytes in the memory that `buffer` bounds, by which the switch decides
+    /// about back-pressure.
     #[inline]
     pub fn pool_bytes(&self) -> u64 {
         self.limited + if self.spec.memory == Memory::Shared { self.unlimited } else { 0 }
@@ -183,13 +187,14 @@ impl Limiters {
     fn has_room(&self, size: u64) -> bool {
         self.pool_bytes() + size <= self.spec.buffer
     }
-    /// Adds the length of a tag to a packet that is about to be queued, if it will get a tag and has no tag yet.
+    /// Adds the length of a tag to a packet about to be queued if it will get a tag and has none yet.
     pub fn lengthen(&mut self, now: Time, packet: &mut Packet) {
         if self.spec.tag_bytes > 0 && packet.tag().is_none() && self.limiter_of(now, packet).is_some() {
             packet.grow(self.spec.tag_bytes);
         }
     }
-    /// The limiter of a packet that is about to be queued, if it has one by then.
+    /// Returns the slot of the limiter of a packet about to be queued. `None`: the packet has no
+    /// limiter at `now`.
     fn limiter_of(&mut self, now: Time, packet: &Packet) -> Option<usize> {
         if self.active.is_empty() {
             return None;
@@ -205,16 +210,17 @@ impl Limiters {
     pub fn spec(&self) -> &LimitersSpec {
         &self.spec
     }
-    /// Rate of the line, bit/s.
+    /// Returns the rate of the link, bit/s.
     pub fn line(&self) -> f64 {
         self.site.rate.0 as f64
     }
-    /// Keys and rates in bit/s of all limiters that there have been; one that is over has the line's.
+    /// Returns the keys and rates in bit/s of all limiters so far; for a removed limiter the rate of
+    /// the link.
     pub fn rates(&self) -> impl Iterator<Item = (u64, f64)> {
         self.slots.iter().map(|slot| (slot.key, slot.law.as_ref().map_or(self.line(), React::rate)))
     }
 
-    /// A message of congestion point `point` about a frame.
+    /// Processes a message of congestion point `point` about a frame.
     pub fn hear(&mut self, now: Time, frame: Frame, point: u16, feedback: Feedback) -> Heard {
         self.settle(now);
         let key = self.key(frame);
@@ -232,7 +238,7 @@ impl Limiters {
         let obeyed = law.hear(now, point, feedback, &mut self.rng);
         let after = law.rate();
         if after != before {
-            // What is still to be waited for passes at the new rate.
+            // The remaining wait is scaled to the new rate.
             slot.next = now + Dur((slot.next.since(now).0 as f64 * (before / after)) as u64);
             slot.queue.set_rate(Rate(after as u64));
         }
@@ -282,7 +288,7 @@ impl Limiters {
         at
     }
 
-    /// Removes a limiter that limits nothing and holds nothing.
+    /// Removes a limiter that no longer limits and whose queue is empty.
     fn retire(&mut self, at: usize) {
         let slot = &mut self.slots[at];
         if slot.queue.packets() > 0 || !slot.law.as_ref().is_some_and(React::is_over) {
@@ -292,14 +298,14 @@ impl Limiters {
         self.counters.removed += 1;
         if let Some(place) = self.active.iter().position(|a| *a == at) {
             self.active.remove(place);
-            // Whose turn it is stays so.
+            // Keeps the turn of the present queue.
             if self.turn > place + 1 {
                 self.turn -= 1;
             }
         }
     }
 
-    /// Brings the integrals up to `now`.
+    /// Updates the integrals to `now`.
     fn settle(&mut self, now: Time) {
         let past = u128::from(now.since(self.touched).0);
         self.counters.area += u128::from(self.limited) * past;
@@ -307,8 +313,8 @@ impl Limiters {
         self.touched = now;
     }
 
-    /// Subtracts the drops of inner disciplines from the accounts, from index `before` of the list on; `from` is their slot.
-    /// `None`: the default path.
+    /// Subtracts the drops of an inner discipline, entries of the list from index `before`, from the counts; `from` is
+    /// its slot. `None`: the default path.
     fn forget(&mut self, before: usize, from: Option<usize>, cx: &Cx<'_>) {
         for dropped in &cx.dropped[before..] {
             let (size, tcp) = (u64::from(dropped.packet.size), self.origin(dropped.packet.flow()).tcp);
@@ -323,7 +329,7 @@ impl Limiters {
         }
     }
 
-    /// Queues a packet at a limiter, unless its queue management is against it.
+    /// Queues a packet at a limiter, unless the queue management drops it.
     fn enqueue_limited(&mut self, now: Time, at: usize, mut packet: Packet, cx: &mut Cx<'_>) {
         let (size, tcp) = (u64::from(packet.size), self.origin(packet.flow()).tcp);
         if !self.has_room(size) {
@@ -357,7 +363,8 @@ impl Limiters {
         self.counters.most_bytes = self.counters.most_bytes.max(self.limited);
     }
 
-    /// When the k-th limiter may send, if it has something to send.
+    /// Returns the earliest time at which the limiter of a slot may send. `None`: it has no packet,
+    /// or earlier packets are in the default path.
     fn due(&mut self, now: Time, at: usize) -> Option<Time> {
         let left = self.entered - self.default.packets();
         let slot = &mut self.slots[at];
@@ -369,7 +376,7 @@ impl Limiters {
         Some(slot.next.max(law.stopped_until()))
     }
 
-    /// The next packet of the default path.
+    /// Removes and returns the next packet of the default path.
     fn dequeue_default(&mut self, now: Time, gate: &Gate, cx: &mut Cx<'_>) -> Option<Packet> {
         let before = cx.dropped.len();
         let taken = self.default.dequeue(now, gate, cx);
@@ -381,7 +388,7 @@ impl Limiters {
         taken
     }
 
-    /// The next packet of a limiter that may send.
+    /// Removes and returns the next packet of a limiter that may send.
     fn dequeue_limited(&mut self, now: Time, at: usize, gate: &Gate, cx: &mut Cx<'_>) -> Option<Packet> {
         let before = cx.dropped.len();
         let taken = self.slots[at].queue.dequeue(now, gate, cx);
@@ -394,7 +401,8 @@ impl Limiters {
         *slot.counter(tcp) -= 1;
         if let Some(law) = &mut slot.law {
             packet.set_tag(Tag { point: law.point(), solicit: law.solicits() });
-            // A frame that has waited for the line is made up for, by one frame's time at most.
+            // The time that a frame has waited for the link is credited, up to the time of one
+            // frame.
             let apart = Dur((f64::from(packet.wire()) * 8e12 / law.rate()) as u64);
             slot.next = slot.next.max(Time(now.0.saturating_sub(apart.0))) + apart;
             law.sent(now, packet.wire(), &mut self.rng);
@@ -440,7 +448,7 @@ impl Qdisc for Limiters {
                 },
             };
             if taken.is_some() {
-                // A limiter that ends with this frame has moved those behind it up.
+                // If this frame has ended a limiter, those behind it have moved up by one.
                 let ended = self.active.len() + 1 < queues;
                 self.turn = (turn + usize::from(!ended)) % (self.active.len() + 1);
                 self.idle_until = None;
@@ -472,7 +480,7 @@ impl Qdisc for Limiters {
                 self.forget(before, at, cx);
             }
         }
-        // The port dequeues next.
+        // An expired time is removed, since the port dequeues next.
         self.idle_until = self.idle_until.filter(|at| *at > now);
     }
     fn set_rate(&mut self, rate: Rate) {
@@ -485,7 +493,7 @@ impl Qdisc for Limiters {
         self.default.probe(f);
     }
     fn state_bytes(&self) -> usize {
-        // A law is counted with its parameters: what a limiter has of its own is more than those.
+        // A law is counted with its parameters, which are the smaller part of a limiter's state.
         let slot = |slot: &Slot| slot.queue.state_bytes() + bytes_of!(slot; key, law, next, after, tcp, udp);
         let slots: usize = self.slots.iter().map(slot).sum();
         let tables = (2 * self.index.len() + self.active.len()) * INDEX;
@@ -495,7 +503,7 @@ impl Qdisc for Limiters {
 }
 
 impl LimitersSpec {
-    /// The name of the limiter of `key`, given a host's name: what time series call it.
+    /// Returns the name of the limiter of `key` in time series; `host` returns the name of a host.
     pub fn label(&self, key: u64, host: impl Fn(u16) -> String) -> String {
         match (self.queues, self.filter) {
             (Some(_), _) => format!("queue {key}"),

@@ -1,4 +1,5 @@
-//! The rate-limited tag in the packet record: which congestion point last slowed a frame's limiter.
+//! The rate-limited tag in the packet record: the congestion point that last slowed the frame's
+//! limiter.
 
 use crate::Packet;
 
@@ -17,14 +18,14 @@ impl Tag {
 }
 
 impl Packet {
-    /// Its rate-limited tag, if it has one.
+    /// Returns the rate-limited tag. `None`: the packet has no tag.
     #[inline]
     pub fn tag(&self) -> Option<Tag> {
         let point = u16::from(self.code) | self.tag_high_bit();
         (point != 0).then(|| Tag { point, solicit: self.has_spare_colour() })
     }
-    /// Gives it a tag, in place of one that it may have. In a network with tags the code point and the bit of the
-    /// traffic class field are the tag's, and nothing else gives colours.
+    /// Sets the tag, which replaces an earlier one. In a network with tags the tag occupies the code point and a
+    /// bit of the traffic class field, and nothing else sets colours.
     #[inline]
     pub fn set_tag(&mut self, tag: Tag) {
         debug_assert!(usize::from(tag.point) <= Tag::MAX_POINTS, "{tag:?}");

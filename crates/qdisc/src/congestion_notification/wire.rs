@@ -1,11 +1,11 @@
 //! Messages of congestion points and tags of rate limiters as bytes.
 //!
 //! Two formats: that of BCN (D. Bergamasco and R. Pan, *Backward Congestion Notification Version 2.0*, IEEE 802.1,
-//! September 2005) and that of IEEE 802.1Qau (IEEE 802.1Q, clause 33). The engine works on numbers and takes the frames'
-//! lengths from here; these functions make the bytes, for traces and to read them back. All numbers are big-endian.
+//! September 2005) and that of IEEE 802.1Qau (IEEE 802.1Q, clause 33). The engine uses only the lengths of the frames;
+//! the functions here encode and decode their bytes, for traces. All numbers are big-endian.
 //!
-//! The slides of BCN name the fields and their order, but few widths. What they leave open is chosen here such that a
-//! message is the shortest Ethernet frame; the constants say which these are.
+//! The slides of BCN name the fields and their order, but few widths. The other widths are chosen here so that a
+//! message is the shortest Ethernet frame; the doc comments of the constants state which.
 
 use super::cp::Spec;
 
@@ -16,54 +16,56 @@ pub type Mac = [u8; 6];
 pub const Q_TAG: u16 = 0x8100;
 /// EtherType of BCN's rate-limited tag (IEEE registration).
 pub const RATE_LIMITED: u16 = 0x8904;
-/// EtherType of BCN's messages, which have no registered one: IEEE 802's for local experiments.
+/// EtherType of BCN's messages: IEEE 802's for local experiments, since they have no registered
+/// one.
 pub const BCN: u16 = 0x88b5;
 /// EtherType of 802.1Qau's tag (CN-TAG).
 pub const CN_TAG: u16 = 0x22e9;
 /// EtherType of 802.1Qau's congestion notification message (CNM).
 pub const CNM: u16 = 0x22e7;
 
-/// Addresses, Q-tag and EtherType, bytes.
+/// Length of addresses, Q-tag and EtherType, bytes.
 const HEADER: usize = 18;
-/// Check sequence, bytes.
+/// Length of the frame check sequence, bytes.
 const FCS: usize = 4;
-/// Bytes of the sampled frame in BCN's message: the slides say "first N bytes", and this makes it one of 64 bytes.
+/// Bytes of the sampled frame in BCN's message: the slides state "first N bytes"; with this N the message has 64
+/// bytes.
 pub const COPIED: usize = 32;
 /// BCN's fields between EtherType and copy: version, CPID, Qoff, Qdelta and timestamp of two bytes each.
 const BCN_FIELDS: usize = 10;
 /// Bytes of BCN's message.
 pub const BCN_LENGTH: usize = HEADER + BCN_FIELDS + COPIED + FCS;
-/// Bytes of a CNM before the sampled frame's (802.1Q, clause 33.4).
+/// Bytes of a CNM's fields before those of the sampled frame (802.1Q, clause 33.4).
 const CNM_FIELDS: usize = 24;
-/// Most bytes of the sampled frame in a CNM.
+/// Upper bound on the bytes of the sampled frame in a CNM.
 pub const MOST_MSDU: usize = 64;
 /// Bytes that BCN's tag adds to a frame: EtherType, version with the Solicit bit, CPID and timestamp.
 pub const RATE_LIMITED_LENGTH: usize = 8;
 /// Bytes that a CN-TAG adds to a frame: EtherType and flow identifier.
 pub const CN_TAG_LENGTH: usize = 4;
 
-/// Why bytes are no such frame.
+/// Error of decoding bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Malformed {
-    /// There are fewer bytes than the format has.
+    /// There are fewer bytes than the format requires.
     Short,
-    /// The EtherType is another's.
+    /// The EtherType is that of another format.
     EtherType(u16),
     /// The check sequence is wrong.
     Check,
 }
 
-/// Which format a congestion point's messages have.
+/// Format of a congestion point's messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// BCN's, ECM's too.
+    /// That of BCN and ECM.
     Bcn,
-    /// 802.1Qau's.
+    /// That of IEEE 802.1Qau.
     Cnm,
 }
 
 impl Format {
-    /// That of a law.
+    /// Returns the format of a law.
     pub fn of(spec: &Spec) -> Format {
         if matches!(spec, Spec::Qcn(_)) { Format::Cnm } else { Format::Bcn }
     }
@@ -94,19 +96,19 @@ pub struct BcnMessage {
     pub version: u8,
     /// CPID: the congestion point's number.
     pub point: u16,
-    /// Qoff = Qeq − Q, in units of the congestion point's. A message of July 2005 has its level here, −4 to 4. Both fields
-    /// 0 are BCN(0,0): stop.
+    /// Qoff = Qeq − Q, in the unit of the congestion point. A message of July 2005 has its level here, −4 to 4. If this
+    /// and `growth` are 0, the message is BCN(0,0): stop.
     pub offset: i16,
     /// Qdelta: the queue's growth since the sample before.
     pub growth: i16,
-    /// The sampled frame's timestamp, or the congestion point's.
+    /// Timestamp of the sampled frame, or of the congestion point.
     pub timestamp: u16,
     /// First bytes of the sampled frame.
     pub copied: [u8; COPIED],
 }
 
 impl BcnMessage {
-    /// The frame, check sequence included.
+    /// Returns the frame, check sequence included.
     pub fn encode(&self) -> [u8; BCN_LENGTH] {
         let mut w = Writer::new(BCN_LENGTH);
         w.header(self.destination, self.source, self.control);
@@ -122,7 +124,7 @@ impl BcnMessage {
     /// Reads a frame.
     ///
     /// # Errors
-    /// If the bytes are too few or no such message.
+    /// If there are too few bytes, or they have another format.
     pub fn decode(frame: &[u8]) -> Result<BcnMessage, Malformed> {
         let mut r = Reader::checked(frame)?;
         let (destination, source, control) = r.header()?;
@@ -155,7 +157,7 @@ pub struct RateLimitedTag {
 }
 
 impl RateLimitedTag {
-    /// Its bytes; the frame's own EtherType follows.
+    /// Returns the bytes of the tag; the frame's own EtherType follows them.
     pub fn encode(&self) -> [u8; RATE_LIMITED_LENGTH] {
         let mut w = Writer::new(RATE_LIMITED_LENGTH);
         w.u16(RATE_LIMITED);
@@ -167,7 +169,7 @@ impl RateLimitedTag {
     /// Reads a tag.
     ///
     /// # Errors
-    /// If the bytes are too few or no such message.
+    /// If there are too few bytes, or they have another format.
     pub fn decode(bytes: &[u8]) -> Result<RateLimitedTag, Malformed> {
         let mut r = Reader(bytes);
         r.expect(RATE_LIMITED)?;
@@ -192,7 +194,7 @@ pub struct Cnm {
     pub version: u8,
     /// |Fb|, 0 to 63.
     pub feedback: u8,
-    /// CPID: a bridge's address and a port's number by custom.
+    /// CPID: by convention the bridge's address and the port's number.
     pub point: u64,
     /// Qoff in units of 64 bytes, two's complement.
     pub offset: i16,
@@ -200,14 +202,14 @@ pub struct Cnm {
     pub growth: i16,
     /// Priority of the sampled frame, 0 to 7.
     pub priority: u8,
-    /// Where the sampled frame went.
+    /// Destination address of the sampled frame.
     pub sampled_destination: Mac,
-    /// The first bytes of what it carried, at most [`MOST_MSDU`]; more are cut off.
+    /// First bytes of its payload, at most [`MOST_MSDU`]; more are cut off.
     pub msdu: Vec<u8>,
 }
 
 impl Cnm {
-    /// The frame, padded to 64 bytes, check sequence included.
+    /// Returns the frame, padded to 64 bytes, check sequence included.
     pub fn encode(&self) -> Vec<u8> {
         let msdu = &self.msdu[..self.msdu.len().min(MOST_MSDU)];
         let mut w = Writer::new(HEADER + CNM_FIELDS + msdu.len() + CN_TAG_LENGTH + FCS);
@@ -231,7 +233,7 @@ impl Cnm {
     /// Reads a frame.
     ///
     /// # Errors
-    /// If the bytes are too few or no such message.
+    /// If there are too few bytes, or they have another format.
     pub fn decode(frame: &[u8]) -> Result<Cnm, Malformed> {
         let mut r = Reader::checked(frame)?;
         let (destination, source, control) = r.header()?;
@@ -270,7 +272,8 @@ impl Cnm {
     }
 }
 
-/// The check sequence of Ethernet (IEEE 802.3 clause 3.2.9: CRC-32, least significant bit first).
+/// Returns the check sequence of Ethernet (IEEE 802.3 clause 3.2.9: CRC-32, least significant bit
+/// first).
 pub fn check_sequence(bytes: &[u8]) -> u32 {
     let step = |crc: u32, _| if crc & 1 == 1 { crc >> 1 ^ 0xedb8_8320 } else { crc >> 1 };
     !bytes.iter().fold(u32::MAX, |crc, byte| (0..8).fold(crc ^ u32::from(*byte), step))
@@ -294,7 +297,7 @@ impl Writer {
         self.u16(Q_TAG);
         self.u16(control);
     }
-    /// With the check sequence, whose bytes go out lowest first.
+    /// Returns the bytes with the check sequence appended, lowest byte first.
     fn finish(mut self) -> Vec<u8> {
         let check = check_sequence(&self.0);
         self.bytes(&check.to_le_bytes());
@@ -305,7 +308,7 @@ impl Writer {
 struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {
-    /// A frame without its check sequence, which is right.
+    /// Returns a reader of a frame without its check sequence, which is verified.
     fn checked(frame: &'a [u8]) -> Result<Reader<'a>, Malformed> {
         let (body, check) = frame.split_last_chunk::<FCS>().ok_or(Malformed::Short)?;
         if check_sequence(body) == u32::from_le_bytes(*check) { Ok(Reader(body)) } else { Err(Malformed::Check) }

@@ -1,5 +1,5 @@
-//! Drop-tail with one virtual queue per destination, so that a stopped destination does not hold
-//! up the others.
+//! Drop-tail with one virtual queue per destination, so that a stopped destination does not block
+//! the others.
 //!
 //! Among the destinations that the gate admits, the oldest head goes first: without back-pressure
 //! this is a FIFO, and no flow is ever reordered.
@@ -9,16 +9,16 @@ use crate::{Cx, Gate, Packet, Qdisc, Reason};
 use std::collections::VecDeque;
 use tailback_units::Time;
 
-/// Virtual queues by destination under one limit, or (partitioned) one limit each.
+/// Virtual queues by destination, with one common limit or (partitioned) one limit each.
 #[derive(Debug)]
 pub struct ByDestination {
-    /// One per destination seen so far, in order of first appearance.
+    /// Virtual queue of each destination seen so far, in order of first appearance.
     queues: Vec<Virtual>,
-    /// By destination, which of them is its own, [`NONE`] if it has not been seen.
+    /// By destination: index of its virtual queue in `queues`; [`NONE`]: not seen yet.
     of: Vec<u32>,
-    /// Those with packets waiting, in no order.
+    /// Indices of the virtual queues with packets, in no order.
     active: Vec<u32>,
-    /// Arrivals so far: the age of a packet is its number.
+    /// Number of arrivals so far; a packet with a smaller arrival number is older.
     arrivals: u64,
     bytes: u64,
     packets: u64,
@@ -30,15 +30,16 @@ pub struct ByDestination {
 struct Virtual {
     destination: u16,
     bytes: u64,
-    /// With each packet its arrival number.
+    /// Packets with their arrival numbers.
     waiting: VecDeque<(u64, Packet)>,
 }
 
-/// No queue.
+/// Index of no queue.
 const NONE: u32 = u32::MAX;
 
 impl ByDestination {
-    /// Queues with `limit` buffer bytes in all or, if `partition`, for each destination.
+    /// Returns empty queues with a limit of `limit` buffer bytes in total or, if `partition`, for
+    /// each destination.
     pub fn new(limit: u64, partition: bool) -> ByDestination {
         ByDestination {
             queues: Vec::new(),
@@ -51,12 +52,12 @@ impl ByDestination {
             partition,
         }
     }
-    /// Buffer bytes waiting for `destination`.
+    /// Returns the buffer bytes waiting for `destination`.
     pub fn bytes_to(&self, destination: u16) -> u64 {
         let at = self.of.get(usize::from(destination)).copied().unwrap_or(NONE);
         self.queues.get(at as usize).map_or(0, |q| q.bytes)
     }
-    /// The queue of a destination, made if need be.
+    /// Returns the index of a destination's queue, which it creates at first use.
     fn queue_of(&mut self, destination: u16) -> u32 {
         let index = usize::from(destination);
         if index >= self.of.len() {
@@ -68,7 +69,8 @@ impl ByDestination {
         }
         self.of[index]
     }
-    /// Packets waiting for destinations that `gate` does not stop on their own.
+    /// Returns the number of packets waiting for destinations that `gate` does not stop
+    /// individually.
     pub fn packets_not_selected(&self, gate: &Gate) -> u64 {
         let passes = |q: &&Virtual| {
             q.waiting.front().is_some_and(|(_, head)| gate.admits_destination(head.class(), q.destination))
@@ -76,11 +78,11 @@ impl ByDestination {
         let queues = self.active.iter().map(|at| &self.queues[*at as usize]);
         queues.filter(passes).map(|q| q.waiting.len() as u64).sum()
     }
-    /// Returns `true` if each destination has the limit to itself.
+    /// Returns `true` if the limit holds for each destination.
     pub fn is_partitioned(&self) -> bool {
         self.partition
     }
-    /// The destinations of the waiting packets, in order of their first appearance.
+    /// Returns the destinations of the waiting packets, in order of their first appearance.
     pub fn destinations(&self) -> impl Iterator<Item = u16> + '_ {
         self.queues.iter().filter(|q| !q.waiting.is_empty()).map(|q| q.destination)
     }

@@ -1,4 +1,5 @@
-//! CHOKe: an arrival that meets one of its own flow in the queue is dropped with it.
+//! CHOKe: an arriving packet and a random packet of the queue are both dropped if they are of one
+//! flow.
 
 use super::fair::Fifos;
 use crate::law::red::{self, Idle, Red};
@@ -12,17 +13,20 @@ use tailback_document::Invalid;
 use tailback_units::{Rate, Time};
 
 /// CHOKe: RED in which, while the average is at least `min`, each arrival is compared with a packet
-/// drawn at random from the queue; if they are of one flow, both are dropped. A flow that fills the
-/// queue so loses most, without any state per flow (Pan, Prabhakar and Psounis, INFOCOM 2000).
+/// drawn at random from the queue; if they are of one flow, both are dropped. Flows with the
+/// largest part of the queue thus lose most, without any state per flow (Pan, Prabhakar and
+/// Psounis, INFOCOM 2000).
 ///
-/// RED decides about every arrival before it is compared, so its count of packets between choices
-/// includes those that are then dropped by comparison, and a choice is no mark for those.
+/// RED decides about every arrival before the comparison: its count of packets between choices
+/// includes packets that are dropped by the comparison, and such a packet is dropped even if RED
+/// would have marked it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Params {
-    /// Packets drawn for each arrival, with replacement, 1 to 64; all that match are dropped. Default 1.
+    /// Number of packets drawn for each arrival, with replacement, 1 to 64; all of the same flow are
+    /// dropped. Default 1.
     pub candidates: u32,
-    /// The law underneath; its `victim` is "tail". Default: that of the discipline `red`.
+    /// RED; its `victim` must be "tail". Default: the defaults of the discipline `red`.
     pub red: red::Params,
 }
 
@@ -48,11 +52,11 @@ impl Params {
     /// Refuses parameters out of range.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::within("candidates", f64::from(self.candidates), 1.0, 64.0)?;
         if self.red.victim != Victim::Tail {
-            return Err(Invalid::new("red.victim", "here RED drops the packet that arrives; leave it out"));
+            return Err(Invalid::new("red.victim", "only arriving packets are dropped; leave `victim` out"));
         }
         self.red.check().map_err(|e| e.within("red"))
     }
@@ -67,10 +71,10 @@ impl Signals for Params {
     }
 }
 
-/// The only queue.
+/// Index of the only queue.
 const ONE: usize = 0;
 
-/// A FIFO under CHOKe. O(1) per packet; one that is dropped from the midst of n costs O(n).
+/// A FIFO under CHOKe. O(1) per packet; dropping a packet from the middle of n costs O(n).
 #[derive(Debug)]
 pub struct Choke {
     queue: Fifos<Packet>,
@@ -78,20 +82,20 @@ pub struct Choke {
     ecn: bool,
     idle_when_empty: bool,
     candidates: u32,
-    /// Arrivals that met their own flow, so far.
+    /// Number of arrivals so far that were dropped by the comparison.
     matched: u64,
     site: Site,
 }
 
 impl Choke {
-    /// Drops the candidates that are of `flow`; whether there was any.
+    /// Drops the candidates of `flow`; returns `true` if there was one.
     fn compare(&mut self, flow: u32, cx: &mut Cx<'_>) -> bool {
         let waiting = self.queue.packets();
         let mut places: Vec<u64> = (0..self.candidates)
             .map(|_| cx.rng.below(waiting))
             .filter(|place| self.queue.peek(ONE, *place).is_some_and(|packet| packet.flow() == flow))
             .collect();
-        // From the back, so that the places of the others stay what they are.
+        // From the back, so that the places of the others do not change.
         places.sort_unstable_by(|a, b| b.cmp(a));
         places.dedup();
         for place in &places {

@@ -15,83 +15,91 @@ use tailback_document::{Checked, Invalid};
 use tailback_units::{Amount, Dur, Rate, Time};
 
 /// Class-based weighted fair queueing (CBWFQ), with strict priority for some classes (low-latency
-/// queueing, LLQ). Classes with a bandwidth share the link in its proportion, and so what others
-/// leave; in the order of start tags (Goyal, Vin and Cheng, SIGCOMM 1996). Priority classes go
-/// before them all, held to their rate by a policer while there is congestion; their service does not
-/// advance the virtual time of the others.
+/// queueing, LLQ). Classes without priority share the link, and the capacity that others leave
+/// unused, in proportion to their bandwidths, by start-time fair queueing (Goyal, Vin and Cheng,
+/// SIGCOMM 1996). Priority classes are served before them and, while packets wait, limited to their
+/// rate by a policer; their service does not advance the virtual time of the others.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Params {
-    /// The classes, at most 250; the first that matches takes a packet.
+    /// Classes, at most 250; a packet belongs to the first class that matches it.
     #[serde(default)]
     pub classes: Vec<Class>,
-    /// The class of packets that no class matches.
+    /// Class of packets that no class matches.
     #[serde(default)]
     pub default: Rest,
-    /// The rate that shares are parts of. Default: that of the link or the shaper around it. A policy within a class has
-    /// that of the class, 1 bit/s to 10 Tbit/s.
+    /// Rate to which percentages refer, 1 bit/s to 10 Tbit/s. Default: the rate of the link or of the shaper around
+    /// this policy. For a policy within a class write the rate of that class.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<Rate>,
-    /// Bytes that policers count of a packet beyond what buffers count. Default "0B".
+    /// Overhead: bytes that policers count for a packet in addition to its buffer bytes. Default
+    /// "0B".
     #[serde(default)]
     pub accounting: Accounting,
 }
 
-/// A class. It has `bandwidth`, `remaining` or `priority`.
+/// A class, with exactly one of `bandwidth`, `remaining` and `priority`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Class {
-    /// Its name, unique.
+    /// Name, unique among the classes. Default: no name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Packets that belong to it, unless an earlier class takes them.
+    /// Packets that belong to the class, unless they match an earlier class.
     #[serde(rename = "match")]
     pub matches: Match,
-    /// Guaranteed bandwidth: a rate, or a part of `base`.
+    /// Guaranteed bandwidth: a rate, or a percentage of `base`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bandwidth: Option<Share>,
-    /// Its share, relative to the others that have one, of what priorities and bandwidths leave; above 0.
+    /// Weight among the classes with `remaining` for the rate that priorities and bandwidths leave, above
+    /// 0 and at most 1000000.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remaining: Option<f64>,
-    /// Strict priority.
+    /// Strict priority. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub priority: Option<Strict>,
-    /// Limit in packets or bytes. Default "64packets".
+    /// Limit of the class in packets or bytes. Default "64packets".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<Amount>,
-    /// Discipline within the class; a priority class is a FIFO. Default: a FIFO with tail drop.
+    /// Discipline within the class; priority classes are FIFOs and have none. Default: a FIFO with
+    /// tail drop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub discipline: Option<Box<Spec>>,
 }
 
-/// Strict priority. Classes of one level are served in the order of arrival.
+/// Strict priority. Packets of classes with the same level are served in the order of their
+/// arrival.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Strict {
-    /// Rate beyond which packets are dropped while others wait: a rate, or a part of `base`. Default: no policer.
+    /// Rate of the policer, a rate or a percentage of `base`: packets that exceed it are dropped if they find
+    /// other packets waiting. Default: no policer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Share>,
-    /// Burst of the policer. Default: what the rate gives in 200 ms.
+    /// Burst size of the policer. Default: 200 ms at its rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub burst: Option<Burst>,
-    /// 1, or 2 for what goes behind level 1 and before all classes without priority. Default 1.
+    /// Priority level: 1, served first, or 2, served after level 1 and before all classes without
+    /// priority. Default 1.
     #[serde(default = "first")]
     #[schemars(range(min = 1, max = 2))]
     pub level: u8,
 }
 
-/// The class of packets that no class matches. Without `bandwidth` or `remaining` its share is what
-/// the others leave unreserved, at least 1 % of the rate; among others with `remaining` it is 1.
+/// Class of packets that no class matches. Without `bandwidth` and `remaining` it has a `remaining`
+/// of 1; if no other class has `remaining`, it gets the whole rate that the others leave
+/// unreserved, at least 1 % of `base`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Rest {
-    /// Guaranteed bandwidth: a rate, or a part of `base`.
+    /// Guaranteed bandwidth: a rate, or a percentage of `base`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bandwidth: Option<Share>,
-    /// Its share, relative to the others that have one, of what priorities and bandwidths leave; above 0.
+    /// Weight among the classes with `remaining` for the rate that priorities and bandwidths leave, above
+    /// 0 and at most 1000000.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remaining: Option<f64>,
-    /// Limit in packets or bytes. Default "64packets".
+    /// Limit of the class in packets or bytes. Default "64packets".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<Amount>,
     /// Discipline within the class, such as { kind = "fair-queue" }. Default: a FIFO with tail drop.
@@ -109,14 +117,14 @@ fn first() -> u8 {
     1
 }
 
-/// Levels of priority.
+/// Number of priority levels.
 const LEVELS: usize = 2;
-/// Part of the rate that a class gets at least, if all is reserved.
+/// Minimum of the unreserved rate, as a share of the whole rate, if all is reserved.
 const LEAST: f64 = 0.01;
-/// Burst of a policer that says nothing.
+/// Default burst of a policer.
 const BURST: Burst = Burst::Time(Dur::from_ms(200));
 
-/// A class as it is without being a priority class: share, and what is inside.
+/// A class without priority: its share of the rate, its limit and its inner discipline.
 struct Fair<'a> {
     bandwidth: Option<Share>,
     remaining: Option<f64>,
@@ -154,7 +162,7 @@ impl Params {
             params: Box::new(self.clone()),
         }
     }
-    /// The classes without priority, the default class last.
+    /// Returns the classes without priority, the default class last.
     fn fair(&self) -> impl Iterator<Item = Fair<'_>> {
         let classes = self.classes.iter().filter(|class| class.priority.is_none()).map(|class| Fair {
             bandwidth: class.bandwidth,
@@ -165,15 +173,16 @@ impl Params {
         let Rest { bandwidth, remaining, limit, ref discipline } = self.default;
         classes.chain([Fair { bandwidth, remaining, limit, discipline: discipline.as_deref() }])
     }
-    /// The weight of each class without priority, in bit/s: its bandwidth, or its part of what
-    /// bandwidths and priorities leave.
+    /// Returns the weight of each class without priority, bit/s: its bandwidth, or its share of the
+    /// rate that bandwidths and priorities leave.
     fn weights(&self, rate: Rate) -> Vec<f64> {
         let whole = rate.0 as f64;
         let of = |share: Option<Share>| share.map_or(0.0, |share| share.of(rate).0 as f64);
         let low: f64 = self.classes.iter().filter_map(|class| class.priority.as_ref()).map(|p| of(p.rate)).sum();
         let reserved: f64 = self.fair().map(|class| of(class.bandwidth)).sum();
         let left = (whole - low - reserved).max(LEAST * whole);
-        // A default class that says nothing takes one share beside others, or all that is left.
+        // A default class without a parameter has a weight of 1: among others one share, alone the
+        // whole rest.
         let part = |class: &Fair<'_>| class.remaining.unwrap_or(if class.bandwidth.is_none() { 1.0 } else { 0.0 });
         let parts: f64 = self.fair().map(|class| part(&class)).sum();
         let weight = |class: Fair<'_>| match class.bandwidth {
@@ -182,14 +191,15 @@ impl Params {
         };
         self.fair().map(weight).collect()
     }
-    /// One of bandwidth, remaining and priority in each class, and not more than there is.
+    /// Refuses classes without exactly one of bandwidth, remaining and priority, and percentages
+    /// above 100 % in total.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         self.accounting.check("accounting")?;
         if self.base == Some(Rate(0)) {
-            return Err(Invalid::new("base", "parts of nothing are nothing; write the rate of the class around it"));
+            return Err(Invalid::new("base", "the rate is zero; write the rate of the class around this policy"));
         }
         check_names("classes", self.classes.iter().map(|class| class.name.as_ref()))?;
         let mut parts = 0.0;
@@ -203,11 +213,11 @@ impl Params {
                     return Err(Invalid::new(format!("{field}.priority"), advice));
                 }
                 (None, 2..) => {
-                    let advice = "a class has a bandwidth or a share of what remains, not both; remove one";
+                    let advice = "`bandwidth` excludes `remaining`; remove one of the two";
                     return Err(Invalid::new(format!("{field}.remaining"), advice));
                 }
                 (None, 0) => {
-                    let advice = "what the class gets is not said; write `bandwidth = \"20%\"`, `remaining = 20` or `priority = { rate = \"15%\" }`";
+                    let advice = "the share of the class is missing; write `bandwidth = \"20%\"`, `remaining = 20` or `priority = { rate = \"15%\" }`";
                     return Err(Invalid::new(field, advice));
                 }
                 _ => (),
@@ -230,7 +240,7 @@ impl Params {
         }
         parts += Self::share("default", self.default.bandwidth, self.default.remaining)?;
         if self.default.bandwidth.is_some() && self.default.remaining.is_some() {
-            let advice = "a class has a bandwidth or a share of what remains, not both; remove one";
+            let advice = "`bandwidth` excludes `remaining`; remove one of the two";
             return Err(Invalid::new("default.remaining", advice));
         }
         if parts > 1.0 + 1e-9 {
@@ -244,7 +254,8 @@ impl Params {
         let inner = self.default.discipline.as_deref();
         inner.map_or(Ok(()), |spec| Checked::check(spec).map_err(|e| joined("default.discipline", e)))
     }
-    /// Refuses a share of nothing; answers with its part of the whole, where it is written so.
+    /// Refuses a share of 0; returns the share as a fraction if it is written as a percentage, else
+    /// 0.
     fn share(field: &str, bandwidth: Option<Share>, remaining: Option<f64>) -> Result<f64, Invalid> {
         if let Some(remaining) = remaining {
             check::above(&format!("{field}.remaining"), remaining, 0.0, 1e6)?;
@@ -281,14 +292,14 @@ impl Signals for Params {
     }
 }
 
-/// Where a class is kept.
+/// Place of a class: index in `strict` or in `classes`.
 #[derive(Clone, Copy, Debug)]
 enum Place {
     Strict(usize),
     Fair(usize),
 }
 
-/// A low-latency class: what of its level's queue is its own, and its policer.
+/// A low-latency class: its packets and bytes in the queue of its level, and its policer.
 #[derive(Debug)]
 struct Low {
     level: usize,
@@ -299,7 +310,7 @@ struct Low {
 }
 
 impl Low {
-    /// With a policer whose rate may be a part of `base`.
+    /// Returns an empty class; percentages of the policer's rate refer to `base`.
     fn new(priority: &Strict, limit: Option<Amount>, base: Rate, site: &Site) -> Low {
         let bucket = |rate: Rate| TokenBucket::new(rate, priority.burst.unwrap_or(BURST).at(rate));
         Low {
@@ -310,7 +321,7 @@ impl Low {
             bytes: 0,
         }
     }
-    /// Returns `true` if a packet of `bytes` bytes conforms, and then takes its tokens.
+    /// Returns `true` if a packet of `bytes` bytes conforms, and takes its tokens.
     fn conforms(&mut self, now: Time, bytes: u32) -> bool {
         self.policer.as_mut().is_none_or(|bucket| {
             bucket.fill(now);
@@ -319,14 +330,13 @@ impl Low {
     }
 }
 
-/// A class's share, and where it is in the virtual time of the classes without priority, bits per
-/// bit/s.
+/// Weight of a class without priority, bit/s, and its start tag in virtual time, bits per bit/s.
 #[derive(Clone, Copy, Debug)]
 struct Tag {
     weight: f64,
     /// Start tag of its next packet.
     start: f64,
-    /// `true` if it had packets that could not leave when its turn came.
+    /// `true` if its packets could not leave in this dequeue.
     held: bool,
 }
 
@@ -336,10 +346,10 @@ impl Tag {
     }
 }
 
-/// Low-latency queues in front of fairly queued classes. O(classes) per packet.
+/// Low-latency queues with priority over fairly queued classes. O(classes) per packet.
 #[derive(Debug)]
 pub struct ClassBased {
-    /// By class, the default class last.
+    /// Place of each class, the default class last.
     places: Vec<Place>,
     /// Classes without priority.
     classes: Classes,
@@ -347,7 +357,7 @@ pub struct ClassBased {
     /// Virtual time: the start tag of the last packet served of `classes`.
     now: f64,
     strict: Vec<Low>,
-    /// By level, packets with the number of their class.
+    /// By level: waiting packets, each with the index of its class in `strict`.
     levels: [VecDeque<(usize, Packet)>; LEVELS],
     accounting: Accounting,
     site: Site,
@@ -394,8 +404,8 @@ impl ClassBased {
         }
         None
     }
-    /// The packet with the smallest start tag; classes that hold theirs back are passed over, and do
-    /// not catch up on it later.
+    /// Returns the packet with the smallest start tag. Classes whose packets may not leave are
+    /// passed over and get no compensation later.
     fn dequeue_fair(&mut self, now: Time, gate: &Gate, cx: &mut Cx<'_>) -> Option<Packet> {
         self.tags.iter_mut().for_each(|tag| tag.held = false);
         loop {
@@ -411,7 +421,7 @@ impl ClassBased {
                 tag.start = tag.start.max(self.now);
             }
             if self.classes.packets() == 0 {
-                // The end of a busy period: the largest finish tag.
+                // At the end of a busy period the virtual time is the largest finish tag.
                 self.now = self.tags.iter().map(|tag| tag.start).fold(self.now, f64::max);
             }
             return Some(packet);

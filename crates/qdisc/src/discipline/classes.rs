@@ -1,4 +1,4 @@
-//! Common part of the disciplines with classes: a discipline inside each class, a limit on all of them, and the table that
+//! Common part of the disciplines with classes: an inner discipline per class, a common limit, and the table that
 //! classifies packets.
 
 use crate::classify::{Classifier, Match};
@@ -8,8 +8,8 @@ use crate::{Cx, Discipline, Dropped, Gate, Packet, Qdisc, Reason, Site, Spec, ch
 use tailback_document::{Checked, Invalid};
 use tailback_units::{Amount, Rate, Time};
 
-/// Delegates methods of [`Qdisc`] to the field `classes`: `waking`, those about timers and idle links, or `all` but
-/// `enqueue` and `dequeue`.
+/// Delegates methods of [`Qdisc`] to the field `classes`: with `waking` those about timers and idle links, with
+/// `all` all except `enqueue` and `dequeue`.
 macro_rules! as_classes {
     (waking) => {
         fn next_wakeup(&self) -> Option<Time> {
@@ -43,17 +43,17 @@ macro_rules! as_classes {
 }
 pub(super) use as_classes;
 
-/// Most classes of one discipline: their number and the default fit into a byte.
+/// Upper bound on the classes of one discipline: their numbers and that of the default class fit
+/// into a byte.
 pub const MOST: usize = 250;
 
-/// Hears of the parts of a discipline: the place of each, its match and the discipline inside, where
-/// it has them.
+/// Visitor of the parts of a discipline: path, match and inner discipline of each, if it has them.
 pub(crate) type Part<'a> = dyn FnMut(String, Option<&mut Match>, Option<&mut Spec>) + 'a;
 
-/// Limit of a class that says nothing.
+/// Default limit of a class, packets.
 pub const DEFAULT_LIMIT: u64 = 64;
 
-/// The site of a class with a limit of its own; `default` packets if it says nothing.
+/// Returns the site of a class with this limit; `None`: a limit of `default` packets.
 pub(super) fn site_within(site: &Site, limit: Option<Amount>, default: u64) -> Site {
     match limit.unwrap_or(Amount::packets(default)) {
         Amount::Bytes(bytes) => Site { bytes: site.bytes.min(bytes), ..*site },
@@ -61,20 +61,21 @@ pub(super) fn site_within(site: &Site, limit: Option<Amount>, default: u64) -> S
     }
 }
 
-/// Refuses a limit that no packet fits under.
+/// Refuses a limit that admits no packet, or that is not a whole number of packets.
 pub(super) fn check_limit(field: &str, limit: Option<Amount>) -> Result<(), Invalid> {
     match limit {
         Some(Amount::Bytes(0) | Amount::Millipackets(0)) => {
-            Err(Invalid::new(field, "a queue without a place drops everything; write \"1packet\" or more"))
+            Err(Invalid::new(field, "a limit of 0 drops every packet; write \"1packet\" or more"))
         }
-        Some(amount @ Amount::Millipackets(n)) if n % 1_000 != 0 => {
-            Err(Invalid::new(field, format!("`{amount}`: a queue holds whole packets")))
-        }
+        Some(amount @ Amount::Millipackets(n)) if n % 1_000 != 0 => Err(Invalid::new(
+            field,
+            format!("`{amount}` is not a whole number of packets; write one, such as \"64packets\""),
+        )),
         _ => Ok(()),
     }
 }
 
-/// Refuses what no class may have, whatever else its discipline asks of it.
+/// Checks the match, the limit and the inner discipline of a class.
 pub(super) fn check_class(
     field: &str,
     matches: &Match,
@@ -86,13 +87,13 @@ pub(super) fn check_class(
     inner.map_or(Ok(()), |spec| Checked::check(spec).map_err(|e| joined(&format!("{field}.discipline"), e)))
 }
 
-/// The error of something that stands at `field`, whose path may begin with an index or be empty.
+/// Returns the error with `field` prefixed to its path, which may begin with an index or be empty.
 pub(super) fn joined(field: &str, e: Invalid) -> Invalid {
     let dot = if e.path.is_empty() || e.path.starts_with('[') { "" } else { "." };
     Invalid::new(format!("{field}{dot}{}", e.path), e.message)
 }
 
-/// Refuses too many classes, and two of one name.
+/// Refuses too many classes, and two classes with the same name.
 pub(super) fn check_names<'a>(list: &str, names: impl IntoIterator<Item = Option<&'a String>>) -> Result<(), Invalid> {
     let mut seen: Vec<&str> = Vec::new();
     for (i, name) in names.into_iter().enumerate() {
@@ -100,20 +101,20 @@ pub(super) fn check_names<'a>(list: &str, names: impl IntoIterator<Item = Option
         let Some(name) = name else { continue };
         if seen.contains(&name.as_str()) {
             let field = format!("{list}[{i}].name");
-            return Err(Invalid::new(field, format!("there is a `{name}` already; give each its own name")));
+            return Err(Invalid::new(field, format!("the name `{name}` is used twice; give each class its own name")));
         }
         seen.push(name);
     }
     Ok(())
 }
 
-/// The discipline inside a class, with what waits there.
+/// The discipline inside a class, with its backlog.
 #[derive(Debug)]
 pub(super) struct Inside {
     queue: Discipline,
     backlog: Backlog,
     watches_idle: bool,
-    /// Time of the queue's timer, as of the last call to the queue; [`Time::NEVER`]: not set.
+    /// Expiry of the queue's timer, as of the last call to the queue; [`Time::NEVER`]: not set.
     due: Time,
 }
 
@@ -132,43 +133,45 @@ impl Inside {
     }
 }
 
-/// Classes, each with a discipline inside, under one limit.
+/// Classes, each with an inner discipline, under one limit.
 #[derive(Debug)]
 pub(super) struct Classes {
     classifier: Classifier,
     inside: Vec<Inside>,
-    /// Of all.
+    /// Backlog of all classes.
     backlog: Backlog,
     site: Site,
-    /// The class of the packet in service.
+    /// Class of the packet in service. `None`: no packet is in service.
     served: Option<usize>,
     watches_idle: bool,
-    /// Earliest timer of the classes; kept, since reading each class's timer per packet is expensive with many classes.
+    /// Earliest expiry of the classes' timers; stored, since reading every timer per packet is expensive with many
+    /// classes.
     due: Time,
 }
 
 impl Classes {
-    /// Sorted by `classifier` into `inside`, all together within the limits of `site`.
+    /// Returns empty classes: `classifier` selects the class, `inside` are the inner disciplines,
+    /// and the limits of `site` hold for all classes together.
     pub fn new(classifier: Classifier, inside: Vec<Inside>, site: &Site) -> Classes {
         let watches_idle = inside.iter().any(|one| one.watches_idle);
         let due = inside.iter().map(|one| one.due).min().unwrap_or(Time::NEVER);
         Classes { classifier, inside, backlog: Backlog::default(), site: *site, served: None, watches_idle, due }
     }
-    /// The class of a packet.
+    /// Returns the class of a packet.
     #[inline]
     pub fn class(&self, packet: &Packet) -> usize {
         self.classifier.class(packet)
     }
-    /// Number of classes.
+    /// Returns the number of classes.
     pub fn len(&self) -> usize {
         self.inside.len()
     }
-    /// The waiting packets of a class.
+    /// Returns the waiting packets of a class.
     #[inline]
     pub fn of(&self, class: usize) -> Backlog {
         self.inside[class].backlog
     }
-    /// Gives a packet to a class; whether that was empty and no longer is.
+    /// Passes a packet to a class; returns `true` if the class was empty and no longer is.
     #[inline]
     pub fn enqueue(&mut self, class: usize, now: Time, packet: Packet, cx: &mut Cx<'_>) -> bool {
         if self.site.is_full(self.backlog.packets, self.backlog.bytes, packet.size) {
@@ -187,7 +190,8 @@ impl Classes {
         self.timed(class);
         before.packets == 0 && after.packets > 0
     }
-    /// The next packet of a class, if it has one that may leave.
+    /// Removes and returns the next packet of a class. `None`: no packet of the class may leave
+    /// now.
     #[inline]
     pub fn dequeue(&mut self, class: usize, now: Time, gate: &Gate, cx: &mut Cx<'_>) -> Option<Packet> {
         let inside = &mut self.inside[class];
@@ -208,8 +212,8 @@ impl Classes {
         self.timed(class);
         packet
     }
-    /// The transmitter has fallen free: a class whose last packet has just been sent is idle from
-    /// now on. Call it before choosing the next packet.
+    /// Notes that the transmitter is free: if the last packet of a class has just been sent, the
+    /// class is idle from now on. Must be called before the next packet is chosen.
     #[inline]
     pub fn transmitted(&mut self, now: Time, cx: &mut Cx<'_>) {
         let Some(class) = self.served.take() else { return };
@@ -219,8 +223,8 @@ impl Classes {
             self.timed(class);
         }
     }
-    /// Notes that the last packet of a class has been sent and the transmitter is free. For disciplines that hold packets ready
-    /// and therefore know the class better than [`Classes::transmitted`].
+    /// Notes that the last packet of a class has been sent and the transmitter is free. For disciplines that hold one
+    /// packet per class outside its queue, for which [`Classes::transmitted`] would report too early.
     pub fn rests(&mut self, class: usize, now: Time, cx: &mut Cx<'_>) {
         let inside = &mut self.inside[class];
         if inside.watches_idle && inside.backlog.packets == 0 {
@@ -228,7 +232,7 @@ impl Classes {
             self.timed(class);
         }
     }
-    /// Reads the timer of a class whose queue has been called.
+    /// Reads the timer of a class after a call to its queue.
     #[inline]
     fn timed(&mut self, class: usize) {
         let inside = &mut self.inside[class];
@@ -243,12 +247,12 @@ impl Classes {
         self.backlog.packets = self.backlog.packets - before.packets + after.packets;
         self.backlog.bytes = self.backlog.bytes - before.bytes + after.bytes;
     }
-    /// Packets that wait.
+    /// Returns the number of waiting packets.
     #[inline]
     pub fn packets(&self) -> u64 {
         self.backlog.packets
     }
-    /// Buffer bytes that wait.
+    /// Returns the waiting buffer bytes.
     pub fn bytes(&self) -> u64 {
         self.backlog.bytes
     }
@@ -291,7 +295,7 @@ impl Classes {
             self.timed(class);
         }
     }
-    /// Size of the classes' state and counters in bytes.
+    /// Returns the size of the classes' state and counters in bytes.
     pub fn state_bytes(&self) -> usize {
         let inside: usize = self.inside.iter().map(|one| one.queue.state_bytes() + bytes_of!(one; backlog)).sum();
         inside + bytes_of!(self; backlog) + INDEX

@@ -15,7 +15,8 @@ impl Params {
     }
 }
 
-/// A FIFO with limits under a law that marks or drops packets at departure; what finds no room is refused.
+/// A FIFO with limits under a law that marks or drops packets at departure; arriving packets are dropped
+/// if the queue is full.
 #[derive(Debug)]
 pub struct Codel {
     queue: Fifo,
@@ -28,7 +29,7 @@ impl Qdisc for Codel {
     }
     fn dequeue(&mut self, now: Time, gate: &Gate, cx: &mut Cx<'_>) -> Option<Packet> {
         let packet = deliver(&mut self.law, now, cx, || self.queue.pop_and_count(gate));
-        // An empty queue, not one whose head is stopped.
+        // Only an empty queue counts, not one whose head is stopped by the gate.
         if packet.is_none() && self.queue.packets() == 0 {
             self.law.empty(now);
         }

@@ -1,4 +1,4 @@
-//! Drop-head: drop-tail with another victim.
+//! Drop-head: a FIFO that drops its oldest packets when it is full.
 
 use crate::discipline::drop_tail::{self, DropTail};
 use crate::{Site, Victim};
@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
 
-/// First in, first out; when an arriving packet would take the queue above its limit, packets are
-/// dropped from the head until it fits (Lakshman, Neidhardt and Ott, INFOCOM 1996). Short for
+/// First in, first out. If an arriving packet would exceed the limit, packets are dropped from the
+/// head of the queue until it fits (Lakshman, Neidhardt and Ott, INFOCOM 1996). The same as
 /// drop-tail with `victim = "head"`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -18,7 +18,7 @@ impl Params {
     pub fn build(&self, site: &Site) -> DropTail {
         drop_tail::Params { packets: None, victim: Victim::Head }.build(site)
     }
-    /// Accepts all parameters: there are none.
+    /// Accepts: there are no parameters.
     ///
     /// # Errors
     /// Never.

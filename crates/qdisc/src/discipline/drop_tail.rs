@@ -1,4 +1,4 @@
-//! FIFO with limits; for want of room the arriving packet, the oldest or a random one is dropped.
+//! FIFO with limits; if it is full, the arriving packet, the oldest or a random one is dropped.
 
 use crate::fifo::Fifo;
 use crate::state::QUEUE;
@@ -8,17 +8,17 @@ use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
 use tailback_units::Time;
 
-/// First in, first out; when an arriving packet would take the queue above its limit, it is
-/// dropped, or (`victim`) others are until it fits.
+/// First in, first out. If an arriving packet would exceed the limit, it is dropped; with another
+/// `victim`, waiting packets are dropped until it fits.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Params {
-    /// Limit of waiting packets, at least 1, besides the limit in bytes: the K − 1 waiting places
-    /// of M/M/1/K. Default: any number.
+    /// Limit of waiting packets, at least 1, in addition to the limit of the port or class; for
+    /// M/M/1/K it is K − 1. Default: no such limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packets: Option<u64>,
-    /// Packet dropped when the queue is full: "tail", the arriving one, "head", the oldest, or
-    /// "random". Default "tail".
+    /// Packet that is dropped when the queue is full: "tail", the arriving one, "head", the oldest,
+    /// or "random". Default "tail".
     #[serde(default, skip_serializing_if = "is_tail")]
     pub victim: Victim,
 }
@@ -42,10 +42,10 @@ impl Params {
     /// Refuses a limit of 0 packets.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         match self.packets {
-            Some(0) => Err(Invalid::new("packets", "a queue without a place drops everything; write 1 or more")),
+            Some(0) => Err(Invalid::new("packets", "a limit of 0 drops every packet; write 1 or more")),
             _ => Ok(()),
         }
     }

@@ -1,4 +1,4 @@
-//! Deficit round robin: flows take turns, each with as many bytes.
+//! Deficit round robin: flows are served in turns of equal numbers of bytes.
 
 use super::fair::{Buckets, ByFlow, Fifos, Key, Round, Weights, check_weights};
 use crate::{Cx, Gate, Packet, Qdisc, Site, Victim};
@@ -7,23 +7,25 @@ use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
 use tailback_units::{Size, Time};
 
-/// Deficit round robin: each flow has a queue and sends a quantum of bytes per round, carrying over
-/// what a packet did not fit into; when the limit that all share is exceeded, the longest queue
-/// loses a packet (Shreedhar and Varghese, SIGCOMM 1995).
+/// Deficit round robin (Shreedhar and Varghese, SIGCOMM 1995): each flow has a queue and may send a
+/// quantum of bytes per round; the rest of a quantum, too small for the next packet, is added to
+/// the next one. If the common limit is exceeded, a packet of the longest queue is dropped.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Params {
-    /// Bytes per flow and round, 1 B to 1 GB, multiplied by the flow's weight; one packet of the
-    /// largest size keeps the work per packet constant. Default "1514B".
+    /// Wire bytes per flow and round, 1 B to 1 GB, multiplied by the flow's weight. With a quantum
+    /// below the largest packet, several rounds may pass per packet. Default "1514B".
     #[serde(default = "default_quantum")]
     pub quantum: Size,
-    /// Number of queues, 1 to 2^20, into which flows are hashed, or "per-flow". Default "per-flow".
+    /// Number of queues, 1 to 2^20, to which flows are assigned by a hash, or "per-flow", one queue
+    /// per flow. Default "per-flow".
     #[serde(default)]
     pub buckets: Buckets,
     /// Weights by flow number, 1e-6 to 1e6, with `buckets = "per-flow"`. Default 1 for each flow.
     #[serde(default, skip_serializing_if = "Weights::is_empty")]
     pub weights: Weights,
-    /// "tail", "head" or "random": which packet the longest queue loses. Default "tail".
+    /// Packet of the longest queue that is dropped: "tail", the newest, "head", the oldest, or
+    /// "random". Default "tail".
     #[serde(default)]
     pub victim: Victim,
 }
@@ -32,7 +34,7 @@ pub(super) fn default_quantum() -> Size {
     Size(1514)
 }
 
-/// Refuses a quantum of 0 and one so large that there are no rounds.
+/// Refuses a quantum of 0 or above 1 GB.
 pub(super) fn check_quantum(quantum: Size) -> Result<(), Invalid> {
     if (1..=1_000_000_000).contains(&quantum.0) {
         return Ok(());
@@ -53,10 +55,10 @@ impl Params {
         let round = Round::default();
         Drr { key, fifos: Fifos::default(), round, quantum: self.quantum.0, victim: self.victim, site: *site }
     }
-    /// A quantum, buckets and weights in range.
+    /// Refuses a quantum, buckets and weights out of range.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check_quantum(self.quantum)?;
         self.buckets.check("buckets")?;
@@ -64,8 +66,8 @@ impl Params {
     }
 }
 
-/// Deficit round robin over flows. O(1) per packet; one that does not fit costs a search for the
-/// longest of the waiting queues.
+/// Deficit round robin over flows. O(1) per packet; a packet that does not fit costs a search for
+/// the longest of the non-empty queues.
 #[derive(Debug)]
 pub struct Drr {
     key: ByFlow,

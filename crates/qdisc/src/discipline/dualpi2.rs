@@ -1,7 +1,7 @@
 //! DualPI2: a low-latency and a classic queue under one controller (RFC 9332).
 //!
-//! Packets with ECT(1) or CE wait in the L queue, all others in the C queue. Decisions fall when a
-//! packet is taken out, as in RFC 9332 appendix A and in Linux.
+//! Packets with ECT(1) or CE wait in the L queue, all others in the C queue. Packets are marked or
+//! dropped at departure, as in RFC 9332 appendix A and in Linux.
 
 use crate::fifo::Fifo;
 use crate::law::Backlog;
@@ -15,45 +15,53 @@ use std::collections::VecDeque;
 use tailback_document::Invalid;
 use tailback_units::{Dur, Size, Time};
 
-/// DualPI2 (RFC 9332): two queues, one for ECT(1) and CE, coupled such that scalable and classic flows
-/// of one round-trip time share the link equally. The defaults are those of Linux's `sch_dualpi2`.
-/// ECN-capable packets are always marked, but for overload.
+/// DualPI2 (RFC 9332): a low-latency queue (L) for packets with ECT(1) or CE and a classic queue (C)
+/// for the others, coupled so that scalable and classic flows with equal round-trip times share the
+/// link equally. The defaults are those of Linux's `sch_dualpi2`. ECN-capable packets are marked, and
+/// dropped only under overload.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Params {
-    /// Delay that the controller aims at, above 0s. Default 15ms.
+    /// Target delay of the controller, above 0s. Default 15ms.
     pub target: Dur,
     /// Time between two updates of the probability, above 0s. Default 16ms.
     pub update: Dur,
-    /// Probability per update and second of delay above `target`, in Hz. Default 0.16.
+    /// Increase of the base probability p' per update and second of delay above `target`, Hz.
+    /// Default 0.16.
     pub alpha: f64,
-    /// Probability per update and second by which the delay has risen, in Hz. Default 3.2.
+    /// Increase of p' per update and second by which the delay has risen since the last update, Hz.
+    /// Default 3.2.
     pub beta: f64,
-    /// Coupling factor k: scalable flows see k times the root of what classic ones see. Default 2.
+    /// Coupling factor k: scalable flows are marked with probability k · p', classic flows marked
+    /// or dropped with p'². Default 2.
     pub coupling: f64,
-    /// Delay in the L queue above which its packets are marked. Default 1ms.
+    /// Delay in the L queue above which its packets are marked in any case. Default 1ms.
     pub step: Dur,
-    /// A step in packets, in place of `step`: a packet is marked if it leaves more than this number behind it in the L queue,
-    /// regardless of its sojourn time (`step_thresh` of Linux in packets). Default: `step` applies.
+    /// Threshold of the L queue in packets, instead of `step`: a packet is marked if more than this number of packets
+    /// wait behind it in the L queue, whatever its delay (Linux's `step_thresh` in packets). Default: `step` applies.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub step_packets: Option<u64>,
-    /// Packets in the L queue from which on an arriving one is subject to the step at all (Linux' `min_qlen_step`); a
-    /// value of 1 spares packets that have only waited for one in transmission. Default 0.
+    /// Number of packets that an arriving packet must find in the L queue to be subject to the step (Linux's
+    /// `min_qlen_step`). With 1, packets that wait only for the packet in transmission are not marked by the step.
+    /// Default 0.
     pub min_qlen_step: u64,
-    /// Length of a ramp on which the L queue's own probability rises from 0 at `step` to 1, in place of the step (RFC 9332,
-    /// appendix A.1). Default 0s.
+    /// Ramp instead of the step: the marking probability of the L queue itself rises linearly from 0 at a delay of
+    /// `step` to 1 at `step` + `ramp` (RFC 9332 appendix A.1). Default 0s: a step.
     pub ramp: Dur,
-    /// `true` if classic drops fall on both queues once scalable flows see a probability of 1; if not,
-    /// the probability stops there, and the queue overflows. Default true.
+    /// Behaviour under overload, when k · p' would exceed 1: `true` if packets of both queues are
+    /// dropped with the classic probability; `false` if p' is limited to 1/k, so that the queue
+    /// overflows instead. Default true.
     pub drop_on_overload: bool,
     /// Scheduler of the two queues: "weighted-round-robin" or "time-shifted-fifo". Default
     /// "weighted-round-robin".
     pub scheduler: Scheduler,
-    /// Share of the C queue in the round robin, 0.001 to 0.999. Default 0.1.
+    /// Share of the link for the C queue in the round robin, 0.001 to 0.999. Default 0.1.
     pub classic_share: f64,
-    /// By how much longer a classic packet must have waited to go first in the time-shifted FIFO. Default 50ms.
+    /// Time shift of the time-shifted FIFO: a packet of the C queue is served first if it has waited longer
+    /// than that of the L queue by more than this time. Default 50ms.
     pub time_shift: Dur,
-    /// Size of a full packet: with less than two of them waiting, p' chooses nothing. Default 1514 B.
+    /// Size of a full packet, 1 B to 65535 B: while less than twice this size waits, p' has no
+    /// effect. Default 1514 B.
     pub mtu: Size,
 }
 
@@ -61,10 +69,11 @@ pub struct Params {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scheduler {
-    /// By bytes, in proportion to weights, while both have packets.
+    /// By weights in bytes while both queues have packets.
     #[default]
     WeightedRoundRobin,
-    /// The packet that has waited longer, L packets having waited longer by a constant.
+    /// The packet that has waited longer, after adding `time-shift` to the waiting time of L
+    /// packets.
     TimeShiftedFifo,
 }
 
@@ -90,10 +99,10 @@ impl Default for Params {
 }
 
 impl Params {
-    /// Times, gains and shares are above zero.
+    /// Refuses times, gains and shares out of range.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::duration("target", self.target)?;
         check::duration("update", self.update)?;
@@ -104,10 +113,10 @@ impl Params {
         check::pause("ramp", self.ramp)?;
         if self.step_packets.is_some() {
             if self.step != Params::default().step {
-                return Err(Invalid::new("step", "the step is in packets (`step-packets`); leave one of them out"));
+                return Err(Invalid::new("step", "`step-packets` replaces `step`; leave one of them out"));
             }
             if self.ramp > Dur::ZERO {
-                return Err(Invalid::new("ramp", "a ramp begins at a delay; write `step` in place of `step-packets`"));
+                return Err(Invalid::new("ramp", "a ramp begins at a delay; write `step` instead of `step-packets`"));
             }
         }
         check::within("classic-share", self.classic_share, 1e-3, 1.0 - 1e-3)?;
@@ -115,7 +124,7 @@ impl Params {
         check::packet("mtu", self.mtu)
     }
 
-    /// The queues at their site; its limits are those of both together.
+    /// Returns the empty queues at their site; its limits hold for both queues together.
     pub fn build(&self, site: &Site) -> DualPi2 {
         let gains = Gains { target: self.target, update: self.update, alpha: self.alpha, beta: self.beta };
         let most = if self.drop_on_overload { 1.0 } else { 1.0 / self.coupling };
@@ -145,17 +154,17 @@ impl Signals for Params {
     }
 }
 
-/// From which queue a packet comes.
+/// The queue from which a packet comes.
 #[derive(Clone, Copy)]
 enum Origin {
-    /// The L queue, and whether its step applies to the packet.
+    /// The L queue; `stepped`: its step applies to the packet.
     Low {
         stepped: bool,
     },
     Classic,
 }
 
-/// The two queues at work.
+/// State of the two queues and of their controller.
 #[derive(Debug)]
 pub struct DualPi2 {
     params: Params,
@@ -165,7 +174,7 @@ pub struct DualPi2 {
     stepped: VecDeque<bool>,
     classic: Fifo,
     law: Pi2,
-    /// Bytes times thousandths by which the C queue has fallen behind; up to 0 the L queue goes first.
+    /// Credit of the C queue in 1/1000 byte: at most 0, the L queue is served first.
     credit: i64,
 }
 
@@ -177,11 +186,11 @@ impl DualPi2 {
     fn reset_credit(&mut self) {
         self.credit = self.params.mtu.0 as i64 * (2 * self.classic_weight() - 1000);
     }
-    /// Thousandths of the link that are the C queue's.
+    /// Returns the share of the C queue, in thousandths.
     fn classic_weight(&self) -> i64 {
         (self.params.classic_share * 1000.0 + 0.5) as i64
     }
-    /// Returns `true` if the L queue goes first, both having packets.
+    /// Returns `true` if the L queue is served first when both queues have packets.
     fn low_first(&self, now: Time) -> bool {
         match self.params.scheduler {
             Scheduler::WeightedRoundRobin => self.credit <= 0,
@@ -191,7 +200,7 @@ impl DualPi2 {
             }
         }
     }
-    /// The next packet, from which queue, and what it does to the credit.
+    /// Removes the next packet; returns it with its queue and the change of the credit.
     fn take(&mut self, now: Time, gate: &Gate) -> Option<(Packet, Origin, i64)> {
         let both = self.low.packets() > 0 && self.classic.packets() > 0;
         let low_first = self.low.packets() > 0 && (!both || self.low_first(now));
@@ -206,7 +215,7 @@ impl DualPi2 {
         }
         None
     }
-    /// Returns `true` if a classic choice falls: two draws, both below p'.
+    /// Returns `true` with the classic probability p'²: two draws, both below p'.
     fn is_chosen(&self, cx: &mut Cx<'_>) -> bool {
         let p = self.law.p();
         cx.rng.chance(p) && cx.rng.chance(p)
@@ -230,7 +239,7 @@ impl DualPi2 {
             }
             true
         } else {
-            // RFC 9332, appendix A.1: p_L = max(p'_L, p_CL), and one decision by it.
+            // RFC 9332, appendix A.1: p_L = max(p'_L, p_CL), with one random draw.
             cx.rng.chance(coupled.max(native))
         };
         if marked {
@@ -238,7 +247,8 @@ impl DualPi2 {
         }
         Some(packet)
     }
-    /// The L queue's own probability (p'_L), by its delay or length; the packet that is judged has left it.
+    /// Returns the L queue's own marking probability (p'_L) by its delay or length, without the packet that
+    /// is judged.
     fn native(&self, waited: Dur) -> f64 {
         let above = match self.params.step_packets {
             Some(packets) => self.low.packets() > packets,

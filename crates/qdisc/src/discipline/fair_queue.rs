@@ -1,5 +1,5 @@
-//! The flow-based fair queue of routers: weights by precedence, sequence numbers, and limits that are
-//! enforced on arrival.
+//! The flow-based fair queue of Cisco IOS: weights by precedence, sequence numbers, and limits that
+//! are enforced on arrival.
 
 use super::fair::{Buckets, ByConversation, KeyBy, Tagged};
 use super::scfq::OwnFinish;
@@ -10,52 +10,59 @@ use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
 use tailback_units::{Amount, Time};
 
-/// Flow-based weighted fair queueing of routers. An arriving packet gets a sequence number: the larger
-/// of its conversation's last one and that of the packet in service, plus its size times a weight
-/// that falls with its precedence; the smallest number is served first. A conversation longer than
-/// the congestive discard threshold is refused until it is below a quarter of it; when all
-/// conversations fill the hold queue, arriving packets are dropped. The textbook's exact virtual time
-/// is in the discipline `wfq`.
+/// Flow-based weighted fair queueing as in Cisco IOS. An arriving packet gets a sequence number: the
+/// larger of the last number of its conversation and that of the packet in service, plus its size
+/// times a weight that falls with its precedence. The packet with the smallest number is served first.
+/// Once a conversation has reached the congestive discard threshold, its arriving packets are dropped
+/// until it is below a quarter of the threshold; once all conversations together fill the hold queue,
+/// all arriving packets are dropped. The discipline `wfq` has the exact virtual time of the literature
+/// instead.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Params {
-    /// Definition of a conversation: "flow", "flow-tos" (a flow's packets of one code point), or "one",
-    /// all packets. Default "flow-tos".
+    /// Definition of a conversation: "flow", "flow-tos" (the packets of a flow with the same code
+    /// point), or "one" (all packets). Default "flow-tos".
     #[serde(default)]
     pub key: KeyBy,
-    /// Weights: by "precedence", or "equal" as in distributed WFQ. Default "precedence".
+    /// Weights of conversations: "precedence", proportional to IP precedence + 1, or "equal", as in
+    /// distributed WFQ. Default "precedence".
     #[serde(default)]
     pub weights: Weighting,
-    /// Weight of precedence 0; precedence p has scale / (p + 1), rounded down. 1000 to 1000000;
-    /// 4096 in older systems. Default 32384.
+    /// Factor of the packet size for precedence 0, 1000 to 1000000; for precedence p it is `scale`
+    /// / (p + 1), rounded down. Older releases have 4096. Default 32384.
     #[serde(default = "scale")]
     pub scale: u32,
-    /// Number of queues, 1 to 2^20, into which conversations are hashed, or "per-flow" for one each.
-    /// Default 256.
+    /// Number of queues, 1 to 2^20, to which conversations are assigned by a hash, or "per-flow",
+    /// one queue per conversation. Default 256.
     #[serde(default = "dynamic")]
     pub queues: Buckets,
-    /// Congestive discard threshold of each queue, packets. Default "64packets".
+    /// Congestive discard threshold of each queue, in packets, "1packet" or more. Default
+    /// "64packets".
     #[serde(default = "sixty_four")]
     pub threshold: Amount,
-    /// Packets in all, "1packet" or more. Default "1000packets".
+    /// Hold queue: limit of all queues together, in packets, "1packet" or more. Default
+    /// "1000packets".
     #[serde(default = "thousand")]
     pub hold: Amount,
-    /// With `individual`: packets in all from which on a queue of `individual` packets takes no more.
+    /// Aggregate limit of distributed WFQ, in packets; requires `individual`. Once all queues
+    /// together hold this number, the limit `individual` applies to each queue. Default: no such
+    /// limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aggregate: Option<Amount>,
-    /// With `aggregate`: packets of a queue that it may hold whatever there is in all.
+    /// Limit of each queue in packets once all queues together hold `aggregate` packets; requires
+    /// `aggregate`. Default: no such limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub individual: Option<Amount>,
 }
 
-/// By what conversations are weighted.
+/// Weights of conversations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Weighting {
-    /// In proportion to the IP precedence plus one.
+    /// Proportional to the IP precedence plus one.
     #[default]
     Precedence,
-    /// All alike.
+    /// Equal weights.
     Equal,
 }
 
@@ -87,7 +94,7 @@ impl Default for Params {
     }
 }
 
-/// Whole packets of a limit that `check` has passed.
+/// Returns the whole packets of a limit that has passed `check`.
 fn packets(amount: Amount) -> u64 {
     match amount {
         Amount::Millipackets(n) => n / 1_000,
@@ -114,7 +121,7 @@ impl Params {
     /// Refuses limits not in packets, and one limit of distributed WFQ without the other.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::within("scale", f64::from(self.scale), 1e3, 1e6)?;
         self.queues.check("queues")?;
@@ -127,36 +134,39 @@ impl Params {
         for (field, limit) in limits {
             check_limit(field, limit)?;
             if let Some(Amount::Bytes(_)) = limit {
-                return Err(Invalid::new(field, "this limit counts packets; write it such as \"64packets\""));
+                return Err(Invalid::new(
+                    field,
+                    "this limit is in packets; write a number of packets, such as \"64packets\"",
+                ));
             }
         }
         match (self.aggregate, self.individual) {
             (Some(_), None) => {
-                Err(Invalid::new("aggregate", "the limit of single queues is missing; write `individual`, too"))
+                Err(Invalid::new("aggregate", "the limit of each queue is missing; write `individual`, too"))
             }
-            (None, Some(_)) => Err(Invalid::new(
-                "individual",
-                "the threshold from which on it applies is missing; write `aggregate`, too",
-            )),
+            (None, Some(_)) => {
+                Err(Invalid::new("individual", "the limit of all queues is missing; write `aggregate`, too"))
+            }
             _ => Ok(()),
         }
     }
 }
 
-/// Conversations by sequence number. O(log n) per packet for n waiting conversations.
+/// Conversations served by sequence number. O(log n) per packet for n conversations with packets.
 #[derive(Debug)]
 pub struct FairQueue {
     queues: Tagged<ByConversation, OwnFinish>,
-    /// By queue, whether it has been over the threshold and not below a quarter of it since.
+    /// By queue: `true` if it has reached the threshold and not been below a quarter of it since.
     refusing: Vec<bool>,
     threshold: u64,
-    /// Limit in all from which on that of each queue holds, and the latter.
+    /// Packets in all queues together at which the limit of each queue begins to apply, and that
+    /// limit. `None`: no such limits.
     individual: Option<(u64, u64)>,
     site: Site,
 }
 
 impl FairQueue {
-    /// Returns `true` if the queue `slot` takes no packet now.
+    /// Returns `true` if the queue `slot` accepts no packet now.
     fn refuses(&mut self, slot: usize) -> bool {
         if slot >= self.refusing.len() {
             self.refusing.resize(slot + 1, false);

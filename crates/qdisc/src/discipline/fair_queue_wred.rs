@@ -10,15 +10,16 @@ use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
 use tailback_units::{Rate, Time};
 
-/// Random early detection and a fair queue in one class: what arrives is judged by the average of all that waits in the class,
-/// under the profile of its code, and what passes goes to the queue of its flow, with that queue's limits.
+/// Weighted random early detection and a fair queue in one class: an arriving packet is judged by the average queue of
+/// the class under the profile of its code point, precedence or colour. A packet that is not dropped joins the queue of
+/// its flow, with that queue's limits.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Params {
-    /// The early detection, as in the discipline `wred`; its average is that of the queue.
+    /// Early detection, as in the discipline `wred`; its `average` must be "queue".
     #[serde(default)]
     pub wred: wred::Params,
-    /// The queues of flows, as in the discipline `fair-queue`.
+    /// Queues of the flows, as in the discipline `fair-queue`.
     #[serde(default)]
     pub fair_queue: fair_queue::Params,
 }
@@ -34,10 +35,10 @@ impl Params {
             queues: self.fair_queue.build(site),
         }
     }
-    /// Both make sense, and there is one average.
+    /// Refuses invalid parameters of either, and averages per profile.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         self.wred.check().map_err(|e| e.within("wred"))?;
         self.fair_queue.check().map_err(|e| e.within("fair-queue"))?;
@@ -62,12 +63,13 @@ impl Signals for Params {
     }
 }
 
-/// A fair queue whose arriving packets the profile of their kind marks or drops. O(log n) per packet for n waiting flows.
+/// A fair queue whose arriving packets are marked or dropped by WRED. O(log n) per packet for n flows with packets.
 #[derive(Debug)]
 pub struct FairQueueWred {
     law: wred::Wred,
     by: wred::By,
-    /// Number of the profile of what does not conform.
+    /// Index of the profile of nonconforming packets. `None`: they have the profile of their
+    /// field's value.
     nonconforming: Option<usize>,
     ecn: bool,
     queues: fair_queue::FairQueue,

@@ -1,4 +1,4 @@
-//! Fair queueing as in `fq` of Linux, for forwarded packets: deficit round robin with new flows first.
+//! Fair queueing as in Linux's `fq`, for forwarded packets: deficit round robin with new flows first.
 
 use super::drr::check_quantum;
 use super::fair::{Buckets, ByFlow, Fifos, Key, Weights};
@@ -10,24 +10,28 @@ use std::collections::VecDeque;
 use tailback_document::Invalid;
 use tailback_units::{Dur, Size, Time};
 
-/// Fair queueing of flows as in the discipline `fq` of Linux (Dumazet, `net/sched/sch_fq.c`): deficit round robin, flows
-/// that have just become busy first, and a limit for each flow. A flow begins with a larger credit, keeps its credit when it
-/// runs empty, and has at least one quantum after a pause.
+/// Fair queueing of flows as in the discipline `fq` of Linux (Dumazet, `net/sched/sch_fq.c`): deficit round robin with
+/// a limit per flow; flows that have just become busy are served first. A flow starts with a larger credit and keeps
+/// its credit when its queue runs empty; after `refill-delay` without packets the credit is raised to at least one
+/// quantum.
 ///
-/// Differs from Linux: packets have no socket, as in forwarding, so no flow is paced; there is one band, as before
-/// Linux 6.7; flows are not forgotten after 3 s.
+/// Differs from Linux: flows are not paced, since forwarded packets have no socket; there is one band, as before
+/// Linux 6.7; the state of idle flows is not discarded after 3 s.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Params {
-    /// Number of queues, 1 to 2^20, into which flows are hashed, or "per-flow". Default 1024.
+    /// Number of queues, 1 to 2^20, to which flows are assigned by a hash, or "per-flow", one queue
+    /// per flow. Default 1024.
     pub buckets: Buckets,
-    /// Buffer bytes per queue and round, 1 B to 1 GB. Default 3028 B, two full frames of Ethernet.
+    /// Buffer bytes per queue and round, 1 B to 1 GB. Default 3028 B, two full Ethernet frames.
     pub quantum: Size,
-    /// Buffer bytes that a queue may send at first, 1 B to 1 GB. Default 15140 B, ten full frames.
+    /// Initial credit of a queue in buffer bytes, 1 B to 1 GB. Default 15140 B, ten full Ethernet
+    /// frames.
     pub initial_quantum: Size,
-    /// Most packets of a queue, 1 to 2^32 - 1. Default 100.
+    /// Limit of each queue in packets, 1 to 2^32 − 1. Default 100.
     pub flow_limit: u32,
-    /// Time for which a queue is empty until its credit is raised to a quantum. Default 40ms.
+    /// Time without packets after which the credit of a queue is raised to at least `quantum`, at
+    /// most 24h. Default 40ms.
     pub refill_delay: Dur,
 }
 
@@ -59,7 +63,7 @@ impl Params {
     /// Refuses parameters out of range.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         self.buckets.check("buckets")?;
         check_quantum(self.quantum)?;
@@ -69,14 +73,14 @@ impl Params {
     }
 }
 
-/// Credit of a queue.
+/// Credit of a queue, and its place in the lists.
 #[derive(Clone, Copy, Debug)]
 struct Seat {
     /// Buffer bytes.
     credit: i64,
     /// `true` if it is in one of the lists.
     listed: bool,
-    /// When it was last taken out of them.
+    /// Time at which it was last removed from the lists.
     left: Time,
 }
 
@@ -137,7 +141,8 @@ impl Qdisc for Fq {
             }
             list.pop_front();
             if is_new {
-                // It passes once through the others, so that it cannot return as new at once.
+                // An empty queue passes once through the old list, so that it cannot return to the
+                // new list at once.
                 self.old.push_back(slot);
             } else {
                 seat.listed = false;

@@ -11,34 +11,38 @@ use std::sync::Arc;
 use tailback_document::Invalid;
 use tailback_units::{Dur, Size, Time};
 
-/// Flow-queue CoDel: flows are hashed into queues, each under controlled delay; deficit round robin
-/// serves them, flows that have just become busy first; when the limit is exceeded, the queue with
-/// most bytes loses up to half of them from its head (RFC 8290).
+/// Flow-queue CoDel (RFC 8290): flows are assigned to queues by a hash, each with its own CoDel.
+/// Deficit round robin serves the queues; queues that have just become busy are served first. If
+/// the limit is exceeded, up to half of the bytes of the longest queue are dropped from its head.
 ///
-/// Differs from Linux: a queue of at most an MTU is spared by its own length, as in RFC 8289, not by
-/// that of all queues together; drops for want of room do not raise CoDel's count.
+/// Differs from Linux: CoDel does not drop while at most `mtu` bytes wait in the flow's own queue,
+/// as in RFC 8289, instead of in all queues together; drops because of the limit do not increase
+/// CoDel's count.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Params {
-    /// Number of queues, 1 to 2^20, into which flows are hashed, or "per-flow". Default 1024.
+    /// Number of queues, 1 to 2^20, to which flows are assigned by a hash, or "per-flow", one queue
+    /// per flow. Default 1024.
     pub buckets: Buckets,
-    /// Bytes per queue and round, 1 B to 1 GB. Default 1514 B.
+    /// Wire bytes per queue and round, 1 B to 1 GB. Default 1514 B.
     pub quantum: Size,
     /// Acceptable standing delay of a queue, above 0s. Default 5ms.
     pub target: Dur,
     /// Time for which the delay must stay above `target` before the first signal. Default 100ms.
     pub interval: Dur,
-    /// Backlog of a queue up to which nothing is signalled, an MTU of the link. Default 1514 B.
+    /// Backlog of a queue up to which none of its packets is marked or dropped: the maximum packet
+    /// size of the link, 1 B to 65535 B. Default 1514 B.
     pub mtu: Size,
     /// `true` if ECN-capable packets are marked instead of dropped. Default true.
     pub ecn: bool,
-    /// Delay above which every ECN-capable packet is marked. Default: no such threshold.
+    /// Delay above which every ECN-capable packet is marked, in addition to the control law.
+    /// Default: no such threshold.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ce_threshold: Option<Dur>,
     /// The square root in the time to the next signal: "exact" (RFC 8289), or "newton" as in Linux. Default "exact".
     pub root: codel::Root,
-    /// Most packets that are dropped at a time when the limit is exceeded, 1 to 10000: searching the
-    /// longest queue for each would cost too much. Default 64.
+    /// Upper bound on the packets that are dropped at once when the limit is exceeded, 1 to 10000;
+    /// dropping several per search for the longest queue saves time. Default 64.
     pub batch: u32,
 }
 
@@ -71,10 +75,10 @@ impl Params {
             site: *site,
         }
     }
-    /// Everything in range, the target below the interval.
+    /// Refuses parameters out of range, and an interval shorter than the target.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         self.buckets.check("buckets")?;
         check_quantum(self.quantum)?;
@@ -89,8 +93,8 @@ impl Params {
     }
 }
 
-/// Flow-queue CoDel. O(1) per packet; when the limit is exceeded, a search of the waiting queues
-/// that up to `batch` drops share.
+/// Flow-queue CoDel. O(1) per packet; when the limit is exceeded, one search of the non-empty
+/// queues per up to `batch` drops.
 #[derive(Debug)]
 pub struct FqCodel {
     key: ByFlow,
@@ -117,7 +121,8 @@ impl FqCodel {
             }
         }
     }
-    /// Returns the next packet of the queue `slot` that the law lets leave. `None`: the queue is empty.
+    /// Returns the next packet of the queue `slot` that the law does not drop. `None`: the queue is
+    /// empty.
     fn take(&mut self, now: Time, slot: usize, cx: &mut Cx<'_>) -> Option<Packet> {
         let (law, fifos) = (&mut self.laws[slot], &mut self.fifos);
         let packet = deliver(law, now, cx, || fifos.pop_and_count(slot));

@@ -13,17 +13,19 @@ use std::sync::Arc;
 use tailback_document::Invalid;
 use tailback_units::{Size, Time};
 
-/// Flow-queue PIE: flows are hashed into queues, each under PIE with a probability of its own;
-/// deficit round robin serves them, flows that have just become busy first. An arriving packet for
-/// which there is no room is dropped (Ramakrishnan et al., LCN 2019; Linux `sch_fq_pie`).
+/// Flow-queue PIE (Ramakrishnan et al., LCN 2019; Linux's `sch_fq_pie`): flows are assigned to
+/// queues by a hash, each with its own PIE. Deficit round robin serves the queues; queues that have
+/// just become busy are served first. Arriving packets are dropped if the limit of all queues
+/// together would be exceeded.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Params {
-    /// Number of queues, 1 to 2^20, into which flows are hashed, or "per-flow". Default 1024.
+    /// Number of queues, 1 to 2^20, to which flows are assigned by a hash, or "per-flow", one queue
+    /// per flow. Default 1024.
     pub buckets: Buckets,
-    /// Bytes per queue and round, 1 B to 1 GB. Default 1514 B.
+    /// Wire bytes per queue and round, 1 B to 1 GB. Default 1514 B.
     pub quantum: Size,
-    /// The law of each queue. Default: that of RFC 8033.
+    /// PIE of each queue. Default: the defaults of the discipline `pie`.
     pub pie: pie::Params,
 }
 
@@ -49,7 +51,7 @@ impl Params {
     /// Refuses parameters out of range.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         self.buckets.check("buckets")?;
         check_quantum(self.quantum)?;
@@ -61,11 +63,11 @@ impl Signals for Params {
     fn marks(&self) -> bool {
         self.pie.ecn
     }
-    // A queue waits for the others, so the limit bounds no delay.
+    // A queue also waits for the others, so that the limit does not bound its delay.
     fn each_threshold(&self, _: &Site, _: &mut dyn FnMut(Threshold)) {}
 }
 
-/// Flow-queue PIE. O(1) per packet, and per update O(n) for the n queues used so far.
+/// Flow-queue PIE. O(1) per packet, and O(n) per update, with n the number of queues used so far.
 #[derive(Debug)]
 pub struct FqPie {
     key: ByFlow,
@@ -74,7 +76,7 @@ pub struct FqPie {
     lists: NewOld,
     /// Parameters of the laws of all queues.
     params: Arc<pie::Params>,
-    /// When all probabilities are next updated.
+    /// Time of the next update of all probabilities.
     due: Time,
     site: Site,
 }

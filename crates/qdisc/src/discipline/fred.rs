@@ -11,34 +11,38 @@ use tailback_document::Invalid;
 use tailback_random::maths;
 use tailback_units::{Amount, Dur, Fraction, Rate, Size, Time};
 
-/// Flow random early drop: as RED, but a flow with few packets waiting is spared, one with many
-/// loses its arrivals at once, and one that has often tried to have too many is held to an equal
-/// share (Lin and Morris, SIGCOMM 1997).
+/// Flow random early drop (Lin and Morris, SIGCOMM 1997): as RED, but packets of a flow with few
+/// waiting packets are not chosen at random, arrivals of a flow with many waiting packets are
+/// always dropped, and a flow that has repeatedly exceeded its share is limited to an equal share.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Params {
-    /// Average queue below which no packet is chosen at random, and upper bound of the packets of one flow. Default:
-    /// a quarter of the limit, but no more than the link sends in 100 ms.
+    /// Average queue below which no packet is chosen at random, and limit of the waiting packets of each flow, at
+    /// least one packet. Default: a quarter of the queue's limit, at most what the link sends in 100 ms, at least
+    /// one packet.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min: Option<Amount>,
-    /// Average queue from which on flows may have two packets each, above `min`. Default: twice `min`.
+    /// Average queue at or above which each flow may have at most two waiting packets (see
+    /// `many-flows`), above `min`. Default: twice `min`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max: Option<Amount>,
-    /// Probability at `max`, above 0. Default 0.02.
+    /// Probability just below `max`, above 0 and at most 1. Default 0.02.
     pub max_p: Fraction,
     /// Weight of a new sample in the average, above 0 and at most 1. Default 0.002.
     pub weight: f64,
-    /// Packets that a flow may always have without being chosen at random, 1 to 1000; the paper
-    /// has 2 for small and 4 for large buffers. Default 4.
+    /// Number of waiting packets below which a flow's packets are never chosen at random, 1 to
+    /// 1000; in the paper 2 for small and 4 for large buffers. Default 4.
     pub min_flow: u32,
-    /// `true` if, above `max`, flows may have two packets each, rather than every arrival being
-    /// dropped: the paper's support for many flows. Default true.
+    /// `true` if flows may have two waiting packets each while the average is at or above `max`,
+    /// the paper's support for many flows; `false` if every arrival is then dropped. Default true.
     pub many_flows: bool,
-    /// Mean size of a packet, by which packets and bytes are converted. Default 1000 B.
+    /// Mean packet size, which converts between packets and bytes, 1 B to 65535 B. Default 1000 B.
     pub mean_packet: Size,
-    /// `true` if ECN-capable packets are marked instead of dropped when chosen at random. Default false.
+    /// `true` if ECN-capable packets that are chosen at random are marked instead of dropped. Default
+    /// false.
     pub ecn: bool,
-    /// Number of hash buckets for flows, or "per-flow". Default "per-flow".
+    /// Number of hash buckets to which flows are assigned, 1 to 2^20, or "per-flow". Default
+    /// "per-flow".
     pub buckets: Buckets,
 }
 
@@ -78,10 +82,10 @@ impl Params {
             params: self.clone(),
         }
     }
-    /// Thresholds are in order, the others in range.
+    /// Refuses thresholds out of order and parameters out of range.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::packet("mean-packet", self.mean_packet)?;
         check::some("max-p", self.max_p)?;
@@ -91,7 +95,7 @@ impl Params {
         let mean = self.mean_packet.0 as f64;
         match (self.min, self.max) {
             (Some(min), _) if min.in_packets(mean) < 1.0 => {
-                Err(Invalid::new("min", "a flow could have no packet at all; write \"1packet\" or more"))
+                Err(Invalid::new("min", "it also limits each flow; write \"1packet\" or more"))
             }
             (Some(min), Some(max)) if max.in_packets(mean) <= min.in_packets(mean) => {
                 Err(Invalid::new("max", format!("{max} is not above `min`; write more than {min}")))
@@ -102,7 +106,7 @@ impl Params {
             _ => Ok(()),
         }
     }
-    /// In packets.
+    /// Returns `min` and `max` in packets.
     fn thresholds(&self, site: &Site) -> (f64, f64) {
         let mean = self.mean_packet.0 as f64;
         let limit = f64::min(site.packets as f64, site.bytes as f64 / mean);
@@ -124,20 +128,21 @@ impl Signals for Params {
     }
 }
 
-/// A FIFO under FRED. O(1) per packet; memory for each flow.
+/// A FIFO under FRED. O(1) per packet; memory per flow.
 ///
-/// The average is taken at arrivals that are accepted and at departures, as in the paper. An idle
-/// time ages it once, where the paper's text would age it twice (on arrival, and again on acceptance).
+/// The average is updated at accepted arrivals and at departures, as in the paper. An idle time ages
+/// it once; by the text of the paper it would age it twice (at the arrival, and again at its
+/// acceptance).
 #[derive(Debug)]
 pub struct Fred {
     key: ByFlow,
     queue: Fifo,
     flows: Vec<Flow>,
-    /// Flows with packets waiting.
+    /// Number of flows with waiting packets.
     active: u64,
-    /// Packets.
+    /// Average queue, packets.
     average: f64,
-    /// Average packets per active flow, at least 1 (`avgcq`).
+    /// Average queue per active flow, packets, at least 1 (`avgcq`).
     share: f64,
     /// Packets since the last random choice; −1 while the average is below `min`.
     count: i64,
@@ -150,7 +155,7 @@ pub struct Fred {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Flow {
-    /// Packets waiting.
+    /// Number of waiting packets.
     packets: u32,
     /// Number of times that it exceeded its share since it was last empty.
     strikes: u32,
@@ -171,14 +176,16 @@ impl Fred {
         }
         self.share = f64::max(1.0, self.average / self.active.max(1) as f64);
     }
-    /// Returns `true` if a flow with these packets and strikes must not have more packets.
+    /// Returns `true` if a further packet of the flow is dropped because of its waiting packets and
+    /// strikes.
     fn is_excessive(&self, flow: Flow) -> bool {
         let packets = f64::from(flow.packets);
         let crowded = self.average >= self.max;
         let most = if crowded && self.params.many_flows { 2.0 } else { self.min };
         packets >= most || (crowded && packets > 2.0 * self.share) || (packets >= self.share && flow.strikes > 1)
     }
-    /// The random choice among flows that have enough packets; counts.
+    /// Counts a packet, and returns `true` if it is chosen at random, which needs enough waiting
+    /// packets of its flow.
     fn chooses(&mut self, flow: Flow, cx: &mut Cx<'_>) -> bool {
         if self.average < self.min {
             self.count = -1;

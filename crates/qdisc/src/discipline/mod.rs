@@ -1,5 +1,6 @@
-//! The disciplines, one file each; `by_destination` is the variant of drop-tail that back-pressure
-//! with addresses needs, `fair` what the fair disciplines share, `classes` what those with classes share.
+//! The disciplines, one file each. `by_destination` is the variant of drop-tail for back-pressure with
+//! addresses; `fair` is the common part of the fair disciplines, `classes` that of the disciplines with
+//! classes.
 
 pub mod by_destination;
 pub mod choke;

@@ -1,4 +1,4 @@
-//! Network emulation as in `netem` of Linux: variable delay and random loss.
+//! Network emulation as in Linux's `netem`: variable delay and random loss.
 
 use crate::state::bytes_of;
 use crate::{Cx, Gate, Packet, Qdisc, Reason, Site, check};
@@ -9,29 +9,34 @@ use tailback_document::Invalid;
 use tailback_random::Rng;
 use tailback_units::{Dur, Fraction, Rate, Time};
 
-/// Delays what passes by a time of its own for each packet, loses some at random, and may hold all to a rate, as the discipline
-/// `netem` of Linux does (Hemminger, `net/sched/sch_netem.c`). A packet with a shorter delay overtakes those before it, unless
-/// there is a rate.
+/// Delays each packet by a random time, loses packets at random, and may limit their rate, as the discipline `netem` of
+/// Linux does (Hemminger, `net/sched/sch_netem.c`). A packet with a shorter delay overtakes earlier packets, except
+/// with `rate`.
 ///
-/// Differs from Linux: the normal distribution is drawn itself, up to four standard deviations, and not from a table of 4096
-/// values; packets are not duplicated, corrupted or put before others at random, and draws are independent.
+/// Differs from Linux: normal delays are drawn from the exact distribution, clamped to four standard deviations,
+/// instead of from a table of 4096 values; packets are not duplicated, corrupted or reordered at random; successive
+/// draws are independent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Params {
-    /// Mean delay. Default 0s.
+    /// Mean delay, at most 24h. Default 0s.
     pub delay: Dur,
-    /// Of a uniform distribution half its width, of a normal one its standard deviation. Default 0s.
+    /// Variation of the delay, at most 24h: half the width of a uniform distribution, or the
+    /// standard deviation of a normal one. Default 0s.
     pub jitter: Dur,
-    /// "uniform" or "normal". Default "uniform".
+    /// Distribution of the delay: "uniform" or "normal"; negative delays count as 0. Default
+    /// "uniform".
     pub distribution: Distribution,
-    /// Probability that a packet is lost, each for itself. Default 0.
+    /// Probability that a packet is lost, independently for each packet. Excludes `bursts`. Default
+    /// 0.
     pub loss: Fraction,
-    /// Losses in bursts, by the model of Gilbert and Elliott. Default: no such losses.
+    /// Losses in bursts, by the model of Gilbert and Elliott. Excludes `loss`. Default: no such
+    /// losses.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bursts: Option<Bursts>,
-    /// `true` if ECN-capable packets are marked rather than lost. Default false.
+    /// `true` if ECN-capable packets are marked instead of lost. Default false.
     pub ecn: bool,
-    /// Rate at which packets leave, one after the other. Default: no limit.
+    /// Rate at which packets leave one after the other, in order, above 0. Default: no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
 }
@@ -40,25 +45,26 @@ pub struct Params {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Distribution {
-    /// Between `delay` - `jitter` and `delay` + `jitter`.
+    /// Uniform between `delay` − `jitter` and `delay` + `jitter`.
     #[default]
     Uniform,
-    /// Around `delay`.
+    /// Normal, with mean `delay` and standard deviation `jitter`.
     Normal,
 }
 
-/// A chain of two states, between which it may change with each packet (Gilbert 1960, Elliott 1963).
+/// Gilbert-Elliott model: a Markov chain of a good and a bad state, which may change at each packet,
+/// with a loss probability in each state (Gilbert 1960, Elliott 1963).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Bursts {
-    /// Probability with each packet that the good state becomes the bad one (p).
+    /// Probability p per packet of a change from the good to the bad state.
     pub enter: Fraction,
-    /// Probability with each packet that the bad state becomes the good one (r).
+    /// Probability r per packet of a change from the bad to the good state.
     pub leave: Fraction,
-    /// Probability of loss in the bad state (1 - h). Default 1.
+    /// Probability of loss in the bad state, 1 − h. Default 1.
     #[serde(default = "certain")]
     pub bad: Fraction,
-    /// Probability of loss in the good state (1 - k). Default 0.
+    /// Probability of loss in the good state, 1 − k. Default 0.
     #[serde(default)]
     pub good: Fraction,
 }
@@ -94,44 +100,45 @@ impl Params {
             site: *site,
         }
     }
-    /// Delays and a rate in range, one kind of loss.
+    /// Refuses delays above a day, a rate of 0, and `loss` together with `bursts`.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::pause("delay", self.delay)?;
         check::pause("jitter", self.jitter)?;
         if self.rate == Some(Rate(0)) {
-            return Err(Invalid::new("rate", "nothing would ever leave; write a rate above 0bit/s"));
+            return Err(Invalid::new("rate", "the rate is zero; write a rate above 0bit/s"));
         }
         if self.bursts.is_some() && self.loss.0 > 0.0 {
-            return Err(Invalid::new("bursts", "packets are lost in bursts or each for itself; remove one of the two"));
+            return Err(Invalid::new("bursts", "`bursts` excludes `loss`; remove one of the two"));
         }
         Ok(())
     }
 }
 
-/// Packets by the time at which they may leave. O(log n) per packet.
+/// Packets in the order of the times at which they may leave. O(log n) per packet.
 #[derive(Debug)]
 pub struct Netem {
-    /// By time and order of arrival.
+    /// Packets by the time at which they may leave, then by order of arrival.
     waiting: BTreeMap<(Time, u64), Packet>,
     bytes: u64,
-    /// Packets let in so far.
+    /// Number of packets accepted so far.
     count: u64,
     /// `true` if the chain of losses is in its bad state.
     bad: bool,
-    /// When the first of those that are held back may leave.
+    /// Time at which the first of the packets held back may leave.
     wake_at: Option<Time>,
     params: Params,
     site: Site,
 }
 
-/// Most standard deviations of a normal delay: the table of Linux ends there.
+/// Bound of normal delays, standard deviations from the mean: the end of Linux's table.
 const TAIL: f64 = 4.0;
 
 impl Netem {
-    /// Returns `true` if the packet that arrives is lost. As in `loss_gilb_ell`, the state that it finds decides, and changes first.
+    /// Returns `true` if the arriving packet is lost. As in `loss_gilb_ell`, the loss probability is that of the state
+    /// before the change at this packet.
     fn loses(&mut self, rng: &mut Rng) -> bool {
         let Some(bursts) = self.params.bursts else {
             return self.params.loss.0 > 0.0 && rng.chance(self.params.loss.0);
@@ -140,7 +147,7 @@ impl Netem {
         self.bad ^= rng.chance(change.0);
         rng.chance(loss.0)
     }
-    /// A delay, in picoseconds; below zero where the jitter is above the mean.
+    /// Returns a random delay in picoseconds; it may be negative if `jitter` exceeds `delay`.
     fn delay(&self, rng: &mut Rng) -> i128 {
         let (mean, jitter) = (i128::from(self.params.delay.0), self.params.jitter.0);
         if jitter == 0 {
@@ -172,7 +179,8 @@ impl Qdisc for Netem {
         }
         let (mut from, mut delay) = (i128::from(now.0), self.delay(cx.rng));
         if let Some(rate) = self.params.rate {
-            // Behind the last packet: the time until that leaves is part of the delay.
+            // With a rate packets stay in order: the time until the last packet leaves is part of
+            // the delay.
             if let Some(((last, _), _)) = self.waiting.last_key_value() {
                 let last = i128::from(last.0);
                 delay = (delay - (last - from)).max(0);

@@ -1,4 +1,4 @@
-//! Priority queueing: a packet leaves only when nothing waits at a higher level.
+//! Priority queueing: a packet leaves only if no packet waits at a higher level.
 
 use super::classes::{Classes, Inside, Part, check_class, check_names, site_within};
 use crate::classify::{Classifier, Match};
@@ -14,12 +14,13 @@ use tailback_units::{Amount, Rate, Time};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Params {
-    /// The levels, the highest first, at most 250. Default: high, medium, normal and low with limits
-    /// of 20, 40, 60 and 80 packets and nothing that matches, so that all packets are normal.
+    /// Levels, the highest first, at most 250. Default: "high", "medium", "normal" and "low" with
+    /// limits of 20, 40, 60 and 80 packets and without matches, so that all packets belong to
+    /// "normal".
     #[serde(default = "four_levels")]
     pub levels: Vec<Level>,
-    /// Name of the level of packets that no level matches. Default "normal" if there is such a
-    /// level, else the last one.
+    /// Name of the level for packets that match no level. Default: "normal" if there is such a
+    /// level, else the last level.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default: Option<String>,
 }
@@ -28,14 +29,14 @@ pub struct Params {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Level {
-    /// Its name, unique.
+    /// Name, unique among the levels. Default: no name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Packets that belong to it, unless an earlier level takes them. Default: no packets, except
-    /// in the default level those without a match.
+    /// Packets that belong to the level, unless they match an earlier level. Default: no packets,
+    /// except in the default level.
     #[serde(default, rename = "match", skip_serializing_if = "Option::is_none")]
     pub matches: Option<Match>,
-    /// Limit in packets or bytes. Default "64packets".
+    /// Limit of the level in packets or bytes. Default "64packets".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<Amount>,
     /// Discipline within the level. Default: a FIFO with tail drop.
@@ -79,7 +80,7 @@ impl Params {
     /// Refuses a document without levels or without a level for packets without a match.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         if self.levels.is_empty() {
             return Err(Invalid::new("levels", "there are no levels; write at least one, or leave `levels` out"));

@@ -30,7 +30,7 @@ impl Params {
     }
 }
 
-/// The law and the limits of a queue: the admission policy of RED.
+/// Admission policy of RED: the law, and the limits of the queue.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Rule {
@@ -50,7 +50,7 @@ enum Verdict {
     Drop,
     /// The victim is dropped.
     Forced,
-    /// There is no room; the packet would have been marked.
+    /// The queue is full; `mark`: the law would have marked the packet.
     Full {
         marked: bool,
     },

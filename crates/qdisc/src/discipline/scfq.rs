@@ -1,4 +1,4 @@
-//! Self-clocked fair queueing: the virtual time is the tag of the packet on the link.
+//! Self-clocked fair queueing: the virtual time is the finish tag of the packet in service.
 
 use super::fair::{Buckets, ByFlow, Clock, Order, Tagged, Weights, check_weights};
 use crate::Site;
@@ -6,14 +6,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
 
-/// Self-clocked fair queueing: as weighted fair queueing, but the virtual time is the finish tag of
-/// the packet in service, which costs nothing to keep; the delay bound grows with the number of
-/// flows (Golestani, INFOCOM 1994). When the limit is exceeded, the packet with the largest finish
+/// Self-clocked fair queueing (Golestani, INFOCOM 1994): as weighted fair queueing, but with the
+/// finish tag of the packet in service as virtual time, which needs no computation; the delay bound
+/// grows with the number of flows. When the limit is exceeded, the packet with the largest finish
 /// tag is dropped.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Params {
-    /// Number of queues, 1 to 2^20, into which flows are hashed, or "per-flow". Default "per-flow".
+    /// Number of queues, 1 to 2^20, to which flows are assigned by a hash, or "per-flow", one queue
+    /// per flow. Default "per-flow".
     #[serde(default)]
     pub buckets: Buckets,
     /// Weights by flow number, 1e-6 to 1e6, with `buckets = "per-flow"`. Default 1 for each flow.
@@ -26,10 +27,10 @@ impl Params {
     pub fn build(&self, site: &Site) -> Scfq {
         Tagged::new(ByFlow::new(self.buckets, &self.weights), OwnFinish::default(), site)
     }
-    /// Buckets in range, weights in range and only where each flow has a queue to itself.
+    /// Refuses buckets and weights out of range, and weights of flows that share queues.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         self.buckets.check("buckets")?;
         check_weights(&self.weights, self.buckets)
@@ -39,7 +40,7 @@ impl Params {
 /// Self-clocked fair queueing of flows. O(log n) per packet.
 pub type Scfq = Tagged<ByFlow, OwnFinish>;
 
-/// The finish tag of the packet in service, or the last one that was; bytes per unit of weight.
+/// Finish tag of the packet in service, or of the last packet served, in bytes per unit of weight.
 #[derive(Debug, Default)]
 pub struct OwnFinish(f64);
 

@@ -18,19 +18,20 @@ impl Params {
 
 /// A FIFO with limits under a law that marks or drops packets on arrival.
 ///
-/// Cost per packet: a hash and a bin per level, twice when it arrives and once when it leaves. Memory:
-/// 40 bytes per bin, of which 32 are variables, 16 per waiting packet, and a bit per flow for the probe.
+/// Cost per packet: one hash and one bin per level, twice at its arrival and once at its departure.
+/// Memory: 40 bytes per bin, of which 32 are variables, 16 bytes per waiting packet, and one bit per
+/// flow for time series.
 #[derive(Debug)]
 pub struct Sfb {
     queue: Fifo,
-    /// One per waiting packet, in the same order.
+    /// Tickets of the waiting packets, in the same order.
     tickets: VecDeque<Ticket>,
     law: sfb::Sfb,
     ecn: bool,
 }
 
 impl Sfb {
-    /// The law and its bins.
+    /// Returns the law with its bins.
     pub fn law(&self) -> &sfb::Sfb {
         &self.law
     }

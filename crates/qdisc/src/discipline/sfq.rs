@@ -1,4 +1,4 @@
-//! Stochastic fairness queueing: flows are hashed into queues that take turns.
+//! Stochastic fairness queueing: flows are assigned by a hash to queues that take turns.
 
 use super::drr::check_quantum;
 use super::fair::{Buckets, ByFlow, Fifos, Key, Round, Weights};
@@ -9,39 +9,43 @@ use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
 use tailback_units::{Dur, Size, Time};
 
-/// Choice of the dropped packet for want of room.
+/// Choice of the packet that is dropped when the limit is reached.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Overflow {
-    /// The longest queue, when the limit is exceeded (McKenney).
+    /// A packet of the longest queue, when the limit is exceeded (McKenney).
     #[default]
     Longest,
-    /// The arriving packet, when its queue holds half of what is left of the limit, or more than an
-    /// equal share while less than a packet per bucket is left (ns-2).
+    /// The arriving packet, if its queue holds at least half of the free part of the limit, or if
+    /// the free part is below one packet per bucket and its queue exceeds an equal share of the
+    /// limit (ns-2).
     Share,
 }
 
-/// Stochastic fairness queueing: flows are hashed into buckets, which take turns; flows that share
-/// a bucket share its turns, until the hash is drawn anew (McKenney, INFOCOM 1990).
+/// Stochastic fairness queueing (McKenney, INFOCOM 1990): flows are assigned by a hash to buckets,
+/// which take turns. Flows in one bucket share its turns until a new hash function is drawn.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Params {
-    /// Number of queues, 1 to 2^20, into which flows are hashed, or "per-flow". Default 1024.
+    /// Number of buckets, 1 to 2^20, to which flows are assigned by a hash, or "per-flow", one
+    /// bucket per flow. Default 1024.
     #[serde(default = "default_buckets")]
     pub buckets: Buckets,
-    /// Bytes per bucket and round, 1 B to 1 GB. Default: one packet per bucket and round, whatever
-    /// its size.
+    /// Wire bytes per bucket and round, 1 B to 1 GB. Default: one packet per bucket and round,
+    /// whatever its size.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quantum: Option<Size>,
-    /// Interval at which the hash is drawn anew, above 0s; waiting packets move to their new buckets, so that
-    /// no flow is reordered. Default: never.
+    /// Interval at which a new hash function is drawn, above 0s and at most 24h; waiting packets move to
+    /// their new buckets, so that no flow is reordered. Default: never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub perturb: Option<Dur>,
-    /// "longest" drops from the longest queue when the limit is exceeded; "share" limits each queue
-    /// to a share of what is left, as ns-2 does. Default "longest".
+    /// Dropped packet: "longest", one of the longest queue when the limit is exceeded, or "share",
+    /// the arriving packet when its queue exceeds its share of the limit, as in ns-2; "share"
+    /// requires a number of `buckets`. Default "longest".
     #[serde(default)]
     pub overflow: Overflow,
-    /// "tail", "head" or "random": which packet the longest queue loses. Default "tail".
+    /// Packet of the longest queue that is dropped: "tail", the newest, "head", the oldest, or
+    /// "random". Default "tail".
     #[serde(default)]
     pub victim: Victim,
 }
@@ -74,40 +78,41 @@ impl Params {
             site: *site,
         }
     }
-    /// Buckets, quantum and interval in range; shares need a number of buckets.
+    /// Refuses parameters out of range, and shares without a number of buckets.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         self.buckets.check("buckets")?;
         self.quantum.map_or(Ok(()), check_quantum)?;
         if self.perturb == Some(Dur::ZERO) {
-            return Err(Invalid::new("perturb", "0s would draw the hash anew all the time; write such as \"10s\""));
+            return Err(Invalid::new("perturb", "0s is out of range; write a duration above 0s, such as \"10s\""));
         }
         if self.overflow == Overflow::Share && self.buckets == Buckets::PerFlow {
-            return Err(Invalid::new("overflow", "a share needs to know of how many; write a number of `buckets`"));
+            return Err(Invalid::new("overflow", "\"share\" needs a number of `buckets`; write it, or \"longest\""));
         }
         Ok(())
     }
 }
 
-/// Stochastic fairness queueing. O(1) per packet; one that does not fit costs a search for the
-/// longest of the waiting queues, a new hash a sort of all that wait.
+/// Stochastic fairness queueing. O(1) per packet; a packet that does not fit costs a search for the
+/// longest of the non-empty queues, a new hash function a sort of all waiting packets.
 #[derive(Debug)]
 pub struct Sfq {
     params: Params,
     key: ByFlow,
     fifos: Fifos<Packet>,
     round: Round,
-    /// When the hash is due to be drawn anew.
+    /// Time at which the next hash function is drawn.
     next: Time,
     site: Site,
 }
 
 impl Sfq {
-    /// Draws another hash and sorts the waiting packets by it, oldest first.
+    /// Draws a new hash function and moves the waiting packets to their new buckets, the oldest
+    /// first.
     fn perturb(&mut self, now: Time, every: Dur, cx: &mut Cx<'_>) {
-        // An idle time of several intervals takes one draw: further draws would have no effect.
+        // After several intervals without packets one draw suffices.
         let missed = now.since(self.next).0 / every.0;
         self.next += every * (missed + 1);
         self.key.salt_anew(cx.rng);
@@ -121,8 +126,8 @@ impl Sfq {
             self.round.join(slot);
         }
     }
-    /// ns-2's rule (`sfq.cc`), in packets if the limit is in packets, else in bytes, with the
-    /// arriving packet's size in the place of one packet.
+    /// Returns `true` if ns-2's rule (`sfq.cc`) drops the arriving packet: in packets if there is a
+    /// limit in packets, else in bytes with the size of the arriving packet as one packet.
     fn beyond_share(&self, slot: usize, size: u16) -> bool {
         let Buckets::Hashed(buckets) = self.params.buckets else { return false };
         let (limit, used, held, unit) = if self.site.packets < u64::MAX {

@@ -11,22 +11,21 @@ use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
 use tailback_units::{Rate, Size, Time};
 
-/// Stochastic fairness queueing with random early detection in each bucket: flows are hashed into
-/// buckets, which take turns; each bucket has an equal part of the limit and a RED of its own
-/// (compared with stochastic fair Blue by Feng, Kandlur, Saha and Shin, INFOCOM 2001).
+/// Stochastic fairness queueing with random early detection in each bucket: flows are assigned by a
+/// hash to buckets, which take turns; each bucket has an equal part of the limit and its own RED.
+/// Feng, Kandlur, Saha and Shin (INFOCOM 2001) compare it with stochastic fair Blue.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Params {
-    /// Number of buckets into which flows are hashed, 1 to 2^20; each may hold a packet even if
-    /// its part of the limit is less.
-    /// Default 46.
+    /// Number of buckets to which flows are assigned by a hash, 1 to 2^20. Each bucket may hold one
+    /// packet even if its part of the limit is smaller. Default 46.
     pub buckets: u32,
-    /// Bytes per bucket and round, 1 B to 1 GB. Default: one packet per bucket and round, whatever
-    /// its size.
+    /// Wire bytes per bucket and round, 1 B to 1 GB. Default: one packet per bucket and round,
+    /// whatever its size.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quantum: Option<Size>,
-    /// RED of each bucket; its thresholds are for one bucket, its `victim` is "tail". Default: that
-    /// of the discipline `red`.
+    /// RED of each bucket; its thresholds are those of one bucket, its `victim` must be "tail".
+    /// Default: the defaults of the discipline `red`.
     pub red: red::Params,
 }
 
@@ -37,7 +36,7 @@ impl Default for Params {
 }
 
 impl Params {
-    /// The buckets at their site.
+    /// Returns the empty buckets at their site.
     pub fn build(&self, site: &Site) -> SfqRed {
         SfqRed {
             key: ByFlow::new(Buckets::Hashed(self.buckets), &Weights::new()),
@@ -58,12 +57,12 @@ impl Params {
     /// Refuses parameters out of range.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         Buckets::Hashed(self.buckets).check("buckets")?;
         self.quantum.map_or(Ok(()), check_quantum)?;
         if self.red.victim != Victim::Tail {
-            return Err(Invalid::new("red.victim", "a bucket drops the packet that arrives; leave it out"));
+            return Err(Invalid::new("red.victim", "only arriving packets are dropped; leave `victim` out"));
         }
         self.red.check().map_err(|e| e.within("red"))
     }
@@ -80,8 +79,8 @@ impl Signals for Params {
 
 /// Stochastic fairness queueing with RED. O(1) per packet.
 ///
-/// A bucket is idle from when its last packet is taken from it; the average ages as if the whole
-/// link had been free for it.
+/// A bucket is idle once its last packet has been taken from it; its average ages as if the whole
+/// link were free for this bucket.
 #[derive(Debug)]
 pub struct SfqRed {
     key: ByFlow,
@@ -101,7 +100,7 @@ impl Qdisc for SfqRed {
         let backlog = Backlog { packets: self.fifos.packets_of(slot), bytes: self.fifos.bytes_of(slot) };
         let law = &mut self.laws[slot];
         let decision = law.arrive(now, backlog, packet.size, cx.rng);
-        // A bucket holds a packet even if its part of the limit is less.
+        // A bucket may hold one packet even if its part of the limit is smaller.
         let beyond_share = backlog.packets > 0 && self.share.is_full(backlog.packets, backlog.bytes, packet.size);
         if beyond_share || self.site.is_full(self.fifos.packets(), self.fifos.bytes(), packet.size) {
             law.forced();

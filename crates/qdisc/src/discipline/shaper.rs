@@ -10,23 +10,26 @@ use tailback_diffserv::TokenBucket;
 use tailback_document::{Checked, Invalid};
 use tailback_units::{Dur, Rate, Time};
 
-/// A token bucket between the link and another discipline, the child policy: a packet is asked of it
-/// only when the bucket holds the tokens of the largest one seen, so that what leaves in any interval
-/// of length t is at most burst + rate · t. The child's percentages are of this rate.
+/// A token bucket between the link and another discipline, the child policy. A packet is taken from
+/// the child only when the bucket holds the tokens of the largest packet so far; in any interval of
+/// length t at most `burst` + `rate` · t bytes leave. Percentages in the child policy refer to this
+/// rate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Params {
-    /// Rate after shaping. Default "1Gbit/s".
+    /// Rate after shaping, above 0. Default "1Gbit/s".
     #[serde(default = "gigabit")]
     pub rate: Rate,
-    /// Most that leaves at once; a larger packet leaves when the bucket is full. Default: what the
-    /// rate gives in 4 ms, at least 1600 B.
+    /// Burst size: largest number of bytes that leave back to back; a larger packet leaves when the
+    /// bucket is full. Default: 4 ms at `rate`, at least 1600 B.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub burst: Option<Burst>,
-    /// Bytes that count of a packet beyond what buffers count. Default "0B".
+    /// Overhead: bytes that the bucket counts for a packet in addition to its buffer bytes. Default
+    /// "0B".
     #[serde(default)]
     pub accounting: Accounting,
-    /// The child policy. Default: a FIFO with tail drop, and the limits of where the shaper stands.
+    /// Child policy. Default: a FIFO with tail drop, with the limits of the class or port of the
+    /// shaper.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub discipline: Option<Box<Spec>>,
 }
@@ -35,30 +38,30 @@ fn gigabit() -> Rate {
     Rate(1_000_000_000)
 }
 
-/// Least burst that is chosen by itself, bytes: a full Ethernet frame.
+/// Lower bound of the default burst, bytes: room for a full Ethernet frame.
 const LEAST: u64 = 1600;
-/// Time at the rate that a burst is chosen by.
+/// Default burst, as a time at the rate.
 const BURST: Burst = Burst::Time(Dur::from_ms(4));
 
-/// The bucket of a shaper.
+/// Returns the token bucket of a shaper.
 pub fn bucket(rate: Rate, burst: Option<Burst>) -> TokenBucket {
     TokenBucket::new(rate, burst.map_or_else(|| BURST.at(rate).max(LEAST), |burst| burst.at(rate)))
 }
 
-/// Refuses a shaper that lets nothing pass.
+/// Refuses a rate of 0, and a burst or an overhead out of range.
 ///
 /// # Errors
-/// The parameter at fault, and what to write.
+/// If a parameter is invalid: the error names it and says what to write.
 pub fn check(rate: Rate, burst: Option<Burst>, accounting: Accounting) -> Result<(), Invalid> {
     if rate.0 == 0 {
-        return Err(Invalid::new("rate", "nothing would ever leave; write a rate above 0bit/s"));
+        return Err(Invalid::new("rate", "the rate is zero; write a rate above 0bit/s"));
     }
     burst.map_or(Ok(()), |burst| burst.check("burst"))?;
     accounting.check("accounting")
 }
 
 impl Params {
-    /// The shaper at its site.
+    /// Returns the shaper at its site.
     pub fn build(&self, site: &Site) -> Shaper {
         let inner = Site { rate: self.rate.min(site.rate), ..*site };
         let child = self.discipline.as_deref().map_or_else(Spec::default, Clone::clone);
@@ -71,10 +74,10 @@ impl Params {
             wake_at: None,
         }
     }
-    /// The shaper lets something pass, and the child makes sense.
+    /// Refuses parameters out of range, and an invalid child policy.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check(self.rate, self.burst, self.accounting)?;
         self.discipline.as_deref().map_or(Ok(()), |spec| Checked::check(spec).map_err(|e| joined("discipline", e)))
@@ -96,16 +99,16 @@ impl Signals for Params {
     }
 }
 
-/// A discipline whose packets leave when a token bucket has credit for them.
+/// A discipline whose packets leave when a token bucket holds their tokens.
 #[derive(Debug)]
 pub struct Shaper {
     child: Box<Discipline>,
     bucket: TokenBucket,
     rate: Rate,
     accounting: Accounting,
-    /// Bytes that the largest packet so far counts.
+    /// Bytes counted for the largest packet so far.
     largest: u32,
-    /// When a packet that is held back may leave.
+    /// Time at which a packet that is held back may leave.
     wake_at: Option<Time>,
 }
 
@@ -119,7 +122,8 @@ impl Qdisc for Shaper {
             return None;
         }
         self.bucket.fill(now);
-        // What never fits leaves from a full bucket, which is then in debt.
+        // A packet larger than the bucket leaves when the bucket is full; its level is then
+        // negative.
         let need = u64::from(self.largest).min(self.bucket.depth()) as u32;
         if !self.bucket.holds(need) {
             self.wake_at = self.bucket.ready_at(need);

@@ -7,13 +7,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
 
-/// Start-time fair queueing: the smallest start tag goes first, and the virtual time is the start
-/// tag of the packet in service; fair whatever the link's rate does (Goyal, Vin and Cheng, SIGCOMM
-/// 1996). When the limit is exceeded, the packet with the largest finish tag is dropped.
+/// Start-time fair queueing (Goyal, Vin and Cheng, SIGCOMM 1996): the packet with the smallest
+/// start tag is served first, and the virtual time is the start tag of the packet in service; fair
+/// also on links of variable rate. When the limit is exceeded, the packet with the largest finish
+/// tag is dropped.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Params {
-    /// Number of queues, 1 to 2^20, into which flows are hashed, or "per-flow". Default "per-flow".
+    /// Number of queues, 1 to 2^20, to which flows are assigned by a hash, or "per-flow", one queue
+    /// per flow. Default "per-flow".
     #[serde(default)]
     pub buckets: Buckets,
     /// Weights by flow number, 1e-6 to 1e6, with `buckets = "per-flow"`. Default 1 for each flow.
@@ -26,10 +28,10 @@ impl Params {
     pub fn build(&self, site: &Site) -> Stfq {
         Tagged::new(ByFlow::new(self.buckets, &self.weights), OwnStart::default(), site)
     }
-    /// Buckets in range, weights in range and only where each flow has a queue to itself.
+    /// Refuses buckets and weights out of range, and weights of flows that share queues.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         self.buckets.check("buckets")?;
         check_weights(&self.weights, self.buckets)
@@ -39,8 +41,8 @@ impl Params {
 /// Start-time fair queueing of flows. O(log n) per packet.
 pub type Stfq = Tagged<ByFlow, OwnStart>;
 
-/// The start tag of the packet in service; on an idle link the largest finish tag served so far.
-/// Bytes per unit of weight.
+/// Start tag of the packet in service; on an idle link the largest finish tag served so far. In
+/// bytes per unit of weight.
 #[derive(Debug, Default)]
 pub struct OwnStart {
     now: f64,

@@ -8,20 +8,21 @@ use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
 use tailback_units::{Rate, Time};
 
-/// Virtual Clock: each packet is stamped max(now, the flow's last stamp) + size / reserved rate, and
-/// the smallest stamp goes first (Zhang, SIGCOMM 1990). A flow that has sent beyond its rate while
-/// others were idle waits for that when they return. When the limit is exceeded, the packet with
-/// the largest stamp is dropped.
+/// Virtual Clock (Zhang, SIGCOMM 1990): each packet is stamped with the later of now and the flow's
+/// last stamp, plus its size / reserved rate, and the packet with the smallest stamp is served
+/// first. A flow that has exceeded its rate while others were idle has to wait when these return.
+/// When the limit is exceeded, the packet with the largest stamp is dropped.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Params {
-    /// Number of queues, 1 to 2^20, into which flows are hashed, or "per-flow". Default "per-flow".
+    /// Number of queues, 1 to 2^20, to which flows are assigned by a hash, or "per-flow", one queue
+    /// per flow. Default "per-flow".
     #[serde(default)]
     pub buckets: Buckets,
     /// Weights by flow number, 1e-6 to 1e6, with `buckets = "per-flow"`. Default 1 for each flow.
     #[serde(default, skip_serializing_if = "Weights::is_empty")]
     pub weights: Weights,
-    /// Reserved rate of a flow of weight 1. Default: the link's rate divided by the sum of
+    /// Reserved rate of a flow of weight 1, above 0. Default: the link's rate divided by the sum of
     /// the weights of the flows seen so far.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
@@ -32,10 +33,10 @@ impl Params {
     pub fn build(&self, site: &Site) -> VirtualClock {
         Tagged::new(ByFlow::new(self.buckets, &self.weights), Reserved::new(site.rate, self.rate), site)
     }
-    /// Buckets in range, weights in range and only where each flow has a queue to itself.
+    /// Refuses buckets and weights out of range, and weights of flows that share queues.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         self.buckets.check("buckets")?;
         check_weights(&self.weights, self.buckets)
@@ -45,19 +46,20 @@ impl Params {
 /// Virtual Clock of flows. O(log n) per packet.
 pub type VirtualClock = Tagged<ByFlow, Reserved>;
 
-/// Real time in seconds, and the rates that are reserved.
+/// Real time in seconds, and the reserved rates.
 #[derive(Debug)]
 pub struct Reserved {
     now: f64,
     link: Rate,
-    /// Reserved rate per unit of weight. `None`: the link's rate is divided among all.
+    /// Reserved rate per unit of weight. `None`: the link's rate is divided among the queues seen
+    /// so far by weight.
     rate: Option<Rate>,
     /// Sum of the weights of the queues seen so far.
     sum: f64,
 }
 
 impl Reserved {
-    /// Starts without packets, on a link of the rate `link`.
+    /// Returns the clock of a link of rate `link`, without flows.
     pub fn new(link: Rate, rate: Option<Rate>) -> Reserved {
         Reserved { now: 0.0, link, rate, sum: 0.0 }
     }

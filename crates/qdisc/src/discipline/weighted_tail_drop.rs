@@ -1,4 +1,4 @@
-//! A FIFO with a limit for each kind of packet.
+//! A FIFO with a limit for each code point, precedence or colour.
 
 use super::classes::check_limit;
 use crate::fifo::Fifo;
@@ -12,16 +12,17 @@ use std::collections::BTreeMap;
 use tailback_document::{Invalid, listed};
 use tailback_units::{Amount, Time};
 
-/// Weighted tail drop of routers and switches: one queue with limits of its total length by code point, precedence or colour. A
-/// packet of such a kind is dropped if it would take the whole queue above that limit; other packets have the limit of the
-/// class or the port.
+/// Weighted tail drop of routers and switches: one queue, with limits of its total length by code point, precedence or
+/// colour. An arriving packet is dropped if it would take the whole queue above the limit of its code point, precedence
+/// or colour; packets without such a limit have that of the class or port.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Params {
     /// Packet field that selects the limit: "precedence", "dscp" or "colour". Default "precedence".
     #[serde(default)]
     pub by: By,
-    /// Packets or bytes of the whole queue, by code point, precedence ("0" to "7") or colour. Default: no such limits.
+    /// Limits of the whole queue in packets or bytes; the keys are precedences "0" to "7", code points (names such as
+    /// "af31", or "0" to "63") or the colours "green", "yellow" and "red", as `by` says. Default: no such limits.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub limits: BTreeMap<String, Amount>,
 }
@@ -37,22 +38,22 @@ impl Params {
         }
         WeightedTailDrop { queue: Fifo::new(site), by: self.by, limits }
     }
-    /// Known keys, each once, and limits with room for something.
+    /// Refuses unknown and repeated keys, and limits that admit no packet.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         let mut named = BTreeMap::new();
         for (key, limit) in &self.limits {
             let field = format!("limits.{key}");
             let Some(kind) = self.by.named(key) else {
                 let by = serde_json::to_value(self.by).unwrap_or_default();
-                let advice = format!("limits `by = {by}` are of {}", self.by.keys());
-                return Err(Invalid::new(field, format!("`{key}` names no packets; {advice}")));
+                let advice = format!("with `by = {by}` the keys are {}", self.by.keys());
+                return Err(Invalid::new(field, format!("`{key}` is not a key; {advice}")));
             };
             if let Some(before) = named.insert(kind, key) {
                 let both = listed([before.as_str(), key]);
-                return Err(Invalid::new(field, format!("{both} are the same code point; remove one")));
+                return Err(Invalid::new(field, format!("{both} select the same packets; remove one")));
             }
             check_limit(&field, Some(*limit))?;
         }
@@ -71,12 +72,13 @@ impl Signals for Params {
     }
 }
 
-/// A FIFO whose room depends on the kind of the packet that arrives. O(1) per packet.
+/// A FIFO whose limit depends on the code point, precedence or colour of the arriving packet. O(1)
+/// per packet.
 #[derive(Debug)]
 pub struct WeightedTailDrop {
     queue: Fifo,
     by: By,
-    /// By kind of packet.
+    /// Limit by value of the field. `None`: that of the class or port.
     limits: Vec<Option<Amount>>,
 }
 

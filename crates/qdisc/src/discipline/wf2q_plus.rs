@@ -1,4 +1,5 @@
-//! WF²Q+: weighted fair queueing that serves no packet before the fluid server would begin it.
+//! WF²Q+: weighted fair queueing that serves no packet before the fluid server would begin to serve
+//! it.
 
 use super::fair::{Buckets, ByFlow, Clock, Order, Tagged, Weights, Work, check_weights};
 use crate::Site;
@@ -8,15 +9,16 @@ use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
 use tailback_units::{Rate, Time};
 
-/// Worst-case fair weighted fair queueing in its simpler form: the smallest finish tag goes first
-/// among the packets whose start tag is not in the future, so that no flow runs ahead of its share by more than
-/// a packet; the virtual time is max(V + work / weights, smallest start tag) (Bennett and Zhang,
-/// IEEE/ACM ToN 5(5), 1997). A flow's reserved rate is its share by weight among the flows seen so
-/// far. When the limit is exceeded, the packet with the largest finish tag is dropped.
+/// Worst-case fair weighted fair queueing in its simpler form (WF²Q+; Bennett and Zhang, IEEE/ACM ToN 5(5),
+/// 1997): of the packets whose start tag is at most the virtual time, the one with the smallest finish tag is
+/// served first, so that no flow is ahead of its share by more than a packet. The virtual time is max(V + work
+/// / sum of weights, smallest start tag). The reserved rate of a flow is its share by weight among the flows
+/// seen so far. When the limit is exceeded, the packet with the largest finish tag is dropped.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Params {
-    /// Number of queues, 1 to 2^20, into which flows are hashed, or "per-flow". Default "per-flow".
+    /// Number of queues, 1 to 2^20, to which flows are assigned by a hash, or "per-flow", one queue
+    /// per flow. Default "per-flow".
     #[serde(default)]
     pub buckets: Buckets,
     /// Weights by flow number, 1e-6 to 1e6, with `buckets = "per-flow"`. Default 1 for each flow.
@@ -29,10 +31,10 @@ impl Params {
     pub fn build(&self, site: &Site) -> Wf2qPlus {
         Tagged::new(ByFlow::new(self.buckets, &self.weights), SystemTime::new(site.rate), site)
     }
-    /// Buckets in range, weights in range and only where each flow has a queue to itself.
+    /// Refuses buckets and weights out of range, and weights of flows that share queues.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         self.buckets.check("buckets")?;
         check_weights(&self.weights, self.buckets)
@@ -51,12 +53,12 @@ pub struct SystemTime {
     sum: f64,
 }
 
-/// Relative error that is forgiven when start tags are compared with the time: both are sums of
-/// many quotients, which agree in exact arithmetic.
+/// Relative tolerance of the comparison of start tags with the virtual time: both are sums of many
+/// quotients that are equal in exact arithmetic.
 const ROUNDING: f64 = 1e-12;
 
 impl SystemTime {
-    /// Idle, on a link of `rate`.
+    /// Returns the virtual time of an idle link of `rate`.
     pub fn new(rate: Rate) -> SystemTime {
         SystemTime { now: 0.0, work: Work::new(rate), sum: 0.0 }
     }

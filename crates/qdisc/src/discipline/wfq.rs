@@ -9,15 +9,16 @@ use std::collections::BTreeSet;
 use tailback_document::Invalid;
 use tailback_units::{Rate, Time};
 
-/// Weighted fair queueing, also PGPS: serves packets in the order in which generalized processor
-/// sharing would finish them, with the exact virtual time of that fluid server; a packet leaves no
-/// later than there plus the time of one largest packet (Demers, Keshav and Shenker, SIGCOMM 1989;
-/// Parekh and Gallager, IEEE/ACM ToN 1(3), 1993). When the limit is exceeded, the packet with the
-/// largest finish tag is dropped.
+/// Weighted fair queueing, also called PGPS (Demers, Keshav and Shenker, SIGCOMM 1989; Parekh and
+/// Gallager, IEEE/ACM ToN 1(3), 1993): packets are served in the order in which generalized
+/// processor sharing (GPS) would finish them, with the exact virtual time of that fluid server. A
+/// packet leaves later than under GPS by at most the transmission time of the largest packet. When
+/// the limit is exceeded, the packet with the largest finish tag is dropped.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Params {
-    /// Number of queues, 1 to 2^20, into which flows are hashed, or "per-flow". Default "per-flow".
+    /// Number of queues, 1 to 2^20, to which flows are assigned by a hash, or "per-flow", one queue
+    /// per flow. Default "per-flow".
     #[serde(default)]
     pub buckets: Buckets,
     /// Weights by flow number, 1e-6 to 1e6, with `buckets = "per-flow"`. Default 1 for each flow.
@@ -30,10 +31,10 @@ impl Params {
     pub fn build(&self, site: &Site) -> Wfq {
         Tagged::new(ByFlow::new(self.buckets, &self.weights), Gps::new(site.rate), site)
     }
-    /// Buckets in range, weights in range and only where each flow has a queue to itself.
+    /// Refuses buckets and weights out of range, and weights of flows that share queues.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         self.buckets.check("buckets")?;
         check_weights(&self.weights, self.buckets)
@@ -54,11 +55,11 @@ pub struct Gps {
     sum: f64,
     /// Queues that the fluid server still serves, by the virtual time at which it empties each.
     busy: BTreeSet<Leaves>,
-    /// By queue the entry in `busy`.
+    /// By queue: its entry in `busy`.
     entries: Vec<Option<Leaves>>,
 }
 
-/// A queue and when the fluid server will have emptied it.
+/// A queue, and the virtual time at which the fluid server has emptied it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Leaves {
     at: f64,
@@ -79,7 +80,7 @@ impl PartialOrd for Leaves {
 }
 
 impl Gps {
-    /// Idle, on a link of `rate`.
+    /// Returns the virtual time of an idle link of `rate`.
     pub fn new(rate: Rate) -> Gps {
         Gps { now: 0.0, work: Work::new(rate), sum: 0.0, busy: BTreeSet::new(), entries: Vec::new() }
     }
@@ -99,7 +100,7 @@ impl Gps {
     fn leave(&mut self, queue: Leaves) {
         self.busy.remove(&queue);
         self.entries[queue.slot as usize] = None;
-        // An empty sum is zero, whatever rounding has left of it.
+        // Without busy queues the sum is exactly zero, without rounding errors.
         self.sum = if self.busy.is_empty() { 0.0 } else { self.sum - queue.weight };
     }
 }

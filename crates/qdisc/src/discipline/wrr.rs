@@ -13,23 +13,25 @@ use serde::{Deserialize, Serialize};
 use tailback_document::{Checked, Invalid};
 use tailback_units::{Amount, Rate, Size, Time};
 
-/// Weighted round robin: classes take turns, and each sends as many packets per turn as its weight
-/// (Nagle 1985; Katevenis, Sidiropoulos and Courcoubetis, IEEE JSAC 9(8), 1991), or as many bytes as
-/// its weight times the quantum: deficit round robin by class, as Linux' drr, in the form that lets
-/// the last packet of a turn go beyond it and takes the surplus off the next.
+/// Weighted round robin: classes take turns. With `count = "packets"` a class sends `weight` packets
+/// per turn (Nagle 1985; Katevenis, Sidiropoulos and Courcoubetis, IEEE JSAC 9(8), 1991). With
+/// `count = "bytes"` it sends `weight` · `quantum` bytes per turn: deficit round robin by class, in
+/// the form in which the last packet of a turn may exceed it and the excess is subtracted from the
+/// next turn.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Params {
-    /// The classes, in the order of their turns, at most 250; the default class comes last.
+    /// Classes, in the order of their turns, at most 250; the turn of the default class is last.
     #[serde(default)]
     pub classes: Vec<Class>,
-    /// The class of packets that no class matches.
+    /// Class of packets that no class matches.
     #[serde(default)]
     pub default: Rest,
     /// Unit of a turn: "packets" or "bytes". Default "packets".
     #[serde(default)]
     pub count: Count,
-    /// With `count = "bytes"`: wire bytes per turn and unit of weight, 1 B to 1 GB. Default "1514B".
+    /// Wire bytes per turn and unit of weight, 1 B to 1 GB; with `count = "bytes"` only. Default
+    /// "1514B".
     #[serde(default = "default_quantum")]
     pub quantum: Size,
 }
@@ -38,16 +40,16 @@ pub struct Params {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Class {
-    /// Its name, unique.
+    /// Name, unique among the classes. Default: no name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Packets that belong to it, unless an earlier class takes them.
+    /// Packets that belong to the class, unless they match an earlier class.
     #[serde(rename = "match")]
     pub matches: Match,
-    /// Packets, or quanta of bytes, per turn, 1 to 1000000. Default 1.
+    /// Weight: packets, or quanta of bytes, per turn, 1 to 1000000. Default 1.
     #[serde(default = "one")]
     pub weight: u32,
-    /// Limit in packets or bytes. Default "64packets".
+    /// Limit of the class in packets or bytes. Default "64packets".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<Amount>,
     /// Discipline within the class. Default: a FIFO with tail drop.
@@ -55,14 +57,14 @@ pub struct Class {
     pub discipline: Option<Box<Spec>>,
 }
 
-/// The class of packets that no class matches.
+/// Class of packets that no class matches.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Rest {
-    /// Packets, or quanta of bytes, per turn, 1 to 1000000. Default 1.
+    /// Weight: packets, or quanta of bytes, per turn, 1 to 1000000. Default 1.
     #[serde(default = "one")]
     pub weight: u32,
-    /// Limit in packets or bytes. Default "64packets".
+    /// Limit of the class in packets or bytes. Default "64packets".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<Amount>,
     /// Discipline within the class. Default: a FIFO with tail drop.
@@ -70,7 +72,7 @@ pub struct Rest {
     pub discipline: Option<Box<Spec>>,
 }
 
-/// In what a turn is counted.
+/// Unit in which turns are counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Count {
@@ -106,10 +108,10 @@ impl Params {
         let turns: Vec<Turn> = weights.map(|weight| Turn { quantum: i64::from(weight) * unit, left: 0 }).collect();
         Wrr { classes: Classes::new(classifier, queues, site), turns, current: 0, fresh: true, count: self.count }
     }
-    /// Every class gets a turn.
+    /// Refuses weights, limits and a quantum out of range.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check_quantum(self.quantum)?;
         let weight = |field: &str, weight: u32| check::within(field, f64::from(weight), 1.0, 1e6);
@@ -149,14 +151,14 @@ impl Signals for Params {
     }
 }
 
-/// Classes that take turns. O(1) per packet but for empty classes that are passed over.
+/// Classes that take turns. O(1) per packet, except that empty classes are passed over one by one.
 #[derive(Debug)]
 pub struct Wrr {
     classes: Classes,
     turns: Vec<Turn>,
     /// Class whose turn it is.
     current: usize,
-    /// `true` if it has still to be given its quantum.
+    /// `true` if the class has not yet received its quantum for this turn.
     fresh: bool,
     count: Count,
 }
@@ -165,7 +167,7 @@ pub struct Wrr {
 struct Turn {
     /// Packets or bytes in each turn, at least 1.
     quantum: i64,
-    /// Still left of this one; below 0 what was sent beyond it.
+    /// Packets or bytes left of this turn; negative: excess of the last packet.
     left: i64,
 }
 
@@ -183,7 +185,7 @@ impl Qdisc for Wrr {
     }
     fn dequeue(&mut self, now: Time, gate: &Gate, cx: &mut Cx<'_>) -> Option<Packet> {
         self.classes.transmitted(now, cx);
-        // How many classes in a row have had nothing that may leave.
+        // Number of consecutive classes without a packet that may leave.
         let mut silent = 0;
         while silent < self.turns.len() {
             let class = self.current;

@@ -8,14 +8,16 @@ use serde::{Deserialize, Serialize};
 use tailback_random::maths;
 use tailback_units::Time;
 
-/// Ageing of the average queue by idle time, in which the link could have sent m packets of the mean size.
+/// Ageing of the average queue by an idle time in which the link could have sent m packets of the mean
+/// size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Idle {
-    /// As if m + 1 packets had found the queue empty; idle from when the transmitter fell free.
+    /// By m + 1 samples of an empty queue; the idle time begins when the transmitter becomes free.
     #[default]
     #[serde(rename = "ns")]
     Ns,
-    /// As if m packets had; idle from when the last packet left the queue (1993, figure 2).
+    /// By m samples of an empty queue; the idle time begins when the last packet leaves the queue
+    /// (1993, figure 2).
     #[serde(rename = "1993")]
     Original,
 }
@@ -30,33 +32,33 @@ impl Idle {
     }
 }
 
-/// An exponentially weighted moving average of the queue, taken at arrivals and aged while the link
-/// is idle.
+/// An exponentially weighted moving average of the queue, sampled at arrivals and aged by idle
+/// times.
 #[derive(Clone, Debug)]
 pub struct Average {
     value: f64,
     weight: f64,
     idle_form: Idle,
     idle_since: Option<Time>,
-    /// Mean packets that the link sends in a second.
+    /// Packets of the mean size that the link sends per second.
     packets_per_second: f64,
 }
 
 impl Average {
-    /// Zero, of a link that is idle from time zero on.
+    /// Returns an average of zero, for a link that is idle since time zero.
     pub fn new(weight: f64, idle_form: Idle, packets_per_second: f64) -> Average {
         Average { value: 0.0, weight, idle_form, idle_since: Some(Time::ZERO), packets_per_second }
     }
-    /// The queue as it is.
+    /// Returns the average, in packets or bytes.
     #[inline]
     pub fn value(&self) -> f64 {
         self.value
     }
-    /// The weight of a new sample.
+    /// Returns the weight of a new sample.
     pub fn weight(&self) -> f64 {
         self.weight
     }
-    /// Size of its variables in bytes.
+    /// Returns the size of its variables in bytes.
     pub fn state_bytes(&self) -> usize {
         bytes_of!(self; value, idle_since)
     }
@@ -74,7 +76,7 @@ impl Average {
         let kept = 1.0 - self.weight;
         let Some(since) = self.idle_since.take() else { return };
         if self.idle_form == Idle::Ns && self.value * kept == 0.0 {
-            // An average of 0 needs no ageing, as always with a weight of 1.
+            // An average of 0 needs no ageing; with a weight of 1 this is always so.
             self.value = self.weight * waiting;
             return;
         }
@@ -84,7 +86,7 @@ impl Average {
             Idle::Original => self.value * maths::pow(kept, missed),
         };
     }
-    /// The queue has run empty. Calls until the next sample change nothing.
+    /// Notes that an idle time has begun. Further calls until the next sample have no effect.
     pub fn idle(&mut self, now: Time) {
         self.idle_since.get_or_insert(now);
     }
@@ -94,14 +96,14 @@ impl Average {
     }
 }
 
-/// The probability on the slope from 0 at `min` to `max_p` at `max`.
+/// Returns the probability at `average` on the line from 0 at `min` to `max_p` at `max`.
 #[inline]
 pub fn ramp(average: f64, min: f64, max: f64, max_p: f64) -> f64 {
     max_p * (average - min) / (max - min)
 }
 
-/// `p` so modified that the gaps between choices are uniform: `spent` is p times the number of
-/// packets since the last choice.
+/// Returns `p` modified so that the gaps between choices are uniform: p / (1 − `spent`), at most 1.
+/// `spent` is p times the number of packets since the last choice.
 #[inline]
 pub fn spread(p: f64, spent: f64) -> f64 {
     if spent < 1.0 { p / (1.0 - spent) } else { 1.0 }

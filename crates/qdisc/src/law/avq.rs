@@ -9,23 +9,25 @@ use tailback_document::Invalid;
 use tailback_random::Rng;
 use tailback_units::{Fraction, Rate, Size, Time};
 
-/// The adaptive virtual queue (Kunniyur and Srikant 2001): a queue that exists only as a number is
-/// served more slowly than the link could; a packet that overflows it is marked or dropped, and its
-/// rate moves such that what arrives is a wanted share of the link. The defaults are those of ns-2.35.
+/// The adaptive virtual queue (Kunniyur and Srikant 2001): a virtual queue, kept as a number of bytes,
+/// receives the packets of the real one and is served at a lower rate. A packet that would overflow it
+/// is marked or dropped. Its rate is adapted so that the arrival rate becomes the share `gamma` of the
+/// link's rate. The defaults are those of ns-2.35.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Params {
-    /// Share of the link to be used, above 0 and at most 1. Default 0.98.
+    /// Desired utilisation of the link, above 0 and at most 1. Default 0.98.
     pub gamma: Fraction,
-    /// Gain of the virtual rate, above 0. Default 0.15.
+    /// Gain of the adaptation of the virtual rate, above 0 and at most 1e6. Default 0.15.
     pub alpha: f64,
-    /// The virtual rate at the start, as a share of the link's, above 0. Default 0.8.
+    /// Initial virtual rate as a share of the link's rate, above 0 and at most 1. Default 0.8.
     pub initial: Fraction,
-    /// Size of the virtual buffer. Default: that of the queue in bytes, or its places times
-    /// `mean-packet`, whichever is less; without any limit nothing is ever marked.
+    /// Size of the virtual buffer. Default: the limit of the queue in bytes, or its limit in
+    /// packets times `mean-packet`, whichever is less; if the queue has no limit, no packet is
+    /// marked or dropped by the law.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub buffer: Option<Size>,
-    /// Mean size of a packet. Default 1000 B.
+    /// Mean packet size, for the default of `buffer`, 1 B to 65535 B. Default 1000 B.
     pub mean_packet: Size,
     /// `true` if ECN-capable packets are marked instead of dropped. Default false.
     pub ecn: bool,
@@ -45,10 +47,10 @@ impl Default for Params {
 }
 
 impl Params {
-    /// Shares are above zero.
+    /// Refuses shares of 0 and a gain or packet size out of range.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::some("gamma", self.gamma)?;
         check::above("alpha", self.alpha, 0.0, 1e6)?;
@@ -63,11 +65,11 @@ pub struct Avq {
     gamma: f64,
     alpha: f64,
     buffer: f64,
-    /// Bytes per second of the link and of the virtual queue.
+    /// Rates of the link and of the virtual queue, bytes per second.
     rate: f64,
     virtual_rate: f64,
     virtual_queue: f64,
-    /// When the virtual queue was last served, and when its rate last moved.
+    /// Times at which the virtual queue was last served and its rate last adapted.
     served: Time,
     adapted: Time,
     started: bool,
@@ -75,7 +77,8 @@ pub struct Avq {
 }
 
 impl Avq {
-    /// The law for a queue of `buffer` bytes in front of a link of `rate`. The parameters have passed `check`.
+    /// Returns the law for a queue of `buffer` bytes in front of a link of `rate`. The parameters have passed
+    /// `check`.
     pub fn new(params: &Params, buffer: f64, rate: Rate) -> Avq {
         let bytes = rate.0 as f64 / 8.0;
         Avq {
@@ -105,7 +108,7 @@ impl Avq {
         }
         fits
     }
-    /// Moves the virtual rate after an arrival of `size` bytes.
+    /// Adapts the virtual rate at an arrival of `size` bytes.
     fn adapt(&mut self, now: Time, size: f64) {
         let wanted = self.alpha * self.gamma * self.rate * now.since(self.adapted).as_secs();
         self.adapted = now;
@@ -126,7 +129,7 @@ impl ArrivalLaw for Avq {
     fn judge(&mut self, arrival: &Arrival<'_>, _rng: &mut Rng) -> Fate {
         let size = f64::from(arrival.packet.size);
         let fate = if self.fits(arrival.now, size) { Fate::Joins } else { arrival.signal(self.ecn) };
-        // Packets that the law drops do not count as load; those for which there is no room do.
+        // Packets that the law drops do not count as load; those dropped at a full queue do.
         if !matches!(fate, Fate::Dropped(_)) {
             self.adapt(arrival.now, size);
         }

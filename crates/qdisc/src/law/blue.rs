@@ -8,8 +8,8 @@ use crate::{Fate, Site, Victim, Watch};
 use tailback_random::Rng;
 use tailback_units::{Amount, Dur, Time};
 
-/// A probability that moves by steps, each at least a freeze time after the last. Blue has one,
-/// stochastic fair Blue one per bin.
+/// A probability that changes in steps, at least a freeze time apart. Blue has one, stochastic fair
+/// Blue one per bin.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stepped {
     p: f64,
@@ -23,23 +23,23 @@ impl Stepped {
     pub const fn new(timers: Timers) -> Stepped {
         Stepped { p: 0.0, raised: Time::ZERO, lowered: Time::ZERO, timers }
     }
-    /// The probability.
+    /// Returns the probability.
     #[inline]
     pub fn p(&self) -> f64 {
         self.p
     }
-    /// Sets the probability, as after a step at `now`.
+    /// Sets the probability, and counts this as a step up and a step down.
     pub fn set(&mut self, now: Time, p: f64) {
         self.p = p;
         self.raised = now;
         self.lowered = now;
     }
-    /// Sets the probability without a step.
+    /// Sets the probability without counting a step.
     pub fn replace(&mut self, p: f64) {
         self.p = p;
     }
-    /// Raises the probability by `by`, to at most 1, if more than `freeze` has passed since the
-    /// last step; with a freeze of zero in any case. Returns `true` if it did.
+    /// Raises the probability by `by`, to at most 1, if `freeze` is zero or more than `freeze` has
+    /// passed since the last step. Returns `true` if it was raised.
     pub fn raise(&mut self, now: Time, by: f64, freeze: Dur) -> bool {
         let due = is_due(self.last(self.raised), now, freeze);
         if due {
@@ -48,7 +48,8 @@ impl Stepped {
         }
         due
     }
-    /// Lowers it by `by`, to at least 0, under the same condition.
+    /// Lowers the probability by `by`, to at least 0, under the same condition as `raise`. Returns
+    /// `true` if it was lowered.
     pub fn lower(&mut self, now: Time, by: f64, freeze: Dur) -> bool {
         let due = is_due(self.last(self.lowered), now, freeze);
         if due {
@@ -57,15 +58,15 @@ impl Stepped {
         }
         due
     }
-    /// Counts `now` as a step down, so that it may not be lowered for a freeze time.
+    /// Counts `now` as a step down, so that the probability is not lowered for a freeze time.
     pub fn keep(&mut self, now: Time) {
         self.lowered = now;
     }
-    /// Returns the time from which on it may be lowered.
+    /// Returns the earliest time at which the probability may be lowered.
     pub fn may_fall(&self, freeze: Dur) -> Time {
         self.last(self.lowered) + freeze + Dur(1)
     }
-    /// Size of its variables in bytes.
+    /// Returns the size of its variables in bytes.
     pub fn state_bytes(&self) -> usize {
         bytes_of!(self; p, raised, lowered)
     }
@@ -92,11 +93,12 @@ pub struct Blue {
     idle_since: Option<Time>,
     ecn: bool,
     victim: Victim,
-    /// Queue above which an arrival counts as an overflow; `None`: only a full queue does.
+    /// Queue above which an arrival counts as an overflow. `None`: only an arrival at a full queue
+    /// does.
     threshold: Option<Amount>,
 }
 
-/// ALTQ's probability after a long idle time.
+/// Probability that ALTQ sets after a long idle time.
 const ALTQ_RESET: f64 = 0.001;
 
 impl Blue {
@@ -152,12 +154,13 @@ impl Blue {
             Form::Thesis => {
                 self.probability.lower(now, self.decrement, self.lower_freeze);
             }
-            // The time of the last step is also that at which the link fell idle.
+            // In ALTQ one variable holds the time of the last step and the begin of the idle time.
             Form::Altq => self.probability.set(now, self.probability.p),
         }
     }
 
-    /// Time at which the probability is lowered next if the link stays idle. `None`: never.
+    /// Returns the time at which the probability is lowered next if the link stays idle. `None`:
+    /// never.
     pub fn next_update(&self) -> Option<Time> {
         let idles = self.form == Form::Thesis && self.idle_steps == IdleSteps::Repeated && self.idle_since.is_some();
         (idles && self.probability.p > 0.0 && self.lower_freeze > Dur::ZERO)
@@ -171,11 +174,12 @@ impl Blue {
         }
     }
 
-    /// The probability with which packets are chosen.
+    /// Returns the probability of a mark or early drop.
     pub fn probability(&self) -> f64 {
         self.probability.p
     }
-    /// Handles the first arrival after idle time as ALTQ does, which compares whole seconds first.
+    /// Processes the first arrival after an idle time as ALTQ does, which first compares the whole
+    /// seconds of its clock.
     fn end_altq_idle(&mut self, now: Time) {
         const SECOND: u64 = Dur::from_secs(1).0;
         let last = self.probability.raised.max(self.probability.lowered);
@@ -201,7 +205,8 @@ impl BuildLaw for Params {
     }
 }
 
-/// Differs from the authors' program for ns, which keeps one packet less than its limit: here the queue fills it.
+/// Differs from the authors' code for ns, whose queue holds one packet less than its limit: here the queue may
+/// reach the limit.
 impl ArrivalLaw for Blue {
     fn judge(&mut self, arrival: &Arrival<'_>, rng: &mut Rng) -> Fate {
         let Arrival { now, packet, mut queue, full } = *arrival;

@@ -12,37 +12,44 @@ use tailback_units::{Amount, Dur};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Params {
-    /// "thesis", as published, or "altq", the kernel's version, which lowers the probability at the
-    /// first arrival after idle time, sets it to 0.001 if that was long (in the next but one second
-    /// or later), and chooses nothing with fewer than two packets waiting. Default "thesis".
+    /// Form of the law: "thesis", as published, or "altq", as in ALTQ's kernel code. Form "altq"
+    /// lowers the probability at the first arrival after an idle time, or sets it to 0.001 if that
+    /// arrival is at least two clock seconds after the last change, and marks or drops nothing
+    /// early while fewer than two packets wait. Default "thesis".
     pub form: Form,
-    /// By how much the probability is raised (d1), above 0 and at most 1. Default 0.0025; 0.125 in form "altq".
+    /// Increment of the probability at an overflow (d1), above 0 and at most 1. Default 0.0025; 0.125 in form
+    /// "altq".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub increment: Option<f64>,
-    /// By how much it is lowered (d2), above 0 and at most 1. Default 0.00025; 0.001 in form "altq".
+    /// Decrement of the probability at an idle link (d2), above 0 and at most 1. Default 0.00025;
+    /// 0.001 in form "altq".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decrement: Option<f64>,
-    /// Time that must have passed since the last change. Default 100ms; 50ms in form "altq".
+    /// Freeze time: minimum time between two changes of the probability. Default 100ms; 50ms in
+    /// form "altq".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub freeze: Option<Dur>,
-    /// The same before the probability is lowered. Default: `freeze`.
+    /// Freeze time before the probability is lowered. Default: `freeze`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decrement_freeze: Option<Dur>,
-    /// Freeze timers: "shared" as published, where an increase also delays a decrease, or "separate" as in the
-    /// authors' program for ns. Default "shared".
+    /// Freeze timers: "shared", as published, where each change delays increases and decreases alike, or
+    /// "separate", as in the authors' code for ns, where increases delay only increases and decreases only
+    /// decreases. Default "shared".
     pub timers: Timers,
-    /// Form of an increase of the probability: "linear", by `increment`, or "doubling", to twice its value
-    /// and `increment` (variant 2 of the authors' program). Default "linear".
+    /// Increase of the probability p: "linear", to p + `increment`, or "doubling", to 2p + `increment`
+    /// (variant 2 of the authors' code). Default "linear".
     pub rise: Rise,
-    /// Decreases during an idle time: "once", or "repeated" every freeze time while the link
-    /// idles on. Default "repeated": else a probability of 1 never falls again. No part of form "altq".
+    /// Decreases during an idle time: "once", when it begins, or "repeated", also after each further
+    /// freeze time; with "once" a probability of 1 never falls again. Form "altq" ignores it. Default
+    /// "repeated".
     pub idle: IdleSteps,
     /// Queue above which an arrival counts as overflow. Default: only a full queue does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threshold: Option<Amount>,
     /// `true` if ECN-capable packets are marked instead of dropped early. Default false.
     pub ecn: bool,
-    /// Which packet goes when the queue is full: "tail", "head" or "random". Default "tail"; "random" in form "altq".
+    /// Packet that is dropped when the queue is full: "tail", the arriving one, "head", the oldest, or "random".
+    /// Default "tail"; "random" in form "altq".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub victim: Option<Victim>,
 }
@@ -62,10 +69,10 @@ pub enum Form {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Timers {
-    /// Any change holds up any other.
+    /// Each change delays increases and decreases.
     #[default]
     Shared,
-    /// Increases hold up increases, decreases decreases.
+    /// Increases delay only increases, decreases only decreases.
     Separate,
 }
 
@@ -73,10 +80,10 @@ pub enum Timers {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rise {
-    /// By the increment.
+    /// From p to p + increment.
     #[default]
     Linear,
-    /// To twice its value and the increment.
+    /// From p to 2p + increment.
     Doubling,
 }
 
@@ -84,18 +91,18 @@ pub enum Rise {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum IdleSteps {
-    /// When it begins.
+    /// One, at the begin of the idle time.
     Once,
-    /// When it begins, and every freeze time from then on.
+    /// One at the begin of the idle time, and one after each further freeze time.
     #[default]
     Repeated,
 }
 
 impl Params {
-    /// Steps are above zero.
+    /// Refuses steps of 0 or above 1, and freeze times above a day.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::above("increment", self.increment(), 0.0, 1.0)?;
         check::above("decrement", self.decrement(), 0.0, 1.0)?;
@@ -121,7 +128,7 @@ impl Params {
             Form::Altq => Dur::from_ms(50),
         })
     }
-    /// The victim of a full queue.
+    /// Returns the victim of a full queue.
     pub(crate) fn victim(&self) -> Victim {
         self.victim.unwrap_or(match self.form {
             Form::Thesis => Victim::Tail,

@@ -12,25 +12,27 @@ use tailback_document::Invalid;
 use tailback_random::Rng;
 use tailback_units::{Dur, Rate, Size, Time};
 
-/// COBALT (LANMAN 2018): CoDel signals to flows that respond; Blue drops, never marks, if the queue
-/// overflows all the same. The defaults are those of Linux's `sch_cake`.
+/// COBALT (LANMAN 2018): CoDel signals congestion to responsive flows; if the queue overflows
+/// nevertheless, Blue drops packets in addition, and never marks. The defaults are those of Linux's
+/// `sch_cake`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Params {
-    /// Acceptable standing delay, above 0s, and time between two steps of Blue. Default 5ms. Four
-    /// transmission times of `mtu` are acceptable in any case.
+    /// Acceptable standing delay, above 0s, and minimum time between two steps of Blue. A delay of
+    /// up to four transmission times of a packet of `mtu` is acceptable, too. Default 5ms.
     pub target: Dur,
-    /// Time for which the delay must stay above it before the first signal. Default 100ms.
+    /// Time for which the delay must stay above `target` before the first signal. Default 100ms.
     pub interval: Dur,
-    /// Size of a full packet. Default 1514 B.
+    /// Size of a full packet, 1 B to 65535 B. Default 1514 B.
     pub mtu: Size,
-    /// Step by which an overflow raises Blue's probability, above 0 and at most 1. Default 1/256.
+    /// Increment of Blue's probability at an overflow, above 0 and at most 1. Default 1/256.
     pub increment: f64,
-    /// Step by which an empty queue lowers it, above 0 and at most 1. Default 1/4096.
+    /// Decrement of Blue's probability at an empty queue, above 0 and at most 1. Default 1/4096.
     pub decrement: f64,
     /// `true` if CoDel marks ECN-capable packets rather than dropping them. Default false.
     pub ecn: bool,
-    /// Which packet goes when the queue is full: "tail", "head" or "random". Default "head".
+    /// Packet that is dropped when the queue is full: "tail", the arriving one, "head", the oldest,
+    /// or "random". Default "head".
     pub victim: Victim,
 }
 
@@ -49,10 +51,10 @@ impl Default for Params {
 }
 
 impl Params {
-    /// Times and steps are above zero.
+    /// Refuses times and steps of 0 or out of range.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::duration("target", self.target)?;
         check::duration("interval", self.interval)?;
@@ -69,9 +71,9 @@ pub struct Cobalt {
     /// Transmission time of a full packet.
     mtu_time: Dur,
     dropping: bool,
-    /// Pace of the signals: they are `interval` over its square root apart.
+    /// Number that sets the time between signals: `interval` divided by its square root.
     count: u32,
-    /// Time of the next signal, or of the next step down of `count`.
+    /// Time of the next signal in the dropping state; outside it, of the next decrement of `count`.
     drop_next: Time,
     blue: Stepped,
 }
@@ -115,12 +117,12 @@ impl Cobalt {
         }
     }
 
-    /// Decides about a packet that has waited for `sojourn`; `ect`: it is ECN-capable; `last`: it leaves the queue empty. After a
-    /// drop the next packet is judged.
+    /// Decides about a packet that has waited for `sojourn`. `ect`: the packet is ECN-capable; `last`: it leaves the
+    /// queue empty. After a drop the next packet is judged.
     pub fn judge(&mut self, now: Time, sojourn: Dur, last: bool, ect: bool, rng: &mut Rng) -> Verdict {
         let above = sojourn > self.params.target && sojourn > self.mtu_time * 4;
         let mut due = self.count > 0 && now >= self.drop_next;
-        // `true` if the deadline has passed; the following deadline does not count here.
+        // `true` if the deadline lies before `now`; recomputed when it moves.
         let mut late = now > self.drop_next;
         if above {
             if !self.dropping {
@@ -156,11 +158,11 @@ impl Cobalt {
         if verdict == Verdict::Drop && last { Verdict::Deliver } else { verdict }
     }
 
-    /// Blue's probability.
+    /// Returns Blue's probability.
     pub fn probability(&self) -> f64 {
         self.blue.p()
     }
-    /// Size of its variables in bytes.
+    /// Returns the size of its variables in bytes.
     pub fn state_bytes(&self) -> usize {
         bytes_of!(self; dropping, count, drop_next) + self.blue.state_bytes()
     }

@@ -1,7 +1,7 @@
 //! Controlled delay (Nichols and Jacobson, ACM Queue 2012; RFC 8289), as in Linux.
 //!
-//! The law judges packets as they leave the queue, one call each: after [`Verdict::Drop`] it judges the next packet. If the
-//! queue runs empty, [`Codel::empty`] reports it.
+//! The law judges packets as they leave the queue, one call each: after [`Verdict::Drop`] it judges the next packet.
+//! The caller reports an empty queue by [`Codel::empty`].
 
 pub use super::departure::Verdict;
 use super::{Departure, DepartureLaw};
@@ -15,25 +15,30 @@ use tailback_document::Invalid;
 use tailback_random::Rng;
 use tailback_units::{Dur, Size, Time};
 
-/// The parameters of the law. Their defaults are those of RFC 8289 and Linux.
+/// Controlled delay (CoDel; Nichols and Jacobson 2012, RFC 8289): once the delay of departing
+/// packets has stayed above `target` for an `interval`, packets are marked or dropped at departure,
+/// at times `interval` / √n apart, with n the number of signals so far, until the delay is below
+/// `target`. The defaults are those of RFC 8289 and Linux.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Params {
-    /// Acceptable standing delay, above 0s; 5 to 10 % of `interval`. Default 5ms.
+    /// Acceptable standing delay, above 0s; 5 % to 10 % of `interval` is recommended. Default 5ms.
     pub target: Dur,
-    /// Time for which the delay must stay above `target` before the first signal, a round-trip time of the
-    /// slowest flows. Default 100ms.
+    /// Time for which the delay must stay above `target` before the first signal, about the largest
+    /// round-trip time of the flows. Default 100ms.
     pub interval: Dur,
-    /// Backlog up to which nothing is signalled, an MTU of the link. Default 1514 B.
+    /// Backlog up to which no packet is marked or dropped: the maximum packet size of the link, 1 B
+    /// to 65535 B. Default 1514 B.
     pub mtu: Size,
     /// `true` if ECN-capable packets are marked instead of dropped. Default false.
     pub ecn: bool,
-    /// Delay above which every ECN-capable packet is marked regardless of the control law, for DCTCP.
-    /// Default: no such threshold.
+    /// Delay above which every ECN-capable packet is marked, in addition to the control law; for
+    /// DCTCP. Default: no such threshold.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ce_threshold: Option<Dur>,
-    /// The square root in the time to the next signal: "exact" (RFC 8289), or "newton", Linux's step of Newton's method
-    /// per signal, in 16 bits, whose second gap is half an `interval` and not 0.71. Default "exact".
+    /// Computation of the square root in the time to the next signal: "exact" (RFC 8289), or "newton", as in Linux, one
+    /// step of Newton's method per signal, in 16 bits; its second gap is 0.5 · `interval` instead of 0.71 · `interval`.
+    /// Default "exact".
     pub root: Root,
 }
 
@@ -62,10 +67,10 @@ impl Default for Params {
 }
 
 impl Params {
-    /// The target lies below the interval.
+    /// Refuses times out of range, and an interval shorter than the target.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::duration("target", self.target)?;
         check::duration("interval", self.interval)?;
@@ -98,27 +103,28 @@ impl Signals for Params {
 #[derive(Clone, Debug)]
 pub struct Codel {
     params: Arc<Params>,
-    /// Time at which the delay will have been above the target for an interval. `None`: the delay is below.
+    /// Time at which the delay will have been above the target for an interval. `None`: the delay is not
+    /// above the target.
     first_above_time: Option<Time>,
     dropping: bool,
     /// Time of the next signal in the dropping state.
     drop_next: Time,
-    /// Signals since dropping began.
+    /// Number of signals since dropping began.
     count: u32,
     /// `count` when dropping last began.
     lastcount: u32,
-    /// 1/√count by Newton's method, in units of 2^-16; with [`Root::Newton`] only.
+    /// 1/√`count` by Newton's method, in units of 2^-16; used with [`Root::Newton`] only.
     inverse_root: u16,
     after: After,
 }
 
-/// The event that preceded the packet to be judged, in the same dequeue.
+/// Event that preceded the present packet in the same dequeue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum After {
     Nothing,
-    /// The drop with which dropping begins.
+    /// Drop that begins the dropping state.
     FirstDrop,
-    /// A drop that was due.
+    /// Further drop in the dropping state.
     Drop,
 }
 
@@ -127,7 +133,7 @@ impl Codel {
     pub fn new(params: &Params) -> Codel {
         Codel::sharing(Arc::new(params.clone()))
     }
-    /// The law of one of many queues with the same parameters, which have passed `check`.
+    /// Returns the law of one of many queues with the same parameters, which have passed `check`.
     pub fn sharing(params: Arc<Params>) -> Codel {
         Codel {
             params,
@@ -141,8 +147,8 @@ impl Codel {
         }
     }
 
-    /// Decides about a packet that has waited for `sojourn` and leaves `left` bytes behind; `ect`: it is ECN-capable. RFC 8289
-    /// section 5.6.
+    /// Decides about a packet that has waited for `sojourn` and leaves `left` buffer bytes waiting behind it (RFC 8289
+    /// section 5.6). `ect`: the packet is ECN-capable.
     pub fn judge(&mut self, now: Time, sojourn: Dur, left: u64, ect: bool) -> Verdict {
         match self.decide(now, self.is_above(sojourn, left), ect && self.params.ecn) {
             Verdict::Deliver if ect && self.params.ce_threshold.is_some_and(|threshold| sojourn > threshold) => {
@@ -161,11 +167,11 @@ impl Codel {
         }
     }
 
-    /// Returns `true` in the dropping state (also while marking).
+    /// Returns `true` in the dropping state, in which packets are dropped or marked.
     pub fn is_dropping(&self) -> bool {
         self.dropping
     }
-    /// Signals since dropping last began.
+    /// Returns the number of signals since dropping last began.
     pub fn count(&self) -> u32 {
         self.count
     }
@@ -173,7 +179,7 @@ impl Codel {
     pub fn drop_next(&self) -> Time {
         self.drop_next
     }
-    /// Size of its variables in bytes.
+    /// Returns the size of its variables in bytes.
     pub fn state_bytes(&self) -> usize {
         let root = if self.params.root == Root::Newton { bytes_of!(self; inverse_root) } else { 0 };
         root + bytes_of!(self; first_above_time, dropping, drop_next, count, lastcount, after)
@@ -184,7 +190,7 @@ impl Codel {
         f("count", f64::from(self.count));
     }
 
-    /// Returns `true` if the delay is above the target and more than an MTU waits.
+    /// Returns `true` if the delay is above the target and more than `mtu` bytes wait.
     fn is_above(&self, sojourn: Dur, left: u64) -> bool {
         sojourn >= self.params.target && left > self.params.mtu.0
     }
@@ -216,7 +222,8 @@ impl Codel {
         self.count = self.count.saturating_add(1);
         self.inverse_root = newton_step(self.inverse_root, self.count);
         if may_mark {
-            // From the deadline, not from now: a late dequeue delays no later signal.
+            // Counted from the deadline, not from now, so that a late dequeue does not delay later
+            // signals.
             self.drop_next = self.following(self.drop_next);
             return Verdict::Mark;
         }
@@ -239,14 +246,15 @@ impl Codel {
         }
     }
 
-    /// Enters the dropping state, at the pace at which the last one ended if that was within 16 intervals.
+    /// Enters the dropping state; if the last one ended less than 16 intervals ago, continues at about its
+    /// rate of signals.
     fn begin(&mut self, now: Time) {
         self.dropping = true;
         let signals = self.count - self.lastcount;
         let recent = now.0 < self.drop_next.0.saturating_add(16 * self.params.interval.0);
         if signals > 1 && recent {
             self.count = signals;
-            // One step from the value before: the next ones bring it nearer.
+            // One step from the previous value; later steps bring it closer to the root.
             self.inverse_root = newton_step(self.inverse_root, signals);
         } else {
             self.count = 1;
@@ -278,12 +286,12 @@ pub fn control_law(t: Time, interval: Dur, count: u32) -> Time {
     t + Dur((interval.0 as f64 / f64::from(count.max(1)).sqrt()) as u64)
 }
 
-/// 1/√`count`, in units of 2^-16, by a step of Newton's method from `inverse`: y ← y (3 − count y²) / 2, in the integers
-/// of Linux's `codel_Newton_step`.
+/// Returns 1/√`count` in units of 2^-16 after one step of Newton's method from `inverse`: y ← y (3 − count y²) / 2, in
+/// the integers of Linux's `codel_Newton_step`.
 fn newton_step(inverse: u16, count: u32) -> u16 {
     let y = u64::from(inverse) << 16;
     let square = (y * y) >> 32;
-    // Two bits are given up so that the product fits.
+    // The shift drops two bits so that the product fits into 64 bits.
     let bracket = (3u64 << 32).wrapping_sub(u64::from(count) * square) >> 2;
     (bracket.wrapping_mul(y) >> (32 - 2 + 1) >> 16) as u16
 }

@@ -1,4 +1,4 @@
-//! The queue that a law sees, and its decision about an arriving packet.
+//! The queue length that a law receives, and its decision about an arriving packet.
 
 /// The waiting packets of a queue, without the packet in transmission.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub struct Backlog {
 pub enum Decision {
     /// The packet is admitted.
     Pass,
-    /// The packet is chosen at random to signal congestion: marked if possible, else dropped.
+    /// The packet is chosen to signal congestion: marked if possible, else dropped.
     Early,
     /// A packet is dropped, even if it is ECN-capable.
     Forced,

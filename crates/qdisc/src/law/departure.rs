@@ -31,12 +31,13 @@ pub enum Verdict {
 
 /// A control law that marks or drops packets when they leave a queue.
 pub trait DepartureLaw {
-    /// Decides about a packet. After [`Verdict::Drop`] it judges the next one of the queue, if there is one.
+    /// Decides about a packet. After [`Verdict::Drop`] the caller passes the next packet of the queue, if
+    /// there is one.
     fn depart(&mut self, departure: &Departure, rng: &mut Rng) -> Verdict;
 }
 
-/// Returns the first packet from `pop` that `law` lets leave, marked if the law says so; drops those before it. `pop`
-/// returns a packet and what waits behind it. `None`: `pop` has no packet left.
+/// Returns the first packet from `pop` that `law` does not drop, marked if the law decides so; drops those before it.
+/// `pop` returns a packet and the backlog behind it. `None`: no packet is left.
 #[inline]
 pub(crate) fn deliver(
     law: &mut impl DepartureLaw,

@@ -1,4 +1,5 @@
-//! Enhanced random early detection (Feng et al., NOSSDAV 1997): packets within a reservation are spared.
+//! Enhanced random early detection (Feng et al., NOSSDAV 1997): packets within a reservation are not
+//! dropped early.
 
 use super::red::{self, Count, Red};
 use super::{Arrival, ArrivalLaw, Backlog, BuildLaw, Decision};
@@ -10,29 +11,30 @@ use tailback_document::Invalid;
 use tailback_random::Rng;
 use tailback_units::{Amount, Rate, Time};
 
-/// Enhanced RED (Feng, Kandlur, Saha and Shin 1997): all packets make the average, but only those
-/// that are not green, that is sent beyond a reservation, are chosen by it; green ones are dropped
-/// when the queue is full, or above a threshold of their own.
+/// Enhanced RED (Feng, Kandlur, Saha and Shin 1997): the average is that of all packets, but only
+/// packets that are not green (sent beyond a reservation) are marked or dropped by RED. Green
+/// packets are dropped when the queue is full, or when the average reaches `green-max`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Params {
-    /// RED of the packets that are not green; its `victim` is "tail". Default: that of the discipline `red`.
+    /// RED for the packets that are not green; its `victim` must be "tail". Default: the defaults of the
+    /// discipline `red`.
     pub red: red::Params,
-    /// Average queue from which on green packets are dropped too, not below RED's `max`. Default:
-    /// no threshold, only a full queue drops them.
+    /// Average queue at or above which green packets are dropped too, at least `max` of `red`.
+    /// Default: no threshold, so that green packets are dropped only when the queue is full.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub green_max: Option<Amount>,
 }
 
 impl Params {
-    /// Refuses invalid parameters of RED, and a threshold of green packets below that of the others.
+    /// Refuses invalid parameters of RED, and a `green-max` below RED's `max`.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         self.red.check().map_err(|e| e.within("red"))?;
         if self.red.victim != Victim::Tail {
-            return Err(Invalid::new("red.victim", "another victim may be within its reservation; leave it out"));
+            return Err(Invalid::new("red.victim", "only arriving packets are dropped; leave `victim` out"));
         }
         let mean = self.red.mean_packet.0 as f64;
         match (self.green_max, self.red.max) {
@@ -61,12 +63,14 @@ impl Signals for Params {
     }
 }
 
-/// Enhanced RED: all packets make the average, but those of precedence 0, sent within a reservation,
-/// are never chosen at random; a full queue drops them, or a threshold of their own.
+/// Enhanced RED at one queue: the average is that of all packets, but packets of precedence 0, sent
+/// within a reservation, are dropped only when the queue is full or the average reaches
+/// `marked_max`.
 #[derive(Clone, Debug)]
 pub struct Ered {
     red: Red,
-    /// Average from which on packets of precedence 0 are dropped, in the unit of RED's thresholds.
+    /// Average at or above which packets of precedence 0 are dropped, in the unit of RED's
+    /// thresholds; infinite: no threshold.
     marked_max: f64,
     ecn: bool,
     watches: Watch,
@@ -82,7 +86,8 @@ impl Ered {
         });
         Ered { red: Red::new(params, rate), marked_max, ecn: params.ecn, watches: params.idle.watch() }
     }
-    /// A packet of `size` bytes and `precedence` arrives and finds `queue` waiting.
+    /// Decides about an arriving packet of `size` bytes and `precedence` that finds `queue`
+    /// waiting.
     pub fn arrive(&mut self, now: Time, queue: Backlog, size: u16, precedence: u8, rng: &mut Rng) -> Decision {
         if precedence > 0 {
             return self.red.arrive(now, queue, size, rng);

@@ -1,4 +1,4 @@
-//! The proportional integral controller (Hollot, Misra, Towsley and Gong, INFOCOM 2001), as ns-2.35 has it.
+//! The proportional integral controller (Hollot, Misra, Towsley and Gong, INFOCOM 2001), as in ns-2.35.
 
 use super::{Arrival, ArrivalLaw, Backlog, BuildLaw};
 pub use crate::law::red::Count;
@@ -11,25 +11,30 @@ use tailback_document::Invalid;
 use tailback_random::Rng;
 use tailback_units::{Amount, Dur, Size, Time};
 
-/// The proportional integral controller (Hollot et al. 2001): at a constant frequency the queue's
-/// distance from a reference, and from the one before, move the probability with which arriving
-/// packets are marked or dropped. The defaults are those of ns-2.35.
+/// The proportional integral controller (Hollot et al. 2001): at a constant frequency, a · (q −
+/// `reference`) − b · (q' − `reference`) is added to the probability with which arriving packets
+/// are marked or dropped, with q the present queue length and q' that of the update before, in
+/// packets. The defaults are those of ns-2.35.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Params {
-    /// Probability per packet of the queue above `reference`, above 0. Default 1.822e-5.
+    /// Gain of the present deviation from `reference`, probability per packet, above 0. Default
+    /// 1.822e-5.
     pub a: f64,
-    /// Probability per packet of the queue before above it, above 0 and below `a`. Default 1.816e-5.
+    /// Gain of the deviation at the update before, probability per packet, above 0 and below `a`.
+    /// Default 1.816e-5.
     pub b: f64,
     /// Updates per second, 0.001 to 1e6. Default 170.
     pub frequency: f64,
     /// Target queue length. Default 50packets.
     pub reference: Amount,
-    /// Unit of the queue length: "bytes" or "packets". Default "packets".
+    /// Unit in which the queue is measured: "packets", or "bytes" divided by `mean-packet`. Default
+    /// "packets".
     pub count: Count,
-    /// Mean size of a packet, by which packets and bytes are converted. Default 500 B.
+    /// Mean packet size, which converts between packets and bytes, 1 B to 65535 B. Default 500 B.
     pub mean_packet: Size,
-    /// `true` if a packet's probability is in proportion to its size. Default false.
+    /// `true` if a packet's probability is proportional to its size: p · size / `mean-packet`.
+    /// Default false.
     pub byte_mode: bool,
     /// `true` if ECN-capable packets are marked instead of dropped. Default false.
     pub ecn: bool,
@@ -51,10 +56,10 @@ impl Default for Params {
 }
 
 impl Params {
-    /// Gains and frequency are above zero.
+    /// Refuses gains and a frequency out of range.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::above("a", self.a, 0.0, 1.0)?;
         check::above("b", self.b, 0.0, self.a)?;
@@ -81,7 +86,7 @@ pub struct Pi {
     reference: f64,
     period: Dur,
     probability: f64,
-    /// The queue at the last update, packets.
+    /// Queue length at the last update, packets.
     old: f64,
     due: Time,
 }
@@ -98,7 +103,7 @@ impl Pi {
             due: Time::ZERO,
         }
     }
-    /// The probability with which packets are chosen.
+    /// Returns the probability with which packets are marked or dropped.
     pub fn probability(&self) -> f64 {
         self.probability
     }
@@ -120,7 +125,7 @@ impl ArrivalLaw for Pi {
         let share = if self.params.byte_mode { size / self.params.mean_packet.0 as f64 } else { 1.0 };
         if rng.chance(self.probability * share) { arrival.signal(self.params.ecn) } else { Fate::Joins }
     }
-    /// The first update is due at the start of the run.
+    /// Returns the time of the next update; the first one is due at the start of the run.
     fn next_update(&self) -> Option<Time> {
         Some(self.due)
     }

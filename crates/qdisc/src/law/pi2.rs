@@ -1,5 +1,6 @@
 //! The controller of PI² (De Schepper et al., CoNEXT 2016) and of DualPI2 (RFC 9332 appendix A): a
-//! linear probability p', of which scalable flows see a multiple and classic ones the square.
+//! linear probability p'. Scalable flows receive signals with a multiple of it, classic flows with
+//! its square.
 
 use crate::state::bytes_of;
 use tailback_units::{Dur, Time};
@@ -7,21 +8,21 @@ use tailback_units::{Dur, Time};
 /// Gains and times of the controller.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Gains {
-    /// Delay aimed at.
+    /// Target delay.
     pub target: Dur,
     /// Time between two updates.
     pub update: Dur,
-    /// Probability per update and second of delay above the target, Hz.
+    /// Increase of p' per update and second of delay above the target, Hz.
     pub alpha: f64,
-    /// Probability per update and second by which the delay has risen, Hz.
+    /// Increase of p' per update and second by which the delay has risen since the last one, Hz.
     pub beta: f64,
 }
 
-/// The controller.
+/// State of the controller.
 #[derive(Clone, Debug)]
 pub struct Pi2 {
     gains: Gains,
-    /// Largest p'.
+    /// Upper bound of p'.
     most: f64,
     p: f64,
     old_delay: f64,
@@ -29,15 +30,16 @@ pub struct Pi2 {
 }
 
 impl Pi2 {
-    /// A controller that keeps p' from 0 to `most`, started at the beginning of the run.
+    /// Returns a controller of p' from 0 to `most`, whose first update is due `gains.update` after
+    /// the start of the run.
     pub fn new(gains: Gains, most: f64) -> Pi2 {
         Pi2 { gains, most, p: 0.0, old_delay: 0.0, due: Time::ZERO + gains.update }
     }
-    /// When [`Pi2::update`] is due.
+    /// Returns the time of the next [`Pi2::update`].
     pub fn next_update(&self) -> Time {
         self.due
     }
-    /// The delay is `delay` now.
+    /// Updates p' by the present queueing delay.
     pub fn update(&mut self, now: Time, delay: Dur) {
         let delay = delay.as_secs();
         let Gains { target, alpha, beta, update } = self.gains;
@@ -46,19 +48,19 @@ impl Pi2 {
         self.old_delay = delay;
         self.due = now + update;
     }
-    /// Size of its variables in bytes.
+    /// Returns the size of its variables in bytes.
     pub fn state_bytes(&self) -> usize {
         bytes_of!(self; p, old_delay, due)
     }
-    /// p', the probability before it is squared or multiplied.
+    /// Returns p', the probability before it is squared or multiplied.
     pub fn p(&self) -> f64 {
         self.p
     }
-    /// The probability that classic flows see, p'².
+    /// Returns the probability of a signal to classic flows, p'².
     pub fn classic(&self) -> f64 {
         self.p * self.p
     }
-    /// The probability that scalable flows see, k·p', at most 1.
+    /// Returns the probability of a signal to scalable flows, k·p', at most 1.
     pub fn scalable(&self, k: f64) -> f64 {
         f64::min(1.0, k * self.p)
     }

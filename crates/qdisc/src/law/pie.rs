@@ -1,7 +1,7 @@
 //! Proportional integral controller enhanced (Pan et al., HPSR 2013; RFC 8033).
 //!
-//! Every update the queueing delay, and how it has changed, move the probability with which
-//! arriving packets are marked or dropped.
+//! At each update the probability with which arriving packets are marked or dropped changes with
+//! the queueing delay and with its change since the last update.
 
 use super::{Arrival, ArrivalLaw, Backlog, BuildLaw, Decision};
 use crate::signals::{Length, Signals, Threshold};
@@ -14,7 +14,10 @@ use tailback_document::Invalid;
 use tailback_random::Rng;
 use tailback_units::{Dur, Fraction, Size, Time};
 
-/// The parameters of the law. Their defaults are those of RFC 8033, but for `long-delay-step`.
+/// Proportional integral controller enhanced (PIE; Pan et al. 2013, RFC 8033): arriving packets are
+/// marked or dropped with a probability that is updated periodically from the deviation of the
+/// queueing delay from `target` and from its change. The defaults are those of RFC 8033 except
+/// `long-delay-step`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Params {
@@ -22,27 +25,35 @@ pub struct Params {
     pub target: Dur,
     /// Time between two updates of the probability, above 0s. Default 15ms.
     pub update: Dur,
-    /// Probability per update and second of delay above `target`, in Hz. Default 0.125.
+    /// Increase of the probability per update and second of delay above `target`, Hz. Default
+    /// 0.125.
     pub alpha: f64,
-    /// Probability per update and second by which the delay has risen, in Hz. Default 1.25.
+    /// Increase of the probability per update and second by which the delay has risen since the
+    /// last update, Hz. Default 1.25.
     pub beta: f64,
-    /// Burst allowance: time during which no packet is chosen at the start of a burst. Default 150ms.
+    /// Burst allowance: time at the start of a burst during which no packet is marked or dropped
+    /// early. Default 150ms.
     pub burst: Dur,
     /// `true` if ECN-capable packets are marked instead of dropped. Default false.
     pub ecn: bool,
-    /// Probability from which on they are dropped all the same (RFC 8033 section 5.1). Default 0.1.
+    /// Probability at or above which ECN-capable packets, too, are dropped instead of marked (RFC
+    /// 8033 section 5.1). Default 0.1.
     pub mark_limit: Fraction,
-    /// Size of a full packet: while at most two of them wait, no packet is chosen. Default 1514 B.
+    /// Size of a full packet, 1 B to 65535 B: while at most twice this size waits, no packet is
+    /// marked or dropped early. Default 1514 B.
     pub mtu: Size,
-    /// `true` if a smaller packet is chosen less often, in proportion to its size. Default false.
+    /// `true` if the probability of packets smaller than `mtu` is proportional to their size.
+    /// Default false.
     pub byte_mode: bool,
-    /// `true` if choices are spread more evenly than independent ones (RFC 8033 section 5.4). Default true.
+    /// `true` if marks and drops are spaced more evenly than independent ones (derandomisation, RFC 8033
+    /// section 5.4). Default true.
     pub derandomise: bool,
-    /// Delay estimator: "timestamp" of the packet that left last, or backlog over the
-    /// "departure-rate" (RFC 8033 section 5.2). Default "timestamp".
+    /// Estimator of the queueing delay: "timestamp", the time that the packet which left last has
+    /// waited, or "departure-rate", the backlog divided by the average departure rate (RFC 8033
+    /// section 5.2). Default "timestamp".
     pub estimator: Estimator,
-    /// `true` if the probability rises by 0.02 more at each update that finds a delay above 250 ms, as in Linux and RFC
-    /// 8034; false is RFC 8033. Default true.
+    /// `true` if each update with a delay above 250 ms raises the probability by an additional 0.02, as in Linux and
+    /// RFC 8034; `false` as in RFC 8033. Default true.
     pub long_delay_step: bool,
 }
 
@@ -53,7 +64,7 @@ pub enum Estimator {
     /// The time that the packet which left last has waited; 0 when it left the queue empty.
     #[default]
     Timestamp,
-    /// The bytes waiting over an average of the rate at which they leave.
+    /// The waiting bytes divided by an average of the departure rate.
     DepartureRate,
 }
 
@@ -77,10 +88,10 @@ impl Default for Params {
 }
 
 impl Params {
-    /// Times and gains are above zero.
+    /// Refuses times and gains out of range.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::duration("target", self.target)?;
         check::duration("update", self.update)?;
@@ -103,7 +114,8 @@ impl Signals for Params {
 
 /// Bytes over which a departure rate is measured (RFC 8033 section 5.2).
 const DQ_THRESHOLD: u64 = 1 << 14;
-/// Delay above which the probability rises by 2 % more. Not in RFC 8033, but in Linux and RFC 8034.
+/// Delay in seconds above which an update raises the probability by an additional 0.02; in Linux
+/// and RFC 8034, not in RFC 8033.
 const LONG: f64 = 0.25;
 
 /// The state of the law at one queue.
@@ -111,7 +123,7 @@ const LONG: f64 = 0.25;
 pub struct Pie {
     params: Arc<Params>,
     probability: f64,
-    /// Sum of the probabilities since the last choice.
+    /// Sum of the probabilities since the last mark or drop.
     accumulated: f64,
     burst_left: Dur,
     /// Delay that was last measured, seconds.
@@ -126,11 +138,11 @@ pub struct Pie {
 }
 
 impl Pie {
-    /// The law with parameters that have passed `check`, started at the beginning of the run.
+    /// Returns the law in its state at the start of the run; the parameters have passed `check`.
     pub fn new(params: &Params) -> Pie {
         Pie::sharing(Arc::new(params.clone()))
     }
-    /// The law of one of many queues with the same parameters, which have passed `check`.
+    /// Returns the law of one of many queues with the same parameters, which have passed `check`.
     pub fn sharing(params: Arc<Params>) -> Pie {
         Pie {
             probability: 0.0,
@@ -163,20 +175,21 @@ impl Pie {
         self.accumulated = 0.0;
     }
 
-    /// Returns `true` if a mark may signal a choice.
+    /// Returns `true` if the probability is below the limit of marks, so that ECN-capable packets
+    /// may be marked.
     fn may_mark(&self) -> bool {
         self.probability < self.params.mark_limit.0
     }
 
-    /// The probability with which packets are chosen.
+    /// Returns the probability with which packets are marked or dropped.
     pub fn probability(&self) -> f64 {
         self.probability
     }
-    /// The delay that was last measured, seconds.
+    /// Returns the delay that was last measured, seconds.
     pub fn delay(&self) -> f64 {
         self.delay
     }
-    /// Returns the divisor of the step: small probabilities move in small steps.
+    /// Returns the divisor of the step: small probabilities change in small steps.
     fn scale(&self) -> f64 {
         match self.probability {
             p if p < 0.000_001 => 2048.0,

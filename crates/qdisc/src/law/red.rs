@@ -18,7 +18,7 @@ use tailback_units::{Rate, Time};
 #[repr(C)]
 pub struct Red {
     average: Average,
-    /// Thresholds, in packets or bytes as `count` says.
+    /// Lower threshold, in the unit of `count`.
     min: f64,
     /// Packets and bytes since the last choice, or since the average rose above `min`.
     since: Backlog,
@@ -38,7 +38,7 @@ pub struct Red {
     max_p: f64,
     mean_packet: u64,
     mark_limit: Option<f64>,
-    /// Smallest max_p of the form of Floyd et al.
+    /// Lower bound of max_p in the form of Floyd et al.
     bottom: f64,
     adapted: Time,
 }
@@ -93,7 +93,7 @@ impl Red {
         let waiting = self.observe(now, queue);
         self.since.packets += 1;
         self.since.bytes += u64::from(size);
-        // One packet, or one byte: the reference compares in the unit of the queue.
+        // At most one packet, or one byte: ns-2.35 compares in the unit of the queue.
         if self.average() < self.min || waiting <= 1 {
             self.above_min = false;
             self.probability = 0.0;
@@ -106,7 +106,7 @@ impl Red {
     #[inline(never)]
     fn choose(&mut self, size: u16, rng: &mut Rng) -> Decision {
         self.probability = self.p_b();
-        // With a limit on marks, the reference leaves it to the random choice, with p_b = 1.
+        // With a limit on marks, ns-2.35 makes the random choice here, too, with p_b = 1.
         if self.mark_limit.is_none() && self.average() >= self.certain() {
             self.forced();
             return if self.above_max == AboveMax::Mark { Decision::Early } else { Decision::Forced };
@@ -151,33 +151,33 @@ impl Red {
         self.average.idle(now);
     }
 
-    /// Notes a change of the link's rate. Automatic thresholds and weight stay, as in ns-2.35; the
-    /// number of packets that an idle time stands for follows.
+    /// Notes a change of the link's rate. Thresholds and weight derived from the initial rate are
+    /// kept, as in ns-2.35; only the ageing by idle times follows the rate.
     pub fn set_rate(&mut self, rate: Rate) {
         self.average.set_packets_per_second(rate.0 as f64 / (8.0 * self.mean_packet as f64));
     }
 
-    /// The average queue, in packets or bytes as `count` says.
+    /// Returns the average queue, in the unit of `count`.
     pub fn average(&self) -> f64 {
         self.average.value()
     }
-    /// max_p as it is now.
+    /// Returns the present max_p.
     pub fn max_p(&self) -> f64 {
         self.max_p
     }
-    /// p_b at the last arrival, before choices are spread; 0 below `min`.
+    /// Returns p_b at the last arrival, before choices are spread; 0 below `min`.
     pub fn probability(&self) -> f64 {
         self.probability
     }
-    /// The lower and the upper threshold, in packets or bytes as `count` says.
+    /// Returns the lower and the upper threshold, in the unit of `count`.
     pub fn thresholds(&self) -> (f64, f64) {
         (self.min, self.max)
     }
-    /// The weight of a new sample in the average.
+    /// Returns the weight of a new sample in the average.
     pub fn weight(&self) -> f64 {
         self.average.weight()
     }
-    /// Size of its variables in bytes.
+    /// Returns the size of its variables in bytes.
     pub fn state_bytes(&self) -> usize {
         bytes_of!(self; since, above_min) + self.average.state_bytes() + self.adaptation_bytes()
     }
@@ -191,7 +191,7 @@ impl Red {
     fn adaptation_bytes(&self) -> usize {
         if self.adaptive.is_some() { bytes_of!(self; max_p, side, adapted) } else { 0 }
     }
-    /// The average from which on every packet is chosen.
+    /// Returns the average at or above which every packet is chosen.
     fn certain(&self) -> f64 {
         if self.gentle { 2.0 * self.max } else { self.max }
     }
@@ -215,7 +215,7 @@ impl Red {
                 if self.side != side && now.since(self.adapted) >= feng.freeze {
                     self.side = side;
                     self.adapted = now;
-                    // Without `top` it stays a number all the same: from infinity no division leads back.
+                    // Finite also without `top`: no division would lead back from infinity.
                     self.max_p = next.clamp(feng.bottom.0, feng.top.unwrap_or(f64::MAX));
                 }
             }
@@ -236,7 +236,7 @@ impl Red {
         }
     }
 
-    /// The probability that the average sets.
+    /// Returns the probability that the average gives.
     fn p_b(&self) -> f64 {
         let average = self.average();
         let p = if average >= self.max {
@@ -250,7 +250,8 @@ impl Red {
         p.min(1.0)
     }
 
-    /// p_b so modified that the gaps between choices are uniform (1993, section 7; `wait` is ns's), or as it is.
+    /// Returns p_b modified so that the gaps between choices are uniform (1993, section 7; with `wait` as in
+    /// ns-2.35), or p_b itself if choices are independent.
     fn p_a(&self, size: u16) -> f64 {
         let p_b = self.probability;
         let count = if self.byte_mode { self.since.bytes / self.mean_packet } else { self.since.packets };

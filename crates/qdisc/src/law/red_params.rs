@@ -10,74 +10,78 @@ use tailback_document::Invalid;
 use tailback_random::maths;
 use tailback_units::{Amount, Dur, Fraction, Size};
 
-/// Random early detection (Floyd and Jacobson 1993). An average of the queue between `min` and
-/// `max` sets the probability with which arriving packets are marked or dropped. The defaults are
-/// those of ns-2.35 except `mark-limit`; the first experiments with RED had `gentle = false`,
-/// `count = "packets"`, `byte-mode = false` and `weight = 0.002`.
+/// Random early detection (Floyd and Jacobson 1993). Arriving packets are marked or dropped with a
+/// probability that rises with the average queue between `min` and `max`. The defaults are those of
+/// ns-2.35 except `mark-limit`; the experiments of 1993 had `gentle = false`, `count = "packets"`,
+/// `byte-mode = false` and `weight = 0.002`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Params {
-    /// Average queue below which no packet is chosen. Default: half of what the link sends in 5 ms,
-    /// at least 5 mean packets.
+    /// Average queue below which no packet is marked or dropped early. Default: half of the bytes
+    /// that the link sends in 5 ms, at least 5 mean packets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min: Option<Amount>,
     /// Average queue at which the probability reaches `max-p`, not below `min`. Default: three times `min`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max: Option<Amount>,
-    /// Probability at `max`, above 0; where it starts if `adaptive`. Default 0.1.
+    /// Probability at `max`, above 0 and at most 1; with `adaptive` its initial value. Default 0.1.
     #[serde(default = "tenth")]
     pub max_p: Fraction,
-    /// Weight of a new sample in the average, above 0 and at most 1; 0.002 in 1993. Default: such
-    /// that the average remembers ten round trips of 100 ms, or of three packet times if that is
-    /// longer: 1 − exp(−1/(10·RTT·C)), C the packets per second.
+    /// Weight of a new sample in the average, above 0 and at most 1; 0.002 in 1993. Default: 1 −
+    /// exp(−1/(10·RTT·C)), with C the mean packets per second of the link and RTT 100 ms, or three
+    /// packet times if that is longer: a time constant of ten round trips.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weight: Option<f64>,
-    /// `true` if the probability rises from `max-p` to 1 between `max` and twice `max`, rather than
-    /// jumping to 1 at `max`. Default true.
+    /// `true` if the probability rises from `max-p` at `max` linearly to 1 at twice `max`; `false`
+    /// if it jumps to 1 at `max`. Default true.
     #[serde(default = "yes")]
     pub gentle: bool,
-    /// `true` if gaps between choices are uniform on k to 2k − 1 packets, at a probability of 1/k,
-    /// rather than on 1 to k − 1 (1993). Default true.
+    /// `true` if, at a probability of 1/k, the gaps between early drops are uniform on k to 2k − 1
+    /// packets; `false` if they are uniform on 1 to k − 1 packets (1993). Default true.
     #[serde(default = "yes")]
     pub wait: bool,
-    /// `true` if each packet is chosen with the probability itself, whatever came before, so that gaps are
-    /// geometric (1993, section 7, method 1), as in switches that mark for DCQCN; then `wait` does not count.
-    /// Default false.
+    /// `true` if each packet is marked or dropped independently with the probability itself, so that the gaps
+    /// are geometric (1993, section 7, method 1), as in switches that mark for DCQCN; `wait` then has no
+    /// effect. Default false.
     #[serde(default, skip_serializing_if = "no")]
     pub independent: bool,
-    /// `true` if a packet's probability is in proportion to its size. Default true.
+    /// `true` if a packet's probability is proportional to its size: p · size / `mean-packet`.
+    /// Default true.
     #[serde(default = "yes")]
     pub byte_mode: bool,
     /// Unit of the average queue: "bytes" or "packets". Default "bytes".
     #[serde(default)]
     pub count: Count,
-    /// Mean size of a packet, by which packets and bytes are converted. Default 500 B.
+    /// Mean packet size, which converts between packets and bytes, 1 B to 65535 B. Default 500 B.
     #[serde(default = "mean_packet")]
     pub mean_packet: Size,
     /// `true` if ECN-capable packets are marked instead of dropped early. Default false.
     #[serde(default)]
     pub ecn: bool,
-    /// Probability from which on chosen packets are dropped even if they could be marked; ns-2.35
-    /// has 0.1. With it, packets above `max` are chosen at random like the others. Default: none,
-    /// so that every chosen packet may be marked.
+    /// Probability at or above which ECN-capable packets are dropped instead of marked; ns-2.35 has
+    /// 0.1. With this limit, packets above `max` are dropped by the random choice, too, instead of
+    /// in any case. Default: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mark_limit: Option<Fraction>,
-    /// Treatment of ECN-capable packets where every packet is chosen: "drop" (RFC 3168 section 7.1) or "mark" (1993),
-    /// above `max`, or twice `max` if `gentle`. Default "drop".
+    /// Treatment of ECN-capable packets once the average has reached `max` (twice `max` if `gentle`): "drop" (RFC
+    /// 3168 section 7.1) or "mark" (1993). Default "drop".
     #[serde(default)]
     pub above_max: AboveMax,
-    /// Which packet goes in a drop that is not random: "tail", "head" or "random". Default "tail".
+    /// Packet that is dropped when the queue is full or the average has reached `max` (twice `max`
+    /// if `gentle`): "tail", the arriving one, "head", the oldest, or "random". Default "tail".
     #[serde(default)]
     pub victim: Victim,
-    /// Ageing of the average by idle time. Default "ns".
+    /// Ageing of the average by an idle time in which the link could have sent m mean packets:
+    /// "ns", by m + 1 empty samples, or "1993", by m. Default "ns".
     #[serde(default)]
     pub idle: Idle,
-    /// Adaptation of max_p to the load: { kind = "feng" } or { kind = "floyd" }. Default: it does not.
+    /// Adaptation of max_p to the load: { kind = "feng" } or { kind = "floyd" }. Default: no
+    /// adaptation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub adaptive: Option<Adaptive>,
 }
 
-/// Treatment of packets where every one is chosen.
+/// Treatment of ECN-capable packets at an average at which every packet is signalled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AboveMax {
@@ -98,20 +102,20 @@ tailback_document::kinds! {
 
 /// Feng, Kandlur, Saha and Shin (INFOCOM 1999): max_p is divided by `alpha` when the average falls
 /// below `min` and multiplied by `beta` when it rises above `max`, once per crossing. The first
-/// packets find an average below `min`, so a run starts with max-p / alpha, as in ns-2.35.
+/// packets find an average below `min`, so that a run starts with `max-p` / `alpha`, as in ns-2.35.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Feng {
-    /// Divisor below `min`, above 1. Default 3.
+    /// Divisor of max_p when the average falls below `min`, above 1. Default 3.
     pub alpha: f64,
-    /// Factor above `max`, above 1. Default 2.
+    /// Factor of max_p when the average rises above `max`, above 1. Default 2.
     pub beta: f64,
-    /// Least time between two changes. Default 0s.
+    /// Minimum time between two changes of max_p. Default 0s.
     pub freeze: Dur,
     /// Smallest max_p, above 0. Default 0.0001; the paper and ns-2.35 have no bound.
     pub bottom: Fraction,
-    /// Largest max_p, not below `bottom`, up to 1000. Where max_p is above 1, everything is chosen before the
-    /// average reaches `max`. Default: no bound, as in the paper and ns-2.35.
+    /// Largest max_p, `bottom` to 1000. With max_p above 1, the probability reaches 1 before the average
+    /// reaches `max`. Default: no bound, as in the paper and ns-2.35.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub top: Option<f64>,
 }
@@ -123,10 +127,10 @@ impl Default for Feng {
 }
 
 impl Feng {
-    /// Factors are above 1, and `bottom` is not above `top`.
+    /// Refuses factors of at most 1, and a `bottom` of 0 or above `top`.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::above("alpha", self.alpha, 1.0, 1e6)?;
         check::above("beta", self.beta, 1.0, 1e6)?;
@@ -139,23 +143,24 @@ impl Feng {
     }
 }
 
-/// Floyd, Gummadi and Shenker (2001): every `interval` max_p moves such that the average comes to
-/// the middle fifth of the band between `min` and `max`. ns-2.35's form: the interval ends with the
-/// first arrival after it, and starts with a change.
+/// Floyd, Gummadi and Shenker (2001): every `interval` max_p is changed to bring the average into
+/// the middle fifth of the range from `min` to `max`. As in ns-2.35 the interval begins at a change
+/// of max_p and ends at the first arrival after its time has passed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Floyd {
-    /// Added to max_p, but at most a quarter of it, when the average is too large. Default 0.01.
+    /// Increment of max_p when the average is above that range, at most a quarter of max_p. Default
+    /// 0.01.
     pub alpha: f64,
-    /// Factor to max_p when the average is too small, above 0 and below 1. Default 0.9.
+    /// Factor of max_p when the average is below that range, above 0 and below 1. Default 0.9.
     pub beta: f64,
     /// Time between two changes. Default 500ms.
     pub interval: Dur,
-    /// max_p below which it is not lowered, above 0. Default: 0.01, or 80 kbit/s over the link's
-    /// rate if that is less.
+    /// Value of max_p at or below which it is not lowered further, above 0. Default: 0.01, or 80
+    /// kbit/s divided by the link's rate if that is less.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bottom: Option<Fraction>,
-    /// max_p above which it is not raised. Default 0.5.
+    /// Value of max_p at or above which it is not raised further. Default 0.5.
     pub top: Fraction,
 }
 
@@ -166,10 +171,10 @@ impl Default for Floyd {
 }
 
 impl Floyd {
-    /// Steps go where they should.
+    /// Refuses an increment of 0, a factor outside 0 to 1, and bounds of 0.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::above("alpha", self.alpha, 0.0, 1.0)?;
         check::above("beta", self.beta, 0.0, 0.999_999)?;
@@ -219,10 +224,10 @@ impl Default for Params {
 }
 
 impl Params {
-    /// Thresholds are in order, fractions above zero.
+    /// Refuses thresholds out of order, fractions of 0 and parameters out of range.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::packet("mean-packet", self.mean_packet)?;
         let mean = self.mean_packet.0 as f64;
@@ -235,7 +240,7 @@ impl Params {
             return Err(Invalid::new("min", format!("`max` is {max}, so `min` cannot follow the link; write it, too")));
         }
         if self.max.is_some_and(|max| max.in_bytes(mean) <= 0.0) || self.max.is_none() && self.min_is_zero() {
-            return Err(Invalid::new("max", "a threshold of nothing chooses every packet; write more than 0"));
+            return Err(Invalid::new("max", "a threshold of 0 drops every packet; write more than 0"));
         }
         check::some("max-p", self.max_p)?;
         if let Some(weight) = self.weight {
@@ -254,7 +259,8 @@ impl Params {
         self.min.is_some_and(|min| min.in_bytes(self.mean_packet.0 as f64) <= 0.0)
     }
 
-    /// `min` and `max` in the unit of `count`, for a link that sends `packets_per_second` mean packets per second.
+    /// Returns `min` and `max` in the unit of `count`, for a link that sends `packets_per_second` mean packets per
+    /// second.
     pub(super) fn thresholds(&self, packets_per_second: f64) -> (f64, f64) {
         const TARGET_DELAY: f64 = 0.005;
         let mean = self.mean_packet.0 as f64;
@@ -267,8 +273,9 @@ impl Params {
         (min, self.max.map_or(3.0 * min, in_unit))
     }
 
-    /// The weight, for a link that sends `packets_per_second` mean packets per second. ns-2.35 adds the link's delay to
-    /// the packet time; a queue does not know it, so for links longer than 33 ms the weights differ.
+    /// Returns the weight of a new sample, for a link that sends `packets_per_second` mean packets per second. ns-2.35
+    /// adds the link's delay to the packet time; a queue does not know it, so for links longer than 33 ms the weights
+    /// differ.
     pub(super) fn weight(&self, packets_per_second: f64) -> f64 {
         self.weight.unwrap_or_else(|| {
             let round_trip = f64::max(0.1, 3.0 / packets_per_second);

@@ -11,30 +11,33 @@ use tailback_document::Invalid;
 use tailback_random::{Rng, maths};
 use tailback_units::{Amount, Dur, Rate, Size, Time};
 
-/// Random exponential marking (Athuraliya et al. 2001): a price follows the mismatch of rate and
-/// queue, and arriving packets are marked or dropped with probability 1 − phi^(−price), so that
-/// the price of a path is the sum of its links'. The defaults are those of ns-2.35.
+/// Random exponential marking (Athuraliya et al. 2001): a price rises while the input rate exceeds
+/// the link's rate or the queue exceeds `target`, and falls otherwise. Arriving packets are marked
+/// or dropped with probability 1 − phi^(−price), so that the end-to-end probability depends on the
+/// sum of the prices of the links. The defaults are those of ns-2.35.
 ///
-/// Differs from ns-2.35, which marks when packets leave and then spares those that are not ECN-capable.
+/// Differs from ns-2.35, which marks packets when they leave and, if it marks, does not drop packets
+/// that are not ECN-capable.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Params {
-    /// Step of the price, above 0. Default 0.001.
+    /// Step size of the price per update and packet of mismatch, above 0. Default 0.001.
     pub gamma: f64,
     /// Base of the exponential, above 1. Default 1.001.
     pub phi: f64,
     /// Weight of a new sample in the average input rate, above 0 and at most 1. Default 1.
     pub weight: f64,
-    /// Weight of the queue's mismatch against that of the rate. Default 0.1.
+    /// Weight of the deviation of the queue from `target`, relative to the mismatch of rates, above
+    /// 0. Default 0.1.
     pub queue_weight: f64,
     /// Target queue length. Default 20packets.
     pub target: Amount,
     /// Time between two updates of the price, above 0s. Default 2ms.
     pub update: Dur,
-    /// Unit of rate and queue length: "bytes", with probabilities in proportion to packet size, or
-    /// "packets". Default "packets".
+    /// Unit in which rate and queue are measured: "packets", or "bytes" divided by `mean-packet`,
+    /// with probabilities proportional to packet size. Default "packets".
     pub count: Count,
-    /// Mean size of a packet, by which packets and bytes are converted. Default 1000 B.
+    /// Mean packet size, which converts between packets and bytes, 1 B to 65535 B. Default 1000 B.
     pub mean_packet: Size,
     /// `true` if ECN-capable packets are marked instead of dropped. Default false.
     pub ecn: bool,
@@ -57,10 +60,10 @@ impl Default for Params {
 }
 
 impl Params {
-    /// Steps and times are above zero.
+    /// Refuses steps, weights and times out of range.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::above("gamma", self.gamma, 0.0, 1e6)?;
         check::above("phi", self.phi, 1.0, 1e6)?;
@@ -91,7 +94,7 @@ pub struct Rem {
     capacity: f64,
     /// Arrivals since the last update.
     arrived: Backlog,
-    /// Average of what arrives between two updates, packets.
+    /// Average of the arrivals between two updates, packets.
     average: f64,
     price: f64,
     probability: f64,
@@ -114,7 +117,7 @@ impl Rem {
         law.set_rate(rate);
         law
     }
-    /// The probability with which packets are chosen.
+    /// Returns the probability with which packets are marked or dropped.
     pub fn probability(&self) -> f64 {
         self.probability
     }
@@ -130,7 +133,7 @@ impl BuildLaw for Params {
 impl ArrivalLaw for Rem {
     fn judge(&mut self, arrival: &Arrival<'_>, rng: &mut Rng) -> Fate {
         let size = arrival.packet.size;
-        // The input rate includes packets for which there is no room.
+        // The input rate includes packets that find the queue full.
         self.arrived.packets += 1;
         self.arrived.bytes += u64::from(size);
         if arrival.full {

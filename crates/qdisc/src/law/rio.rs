@@ -8,19 +8,19 @@ use crate::{Fate, Packet, Reason, Site, Watch};
 use tailback_random::Rng;
 use tailback_units::{Rate, Time};
 
-/// RED with In and Out, for any number of precedences: a packet is judged by the average of what
-/// waits of its own precedence and of better ones, so that in-packets see only in-packets and the
-/// last see all.
+/// RED with In and Out, for any number of precedences: a packet is judged by the average of the
+/// waiting packets of its own and of better protected precedences: "in" packets by "in" packets
+/// alone, those of the last precedence by all.
 ///
 /// Differs from ns-2.35, whose averages miss the arrivals of out-packets (a defect that its source notes).
 #[derive(Clone, Debug)]
 pub struct Rio {
-    /// By precedence, the best protected first.
+    /// RED by precedence, the best protected first.
     levels: Vec<Red>,
 }
 
 impl Rio {
-    /// One RED per precedence. The parameters have passed `check`.
+    /// Returns the law with one RED per precedence. The parameters have passed `check`.
     ///
     /// # Panics
     /// If there are no levels.
@@ -28,8 +28,8 @@ impl Rio {
         assert!(!levels.is_empty(), "RIO has a RED for each precedence");
         Rio { levels: levels.iter().map(|params| Red::new(params, rate)).collect() }
     }
-    /// Decides about a packet of `size` bytes and `precedence` (the last one if there are fewer); the waiting packets of
-    /// precedences up to `k` are `queues[k]`.
+    /// Decides about a packet of `size` bytes; a `precedence` without a RED counts as the last one that has one.
+    /// `queues[k]` are the waiting packets of precedences 0 to k.
     pub fn arrive(&mut self, now: Time, queues: &[Backlog], size: u16, precedence: u8, rng: &mut Rng) -> Decision {
         let own = usize::from(precedence).min(self.levels.len() - 1);
         let mut decision = Decision::Pass;
@@ -56,19 +56,19 @@ impl Rio {
     pub fn set_rate(&mut self, rate: Rate) {
         self.levels.iter_mut().for_each(|red| red.set_rate(rate));
     }
-    /// The RED of each precedence.
+    /// Returns the RED of each precedence.
     pub fn levels(&self) -> &[Red] {
         &self.levels
     }
 }
 
-/// RIO at one queue: the averages of [`Rio`], and the packets that wait by colour.
+/// RIO at one queue: the law, and the waiting packets by colour.
 #[derive(Debug)]
 pub struct RioByColour {
     law: Rio,
-    /// By level: `true` if it marks ECN-capable packets.
+    /// By level: `true` if ECN-capable packets are marked.
     ecn: Vec<bool>,
-    /// By level: the waiting packets of it and of better protected levels.
+    /// By level: the waiting packets of this and of better protected levels.
     waiting: Vec<Backlog>,
     watches: Watch,
 }

@@ -8,24 +8,27 @@ use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
 use tailback_units::{Amount, Fraction, Size};
 
-/// RED with In and Out (Clark and Fang 1998): a RED for each colour that a meter has given packets.
-/// Green ones are judged by the average of what waits of green, the others by that of all that is
-/// no worse than themselves, so that out-of-profile packets are dropped first.
+/// RED with In and Out (Clark and Fang 1998): one RED for each colour that a meter assigns. Green
+/// packets are judged by the average of the waiting green packets, yellow and red ones by the
+/// average of the packets of their own and of better colours, so that out-of-profile packets are
+/// dropped first.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Params {
-    /// RED of green packets ("in"). A table has the defaults of the discipline `red`. Default: 40 and
-    /// 70 packets, max-p 0.02, weight 0.002, averaged in packets, neither gentle nor spaced by `wait`.
+    /// RED of green packets ("in"). Default: `min` 40 packets, `max` 70 packets, `max-p` 0.02,
+    /// `weight` 0.002, `count` "packets", `gentle` and `wait` false. In a table that is written,
+    /// omitted fields have the defaults of the discipline `red` instead.
     pub green: red::Params,
-    /// RED of yellow packets ("out"), by the average of green and yellow ones. Default: 10 and 30
-    /// packets, max-p 0.5, else as green.
+    /// RED of yellow packets ("out"), by the average of green and yellow ones. Default: `min` 10
+    /// packets, `max` 30 packets, `max-p` 0.5, the others as the default of `green`.
     pub yellow: red::Params,
-    /// RED of red packets, by the average of all. Default: red packets are treated as yellow.
+    /// RED of red packets, by the average of all packets. Default: red packets are treated as
+    /// yellow.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub red: Option<red::Params>,
 }
 
-/// Returns a level with the parameters of Clark and Fang.
+/// Returns a RED with the parameters of Clark and Fang and these thresholds in packets.
 fn level(min: u64, max: u64, max_p: f64) -> red::Params {
     red::Params {
         min: Some(Amount::packets(min)),
@@ -51,18 +54,18 @@ impl Params {
     /// Refuses invalid levels, victims other than the arriving packet, and different forms of idle time.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         for (name, level) in self.levels() {
             level.check().map_err(|e| e.within(name))?;
             if level.victim != Victim::Tail {
                 let field = format!("{name}.victim");
-                return Err(Invalid::new(&field, "another victim may be of a better colour; leave it out"));
+                return Err(Invalid::new(&field, "only arriving packets are dropped; leave `victim` out"));
             }
             if level.idle != self.green.idle {
                 return Err(Invalid::new(
                     format!("{name}.idle"),
-                    "the link is idle for all colours; write as in `green`",
+                    "`idle` must be the same for all colours; write it as in `green`",
                 ));
             }
         }

@@ -1,4 +1,5 @@
-//! SRED: drops by the queue's length and by an estimate of the number of flows.
+//! SRED: a drop probability that depends on the queue length and on an estimate of the number of
+//! flows.
 
 use super::{Arrival, ArrivalLaw, Backlog, BuildLaw};
 use crate::state::{INDEX, bytes_of};
@@ -9,23 +10,24 @@ use tailback_document::Invalid;
 use tailback_random::Rng;
 use tailback_units::Fraction;
 
-/// Stabilized RED: each arrival is compared with a flow drawn from a list of flows seen recently;
-/// how often they are the same estimates the number of flows, by which and by the queue's length
-/// arrivals are dropped, those that are the same with higher probability (Ott, Lakshman and Wong,
-/// INFOCOM 1999). It needs a queue with a limit: the lengths are thirds and sixths of it.
+/// Stabilized RED (Ott, Lakshman and Wong, INFOCOM 1999): the flow of each arrival is compared with
+/// one drawn at random from a list of recent flows. The frequency of equal flows (hits) estimates
+/// the number of active flows. The drop probability depends on that number and on the queue length,
+/// and is higher for arrivals that are hits. The queue needs a limit: the probability changes at
+/// 1/6 and at 1/3 of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Params {
     /// Length of the list of recent flows (zombies), 1 to 10^6. Default 1000.
     pub zombies: u32,
-    /// Probability with which an arrival that is not the same takes the place of the drawn flow,
-    /// above 0. Default 0.25.
+    /// Probability with which the flow of an arrival that is not a hit replaces the drawn flow in
+    /// the list, above 0 and at most 1. Default 0.25.
     pub overwrite: Fraction,
-    /// Probability from a third of the limit on, when there are many flows; a quarter of it from a
-    /// sixth on, above 0. Default 0.15.
+    /// Drop probability with many flows once the queue has reached a third of its limit; from a
+    /// sixth of the limit it is a quarter of this. Above 0 and at most 1. Default 0.15.
     pub max_p: Fraction,
-    /// `true` if an arrival that is the same is dropped with higher probability ("full SRED"), rather
-    /// than all alike ("simple SRED"). Default true.
+    /// `true` if hits are dropped with higher probability ("full SRED"), `false` if all arrivals are
+    /// dropped with equal probability ("simple SRED"). Default true.
     pub full: bool,
     /// `true` if ECN-capable packets are marked instead of dropped early. Default false.
     pub ecn: bool,
@@ -41,7 +43,7 @@ impl Params {
     /// Refuses parameters out of range.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::within("zombies", f64::from(self.zombies), 1.0, 1e6)?;
         check::some("overwrite", self.overwrite)?;
@@ -49,13 +51,13 @@ impl Params {
     }
 }
 
-/// Number of flows up to which the probability grows with their square.
+/// Number of flows up to which the drop probability grows with the square of their number.
 const MANY_FLOWS: f64 = 256.0;
 
-/// SRED at one queue. O(1) per packet; memory for the list.
+/// SRED at one queue. O(1) per packet; memory for the list of flows.
 ///
-/// The list's counts and times of arrival, by which the paper finds misbehaving flows, decide
-/// nothing about drops and are left out.
+/// The counts and arrival times in the list, by which the paper identifies misbehaving flows, have
+/// no effect on drops and are left out.
 #[derive(Debug)]
 pub struct Sred {
     site: Site,
@@ -68,7 +70,8 @@ pub struct Sred {
 }
 
 impl Sred {
-    /// Compares the flow with one of the list; returns `true` if they are the same.
+    /// Compares the flow with one drawn from the list, and updates the list and the frequency of
+    /// hits; returns `true` if they are the same.
     fn hit(&mut self, flow: u32, rng: &mut Rng) -> bool {
         let places = u64::from(self.params.zombies);
         if (self.zombies.len() as u64) < places {
@@ -84,7 +87,8 @@ impl Sred {
         self.hits = (1.0 - alpha) * self.hits + if hit { alpha } else { 0.0 };
         hit
     }
-    /// The part of the probability that the queue's length sets (section III, p_sred).
+    /// Returns the factor of the probability that depends on the queue length (section III,
+    /// p_sred).
     fn by_length(&self, backlog: Backlog) -> f64 {
         let filled =
             f64::max(backlog.bytes as f64 / self.site.bytes as f64, backlog.packets as f64 / self.site.packets as f64);
@@ -94,11 +98,11 @@ impl Sred {
             _ => 0.0,
         }
     }
-    /// The probability with which an arrival is dropped (p_zap).
+    /// Returns the probability with which an arrival is dropped (p_zap).
     fn zap(&self, hit: bool, queue: Backlog) -> f64 {
         let flows = MANY_FLOWS * self.hits;
         let simple = self.by_length(queue) * f64::min(1.0, 1.0 / (flows * flows));
-        // No division by zero: a hit has just raised the frequency above 0.
+        // No division by zero: the hit has raised the frequency above 0.
         if self.params.full && hit { simple * (1.0 + 1.0 / self.hits) } else { simple }
     }
 }

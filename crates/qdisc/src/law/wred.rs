@@ -1,5 +1,5 @@
-//! Weighted random early detection: one average of the queue, and a profile for each kind of packet that turns it into a
-//! probability.
+//! Weighted random early detection: an average of the queue, and a profile for each code point, precedence or colour
+//! that turns the average into a drop probability.
 
 use super::average::{Average, ramp, spread};
 use super::red::Idle;
@@ -9,7 +9,7 @@ use crate::{Colour, Fate, Packet, Reason, Site, Watch};
 use tailback_random::Rng;
 use tailback_units::{Rate, Time};
 
-/// A complete profile as numbers.
+/// A complete profile: thresholds in packets, and the probability just below `max`.
 #[derive(Clone, Copy, Debug)]
 struct Slope {
     min: f64,
@@ -39,15 +39,15 @@ pub struct Wred {
     slopes: Vec<Slope>,
     /// The average of the queue, or one for each profile.
     averages: Vec<Average>,
-    /// By profile, packets since the last that was chosen, where choices are spread.
+    /// By profile: packets since the last early drop or mark. `None`: choices are independent.
     since: Option<Vec<u64>>,
     mean_packet: f64,
-    /// Of the last arrival.
+    /// Drop probability at the last arrival.
     probability: f64,
 }
 
 impl Params {
-    /// The law with these profiles.
+    /// Returns the law with these profiles, for a queue at `site`.
     pub(crate) fn wred(&self, profiles: &[Profile], site: &Site) -> Wred {
         let own = self.average == Averaged::Profile;
         Wred::new(profiles, self.exponent, own, self.spread, self.mean_packet.0, site.rate)
@@ -55,8 +55,9 @@ impl Params {
 }
 
 impl Wred {
-    /// The law with complete profiles: the average remembers 2^`exponent` arrivals. `own` gives each
-    /// profile an average of its own; `spread` spaces the choices evenly as RED does.
+    /// Returns the law with complete profiles: a new sample has weight 2^-`exponent` in the average.
+    /// With `own` each profile has its own average; with `spread` drops are spaced evenly as in RED.
+    /// `mean_packet` is in bytes.
     pub fn new(profiles: &[Profile], exponent: u8, own: bool, spread: bool, mean_packet: u64, rate: Rate) -> Wred {
         let weight = 1.0 / f64::from(1u32 << exponent);
         let mean_packet = mean_packet as f64;
@@ -70,8 +71,8 @@ impl Wred {
         }
     }
 
-    /// A packet under `profile` arrives and finds `waiting`: of the queue, or of its own profile
-    /// where each has an average.
+    /// Decides about an arriving packet of `profile` that finds `waiting`: the packets of the
+    /// queue, or those of its profile if each has its own average.
     pub fn arrive(&mut self, now: Time, profile: usize, waiting: Backlog, rng: &mut Rng) -> Decision {
         let own = profile.min(self.averages.len() - 1);
         let average = &mut self.averages[own];
@@ -115,16 +116,16 @@ impl Wred {
         let packets_per_second = rate.0 as f64 / (8.0 * self.mean_packet);
         self.averages.iter_mut().for_each(|average| average.set_packets_per_second(packets_per_second));
     }
-    /// Size of its variables in bytes.
+    /// Returns the size of its variables in bytes.
     pub fn state_bytes(&self) -> usize {
         let averages: usize = self.averages.iter().map(Average::state_bytes).sum();
         averages + self.since.as_ref().map_or(0, |since| size_of_val(since.as_slice()))
     }
-    /// The average queue, packets; the largest where each profile has one.
+    /// Returns the average queue, packets; the largest average if each profile has its own.
     pub fn average(&self) -> f64 {
         self.averages.iter().map(Average::value).fold(0.0, f64::max)
     }
-    /// The probability of the last arrival.
+    /// Returns the drop probability at the last arrival.
     pub fn probability(&self) -> f64 {
         self.probability
     }
@@ -135,7 +136,8 @@ impl Wred {
 pub struct WredByKind {
     law: Wred,
     by: By,
-    /// Index of the profile of packets that do not conform; `None`: they have the profile of their kind.
+    /// Index of the profile of nonconforming packets. `None`: they have the profile of their field's
+    /// value.
     nonconforming: Option<usize>,
     ecn: bool,
     /// By profile: the waiting packets. `None`: all profiles share one average.

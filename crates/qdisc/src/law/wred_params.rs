@@ -9,59 +9,67 @@ use tailback_diffserv::Dscp;
 use tailback_document::{Invalid, listed};
 use tailback_units::Size;
 
-/// Weighted random early detection of routers: one moving average of the queue in packets,
-/// and a profile for each code point, precedence or colour that turns it into a drop probability: 0
-/// below `min`, from there linear to 1 / `denominator` at `max`, 1 from `max` on. The queue's limit
-/// is that of the class or the port in which it stands.
+/// Weighted random early detection as in Cisco IOS: a moving average of the queue in packets (of
+/// the whole queue, or per profile, see `average`), and for each code point, precedence or colour a
+/// profile that turns the average into a drop probability: 0 below `min`, from there linear up to 1
+/// / `denominator` at `max`, 1 from `max`. The limit of the queue is that of its class, or of its
+/// port if it is in no class.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Params {
     /// Packet field that selects the profile: "precedence", "dscp" or "colour". Default "precedence".
     #[serde(default)]
     pub by: By,
-    /// The average's weight is 2^-exponent, 1 to 16. Default 9.
+    /// Exponent n of the average's weight 2^-n, 1 to 16. Default 9.
     #[serde(default = "nine")]
     #[schemars(range(min = 1, max = 16))]
     pub exponent: u8,
-    /// Profiles by code point, precedence ("0" to "7") or colour. Those left out are `max` 40,
-    /// `denominator` 10 and `min` by precedence 20, 22, 24, 26, 28, 31, 33, 35; by code point 33, 28
-    /// and 24 for assured forwarding of drop precedence 1, 2 and 3, 36 for "ef" and "va", else 20 + 2
-    /// times the precedence; by colour 33, 28, 24.
+    /// Profiles; the keys are precedences "0" to "7", code points (names such as "af31", or "0" to
+    /// "63") or the colours "green", "yellow" and "red", as `by` says. Defaults of every profile:
+    /// `max` 40 packets, `denominator` 10. Defaults of `min`, packets: by precedence 0 to 7: 20, 22,
+    /// 24, 26, 28, 31, 33, 35; by code point: assured forwarding of drop precedence 1: 33, 2: 28, 3:
+    /// 24, "ef" and "va": 36, others: 20 + 2 · precedence; by colour: green 33, yellow 28, red 24.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub profiles: BTreeMap<String, Profile>,
-    /// Profile of yellow and red packets, whatever their code point, so that what does not conform to
-    /// a reservation is dropped first. Default: they have the profile of their kind.
+    /// Profile of yellow and red packets, whatever their code point, so that packets beyond a
+    /// reservation are dropped first. Defaults of its fields: `min` 20 packets, `max` 40 packets,
+    /// `denominator` 10. Default: no such profile; the colour has no effect unless `by` is "colour".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nonconforming: Option<Profile>,
-    /// `true` if ECN-capable packets are marked instead of dropped below `max`. Default false.
+    /// `true` if ECN-capable packets are marked where others are dropped early; from `max` they are
+    /// dropped, too. Default false.
     #[serde(default)]
     pub ecn: bool,
-    /// `true` if drops are spaced evenly, p / (1 − count·p), as RED does. Default false.
+    /// `true` if drops are spaced evenly as in RED: the probability is p / (1 − count·p), with
+    /// count the packets of the profile since its last early drop or mark. Default false.
     #[serde(default)]
     pub spread: bool,
-    /// Scope of the average: the whole "queue", or the waiting packets of each "profile", as in generic
-    /// RED. Default "queue".
+    /// Scope of the average: "queue", all waiting packets, or "profile", the waiting packets of each
+    /// profile, as in generic RED (GRED of Linux). Default "queue".
     #[serde(default)]
     pub average: Averaged,
-    /// Mean size of a packet, by which an idle link ages the average. Default 1500 B.
+    /// Mean packet size, which gives the number of packets by which an idle time ages the average,
+    /// 1 B to 65535 B. Default 1500 B.
     #[serde(default = "full_packet")]
     pub mean_packet: Size,
 }
 
-/// Thresholds and slope of the drop probability. Omitted fields have the platform's default for the code point.
+/// Thresholds and slope of the drop probability. Omitted fields have the default of the profile's key (see
+/// `profiles`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Profile {
-    /// Average queue below which no packet is dropped, packets, 1 to 4096.
+    /// Average queue below which no packet is dropped, packets, 1 to `max`. Default: by the key of
+    /// the profile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 4096))]
     pub min: Option<u32>,
-    /// Average queue from which on every packet is dropped, packets, `min` to 4096. Default 40.
+    /// Average queue at or above which every packet is dropped, packets, `min` to 4096. Default 40.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 4096))]
     pub max: Option<u32>,
-    /// Mark probability denominator: just below `max` one packet in `denominator` is dropped, 1 to
-    /// 65536. Default 10.
+    /// Mark probability denominator: just below `max` the drop probability is 1 / `denominator`, 1
+    /// to 65536. Default 10.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 65_536))]
     pub denominator: Option<u32>,
@@ -81,10 +89,10 @@ impl Profile {
             denominator: self.denominator.or(default.denominator),
         }
     }
-    /// Refuses numbers out of range or order.
+    /// Refuses numbers out of range, and a `max` below `min`.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self, default: Profile) -> Result<(), Invalid> {
         const MOST: f64 = 4096.0;
         let Profile { min, max, denominator } = self.or(default);
@@ -102,12 +110,13 @@ impl Profile {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum By {
-    /// IP precedence, the upper three bits of the code point.
+    /// IP precedence, the upper three bits of the DSCP; on an MPLS link the traffic class (EXP) of
+    /// the label.
     #[default]
     Precedence,
-    /// Code point.
+    /// Differentiated services code point (DSCP).
     Dscp,
-    /// The colour that a meter has given.
+    /// Colour that a meter has assigned; packets without one are green.
     Colour,
 }
 
@@ -144,13 +153,13 @@ impl Default for Params {
     }
 }
 
-/// `max` and `denominator` of every default profile.
+/// Returns the default profile with this `min`: `max` 40 packets, `denominator` 10.
 const fn from(min: u32) -> Profile {
     Profile::new(min, 40, 10)
 }
 
 impl By {
-    /// Number of kinds of packets.
+    /// Returns the number of values of the field.
     pub(crate) fn count(self) -> u8 {
         match self {
             By::Precedence => 8,
@@ -158,17 +167,18 @@ impl By {
             By::Colour => 3,
         }
     }
-    /// Returns the kind of a packet.
+    /// Returns the value of the field in a packet: the index of its profile or limit.
     #[inline]
     pub(crate) fn of(self, packet: &Packet) -> usize {
         match self {
-            // On a labelled link a router sees the labels only; elsewhere the two are one.
+            // On an MPLS link routers read the label's traffic class; without a label `exp` is the
+            // precedence.
             By::Precedence => usize::from(packet.exp()),
             By::Dscp => usize::from(packet.dscp()),
             By::Colour => packet.colour() as usize,
         }
     }
-    /// Returns the kind that a key names. `None`: the key is unknown.
+    /// Returns the value of the field that a key names. `None`: the key is unknown.
     pub(crate) fn named(self, key: &str) -> Option<u8> {
         match self {
             By::Precedence => key.parse().ok().filter(|n| *n < 8),
@@ -198,11 +208,12 @@ impl By {
     }
 }
 
-/// Default profile of nonconforming packets.
+/// Default profile of nonconforming packets: `min` 20 packets, `max` 40 packets, `denominator` 10.
 const NONCONFORMING: Profile = from(20);
 
 impl Params {
-    /// Returns the profile of each kind of packet, then that of nonconforming packets, if any.
+    /// Returns the profile of each value of the field, then that of nonconforming packets, if it is
+    /// set.
     pub(crate) fn complete(&self) -> Vec<Profile> {
         let mut profiles: Vec<Profile> = (0..self.by.count()).map(|kind| self.by.default_of(kind)).collect();
         for (key, profile) in &self.profiles {
@@ -214,14 +225,15 @@ impl Params {
         profiles
     }
 
-    /// Index of the profile of nonconforming packets. `None`: they have the profile of their kind.
+    /// Returns the index of the profile of nonconforming packets. `None`: they have the profile of
+    /// their field's value.
     pub(crate) fn special(&self) -> Option<usize> {
         self.nonconforming.map(|_| usize::from(self.by.count()))
     }
     /// Refuses unknown keys and numbers out of range.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::within("exponent", f64::from(self.exponent), 1.0, 16.0)?;
         check::packet("mean-packet", self.mean_packet)?;
@@ -230,12 +242,12 @@ impl Params {
             let field = format!("profiles.{key}");
             let Some(kind) = self.by.named(key) else {
                 let by = serde_json::to_value(self.by).unwrap_or_default();
-                let advice = format!("profiles `by = {by}` are {}", self.by.keys());
-                return Err(Invalid::new(field, format!("`{key}` names no packets; {advice}")));
+                let advice = format!("with `by = {by}` the keys are {}", self.by.keys());
+                return Err(Invalid::new(field, format!("`{key}` is not a key; {advice}")));
             };
             if let Some(before) = named.insert(kind, key) {
                 let both = listed([before.as_str(), key]);
-                return Err(Invalid::new(field, format!("{both} are the same code point; remove one")));
+                return Err(Invalid::new(field, format!("{both} select the same packets; remove one")));
             }
             profile.check(self.by.default_of(kind)).map_err(|e| e.within(&field))?;
         }
@@ -248,18 +260,18 @@ impl Signals for Params {
         self.ecn
     }
     fn each_threshold(&self, site: &Site, f: &mut dyn FnMut(Threshold)) {
-        let mut tell = |path: String, packets: Option<u32>, derived: bool| {
+        let mut report = |path: String, packets: Option<u32>, derived: bool| {
             if let Some(packets) = packets {
                 f(Threshold { path, derived, length: Length::Packets(f64::from(packets)), site: *site });
             }
         };
         let written = self.profiles.iter().map(|(name, profile)| (format!("profiles.{name}"), profile));
         for (path, profile) in written.chain(self.nonconforming.iter().map(|p| ("nonconforming".to_owned(), p))) {
-            tell(format!("{path}.min"), profile.min, false);
-            tell(format!("{path}.max"), profile.max, false);
+            report(format!("{path}.min"), profile.min, false);
+            report(format!("{path}.max"), profile.max, false);
         }
         if self.profiles.is_empty() {
-            tell("profiles".to_owned(), self.complete().iter().filter_map(|profile| profile.max).min(), true);
+            report("profiles".to_owned(), self.complete().iter().filter_map(|profile| profile.max).min(), true);
         }
     }
 }

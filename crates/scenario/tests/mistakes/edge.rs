@@ -38,7 +38,7 @@ pub const MISTAKES: &[Mistake] = &[
         "buffer = \"100kB\"",
         "buffer = \"100kB\", discipline = { kind = \"class-based\", classes = [‸{ match = {} }] }",
         "switches.core.ports.server.discipline.classes[0]",
-        "what the class gets is not said",
+        "the share of the class is missing",
     ),
     (
         "buffer = \"100kB\"",
@@ -80,7 +80,7 @@ pub const MISTAKES: &[Mistake] = &[
         "buffer = \"100kB\"",
         "buffer = \"100kB\", discipline = { kind = \"wred\", by = \"dscp\", profiles = { af44 = ‸{ min = 3 } } }",
         "switches.core.ports.server.discipline.profiles.af44",
-        "names no packets",
+        "is not a key",
     ),
     (
         "buffer = \"100kB\"",
@@ -128,7 +128,7 @@ pub const MISTAKES: &[Mistake] = &[
         "buffer = \"100kB\"",
         "buffer = \"100kB\", discipline = { kind = \"fair-queue\", threshold = ‸\"64kB\" }",
         "switches.core.ports.server.discipline.threshold",
-        "this limit counts packets",
+        "this limit is in packets",
     ),
     (
         "buffer = \"100kB\"",

@@ -115,8 +115,8 @@ pub struct Surge {
     pub tail: Size,
     /// Shape of the tail, above 1 and at most 100. Default 1.1.
     pub shape: f64,
-    /// Upper bound to which larger samples are clamped, or "none". Default 50 MB: with a shape of 1.1 the sample mean
-    /// does not converge within a run.
+    /// Upper bound to which larger samples are clamped, or "none". Default 50 MB; without a bound the sample mean
+    /// does not converge within a run for a shape of 1.1.
     pub truncate: Truncation,
 }
 
@@ -133,7 +133,7 @@ impl Default for Surge {
     }
 }
 
-/// Checks that the upper bound is not below the smallest value of the tail, where only one size would be left.
+/// Refuses an upper bound below the smallest value, where only one size would be left.
 fn cut(truncate: Truncation, least: Size) -> Result<(), Invalid> {
     if truncate.bytes() >= least.0 {
         return Ok(());

@@ -26,7 +26,8 @@ pub struct RequestResponse {
     #[serde(default)]
     pub connections: Connections,
     /// Time after which a request without a complete response is abandoned and the client thinks; above 0s and at most
-    /// 13 days. Required without a transport, since losses are not retransmitted. Absent: the client waits.
+    /// 13 days. Required without a transport, since lost packets are then not retransmitted. Default: the client
+    /// waits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout: Option<Dur>,
 }
@@ -35,7 +36,7 @@ impl RequestResponse {
     /// Checks the parameters.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         self.request.check().map_err(|e| e.within("request"))?;
         self.response.check().map_err(|e| e.within("response"))?;

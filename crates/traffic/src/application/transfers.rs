@@ -8,9 +8,9 @@ use tailback_document::{Checked, Invalid};
 use tailback_random::Rng;
 use tailback_units::{Dur, Rate, Size};
 
-/// Open loop: finite transfers begin as a Poisson process, each on a connection of its own in slow start. The flows of
-/// the group are the connections: a transfer takes a free one at random, and is refused if all are busy. Requires a
-/// transport. Give `rate` or `interval`, not both.
+/// Open loop: finite transfers start as a Poisson process, each on a new connection in slow start. Each flow of the
+/// group carries one transfer at a time: a transfer takes a free flow at random, and is refused if all flows are busy.
+/// Requires a transport. Exactly one of `rate` and `interval` must be given.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Transfers {
@@ -42,7 +42,7 @@ impl Transfers {
     /// Checks the parameters.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         self.size.check().map_err(|e| e.within("size"))?;
         if self.bins.len() > MOST || self.bins.windows(2).any(|two| two[1] <= two[0]) {

@@ -32,7 +32,7 @@ pub struct Web {
     /// "persistent".
     pub connections: Connections,
     /// Time after which a request without a complete response is abandoned; above 0s and at most 13 days. Required
-    /// without a transport, since losses are not retransmitted. Absent: the client waits.
+    /// without a transport, since lost packets are then not retransmitted. Default: the client waits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout: Option<Dur>,
 }
@@ -57,7 +57,7 @@ impl Web {
     /// Checks the parameters.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         self.request.check().map_err(|e| e.within("request"))?;
         self.main.check().map_err(|e| e.within("main"))?;

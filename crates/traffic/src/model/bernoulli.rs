@@ -25,7 +25,7 @@ impl Bernoulli {
     /// Checks the parameters.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::size("packet", self.packet, 1)?;
         check::duration("slot", self.slot)?;

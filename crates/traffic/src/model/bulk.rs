@@ -11,7 +11,8 @@ use tailback_units::{Size, Time};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Bulk {
-    /// Payload of the transfer, 1 B to 2^40 B (1.0995 TB). Absent: unlimited, which requires a transport.
+    /// Payload of the transfer, 1 B to 2^40 B (1.0995 TB). Default: unlimited, which requires a
+    /// transport.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<Size>,
 }
@@ -20,7 +21,7 @@ impl Bulk {
     /// Checks the parameters.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         match self.size {
             Some(size) if !(1..=LARGEST_BURST).contains(&size.0) => {

@@ -8,7 +8,7 @@ use tailback_document::Invalid;
 use tailback_random::Rng;
 use tailback_units::{Dur, Fraction, Rate, Size, Time};
 
-/// Equal packets at even intervals. Give `rate` or `interval`, not both.
+/// Equal packets at even intervals. Exactly one of `rate` and `interval` must be given.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Cbr {
@@ -20,12 +20,12 @@ pub struct Cbr {
     /// Time between packets, above 0s and at most 13 days.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<Dur>,
-    /// Upper bound of a packet's random lateness, uniform, as a fraction of the interval; nominal times stay even.
-    /// Default 0.
+    /// Jitter: each packet is late by a random time, uniform from 0 to this fraction of the interval; the nominal
+    /// times remain evenly spaced. Default 0.
     #[serde(default)]
     pub jitter: Fraction,
-    /// Variation of each interval, uniform within this fraction to either side, so that sources of equal rate drift
-    /// apart. Default 0.
+    /// Random variation of each interval, uniform within this fraction of it to either side, so that sources of
+    /// equal rate drift apart. Default 0.
     #[serde(default, skip_serializing_if = "none")]
     pub wander: Fraction,
     /// Time from the start to the first packet: "random" (uniform over one interval), "zero", or a duration. Default
@@ -42,7 +42,7 @@ impl Cbr {
     /// Checks the parameters.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::size("packet", self.packet, 1)?;
         check::pace(self.packet, self.rate, self.interval)?;

@@ -40,7 +40,7 @@ impl OnOff {
     /// Checks the parameters.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::size("packet", self.packet, 1)?;
         let packet = Dur(check::spacing("rate", self.packet.0, self.rate)?.nearest());

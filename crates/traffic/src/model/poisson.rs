@@ -9,7 +9,7 @@ use tailback_document::Invalid;
 use tailback_random::Rng;
 use tailback_units::{Dur, Rate, Size, Time};
 
-/// Packets with independent exponential gaps. Give `rate` or `interval`, not both.
+/// Packets with independent exponential gaps. Exactly one of `rate` and `interval` must be given.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Poisson {
@@ -42,7 +42,7 @@ impl Poisson {
     /// Checks the parameters.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::size("packet", self.packet, 1)?;
         check::pace(self.packet, self.rate, self.interval).map(|_| ())
@@ -85,8 +85,8 @@ pub struct Source {
     unit: Exponential,
     bytes: u64,
     sizes: Sizes,
-    /// Gap to the next packet, and its size. Both are drawn one packet ahead, so that the next event of a run does not
-    /// wait for the arithmetic.
+    /// Gap to the next packet, and (`size`) its size. Both are drawn one packet ahead, so that the next event of a run
+    /// does not wait for the arithmetic.
     gap: Dur,
     size: u64,
     /// State of the random stream before these draws.

@@ -74,7 +74,7 @@ impl SelfSimilar {
     /// Checks the parameters.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::size("burst", self.burst, 64)?;
         check::size("packet", self.packet, 1)?;

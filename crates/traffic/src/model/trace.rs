@@ -26,7 +26,7 @@ pub struct Trace {
     /// traces).
     #[serde(default = "default_fps")]
     pub fps: f64,
-    /// Mean payload rate to which all frames are scaled. Absent: the sizes of the trace.
+    /// Mean payload rate to which all frames are scaled. Default: the sizes of the trace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scale_to: Option<Rate>,
     /// `true` if the trace begins at a random frame and is repeated; `false` if it is sent once, from its first frame.
@@ -86,7 +86,7 @@ impl Trace {
     /// Checks the parameters; the file is checked when it is loaded.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         if self.file.is_empty() {
             return Err(Invalid::new("file", "the path is empty; write the path of a trace file"));

@@ -29,7 +29,7 @@ impl UniformUniform {
     /// Checks the parameters.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::size("burst", self.burst, SMALLEST / 2)?;
         check::spacing("rate", self.burst.0, self.rate).map(|_| ())

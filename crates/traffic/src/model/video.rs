@@ -1,4 +1,4 @@
-//! Variable bit rate MPEG-1 video from a calibrated generator.
+//! MPEG-1 video of variable bit rate from a calibrated generator.
 
 use crate::frames::Pacer;
 use crate::{Burst, check, frames};
@@ -85,7 +85,7 @@ impl Video {
     /// Checks the parameters.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         frames::check(self.fps, self.packet)?;
         let frame = self.mean_frame();

@@ -1,4 +1,4 @@
-//! BBR, version 1: paces at the measured bottleneck bandwidth and bounds the segments outstanding by a
+//! BBR, version 1: paces at the measured bottleneck bandwidth and bounds the outstanding segments by a
 //! multiple of the bandwidth-delay product (Cardwell and others 2016,
 //! draft-cardwell-iccrg-bbr-congestion-control-00).
 
@@ -25,18 +25,18 @@ const GROWTH: f64 = 1.25;
 /// Flat rounds at which Startup ends (section 4.3.2.2).
 const FLAT_ROUNDS: u32 = 3;
 
-/// BBR version 1 (2016): measures the bottleneck's bandwidth and the smallest round-trip time, paces
-/// at that bandwidth and keeps about twice their product outstanding. Loss changes the window in recovery only, and marks
+/// BBR version 1 (2016): measures the bandwidth of the bottleneck and the minimum round-trip time, paces at that
+/// bandwidth and keeps about twice their product outstanding. Losses change the window only during recovery, ECN marks
 /// never.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Params {
     /// Length of the maximum filter of the delivery rate, rounds, 2 to 1000. Default 10.
     pub bandwidth_window: u32,
-    /// Age of the smallest round-trip time at which ProbeRTT measures it anew, with 4 segments outstanding, 1 ms
+    /// Age of the minimum round-trip time at which ProbeRTT measures it again, with 4 segments outstanding, 1 ms
     /// to 1000 s. Default 10 s.
     pub min_rtt_window: Dur,
-    /// Least duration of ProbeRTT, 1 ms to 10 s. Default 200 ms.
+    /// Minimum duration of ProbeRTT, 1 ms to 10 s. Default 200 ms.
     pub probe_rtt: Dur,
 }
 
@@ -50,7 +50,7 @@ impl Params {
     /// Checks ranges.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         number("bandwidth-window", self.bandwidth_window, 2, 1000)?;
         if !(Dur::from_ms(1)..=Dur::from_secs(1_000)).contains(&self.min_rtt_window) {
@@ -141,7 +141,7 @@ pub struct Bbr {
     /// Phase of ProbeBW, an index of [`CYCLE`].
     cycle: usize,
     cycle_at: Time,
-    /// Earliest end of ProbeRTT. `None`: more than 4 segments are outstanding still.
+    /// Earliest end of ProbeRTT. `None`: more than 4 segments are still outstanding.
     probe_rtt_until: Option<Time>,
     probe_rtt_round: bool,
     idle_restart: bool,

@@ -10,26 +10,28 @@ use tailback_document::Invalid;
 use tailback_random::{Rng, maths};
 use tailback_units::{Fraction, Time};
 
-/// CUBIC: the window grows fast far from that of the last loss and slowly near it, independent of the round-trip
-/// time, and at least as fast as Reno's (RFC 9438).
+/// CUBIC (RFC 9438): the window is a cubic function of the time since the last reduction, with its plateau near
+/// the window at which the loss occurred; it grows independently of the round-trip time, and at least as fast as
+/// Reno's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Params {
     /// Scale C of the cubic function, segments per second cubed, above 0 and at most 1000. Default 0.4.
     pub c: f64,
-    /// Factor of the window at a loss, above 0 and below 1. Default 0.7.
+    /// Factor by which a loss multiplies the window, above 0 and below 1. Default 0.7.
     pub beta: Fraction,
-    /// Factor of the window at an echo of congestion, above 0 and below 1; 0.85 is the alternative
-    /// back-off of RFC 8511. Default 0.7.
+    /// Factor by which an echo of congestion (ECE) multiplies the window, above 0 and below 1; 0.85
+    /// is the alternative back-off of RFC 8511. Default 0.7.
     pub ecn_beta: Fraction,
-    /// Lower the plateau further if the last loss came at a smaller window than the one before, so that new flows get
-    /// bandwidth. Default true.
+    /// `true` if the plateau is lowered further when a loss occurs at a smaller window than the loss before, so that
+    /// new flows get bandwidth (fast convergence). Default true.
     pub fast_convergence: bool,
-    /// Leave the first slow start when the round-trip time rises (HyStart++, RFC 9406). Default true.
+    /// `true` if the first slow start ends when the round-trip time rises (HyStart++, RFC 9406).
+    /// Default true.
     pub hystart: bool,
-    /// Unit of growth above the Reno-friendly region: (target − cwnd) / cwnd is added for each "acknowledgement" (RFC 9438
-    /// section 4.4) or for each "segment" acknowledged (Linux), which with delayed acknowledgements is twice as
-    /// fast, at most 1.5 windows per round trip. Default "acknowledgement".
+    /// Unit of growth above the Reno-friendly region: (target − cwnd) / cwnd is added per "acknowledgement" (RFC 9438
+    /// section 4.4), or per acknowledged "segment" (Linux). With delayed acknowledgements the latter is twice as fast;
+    /// the window grows to at most 1.5 times its value per round trip. Default "acknowledgement".
     pub growth_per: GrowthPer,
     /// Upper bound of the growth per acknowledgement in slow start without HyStart++, segments, 1 to 1000.
     /// Default 2.
@@ -65,7 +67,7 @@ impl Params {
     /// Checks ranges.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         if !(self.c > 0.0 && self.c <= 1_000.0) {
             let advice = format!("{} is out of range; write a number above 0 and at most 1000", self.c);

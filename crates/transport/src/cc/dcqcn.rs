@@ -14,16 +14,16 @@ use tailback_document::Invalid;
 use tailback_random::Rng;
 use tailback_units::{Dur, Fraction, Rate, Size, Time};
 
-/// DCQCN (SIGCOMM 2015): a sender's rate is reduced at congestion notifications of the receiver, and
-/// raised by a timer and a byte counter, in five steps back to the rate before the reduction and then beyond. It has no
-/// window and begins at line rate: for lossless networks. Needs queues that mark, such as
-/// "red" of weight 1. The defaults are the paper's; those of Mellanox and of HPCC's authors differ.
+/// DCQCN (SIGCOMM 2015): the rate of a sender is reduced at congestion notifications from the receiver, and raised by a
+/// timer and a byte counter, in five steps towards the rate before the reduction and then beyond it. There is no
+/// window, and the initial rate is that of the link: for lossless networks. Requires queues that mark, such as "red"
+/// with weight 1. The defaults are those of the paper; those of Mellanox and of HPCC's authors differ.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Params {
     /// Weight g of a notification in the estimate of congestion, above 0 and at most 1. Default 1/256.
     pub g: Fraction,
-    /// Least time between notifications from a receiver, 1 ns to 10 s. Default 50 us.
+    /// Minimum time between two notifications from a receiver, 1 ns to 10 s. Default 50 us.
     pub notification_interval: Dur,
     /// Time without a notification after which the estimate of congestion decays, 1 ns to 10 s. Default 55 us.
     pub alpha_interval: Dur,
@@ -33,11 +33,12 @@ pub struct Params {
     pub increase_bytes: Size,
     /// Number F of steps of fast recovery, 1 to 1000. Default 5.
     pub recovery_steps: u32,
-    /// Step of additive increase. Default 40 Mbit/s.
+    /// Step of additive increase, above 0. Default 40 Mbit/s.
     pub additive: Rate,
-    /// Step of hyper increase, multiplied by the number of the step. Default 100 Mbit/s.
+    /// Step of hyper increase, multiplied by the number of steps of hyper increase so far, above 0.
+    /// Default 100 Mbit/s.
     pub hyper: Rate,
-    /// Smallest rate, above 0. Default 10 Mbit/s.
+    /// Minimum rate, above 0. Default 10 Mbit/s.
     pub least: Rate,
 }
 
@@ -61,7 +62,7 @@ impl Params {
     /// Checks ranges.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         if !(self.g.0 > 0.0 && self.g.0 <= 1.0) {
             let advice = format!("{} is out of range; write a number above 0 and at most 1", self.g);

@@ -14,8 +14,9 @@ use tailback_document::Invalid;
 use tailback_random::Rng;
 use tailback_units::Fraction;
 
-/// DCTCP: the window is reduced by half the fraction of marked segments, for queues that mark above a
-/// threshold (RFC 8257). Needs `ecn`; the receiver then echoes each mark ("accurate").
+/// DCTCP (RFC 8257): the window is reduced by half the fraction of marked segments, for queues that
+/// mark above a threshold. Requires `ecn`; the receiver then echoes each mark (`ecn-echo =
+/// "accurate"`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Params {
@@ -42,7 +43,7 @@ impl Params {
     /// Checks ranges.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         if !(self.g.0 > 0.0 && self.g.0 <= 1.0) {
             let advice = format!("{} is out of range; write a number above 0 and at most 1", self.g);
@@ -99,7 +100,8 @@ pub struct Dctcp {
 impl CongestionControl for Dctcp {
     fn profile(&self) -> Profile {
         Profile {
-            // RFC 8257 section 3.5: the response to loss is that of conventional TCP, whatever a mark has taken.
+            // RFC 8257 section 3.5: the response to loss is that of conventional TCP, even after a reduction for
+            // marks.
             echo: EchoResponse::ThenLoss,
             // With a smallest window of 2, as in Linux, a window of one segment comes only from a timeout.
             below_one: (self.least > 1).then_some(BackOff::None),

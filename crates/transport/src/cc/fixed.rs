@@ -17,7 +17,7 @@ impl Params {
     /// Accepts: there are no parameters.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         Ok(())
     }

@@ -13,9 +13,9 @@ use tailback_document::Invalid;
 use tailback_random::Rng;
 use tailback_units::{Dur, Rate};
 
-/// HPCC (SIGCOMM 2019): each acknowledgement carries the queue, the bytes sent and the rate of every link
-/// of the path; the window is set so that the busiest link has 95 % of a bandwidth-delay product in
-/// flight. The initial window is one product. Switches write telemetry into each packet of such a sender; add 42 B to the
+/// HPCC (SIGCOMM 2019): each acknowledgement carries the queue, the bytes sent and the rate of every link of the path;
+/// the window is set so that `target` times the bandwidth-delay product of the busiest link is in flight. The initial
+/// window is one bandwidth-delay product. Switches write telemetry into each packet of such a sender; add 42 B to the
 /// `header` for it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
@@ -24,19 +24,19 @@ pub struct Params {
     pub target: f64,
     /// Round trips of additive increase between multiplicative ones (maxStage), 0 to 1000. Default 5.
     pub stages: u32,
-    /// Additive increase per round trip, as a rate; the window grows by its product with T. Default: by `flows`,
-    /// and without that 50 Mbit/s, which is the paper's 80 B at 100 Gbit/s and 13 us.
+    /// Additive increase per round trip, as a rate above 0; the window grows by the product of this rate and T.
+    /// Default: by `flows`, and without that 50 Mbit/s, which is the paper's 80 B at 100 Gbit/s and 13 us.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub additive: Option<Rate>,
-    /// Number N of senders per link in the paper's rule for W_AI (section 3.3): W_AI = W_init (1 − eta)/N, so that their
-    /// increases add up to the headroom; 1 to 1000000. Replaces `additive`.
+    /// Number N of senders per link in the paper's rule for W_AI (section 3.3): W_AI = W_init (1 − eta)/N, so that the
+    /// increases of all senders add up to the headroom; 1 to 1000000. Excludes `additive`. Default: `additive` applies.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flows: Option<u32>,
     /// Round-trip time T without queues, 1 ns to 10 s. Default: that of the longest idle path of the group's flows, since
     /// senders with different T share a link unequally.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub base_rtt: Option<Dur>,
-    /// Set T, for each flow, to the round-trip time of its own idle path. Default false.
+    /// `true` if T of each flow is the round-trip time of its own idle path. Default false.
     pub own_rtt: bool,
 }
 
@@ -53,7 +53,7 @@ impl Params {
     /// Checks ranges, and excludes parameters that contradict each other.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         factor("target", self.target)?;
         if self.stages > 1000 {
@@ -176,7 +176,7 @@ impl CongestionControl for Hpcc {
         self.last.extend_from_slice(hops);
     }
 
-    /// Sets the window (ComputeWind of algorithm 1).
+    /// Sets the window (`ComputeWind` of algorithm 1).
     fn on_ack(&mut self, window: &mut Window, acked: &Acked) {
         if !std::mem::take(&mut self.measured) {
             return;

@@ -33,7 +33,8 @@ pub(crate) struct HyStart {
     current_min: Dur,
     /// Samples in this round.
     samples: u32,
-    /// Round-trip time at the begin of conservative slow start and rounds since. `None`: standard slow start.
+    /// Round-trip time at the begin of conservative slow start, and the number of rounds since. `None`:
+    /// standard slow start.
     conservative: Option<(Dur, u32)>,
     active: bool,
 }

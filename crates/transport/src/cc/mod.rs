@@ -1,7 +1,7 @@
 //! Congestion control: how the window grows and shrinks.
 //!
-//! The sender finds and repairs losses, the same way for all controls. A congestion control reads what was
-//! acknowledged and sets the [`Window`], in segments.
+//! The sender detects and repairs losses in the same way for all controls. A congestion control reads what
+//! was acknowledged and sets the [`Window`], in segments.
 //!
 //! A control is one file here: `Params` with [`Build`], and the state with [`CongestionControl`]; it is listed in
 //! `registry.rs`. [`CongestionControl::on_ack`] and [`CongestionControl::on_congestion`] are required, all else has a
@@ -78,8 +78,8 @@ pub trait Build {
 pub struct Needs {
     /// Echo of congestion experienced.
     pub echo: EcnEcho,
-    /// Least time between congestion notifications, which the receiver sends in place of echoes: it acknowledges a marked
-    /// segment at once with ECE set, and no other. `None`: echoes.
+    /// Minimum time between congestion notifications, which the receiver sends instead of echoes: it acknowledges a
+    /// marked segment at once with ECE set, and no other segment. `None`: echoes.
     pub notification: Option<Dur>,
     /// `true` if switches write telemetry into the packets ([`Feedback::hops`]).
     pub telemetry: bool,
@@ -94,7 +94,7 @@ pub struct Needs {
 /// The window that a congestion control sets.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Window {
-    /// Congestion window, segments, above 0. Its integer part may be outstanding, at least 1.
+    /// Congestion window, segments, above 0. Its integer part, at least 1, may be outstanding.
     pub cwnd: f64,
     /// Slow-start threshold, segments.
     pub ssthresh: f64,
@@ -108,8 +108,8 @@ pub(crate) const NO_WINDOW: f64 = 1e9;
 pub struct Pacing {
     /// Pacing rate, segments per second. `None`: segments leave as soon as the window allows.
     pub rate: Option<f64>,
-    /// Least time from one segment to the next, and least retransmission timeout, at less than one segment per round trip;
-    /// zero: no limit.
+    /// Minimum time from one segment to the next, and minimum retransmission timeout, at less than one segment per
+    /// round trip; zero: no limit.
     pub interval: Dur,
     /// Instant of the next change of these by time alone, at which [`CongestionControl::on_timer`] is due; [`Time::NEVER`]
     /// if there is none.
@@ -177,7 +177,8 @@ pub enum EchoResponse {
     /// One reduction per window, for an echo or a loss (RFC 3168 section 6.1.2).
     #[default]
     OncePerWindow,
-    /// The same, but a loss after an echo reduces the window once more (RFC 8257 section 3.5).
+    /// One reduction per window by echoes, but a loss after an echo reduces the window once more
+    /// (RFC 8257 section 3.5).
     ThenLoss,
     /// No reduction by the sender: the control responds by itself.
     Control,

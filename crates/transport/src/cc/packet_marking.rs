@@ -12,14 +12,14 @@ use tailback_document::Invalid;
 use tailback_random::Rng;
 use tailback_units::{Dur, Rate, Time};
 
-/// Source-integrated packet marking: the window is the sum of a marked and a best-effort window, and a
-/// segment is marked with the probability of the marked window's share. The marked window grows while the observed rate
-/// is below `target` and shrinks otherwise; the best-effort window is Reno's. The loss of an
-/// unmarked segment halves the best-effort window, that of a marked one both.
+/// Source-integrated packet marking: the window is the sum of a marked and a best-effort window, and a segment is
+/// marked with a probability equal to the share of the marked window. The marked window grows while the observed rate
+/// is below `target` and shrinks otherwise; the best-effort window is Reno's. The loss of an unmarked segment halves
+/// the best-effort window, the loss of a marked segment halves both.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Params {
-    /// Target rate, headers included, marked and unmarked segments together. Above 0.
+    /// Target rate of marked and unmarked segments together, headers included, above 0.
     pub target: Rate,
     /// Window of the time-sliding-window estimate of the rate, 1ms to 1h: one to three round trips.
     /// Default 300ms.
@@ -28,8 +28,8 @@ pub struct Params {
     /// Interval of the check for over-subscription, 1ms to 1h. Default 5s.
     #[serde(default = "default_patience")]
     pub patience: Dur,
-    /// Consecutive intervals after which marking is turned off, if in each the target was missed and a marked segment was lost
-    /// or more than nine tenths of the window were marked; 1 to 1000. Default 3.
+    /// Number of consecutive intervals after which marking is turned off if, in each of them, the target was missed and
+    /// either a marked segment was lost or the marked window was more than 0.9 of the window; 1 to 1000. Default 3.
     #[serde(default = "default_strikes")]
     pub strikes: u32,
     /// Time for which marking then stays off, 1ms to 1h. Default 60s.
@@ -54,7 +54,7 @@ impl Params {
     /// Checks ranges.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         if self.target == Rate(0) {
             return Err(Invalid::new("target", "the rate is zero; write a rate above 0"));
@@ -170,7 +170,8 @@ pub struct PacketMarking {
     prior: Option<(Part, Part)>,
     /// `true` if the present recovery has halved the marked window.
     halved: bool,
-    /// `true` if it will at its end, since it has repaired a marked segment, too.
+    /// `true` if the recovery will halve the marked window at its end, since it has repaired a
+    /// marked segment, too.
     halves: bool,
     over: Oversubscription,
 }

@@ -13,21 +13,22 @@ use tailback_units::Fraction;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Params {
-    /// Factor of the window at a loss, above 0 and below 1. Default 0.5.
+    /// Factor by which a loss multiplies the window, above 0 and below 1. Default 0.5.
     pub beta: Fraction,
-    /// Factor of the window at an echo of congestion, above 0 and below 1; 0.8 is the alternative
-    /// back-off of RFC 8511. Default 0.5.
+    /// Factor by which an echo of congestion (ECE) multiplies the window, above 0 and below 1; 0.8
+    /// is the alternative back-off of RFC 8511. Default 0.5.
     pub ecn_beta: Fraction,
-    /// Upper bound of the growth per acknowledgement in slow start, segments, 1 to 1000: 1 is RFC 5681, 2
-    /// RFC 3465. After a timeout it is 1. In congestion avoidance 1 counts acknowledgements, a larger
-    /// value segments. Default 2.
+    /// Upper bound of the growth per acknowledgement in slow start, segments, 1 to 1000: 1 as in RFC
+    /// 5681, 2 as in RFC 3465. In the slow start after a timeout the bound is 1. In congestion avoidance
+    /// the window grows per acknowledgement if the value is 1, and per acknowledged segment if it is
+    /// larger. Default 2.
     pub byte_counting: u32,
-    /// Base of the reduction at a loss: "flight" is FlightSize, once for each segment that times out, and the
-    /// window becomes the threshold (RFC 5681); "window" is the congestion window, at each expiry, and the
+    /// Base of the reduction at a loss: "flight": FlightSize, at the first expiry for a segment only, and the
+    /// window becomes the threshold (RFC 5681); "window": the congestion window, at each expiry, and the
     /// threshold is rounded down to whole segments while the window keeps its fraction (ns-2). Default "flight".
     pub reduction: Reduction,
-    /// Leave the first slow start when the round-trip time rises (HyStart++, RFC 9406); it then counts up to 8
-    /// segments per acknowledgement. Default false.
+    /// `true` if the first slow start ends when the round-trip time rises (HyStart++, RFC 9406); it then
+    /// counts up to 8 segments per acknowledgement. Default false.
     pub hystart: bool,
 }
 
@@ -53,7 +54,7 @@ impl Params {
     /// Checks ranges.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         factor("beta", self.beta.0)?;
         factor("ecn-beta", self.ecn_beta.0)?;

@@ -11,8 +11,9 @@ use tailback_document::Invalid;
 use tailback_random::Rng;
 use tailback_units::{Dur, Fraction, Time};
 
-/// SubTCP: in congestion avoidance the window grows by min(1, x·cwnd) segments per round trip, so
-/// that the sum of many small windows grows by the factor 1 + x at most. Slow start and reductions are Reno's.
+/// SubTCP: in congestion avoidance the window grows by min(1, x·cwnd) segments per round trip, so that the sum
+/// of many small windows grows by at most the factor 1 + x per round trip. Slow start and reductions are
+/// Reno's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Params {
@@ -38,7 +39,7 @@ impl Params {
     /// Checks ranges.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         if !(self.x.0 > 0.0 && self.x.0 <= 1.0) {
             let advice = format!("{} is out of range; write a number above 0 and at most 1", self.x);

@@ -12,12 +12,12 @@ use tailback_document::Invalid;
 use tailback_random::Rng;
 use tailback_units::{Dur, Time};
 
-/// Swift (SIGCOMM 2020): the window grows by one segment per round trip while the delay is below a target
-/// and shrinks in proportion to the excess above it, once per round trip; at windows below one segment the time between
-/// segments exceeds a round trip. The target grows with the number of hops and, for fairness between small windows,
-/// with the inverse square root of the window. Of the paper's two windows this is the
-/// fabric's: hosts have no delay here. The paper gives no values for the delays; these are csg-htsim's: a base delay of
-/// 20 us, a delay per hop derived from it, and flow scaling up to five times the base delay.
+/// Swift (SIGCOMM 2020): the window grows by one segment per round trip while the delay is below a target and shrinks
+/// in proportion to the excess above it, once per round trip; at windows below one segment the time between segments
+/// exceeds a round trip. The target grows with the number of hops and, for fairness between small windows, with the
+/// inverse square root of the window. Only the paper's window for the fabric is modelled, since hosts have no delay
+/// here. The paper gives no values for the delays; the defaults are those of csg-htsim: a base delay of 20 us, a delay
+/// per hop derived from it, and flow scaling of up to five times the base delay.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Params {
@@ -31,11 +31,13 @@ pub struct Params {
     pub scaling_from: f64,
     /// Window at and above which flow scaling adds nothing, segments, above `scaling-from`. Default 100.
     pub scaling_to: f64,
-    /// Growth of the window per round trip, segments, above 0 and at most 100. Default 1.
+    /// Additive increase of the window per round trip, segments, above 0 and at most 100. Default
+    /// 1.
     pub additive: f64,
     /// Factor beta of the relative excess delay in the decrease, above 0 and below 1. Default 0.8.
     pub beta: f64,
-    /// Largest decrease (max_mdf), above 0 and below 1. Default 0.5.
+    /// Largest decrease at once, as a share of the window (max_mdf), above 0 and below 1. Default
+    /// 0.5.
     pub max_decrease: f64,
     /// Smallest window, segments, above 0 and below 1. Default 0.01.
     pub least: f64,
@@ -69,7 +71,7 @@ impl Params {
     /// Checks ranges.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         duration("base", self.base)?;
         for (field, time) in [("per-hop", self.per_hop), ("flow-scaling", self.flow_scaling)] {
@@ -78,7 +80,10 @@ impl Params {
             }
         }
         if !(self.scaling_from > 0.0 && self.scaling_from < self.scaling_to && self.scaling_to <= 1e9) {
-            let message = format!("{} is not above 0 and below `scaling-to`; write such as 0.1", self.scaling_from);
+            let message = format!(
+                "{} is out of range; write a number above 0 and below `scaling-to`, such as 0.1",
+                self.scaling_from
+            );
             return Err(Invalid::new("scaling-from", message));
         }
         if !(self.additive > 0.0 && self.additive <= 100.0) {

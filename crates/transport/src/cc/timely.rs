@@ -14,11 +14,12 @@ use tailback_document::Invalid;
 use tailback_random::Rng;
 use tailback_units::{Dur, Fraction, Rate, Size};
 
-/// TIMELY (SIGCOMM 2015): a sender's rate grows by steps while the round-trip time falls or is below `low`,
-/// and shrinks in proportion to its gradient while it rises, once per `chunk` acknowledged. It has
-/// no window and begins at line rate: for lossless networks. It does not converge to fair shares: between `low` and `high`
-/// the samples of a slow sender are far apart, so that their differences and its reductions are large, and one or two senders
-/// take nearly all bandwidth. `variant = "patched"` has one fixed point, with equal rates.
+/// TIMELY (SIGCOMM 2015): the rate of a sender is updated once per acknowledged `chunk`: it grows by steps while the
+/// round-trip time falls or is below `low`, and shrinks in proportion to the gradient of the round-trip time while that
+/// rises. There is no window, and the initial rate is that of the link: for lossless networks. TIMELY does not converge
+/// to fair shares: between `low` and `high` the samples of a slow sender are far apart, so that their differences and
+/// its reductions are large, and one or two senders take nearly all bandwidth. The variant "patched" has a unique fixed
+/// point with equal rates.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Params {
@@ -27,7 +28,7 @@ pub struct Params {
     /// Interval of updates of the rate: each "chunk" acknowledged (the paper), or a "round-trip" (the simulation of
     /// HPCC's authors). Default "chunk".
     pub update: Update,
-    /// Payload of a completion event, 1 B to 1 GB. Default 16 kB.
+    /// Acknowledged payload per completion event, 1 B to 1 GB. Default 16 kB.
     pub chunk: Size,
     /// Weight alpha of a new difference in the average, above 0 and below 1. Default 0.875.
     pub weight: f64,
@@ -44,14 +45,14 @@ pub struct Params {
     pub reference: Option<Dur>,
     /// Divisor of differences for the normalised gradient, 1 ns to 10 s. Default 20 us.
     pub min_rtt: Dur,
-    /// Additive increase delta. Default 10 Mbit/s.
+    /// Additive increase delta, above 0. Default 10 Mbit/s.
     pub additive: Rate,
-    /// Consecutive completion events without a rising round-trip time from which on the increase is
-    /// five-fold, 1 to 1000. Default 5.
+    /// Number of consecutive completion events without a rise of the round-trip time after which
+    /// the increase is five-fold, 1 to 1000. Default 5.
     pub hyper_after: u32,
-    /// Smallest rate, above 0. Default 10 Mbit/s.
+    /// Minimum rate, above 0. Default 10 Mbit/s.
     pub least: Rate,
-    /// Initial rate, as a fraction of the line's, above 0 and at most 1. Default 1.
+    /// Initial rate, as a fraction of the link's rate, above 0 and at most 1. Default 1.
     pub start: Fraction,
 }
 
@@ -62,9 +63,9 @@ pub enum Variant {
     /// The gradient alone (algorithm 1 of the paper of 2015). Every rate is a fixed point when the gradient is 0.
     #[default]
     Gradient,
-    /// Patched TIMELY (Zhu and others 2016, algorithm 2): R ← δ (1 − w) + R (1 − β w e), with the error e = RTT/RTT_ref − 1
-    /// and the weight w of the gradient g: 0 up to −1/4, 2 g + 1/2, 1 from 1/4 on. No hyperactive increase. N senders
-    /// converge to equal rates and RTT = RTT_ref (1 + N δ/(β C)).
+    /// Patched TIMELY (Zhu and others 2016, algorithm 2): R ← δ (1 − w) + R (1 − β w e), with the error e = RTT/RTT_ref
+    /// − 1 and the weight w of the gradient g: 0 for g up to −1/4, 2 g + 1/2 between, 1 for g of 1/4 and more. There is
+    /// no hyperactive increase. N senders converge to equal rates and RTT = RTT_ref (1 + N δ/(β C)).
     Patched,
 }
 
@@ -109,7 +110,7 @@ impl Params {
     /// Checks ranges.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         if !(1..=1_000_000_000).contains(&self.chunk.0) {
             return Err(Invalid::new("chunk", format!("{} is out of range; write 1B to 1GB", self.chunk)));
@@ -215,7 +216,7 @@ impl Timely {
         } else {
             self.rate += if self.falling >= p.hyper_after { HYPER * step } else { step };
         }
-        // The least rate is at most that of the line.
+        // The minimum rate is at most that of the link.
         let line = self.line.rate.0 as f64;
         self.rate = self.rate.clamp((p.least.0 as f64).min(line), line);
     }

@@ -19,8 +19,8 @@ pub enum EcnFloor {
     #[serde(rename = "backoff")]
     Backoff,
     /// As in ns-2.35: halving may take the window below one segment, and then no segment is sent until the
-    /// timer expires, so that a window below two waits as one of one does; consecutive echoes at one double the
-    /// timeout.
+    /// timer expires, so that a sender with a window below two segments waits as one with a window of one;
+    /// consecutive echoes at a window of one double the timeout.
     #[serde(rename = "ns-2")]
     Ns2,
     /// The next segment is sent at once: the lower bound is one segment per round trip.

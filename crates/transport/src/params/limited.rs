@@ -5,14 +5,14 @@ use schemars::JsonSchema;
 use serde::de::{self, Deserialize, Deserializer, Visitor};
 use serde::{Deserialize as DeriveDeserialize, Serialize};
 
-/// Use of limited transmit: true, false or "always".
+/// Use of limited transmit: `true`, `false` or "always".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum LimitedTransmit {
     /// `true` if a new segment is sent on each of the first two duplicate acknowledgements before a loss is
     /// detected (RFC 3042).
     Sends(bool),
-    /// Further use.
+    /// Use beyond RFC 3042.
     When(WhenLimited),
 }
 

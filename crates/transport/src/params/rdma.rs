@@ -26,8 +26,8 @@ pub struct Rdma {
     /// Headers of a segment and of an acknowledgement, IP, UDP and RDMA, without framing, 0 B to 1000 B.
     /// Default 48 B.
     pub header: Size,
-    /// Congestion control; with "fixed" only `window` and flow control by the network limit the sender.
-    /// Default "dcqcn".
+    /// Congestion control. With "fixed" the sender is limited only by `window` and by the network's
+    /// back-pressure. Default "dcqcn".
     pub congestion_control: Cc,
     /// Number of segments per acknowledgement, 1 to 1000. Default 1.
     pub acknowledge_every: u32,
@@ -58,7 +58,7 @@ impl Rdma {
     /// Checks ranges, and combinations of parameters.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         number("acknowledge-every", self.acknowledge_every, 1, 1000)?;
         duration("timeout", self.timeout)?;

@@ -31,7 +31,7 @@ impl GoBackN {
     /// Accepts: there are no parameters.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         Ok(())
     }
@@ -48,9 +48,9 @@ pub struct Tahoe {}
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Reno {
-    /// Reduce the window once for all segments sent before a fast retransmit, so that a second loss among them ends in
-    /// a timeout, as with ns-2's `bugFix_`; with false three more duplicates halve the window again,
-    /// as in RFC 5681. Default true.
+    /// `true` if the window is reduced once for all segments sent before a fast retransmit, so that a second loss
+    /// among them ends in a timeout, as with ns-2's `bugFix_`; `false` if three more duplicates halve the window
+    /// again, as in RFC 5681. Default true.
     pub careful: bool,
 }
 
@@ -59,14 +59,17 @@ pub struct Reno {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct NewReno {
-    /// Restart the retransmission timer at the first partial acknowledgement only, so that a window
-    /// with many losses ends in a timeout; false ("slow but steady") restarts it at each. Default true.
+    /// `true` if only the first partial acknowledgement restarts the retransmission timer, so that a
+    /// window with many losses ends in a timeout ("impatient"); `false` if each one restarts it ("slow
+    /// but steady"). Default true.
     pub impatient: bool,
-    /// Shrink the window at a partial acknowledgement by the segments that it acknowledges, less one. Default true.
+    /// `true` if a partial acknowledgement shrinks the window by the number of segments that it acknowledges minus
+    /// one. Default true.
     pub deflation: bool,
-    /// Window at the end of recovery: "flight" is min(ssthresh, FlightSize + 1), which avoids a burst
-    /// (RFC 6582 section 3.2 step 3, choice 1), "ssthresh" is choice 2 there, "open" the window after
-    /// deflation, which this acknowledgement opens as any other (ns-2). Default "flight".
+    /// Window at the end of recovery: "flight": min(ssthresh, FlightSize + 1), which avoids a burst
+    /// (RFC 6582 section 3.2 step 3, choice 1); "ssthresh": the threshold (choice 2 there); "open":
+    /// the window after deflation, which this acknowledgement opens like any other (ns-2). Default
+    /// "flight".
     pub exit: Exit,
 }
 
@@ -87,21 +90,23 @@ pub enum Exit {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Sack {
-    /// Proportional rate reduction (RFC 9937): spread the reduction over a round trip; false sets
-    /// the window at once. Default true.
+    /// `true` if the reduction is spread over a round trip (proportional rate reduction, RFC 9937);
+    /// `false` if the window is reduced at once. Default true.
     pub prr: bool,
-    /// Detect losses by time instead of by count (RACK, RFC 8985), which detects lost retransmissions, too,
-    /// and tolerates reordering. Default true.
+    /// `true` if losses are detected by time instead of by count (RACK, RFC 8985), which detects lost
+    /// retransmissions, too, and tolerates reordering. Default true.
     pub rack: bool,
-    /// Tail loss probe after two round trips (TLP, RFC 8985 section 7); needs `rack`. Default true.
+    /// `true` if a probe is sent after two round trips without an acknowledgement (tail loss probe,
+    /// RFC 8985 section 7); requires `rack`. Default true.
     pub tlp: bool,
     /// Estimate of the segments in the network during recovery: "rfc6675" excludes those considered lost and
     /// repairs these first; "count" falls by one with each acknowledgement (two with a partial one),
     /// rises with each transmission, and repairs every hole (Fall and Floyd 1996, ns-2's `Sack1`).
     /// "count" needs `prr = false` and `rack = false`. Default "rfc6675".
     pub pipe: Pipe,
-    /// Discard selective acknowledgements at a timeout and send all outstanding segments again, as RFC 2018
-    /// section 8 advises and ns-2 does; false keeps them (RFC 6675 section 5.1). Default false.
+    /// `true` if selective acknowledgements are discarded at a timeout and all outstanding segments sent
+    /// again, as RFC 2018 section 8 advises and ns-2 does; `false` if they are kept (RFC 6675 section 5.1).
+    /// Default false.
     pub forget: bool,
 }
 
@@ -136,7 +141,7 @@ impl Tahoe {
     /// Accepts all values.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         Ok(())
     }
@@ -145,7 +150,7 @@ impl Reno {
     /// Accepts all values.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         Ok(())
     }
@@ -154,7 +159,7 @@ impl NewReno {
     /// Accepts all values.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         Ok(())
     }
@@ -163,7 +168,7 @@ impl Sack {
     /// Checks combinations of parameters; `tlp` without `rack` has no effect.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         if self.pipe == Pipe::Count && (self.prr || self.rack) {
             return Err(Invalid::new(

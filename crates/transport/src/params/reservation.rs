@@ -6,8 +6,8 @@ use tailback_document::{Checked, Invalid};
 use tailback_units::{Dur, Rate, Size};
 
 /// A reserved rate, as in the controlled-load service (RFC 2211): the sender has a token bucket,
-/// sends conforming segments marked (green) and the others unmarked (yellow), as best effort (Feng,
-/// Kandlur, Saha and Shin, NOSSDAV 1997). Needs congestion control "reno", without pacing.
+/// and sends conforming segments marked (green), the others unmarked (yellow) as best effort (Feng,
+/// Kandlur, Saha and Shin, NOSSDAV 1997). Requires congestion control "reno" without pacing.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Reservation {
@@ -60,7 +60,7 @@ impl Acknowledgement {
     /// Accepts: there are no parameters.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         Ok(())
     }
@@ -85,14 +85,14 @@ impl Delayed {
     /// Checks ranges.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         some_time("most", self.most)
     }
 }
 
-/// In addition to acknowledgements a periodic timer triggers transmissions: while there are tokens, new segments leave marked,
-/// independent of the window.
+/// Transmissions are triggered by acknowledgements and by a periodic timer: while there are tokens, the timer sends new
+/// segments marked, independently of the window.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Timed {
@@ -111,7 +111,7 @@ impl Timed {
     /// Checks ranges.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         some_time("tick", self.tick)
     }

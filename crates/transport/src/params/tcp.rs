@@ -30,10 +30,11 @@ pub struct Tcp {
     pub congestion_control: Cc,
     /// Loss detection and recovery. Default "sack".
     pub recovery: Recovery,
-    /// Number of duplicate acknowledgements that indicate a loss, 1 to 255 (RFC 5681: 3). Default 3.
+    /// Number of duplicate acknowledgements that indicate a loss, 1 to 255. Default 3 (RFC 5681).
     pub dup_thresh: u32,
-    /// Limited transmit: send a segment on each of the first two duplicate acknowledgements (RFC 3042, with SACK RFC 6675
-    /// section 5 step 3): true, false, or "always", also during recovery from a timeout, as ns-2 does. Default true.
+    /// Limited transmit: `true` if a new segment is sent on each of the first two duplicate acknowledgements (RFC 3042;
+    /// with SACK RFC 6675 section 5 step 3), `false` if not, "always" if also during recovery from a timeout, as in
+    /// ns-2. Default true.
     pub limited_transmit: LimitedTransmit,
     /// Window before the first acknowledgement: segments, 1 to 1000000, or "rfc3390" or "rfc6928".
     /// Default 10.
@@ -43,47 +44,51 @@ pub struct Tcp {
     pub initial_ssthresh: Option<u32>,
     /// Window offered by the receiver, segments, 1 to 2^30. Default: unlimited.
     pub receive_window: Option<u32>,
-    /// Restart from the initial window after an idle time longer than the retransmission timeout
-    /// (RFC 5681 section 4.1). Default true.
+    /// `true` if the sender restarts from the initial window after an idle time longer than the
+    /// retransmission timeout (RFC 5681 section 4.1). Default true.
     pub slow_start_restart: bool,
-    /// Segments outstanding by which slow start decides that the window limits the sender, namely if the window is below twice
-    /// their number: "flight", those at the acknowledgement, or "round", the maximum of the last round trip (Linux). Default
-    /// "flight".
+    /// Number of outstanding segments by which slow start decides whether the window limits the sender, which it does
+    /// if the window is below twice this number: "flight", those at the acknowledgement, or "round", the maximum in the
+    /// last round trip (Linux). Default "flight".
     pub window_validation: WindowValidation,
     /// Delayed acknowledgements. Default: every second segment, or after 40 ms.
     pub delayed_ack: DelayedAck,
     /// Retransmission timer.
     pub timers: Timers,
-    /// Measure round-trip times by echoed timestamps, one sample per acknowledgement (RFC 7323); false
-    /// times one segment per round trip and no retransmitted one, as BSD and ns-2 do. Default true.
+    /// `true` if round-trip times are measured by echoed timestamps, one sample per acknowledgement
+    /// (RFC 7323); `false` if one segment per round trip is timed, and no retransmitted one, as in BSD
+    /// and ns-2. Default true.
     pub timestamps: bool,
     /// Explicit congestion notification: "off" or "classic" (RFC 3168). Default "off".
     pub ecn: EcnMode,
     /// Code point of ECN-capable segments: "ect0", or "ect1" for the low-latency queue of L4S (RFC 9331).
     /// Default "ect0".
     pub ect: Ect,
-    /// Echo of congestion experienced: "classic" repeats it until the sender responds (RFC 3168),
-    /// "accurate" reports the mark of each segment (RFC 8257 section 3.2). Default: as the congestion
-    /// control needs, "accurate" for "dctcp" and "classic" for most others.
+    /// Echo of congestion experienced by the receiver: "classic", repeated until the sender responds
+    /// (RFC 3168), or "accurate", the mark of each segment (RFC 8257 section 3.2). Default: that of
+    /// the congestion control, "accurate" for "dctcp" and "classic" for most others.
     pub ecn_echo: Option<EcnEcho>,
-    /// Response to an echo at a window of one segment. "rfc3168": the retransmission timer is restarted, and the next segment
-    /// is sent at its expiry; "backoff": each consecutive echo also doubles the timeout; "ns-2": as "backoff", below
-    /// two segments (ns-2.35); "none": the next segment is sent at once. Default "rfc3168".
+    /// Response to an echo at a window of one segment. "rfc3168": the retransmission timer is restarted, and the next
+    /// segment is sent at its expiry; "backoff": as "rfc3168", and each consecutive echo doubles the timeout; "ns-2":
+    /// as "backoff", at windows below two segments (ns-2.35); "none": the next segment is sent at once. Default
+    /// "rfc3168".
     pub ecn_floor: EcnFloor,
-    /// Send retransmissions as ECN-capable, and CWR with them, which RFC 3168 forbids and ns-2 does.
-    /// Default false.
+    /// `true` if retransmissions are ECN-capable and may carry CWR, which RFC 3168 forbids and ns-2
+    /// does. Default false.
     pub ecn_retransmissions: bool,
-    /// Open with SYN and SYN-ACK and negotiate ECN there; false starts with data, as the one-way
-    /// agents of ns-2 do. Default true.
+    /// `true` if the connection opens with SYN and SYN-ACK, which also negotiate ECN; `false` if it
+    /// starts with data, as the one-way agents of ns-2 do. Default true.
     pub handshake: bool,
-    /// Pace segments at 2 (slow start) or 1.2 times the window per smoothed round-trip time, as Linux
-    /// does. Congestion controls with a pacing rate of their own pace in any case. Default false.
+    /// `true` if segments are paced at 2 (in slow start) or 1.2 times the window per smoothed
+    /// round-trip time, as in Linux. Congestion controls with their own pacing rate pace in any case.
+    /// Default false.
     pub pacing: bool,
-    /// Detection of spurious timeouts: "off", "f-rto" (RFC 5682) or "eifel" (RFC 3522,
-    /// by timestamps, for fast retransmits too); the window is then restored. Default "f-rto".
+    /// Detection of spurious timeouts: "off", "f-rto" (RFC 5682) or "eifel" (RFC 3522, by
+    /// timestamps, for fast retransmits too); after a spurious timeout the window is restored.
+    /// Default "f-rto".
     pub spurious_timeout: SpuriousTimeout,
-    /// Undo a reduction, also that of a fast retransmit, if all retransmissions since have been reported as duplicates
-    /// (RFC 3708, as in Linux). Needs recovery "sack". Default false.
+    /// `true` if a reduction, also that of a fast retransmit, is undone once all retransmissions since have been
+    /// reported as duplicates (RFC 3708, as in Linux). Requires recovery "sack". Default false.
     pub dsack_undo: bool,
     /// Reserved rate. Default: no reservation.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -144,7 +149,7 @@ pub enum SpuriousTimeout {
     Eifel,
 }
 
-/// Segments outstanding by which slow start decides that the window limits the sender.
+/// Number of outstanding segments by which slow start decides whether the window limits the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum WindowValidation {
@@ -192,7 +197,7 @@ impl Tcp {
     /// Checks ranges, and combinations of parameters.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         if !(1..=65_535).contains(&self.segment.0) {
             return Err(Invalid::new("segment", format!("{} is out of range; write 1B to 65535B", self.segment)));

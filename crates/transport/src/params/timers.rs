@@ -17,12 +17,12 @@ pub struct Timers {
     /// Clock of round-trip times: "fine" measures exactly; "coarse" counts whole ticks of `granularity` in
     /// scaled integers, as BSD and ns-2 do. Default "fine".
     pub clock: Clock,
-    /// Smallest timeout, before doubling (RFC 6298: 1 s, ns-2: 200 ms; Linux adds its 200 ms to SRTT, see
-    /// `granularity`). Default 200 ms.
+    /// Minimum retransmission timeout (RTO) before doubling (RFC 6298: 1 s, ns-2: 200 ms; Linux adds its
+    /// 200 ms to SRTT, see `granularity`). Default 200 ms.
     pub min_rto: Dur,
-    /// Timeout before the first measurement (RFC 6298: 1 s, RFC 2988: 3 s). Default 1 s.
+    /// Timeout before the first round-trip time sample (RFC 6298: 1 s, RFC 2988: 3 s). Default 1 s.
     pub initial_rto: Dur,
-    /// Largest timeout (RFC 6298: at least 60 s). Default 60 s.
+    /// Maximum retransmission timeout (RFC 6298: at least 60 s). Default 60 s.
     pub max_rto: Dur,
 }
 
@@ -48,7 +48,8 @@ pub struct DelayedAck {
     /// Upper bound of the delay of an acknowledgement, 1 us to 10 s (RFC 5681: up to 500 ms; ns-2: 100 ms).
     /// Default 40 ms.
     pub timeout: Dur,
-    /// Begin of the timeout: "segment", the arrival, or "heartbeat", multiples of `timeout`. Default "segment".
+    /// Begin of the delay: "segment", the arrival of the segment, or "heartbeat", the last multiple of
+    /// `timeout` since the start of the run. Default "segment".
     pub clock: AckClock,
 }
 
@@ -86,7 +87,7 @@ impl Timers {
     /// Checks ranges, and that no timeout is above `max-rto`.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         time("granularity", self.granularity, Dur::from_ns(1), Dur::from_secs(10))?;
         time("min-rto", self.min_rto, Dur::from_us(1), Dur::from_secs(3600))?;
@@ -106,7 +107,7 @@ impl DelayedAck {
     /// Checks ranges.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         number("every", self.every, 1, 1000)?;
         time("timeout", self.timeout, Dur::from_us(1), Dur::from_secs(10))

@@ -109,7 +109,7 @@ pub(super) struct Board {
     pub newly_lost: u32,
     /// Blocks of the last acknowledgement, whose segments are SACKed already.
     pub seen: [Block; 3],
-    /// Blocks of the last duplicate acknowledgement after a timeout that had new information.
+    /// Blocks of the last duplicate acknowledgement after a timeout that contained new information.
     pub told: [Block; 3],
     /// Estimate of the segments in the network by Fall and Floyd's count. `None` outside a recovery with that estimate.
     pub counted: Option<i32>,

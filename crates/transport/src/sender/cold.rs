@@ -57,7 +57,8 @@ impl ColdState {
 pub(super) struct Doubt {
     /// First segment not acknowledged at the reduction.
     pub from: u32,
-    /// Retransmissions since, and those outstanding then, less the duplicates reported.
+    /// Number of retransmissions since, and of those outstanding then, minus the duplicates
+    /// reported.
     pub unreported: u32,
 }
 

@@ -14,7 +14,8 @@ pub(super) struct Repair {
     pub lost: u32,
     /// Fast recovery's inflation of the window, segments.
     pub inflation: i32,
-    /// First segment not acknowledged at the last expiry; the one before the first if there was no expiry.
+    /// First segment not acknowledged at the last expiry; without an expiry the number before the first
+    /// segment.
     pub expired_at: u32,
     pub f_rto: FRto,
     /// `true` after a partial acknowledgement in this recovery.
@@ -94,7 +95,8 @@ impl Echoes {
     /// Processes a cumulative acknowledgement of all before `next`.
     #[inline]
     pub fn advance(&mut self, next: u32) {
-        // A position that is passed stays just behind, so that comparisons survive the wrap.
+        // A position below `next` moves to just behind it, so that comparisons survive the wrap of
+        // segment numbers.
         self.reduced_at = later(self.reduced_at, next.wrapping_sub(1));
     }
 }

@@ -193,7 +193,7 @@ impl Sender {
     fn sampler(&mut self) -> Option<&mut Sampler> {
         self.pace.as_mut()?.sampler.as_deref_mut()
     }
-    /// Sets if pacing alone keeps a segment back, so that its release is a deadline.
+    /// Notes whether pacing alone holds back a segment, so that its release is a deadline.
     #[inline]
     fn hold_for_pace(&mut self, holds: bool) {
         if let Some(pace) = &mut self.pace {

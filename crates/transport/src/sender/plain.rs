@@ -52,8 +52,8 @@ impl Sender {
         match self.state {
             State::Recovery => self.repair.inflation += 1,
             State::Loss => {
-                // While going back duplicates are for segments sent needlessly, and are not counted. With limited transmit
-                // "always" they are, for limited transmit alone.
+                // While the sender goes back, duplicates are caused by segments sent needlessly and are not counted,
+                // except by limited transmit "always".
                 if !self.tcp.limited_transmit.after_timeout() {
                     self.repair.dupacks = 0;
                 }

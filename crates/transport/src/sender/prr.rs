@@ -37,8 +37,8 @@ impl Prr {
 mod tests {
     use super::*;
 
-    /// RFC 6937 section 4: a window of 20, the first segment lost, ssthresh 10: a segment for every
-    /// other acknowledgement.
+    /// RFC 6937 section 4: with a window of 20, the first segment lost and an ssthresh of 10, every
+    /// second acknowledgement sends a segment.
     #[test]
     fn one_loss_halves_the_rate_by_sending_on_every_second_acknowledgement() {
         let mut prr = Prr::begin(20);
@@ -58,7 +58,7 @@ mod tests {
 
     // RFC 9937 section 6.2: safeACK.
     #[test]
-    fn heavy_loss_sends_what_is_delivered_and_one_more_only_when_safe() {
+    fn under_heavy_loss_prr_sends_one_segment_more_than_delivered_only_with_a_safe_ack() {
         let mut prr = Prr::begin(20);
         assert_eq!(prr.send_count(1, 3, 10, false), 1);
         prr.out += 1;

@@ -56,8 +56,8 @@ mod tests {
     use tailback_random::Rng;
     use tailback_units::{Dur, Time};
 
-    /// Transfers `segments` and the instants, from the opening on, at which rounds of 100 ms brought
-    /// how many; nothing is lost.
+    /// Transfers `segments` segments without loss in rounds of 100 ms; returns the number of
+    /// segments delivered in each round.
     fn rounds(sender: &mut Sender, receiver: &mut Receiver, now: &mut Time, segments: u64) -> Vec<usize> {
         sender.offer(*now, segments * 1460);
         let mut rounds = Vec::new();
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_connection_starts_as_slowly_as_the_first_and_counts_go_on() {
+    fn a_reopened_connection_starts_as_slowly_as_the_first_and_counts_continue() {
         for control in ["reno", "cubic", "bbr", "bbr3", "dctcp"] {
             let document = serde_json::json!({ "congestion-control": { "kind": control }, "initial-window": 2 });
             let tcp: Arc<Tcp> = Arc::new(tailback_document::decode(document).expect("parameters decode"));

@@ -137,7 +137,8 @@ impl Sender {
             self.urgent = Urgent::No;
         }
         if matches!(&self.tcp.recovery, Recovery::Sack(sack) if sack.pipe == Pipe::Count) {
-            // The first repair, which transmission counts, replaces the segment that it repairs.
+            // The first repair replaces the segment that it repairs, and its transmission is
+            // counted.
             let counted = (outstanding as i32 - self.tcp.dup_thresh as i32) - i32::from(first);
             self.board().counted = Some(counted);
         }

@@ -81,7 +81,7 @@ impl Sender {
         }
     }
 
-    /// Returns the segment that may be transmitted; with `dry` the state stays.
+    /// Returns the segment that may be transmitted; with `dry` the state does not change.
     pub(super) fn choose(&mut self, dry: bool) -> Option<Choice> {
         if self.ecn.held {
             return None;

@@ -75,7 +75,8 @@ impl Sequence {
         self.una = next;
         self.nxt = later(self.nxt, next);
         let reached = !before(next, self.recover);
-        // Positions that are passed stay just behind, so that comparisons survive the wrap.
+        // Positions below `next` move to just behind it, so that comparisons survive the wrap of
+        // segment numbers.
         let last = next.wrapping_sub(1);
         self.recover = later(self.recover, last);
         self.full_at = later(self.full_at, last);

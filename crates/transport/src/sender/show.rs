@@ -26,7 +26,7 @@ impl Sender {
     pub fn rto(&self) -> Dur {
         let interval = self.pacing().interval;
         if interval > Dur::ZERO {
-            // The interval contains the doublings.
+            // The interval already contains the doublings.
             return self.timers.rtt.base().max(interval).min(self.tcp.timers.max_rto);
         }
         self.plain_rto()

@@ -17,7 +17,7 @@ fn at_the_wrap(sender: &mut Sender, receiver: &mut Receiver) {
 }
 
 #[test]
-fn numbers_wrap_in_every_flavour() {
+fn a_connection_survives_the_wrap_of_segment_numbers_with_every_recovery() {
     for kind in ["tahoe", "reno", "newreno", "sack"] {
         let document = serde_json::json!({ "recovery": { "kind": kind }, "handshake": false, "ecn": "classic" });
         let tcp: Tcp = tailback_document::decode(document.clone()).expect("parameters decode");

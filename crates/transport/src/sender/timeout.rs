@@ -37,7 +37,7 @@ impl Sender {
         self.repair.f_rto = if self.uses_f_rto(again) { FRto::Retransmitted } else { FRto::Off };
         self.state = State::Loss;
         self.seq.recover = self.seq.max;
-        // The next echo is the response to segments sent from now on, so that it counts, as in ns-2.
+        // As in ns-2, the next echo counts, since it is about segments sent from now on.
         self.ecn.reduced_for_loss(self.seq.una);
         self.repair.clear();
         let lost = self.go_back(now);
@@ -93,7 +93,8 @@ impl Sender {
         std::mem::take(&mut board.newly_lost)
     }
 
-    /// Returns if a segment may be sent according to F-RTO; `None` if F-RTO is not in use. With `dry` the state stays.
+    /// Returns `true` if F-RTO allows a segment to be sent. `None`: F-RTO is not in use. With `dry` the state does not
+    /// change.
     #[inline]
     pub(super) fn f_rto_allows(&mut self, dry: bool) -> Option<bool> {
         if self.state != State::Loss {

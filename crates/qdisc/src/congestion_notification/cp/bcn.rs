@@ -1,4 +1,5 @@
-//! BCN as presented to IEEE 802.1 in July 2005: nine regions of the queue, each with its message.
+//! BCN as presented to IEEE 802.1 in July 2005: nine ranges of the queue length, each with its
+//! feedback.
 
 use super::{Answer, Arrival, Occupancy, Watch};
 use crate::check;
@@ -10,37 +11,42 @@ use tailback_document::Invalid;
 use tailback_random::Rng;
 use tailback_units::{Fraction, Size};
 
-/// Longest queue that a threshold may name, frames.
+/// Upper bound of thresholds, frames.
 const LONGEST: f64 = 1e6;
 
-/// Backward congestion notification, July 2005 (D. Bergamasco, IEEE 802 Plenary): frames are
-/// sampled, and the queue length decides the feedback to their source: BCN 0 (stop) if it is
-/// full, BCN−4 to BCN−1 above the equilibrium, BCN+1 to BCN+4 below. Positive feedback goes only to sources that this
-/// congestion point limits.
+/// Backward congestion notification, July 2005 (D. Bergamasco, IEEE 802 Plenary): frames are sampled at random, and
+/// the queue length gives the feedback to their source: BCN 0 (stop) if the queue is full, BCN−4 to BCN−1 above the
+/// equilibrium, BCN+1 to BCN+4 below it. Positive feedback is sent only to sources that this congestion point has
+/// limited.
 ///
-/// The slides give neither thresholds nor the spacing between them: here they are spread evenly.
+/// The slides give neither thresholds nor their spacing; the defaults are evenly spaced.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Params {
-    /// Probability P with which a frame is sampled, above 0. Default 0.01.
+    /// Probability P with which a frame is sampled, above 0 and at most 1. Default 0.01.
     pub sampling: Fraction,
-    /// T+0, the length at which nothing is said, in frames, above 0. Default 16.
+    /// Equilibrium T+0, the queue length without feedback, frames, above 0 and at most 1000000.
+    /// Default 16.
     pub equilibrium: f64,
-    /// T−4, the length above which the queue counts as full, in frames, above `equilibrium`; 0.9 of
-    /// the buffer is usual. Default 90.
+    /// Threshold T−4, above which the queue counts as full, frames, above `equilibrium` and at most
+    /// 1000000; usually 0.9 times the buffer. Default 90.
     pub full: f64,
-    /// T−1, T−2 and T−3, rising from `equilibrium` to `full`. Absent, evenly between them.
+    /// Thresholds T−1, T−2 and T−3, frames, ascending between `equilibrium` and `full`. Default:
+    /// evenly spaced between these.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub above: Option<[f64; 3]>,
-    /// T+1, T+2 and T+3, falling from `equilibrium` to 0. Absent, evenly between them.
+    /// Thresholds T+1, T+2 and T+3, frames, descending between `equilibrium` and 0. Default: evenly
+    /// spaced between these.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub below: Option<[f64; 3]>,
-    /// `true` if sources are slowed only while the queue grows, and sped up only while it shrinks,
-    /// since the sample before. Default true.
+    /// `true` if negative feedback is sent only if the queue has grown since the sample before, and
+    /// positive feedback only if it has shrunk or is nearly empty. Default true.
     pub derivative: bool,
-    /// `true` if a frame that solicits is answered although it was not sampled. Default true.
+    /// `true` if frames with the Solicit bit get positive feedback even if they are not sampled.
+    /// Default true.
     pub solicit: bool,
-    /// Bytes that count as a frame; absent, frames are counted whatever their length.
+    /// Number of buffer bytes that count as one frame, above 0. Default: each frame counts as one,
+    /// whatever its length.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub frame: Option<Size>,
 }
@@ -61,13 +67,13 @@ impl Default for Params {
 }
 
 impl Params {
-    /// The queues at which it changes what it says, by parameter, smaller ones first.
+    /// Returns the queue lengths at which the feedback changes, by parameter, in ascending order.
     pub fn thresholds(&self) -> Vec<(&'static str, Length)> {
         [("equilibrium", self.equilibrium), ("full", self.full)]
             .map(|(name, frames)| (name, Occupancy::length(self.frame, frames)))
             .into()
     }
-    /// The point at work.
+    /// Returns the congestion point in its initial state.
     pub fn build(&self) -> Bcn {
         let (t0, full) = (self.equilibrium, self.full);
         let up = |k: f64| t0 + k * (full - t0) / 4.0;
@@ -83,10 +89,10 @@ impl Params {
             last: 0.0,
         }
     }
-    /// The thresholds are in order.
+    /// Refuses parameters out of range and thresholds out of order.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::some("sampling", self.sampling)?;
         check::above("equilibrium", self.equilibrium, 0.0, LONGEST)?;
@@ -98,7 +104,7 @@ impl Params {
         {
             return Err(Invalid::new(
                 "above",
-                format!("the thresholds do not rise from {t0} to {full}; write three numbers in order between them"),
+                format!("the thresholds do not ascend from {t0} to {full}; write three ascending numbers between them"),
             ));
         }
         if let Some([d, e, f]) = self.below
@@ -106,14 +112,14 @@ impl Params {
         {
             return Err(Invalid::new(
                 "below",
-                format!("the thresholds do not fall from {t0} to 0; write three numbers in falling order between them"),
+                format!("the thresholds do not descend from {t0} to 0; write three descending numbers between them"),
             ));
         }
         Ok(())
     }
 }
 
-/// BCN's congestion point.
+/// State of BCN's congestion point.
 #[derive(Debug)]
 pub struct Bcn {
     sampling: f64,
@@ -124,7 +130,8 @@ pub struct Bcn {
     below: [f64; 4],
     derivative: bool,
     solicit: bool,
-    /// Length at the last sample. The counter of the slides, set to 0 at each sample, is arrivals minus departures since then.
+    /// Queue length at the last sample, frames. The slides have a counter of arrivals minus departures instead, which
+    /// is set to 0 at each sample.
     last: f64,
 }
 
@@ -153,8 +160,9 @@ impl Watch for Bcn {
             (false, _) if solicits => self.level(length).max(0),
             (false, _) => 0,
         };
-        // An empty queue falls no more, and a literal reading would leave it empty for ever; what
-        // solicits far below the equilibrium does not wait for the queue to fall either.
+        // An empty queue cannot shrink: a literal reading of the slides would never speed sources
+        // up again. Nor must the queue shrink for frames that solicit while it is far below the
+        // equilibrium.
         let falls = length < before || length <= 1.0 || solicits && length <= self.below[3];
         let feedback = match level {
             ..=-5 => Some(Feedback::Stop),

@@ -1,4 +1,5 @@
-//! BCN version 2, later called ECM: feedback linear in the queue's offset and its change.
+//! BCN version 2, later called ECM: feedback linear in the deviation and in the change of the queue
+//! length.
 
 use super::{Answer, Arrival, Occupancy, Watch};
 use crate::check;
@@ -10,23 +11,26 @@ use tailback_document::Invalid;
 use tailback_random::Rng;
 use tailback_units::{Fraction, Size};
 
-/// BCN version 2.0, known as ECM (D. Bergamasco and R. Pan, IEEE 802.1, September 2005; J. Jiang and
-/// R. Jain, July 2006): sampled frames carry back Fb = (Qeq − Q) − w ΔQ, ΔQ being the queue's growth since the
-/// sample before; |Qeq − Q| counts up to Qeq and |ΔQ| up to 2 Qeq. Sources slow down by negative Fb; one that
-/// is limited by this point speeds up by positive Fb. Above `severe` it is BCN(0,0): stop.
+/// BCN version 2.0, known as ECM (D. Bergamasco and R. Pan, IEEE 802.1, September 2005; J. Jiang and R. Jain,
+/// July 2006): the feedback to the source of a sampled frame is Fb = (Qeq − Q) − w ΔQ, with Q the queue length
+/// and ΔQ its growth since the sample before, in frames; Qeq − Q is clamped to ±Qeq and ΔQ to ±2 Qeq. Negative
+/// Fb slows sources down; positive Fb speeds up sources that this congestion point has limited. Above `severe`
+/// the feedback is BCN(0,0): stop.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Params {
-    /// Probability with which a frame is sampled, above 0. Default 0.01.
+    /// Probability with which a frame is sampled, above 0 and at most 1. Default 0.01.
     pub sampling: Fraction,
-    /// Qeq, in frames, above 0. Default 16.
+    /// Equilibrium queue length Qeq, frames, above 0 and at most 1000000. Default 16.
     pub equilibrium: f64,
-    /// w, the weight of the queue's change, 0 to 100. Default 2.
+    /// Weight w of the change of the queue length, 0 to 100. Default 2.
     pub weight: f64,
-    /// Length above which sources stop, in frames, above `equilibrium`. Absent, they never stop.
+    /// Queue length above which sources are stopped, frames, above `equilibrium` and at most
+    /// 1000000. Default: sources are never stopped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub severe: Option<f64>,
-    /// Bytes that count as a frame; absent, frames are counted whatever their length.
+    /// Number of buffer bytes that count as one frame, above 0. Default: each frame counts as one,
+    /// whatever its length.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub frame: Option<Size>,
 }
@@ -38,12 +42,12 @@ impl Default for Params {
 }
 
 impl Params {
-    /// The queues at which it changes what it says, by parameter, smaller ones first.
+    /// Returns the queue lengths at which the feedback changes, by parameter, in ascending order.
     pub fn thresholds(&self) -> Vec<(&'static str, Length)> {
         let stated = [("equilibrium", Some(self.equilibrium)), ("severe", self.severe)];
         stated.into_iter().filter_map(|(name, frames)| Some((name, Occupancy::length(self.frame, frames?)))).collect()
     }
-    /// The point at work.
+    /// Returns the congestion point in its initial state.
     pub fn build(&self) -> Ecm {
         Ecm {
             sampling: self.sampling.0,
@@ -57,7 +61,7 @@ impl Params {
     /// Refuses parameters out of range.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::some("sampling", self.sampling)?;
         check::above("equilibrium", self.equilibrium, 0.0, 1e6)?;
@@ -69,7 +73,7 @@ impl Params {
     }
 }
 
-/// ECM's congestion point.
+/// State of ECM's congestion point.
 #[derive(Debug)]
 pub struct Ecm {
     sampling: f64,
@@ -77,7 +81,7 @@ pub struct Ecm {
     weight: f64,
     severe: f64,
     occupancy: Occupancy,
-    /// Length at the last sample.
+    /// Queue length at the last sample, frames.
     last: f64,
 }
 

@@ -20,7 +20,7 @@ macro_rules! points {
             pub enum Spec { $($name => $variant($params)),+ }
         }
 
-        /// A congestion point at work.
+        /// State of a congestion point.
         #[derive(Debug)]
         pub enum Point {
             $(
@@ -30,18 +30,20 @@ macro_rules! points {
         }
 
         impl Spec {
-            /// The point at work. The parameters have passed `check`.
+            /// Returns the congestion point in its initial state. The parameters have passed
+            /// `check`.
             pub fn build(&self) -> Point {
                 match self { $(Spec::$variant(params) => Point::$variant(params.build()),)+ }
             }
-            /// The queues at which it changes what it says, by parameter, smaller ones first.
+            /// Returns the queue lengths at which the feedback changes, by parameter, in ascending
+            /// order.
             pub fn thresholds(&self) -> Vec<(&'static str, Length)> {
                 match self { $(Spec::$variant(params) => params.thresholds(),)+ }
             }
         }
 
         impl Spec {
-            /// Returns `true` if it looks at the congestion point's number in the tags of frames.
+            /// Returns `true` if it reads the congestion point's number in the tags of frames.
             pub fn reads_tags(&self) -> bool {
                 !matches!(self, Spec::Qcn(_))
             }

@@ -1,4 +1,4 @@
-//! The length of a queue in the frames in which BCN and ECM state their thresholds.
+//! The length of a queue in frames, the unit of the thresholds of BCN and ECM.
 
 use crate::law::Backlog;
 use crate::signals::Length;
@@ -10,11 +10,11 @@ use tailback_units::Size;
 pub struct Occupancy(Option<f64>);
 
 impl Occupancy {
-    /// Measures in frames of `frame` bytes. `None`: counts frames of any length.
+    /// Returns a measure in frames of `frame` bytes. `None`: frames of any length are counted.
     pub fn new(frame: Option<Size>) -> Occupancy {
         Occupancy(frame.map(|size| size.0 as f64))
     }
-    /// The length of a queue in frames.
+    /// Returns the length of a queue in frames.
     #[inline]
     pub fn of(self, queued: Backlog) -> f64 {
         self.0.map_or(queued.packets as f64, |frame| queued.bytes as f64 / frame)
@@ -23,10 +23,10 @@ impl Occupancy {
     pub fn length(frame: Option<Size>, frames: f64) -> Length {
         frame.map_or(Length::Packets(frames), |size| Length::Bytes(frames * size.0 as f64))
     }
-    /// A frame has bytes.
+    /// Refuses frames of 0 bytes.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(frame: Option<Size>) -> Result<(), Invalid> {
         frame.map_or(Ok(()), |size| crate::check::packet("frame", size))
     }

@@ -13,24 +13,26 @@ use tailback_units::{Fraction, Size};
 /// Largest quantised feedback: six bits.
 pub const MOST: f64 = 63.0;
 
-/// Quantised congestion notification (IEEE 802.1Qau-2010): after some bytes have arrived, one frame is sampled,
-/// Fb = −(Q − Qeq + w ΔQ) is computed, ΔQ being the growth of the queue since the last sample, and if it is negative, |Fb| in six
-/// bits goes to the source. The larger |Fb|, the sooner the next sample: after 150, 75, 50, 37.5, 30, 25, 21.5 or 18.5 kB by
-/// the upper three of these bits (R. Pan's pseudo-code for the standard). There is no positive feedback.
+/// Quantised congestion notification (IEEE 802.1Qau-2010): after a number of arrived bytes a frame is sampled, and Fb =
+/// −(Q − Qeq + w ΔQ) is computed, with Q the queue in bytes and ΔQ its growth since the last sample. If Fb is negative,
+/// |Fb|, quantised to six bits, is sent to the source of the frame. The upper three of these bits give the bytes until
+/// the next sample, fewer for larger |Fb|: 150, 75, 50, 37.5, 30, 25, 21.5 or 18.5 kB (R. Pan's pseudo-code for the
+/// standard). There is no positive feedback.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Params {
-    /// Qeq, buffer bytes, above 0. Default 26 kB.
+    /// Equilibrium queue length Qeq, buffer bytes, 1 B to 1 GB. Default 26 kB.
     pub equilibrium: Size,
-    /// w, above 0 and at most 100. Default 2.
+    /// Weight w of the change of the queue length, above 0 and at most 100. Default 2.
     pub weight: f64,
-    /// Bytes between samples while there is no feedback, above 0; the other distances are in proportion. Default 150 kB.
+    /// Bytes between samples without feedback, 1 B to 1 GB; the other distances of the table are scaled in proportion.
+    /// Default 150 kB.
     pub sample: Size,
-    /// Share of `sample` between samples at the largest feedback, above 0: the distance then falls in a straight line
-    /// with |Fb|, not by the standard's table. Absent, it is the table's.
+    /// Distance between samples at the largest feedback, as a share of `sample`, above 0 and at most 1: the distance
+    /// then falls linearly with |Fb| instead of following the table. Default: the table.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub least: Option<Fraction>,
-    /// Random variation of each distance, up and down, as a share of it. Default 0.15.
+    /// Random variation of each distance to either side, uniform, as a share of it. Default 0.15.
     pub jitter: Fraction,
 }
 
@@ -41,18 +43,18 @@ impl Default for Params {
 }
 
 impl Params {
-    /// The queues at which it changes what it says, by parameter, smaller ones first.
+    /// Returns the queue lengths at which the feedback changes, by parameter, in ascending order.
     pub fn thresholds(&self) -> Vec<(&'static str, Length)> {
         vec![("equilibrium", Length::Bytes(self.equilibrium.0 as f64))]
     }
-    /// The point at work.
+    /// Returns the congestion point in its initial state.
     pub fn build(&self) -> Qcn {
         Qcn { params: self.clone(), last: 0.0, left: self.sample.0 as f64 }
     }
     /// Refuses parameters out of range.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         for (field, size) in [("equilibrium", self.equilibrium), ("sample", self.sample)] {
             if !(1..=1_000_000_000).contains(&size.0) {
@@ -67,18 +69,18 @@ impl Params {
 /// Bytes until the next sample by the upper three of the feedback's six bits, kB (R. Pan's pseudo-code for 802.1Qau).
 const TABLE: [f64; 8] = [150.0, 75.0, 50.0, 37.5, 30.0, 25.0, 21.5, 18.5];
 
-/// Returns the distance to the next sample as a share of that without feedback.
+/// Returns the distance to the next sample as a share of the distance without feedback.
 fn step(quantised: f64) -> f64 {
     TABLE[(quantised as usize >> 3).min(7)] / TABLE[0]
 }
 
-/// QCN's congestion point.
+/// State of QCN's congestion point.
 #[derive(Debug)]
 pub struct Qcn {
     params: Params,
-    /// Bytes that waited at the last sample.
+    /// Waiting bytes at the last sample.
     last: f64,
-    /// Bytes to come until the next.
+    /// Bytes that have to arrive before the next sample.
     left: f64,
 }
 

@@ -4,28 +4,29 @@ use crate::congestion_notification::Feedback;
 use crate::law::Backlog;
 use tailback_random::Rng;
 
-/// An arriving frame as a congestion point sees it.
+/// An arriving frame, and the queue that it finds.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival {
     /// The waiting frames, without this one.
     pub queued: Backlog,
-    /// Its buffer bytes.
+    /// Buffer bytes of the frame.
     pub size: u16,
-    /// Solicit bit of its tag. `None`: it has no tag, or that of another congestion point.
+    /// Solicit bit of the frame's tag. `None`: the frame has no tag, or the tag of another
+    /// congestion point.
     pub limited: Option<bool>,
 }
 
-/// The answer of a congestion point.
+/// Result of a congestion point for a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Answer {
     /// `true` if the frame was sampled.
     pub sampled: bool,
-    /// Feedback to its source. `None`: no message.
+    /// Feedback to the source of the frame. `None`: no message.
     pub feedback: Option<Feedback>,
 }
 
 /// A law of a congestion point.
 pub trait Watch {
-    /// A frame arrives, whether or not there will be room for it.
+    /// Processes an arriving frame, even if it will be dropped because the queue is full.
     fn judge(&mut self, arrival: &Arrival, rng: &mut Rng) -> Answer;
 }

@@ -1,5 +1,5 @@
-//! Common part of the rate laws of BCN and ECM: additive increase and multiplicative decrease by the amount of the feedback, a
-//! stop of random length, and drift.
+//! Common part of the rate laws of BCN and ECM: additive increase and multiplicative decrease by the amount of the
+//! feedback, a stop of random duration, and drift.
 
 use super::React;
 use crate::check;
@@ -10,52 +10,52 @@ use tailback_document::Invalid;
 use tailback_random::Rng;
 use tailback_units::{Dur, Rate, Time};
 
-/// Most doublings of the longest stop, and halvings of a restart's rate.
+/// Upper bound on the doublings of the longest stop and on the halvings of the rate after a stop.
 const MOST_HITS: u32 = 10;
 
-/// Growth by time alone.
+/// Growth of the rate with time, without messages.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Drift {
-    /// Added at each step, above 0.
+    /// Increment of the rate per step, above 0.
     pub step: Rate,
-    /// Time between steps, above 0s.
+    /// Time between steps, above 0s and at most 24h.
     pub every: Dur,
 }
 
 impl Drift {
-    /// It leads upwards.
+    /// Refuses steps and times of 0.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         if self.step.0 == 0 {
-            return Err(Invalid::new("step", "a drift of 0 leads nowhere; write a rate such as \"1Mbit/s\""));
+            return Err(Invalid::new("step", "the step is zero; write a rate above zero, such as \"1Mbit/s\""));
         }
         check::duration("every", self.every)
     }
 }
 
-/// The law's constants, in bit/s and per unit of feedback.
+/// Constants of the law; rates in bit/s, feedback in the units of [`Feedback::Change`].
 #[derive(Clone, Debug)]
 pub struct Constants {
-    /// Share of the rate taken away per unit.
+    /// Decrease per unit of feedback, as a share of the rate.
     pub decrease: f64,
-    /// Largest share taken away by one message.
+    /// Largest decrease by one message, as a share of the rate.
     pub most: f64,
-    /// Added per unit.
+    /// Increase per unit of feedback, bit/s.
     pub increase: f64,
-    /// Least rate.
+    /// Minimum rate, bit/s.
     pub floor: f64,
-    /// Rate after the first stop.
+    /// Rate after the first stop, bit/s.
     pub restart: f64,
-    /// `true` if a restart's rate halves with each stop that follows another.
+    /// `true` if each stop without an increase since the one before halves the rate after it.
     pub halve: bool,
-    /// Longest stop, the first time.
+    /// Longest duration of a first stop.
     pub stop: Dur,
-    /// Rate below which frames solicit; 0 never.
+    /// Rate below which frames have the Solicit bit, bit/s; 0: never.
     pub solicit: f64,
-    /// Growth by time.
+    /// Growth of the rate with time. `None`: no growth.
     pub drift: Option<Drift>,
 }
 
@@ -67,16 +67,17 @@ pub struct Aimd {
     rate: f64,
     until: Time,
     point: u16,
-    /// Stops since the last increase.
+    /// Number of stops since the last increase.
     hits: u32,
-    /// The last step of the drift.
+    /// Time of the last step of the drift.
     drifted: Time,
 }
 
 impl Aimd {
-    /// A limiter at the line's rate.
+    /// Returns a limiter at the rate of the link.
     ///
-    /// A line slower than the least rate is the least rate: then no message slows it down.
+    /// If the link is slower than the minimum rate, its rate is the minimum, and no message slows
+    /// the limiter down.
     pub fn new(mut constants: Constants, line: Rate, now: Time) -> Aimd {
         let line = line.0 as f64;
         constants.floor = constants.floor.min(line);
@@ -90,7 +91,7 @@ impl React for Aimd {
         let c = &self.constants;
         match feedback {
             Feedback::Stop => {
-                // Frames that were in flight when it stopped cause no second stop.
+                // Messages about frames that were in flight at the stop cause no second stop.
                 if self.until > now {
                     return false;
                 }

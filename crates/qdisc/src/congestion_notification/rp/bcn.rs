@@ -1,4 +1,4 @@
-//! The reaction point of July 2005: a step per level of BCN's table.
+//! The reaction point of BCN as of July 2005: one step per level of feedback.
 
 use super::aimd::{Aimd, Constants, Drift};
 use crate::check;
@@ -7,25 +7,28 @@ use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
 use tailback_units::{Dur, Fraction, Rate, Time};
 
-/// Reaction to quantised BCN messages (D. Bergamasco, IEEE 802 Plenary, July 2005): BCN−k takes
-/// k × `decrease` of the rate, BCN+k adds k × `increase` if it comes from the congestion point that slowed the
-/// limiter last, and BCN 0 stops for a random time, after which the limiter goes on at `floor`. The slides name no
-/// constants.
+/// Reaction to quantised BCN messages (D. Bergamasco, IEEE 802 Plenary, July 2005): BCN−k reduces the rate by the
+/// share k × `decrease`, BCN+k adds k × `increase` if it comes from the congestion point that slowed the limiter
+/// last, and BCN 0 stops the limiter for a random time, after which it continues at `floor`. The slides give no
+/// values of the constants.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Params {
-    /// Share of the rate that BCN−k takes away k times, above 0 and at most 0.25. Default 0.0625.
+    /// Decrease per level of feedback, as a share of the rate, above 0 and at most 0.25. Default
+    /// 0.0625.
     pub decrease: Fraction,
-    /// Rate that BCN+k adds k times, above 0. Default 50 Mbit/s.
+    /// Increase per level of feedback, above 0. Default 50 Mbit/s.
     pub increase: Rate,
-    /// Rmin, the lowest rate, and that after a stop; above 0 and below the line's. Default 10 Mbit/s.
+    /// Minimum rate Rmin, also the rate after a stop; above 0. On a slower link the rate of the link
+    /// is the minimum. Default 10 Mbit/s.
     pub floor: Rate,
-    /// Rsolicit: slower limiters set the Solicit bit in their frames. Default 100 Mbit/s.
+    /// Rate Rsolicit below which a limiter sets the Solicit bit in its frames. Default 100 Mbit/s.
     pub solicit: Rate,
-    /// A stop lasts a time uniform from 0 to this, which doubles with each stop until the next
-    /// increase, up to 1024 times; above 0s. Default 10 us.
+    /// Longest stop: the duration of a stop is uniform from 0 to this time, which doubles with each
+    /// further stop until the next increase, up to 1024-fold; above 0s and at most 24h. Default 10
+    /// us.
     pub stop: Dur,
-    /// Growth of the rate without messages, which ends limiters that receive no message. Default: no growth.
+    /// Growth of the rate with time, so that limiters without messages end. Default: no growth.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drift: Option<Drift>,
 }
@@ -44,7 +47,7 @@ impl Default for Params {
 }
 
 impl Params {
-    /// The law of a limiter on a line of this rate.
+    /// Returns the law of a new limiter on a link of this rate.
     pub fn build(&self, line: Rate, now: Time) -> Aimd {
         let constants = Constants {
             decrease: self.decrease.0,
@@ -62,7 +65,7 @@ impl Params {
     /// Refuses parameters out of range.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::above("decrease", self.decrease.0, 0.0, 0.25)?;
         above_zero("increase", self.increase)?;
@@ -72,7 +75,7 @@ impl Params {
     }
 }
 
-/// A rate above zero.
+/// Refuses a rate of zero.
 pub(super) fn above_zero(field: &str, rate: Rate) -> Result<(), Invalid> {
     if rate.0 > 0 {
         return Ok(());

@@ -8,25 +8,27 @@ use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
 use tailback_units::{Dur, Fraction, Rate, Time};
 
-/// Reaction to the linear feedback of BCN version 2.0 (ECM; J. Jiang and R. Jain, IEEE 802.1, July
-/// 2006): positive Fb adds `increase` × Fb to the rate, negative Fb takes `decrease` × |Fb| of it, but at most half.
-/// BCN(0,0) stops for a random time, after which the limiter goes on at `restart`; consecutive stops double the longest
-/// time and halve that rate. The defaults are 0.5/((1 + 2w) Qeq) and 0.1 C/((1 + 2w) Qeq) for w = 2, Qeq = 16 frames and
-/// C = 10 Gbit/s.
+/// Reaction to the linear feedback of BCN version 2.0 (ECM; J. Jiang and R. Jain, IEEE 802.1, July 2006): positive Fb
+/// adds `increase` × Fb to the rate, negative Fb reduces the rate by the share `decrease` × |Fb|, at most by half.
+/// BCN(0,0) stops the limiter for a random time, after which it continues at `restart`; each consecutive stop doubles
+/// the longest time and halves that rate. The defaults are `decrease` = 0.5/((1 + 2w) Qeq) and `increase` = 0.1 C/((1 +
+/// 2w) Qeq) for w = 2, Qeq = 16 frames and C = 10 Gbit/s.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Params {
-    /// Gd, share of the rate taken away per frame of negative feedback, above 0. Default 1/160.
+    /// Decrease Gd per frame of negative feedback, as a share of the rate, above 0 and at most 1.
+    /// Default 1/160.
     pub decrease: Fraction,
-    /// Gi Ru, rate added per frame of positive feedback, above 0. Default 12.5 Mbit/s.
+    /// Increase Gi Ru per frame of positive feedback, above 0. Default 12.5 Mbit/s.
     pub increase: Rate,
-    /// The lowest rate, above 0. Default 10 Mbit/s.
+    /// Minimum rate, above 0. Default 10 Mbit/s.
     pub floor: Rate,
     /// Rate after a first stop, above 0. Default 1 Gbit/s.
     pub restart: Rate,
-    /// A first stop lasts a time uniform from 0 to this, above 0s. Default 10 us.
+    /// Longest first stop: its duration is uniform from 0 to this time, above 0s and at most 24h.
+    /// Default 10 us.
     pub stop: Dur,
-    /// Growth of the rate without messages, which ends limiters that receive no message. Default: no growth.
+    /// Growth of the rate with time, so that limiters without messages end. Default: no growth.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drift: Option<Drift>,
 }
@@ -45,7 +47,7 @@ impl Default for Params {
 }
 
 impl Params {
-    /// The law of a limiter on a line of this rate.
+    /// Returns the law of a new limiter on a link of this rate.
     pub fn build(&self, line: Rate, now: Time) -> Aimd {
         let constants = Constants {
             decrease: self.decrease.0,
@@ -63,7 +65,7 @@ impl Params {
     /// Refuses parameters out of range.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::some("decrease", self.decrease)?;
         for (field, rate) in [("increase", self.increase), ("floor", self.floor), ("restart", self.restart)] {

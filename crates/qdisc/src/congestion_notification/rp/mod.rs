@@ -1,4 +1,4 @@
-//! Reaction laws: each sets the rate of one rate limiter. Messages in, a rate out.
+//! Reaction laws: each sets the rate of one rate limiter by the messages that it receives.
 
 pub mod aimd;
 pub mod bcn;
@@ -19,7 +19,7 @@ macro_rules! reactions {
             pub enum Spec { $($name => $variant($params)),+ }
         }
 
-        /// A reaction law at work.
+        /// State of a reaction law.
         #[derive(Debug)]
         pub enum Reaction {
             $(
@@ -29,7 +29,8 @@ macro_rules! reactions {
         }
 
         impl Spec {
-            /// The law of a new limiter on a line of this rate. The parameters have passed `check`.
+            /// Returns the law of a new limiter on a link of this rate. The parameters have passed
+            /// `check`.
             pub fn build(&self, line: Rate, now: Time) -> Reaction {
                 match self { $(Spec::$variant(params) => Reaction::$variant(params.build(line, now)),)+ }
             }

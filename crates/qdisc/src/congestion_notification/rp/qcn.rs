@@ -1,4 +1,4 @@
-//! QCN's reaction point (IEEE 802.1Qau): a decrease by feedback, and recovery by itself.
+//! QCN's reaction point (IEEE 802.1Qau): decrease by feedback, and increase without feedback.
 
 use super::React;
 use super::bcn::above_zero;
@@ -10,37 +10,40 @@ use tailback_document::Invalid;
 use tailback_random::Rng;
 use tailback_units::{Dur, Fraction, Rate, Size, Time};
 
-/// Cycles of fast recovery.
+/// Number of cycles of fast recovery.
 const FAST: u32 = 5;
 
 /// Ratio of target and rate above which the target is reduced (the standard's constant).
 const FAR: f64 = 10.0;
-/// Divisor of such a target in the first cycle.
+/// Divisor of such a target at the end of a first cycle.
 const NEARER: f64 = 8.0;
 
-/// Reaction to QCN's messages (IEEE 802.1Qau-2010; R. Pan's pseudo-code for it): a message takes `decrease` × |Fb| of the
-/// rate, at most half, and what the rate was becomes the target, unless the byte counter has ended no cycle since the
-/// message before. Then cycles of that counter and of a timer bring it back: five of fast recovery halve the distance to
-/// the target; after those of either the target grows by `increase` (active), after those of both by a multiple of
-/// `hyper`. At a cycle's end with either count at one, a target of more than ten times the rate is divided by eight
-/// instead. Cycles are half as long when they are not of fast recovery.
+/// Reaction to QCN's messages (IEEE 802.1Qau-2010; R. Pan's pseudo-code for it): a message reduces the rate by the
+/// share `decrease` × |Fb|, at most by half. The rate before becomes the target, unless the byte counter has ended no
+/// cycle since the message before. Then the rate recovers in cycles of a byte counter and of a timer: at the end of
+/// each cycle the distance to the target is halved. During the first five cycles (fast recovery) the target is
+/// constant; once either counter has ended five, the target grows by `increase` per cycle (active increase), once both
+/// have, by a multiple of `hyper` (hyper-active increase). At the end of the first cycle of either counter, a target of
+/// more than ten times the rate is divided by eight instead. Cycles after fast recovery are half as long.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Params {
-    /// Gd, share taken away per unit of quantised feedback, above 0 and at most 1/126. Default 1/128.
+    /// Decrease Gd per unit of quantised feedback, as a share of the rate, above 0 and at most 1/126.
+    /// Default 1/128.
     pub decrease: Fraction,
-    /// Added to the target in each cycle of active increase, above 0. Default 5 Mbit/s.
+    /// Increment of the target per cycle of active increase, above 0. Default 5 Mbit/s.
     pub increase: Rate,
-    /// Step of hyper-active increase, multiplied by the cycles that both counters have spent in it; above 0. Default 50 Mbit/s.
+    /// Increment of the target per cycle of hyper-active increase, multiplied by the number of cycles that both
+    /// counters have spent in it; above 0. Default 50 Mbit/s.
     pub hyper: Rate,
-    /// The lowest rate, above 0. Default 10 Mbit/s.
+    /// Minimum rate, above 0. Default 10 Mbit/s.
     pub floor: Rate,
-    /// Wire bytes of a cycle of the byte counter, above 0. Default 150 kB.
+    /// Wire bytes per cycle of the byte counter, above 0. Default 150 kB.
     pub bytes: Size,
-    /// Time of a cycle of the timer, above 0s. Default 15 ms.
+    /// Duration of a cycle of the timer, above 0s and at most 24h. Default 15 ms.
     pub timer: Dur,
-    /// Random variation of each cycle's length, up and down, as a share of it, so that limiters do not step
-    /// together. Default 0.15.
+    /// Random variation of each cycle's length to either side, uniform, as a share of it, so that limiters
+    /// are not synchronised. Default 0.15.
     pub jitter: Fraction,
 }
 
@@ -59,7 +62,7 @@ impl Default for Params {
 }
 
 impl Params {
-    /// The law of a limiter on a line of this rate.
+    /// Returns the law of a new limiter on a link of this rate.
     pub fn build(&self, line: Rate, now: Time) -> Qcn {
         let line = line.0 as f64;
         Qcn {
@@ -76,14 +79,14 @@ impl Params {
     /// Refuses parameters out of range.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::above("decrease", self.decrease.0, 0.0, 1.0 / 126.0)?;
         for (field, rate) in [("increase", self.increase), ("hyper", self.hyper), ("floor", self.floor)] {
             above_zero(field, rate)?;
         }
         if self.bytes.0 == 0 {
-            return Err(Invalid::new("bytes", "a cycle of no bytes never ends; write a size such as \"150kB\""));
+            return Err(Invalid::new("bytes", "the size is zero; write a size above zero, such as \"150kB\""));
         }
         check::duration("timer", self.timer)
     }
@@ -96,16 +99,18 @@ pub struct Qcn {
     line: f64,
     target: f64,
     rate: f64,
-    /// Bytes to send until this cycle of the byte counter ends, and cycles of bytes and of time since the last message.
+    /// Bytes to send until this cycle of the byte counter ends, and (`by_bytes`) the number of its cycles since the
+    /// last message.
     left: f64,
     by_bytes: u32,
-    /// When this cycle of the timer ends.
+    /// End of this cycle of the timer; `by_time` is the number of its cycles since the last
+    /// message.
     due: Time,
     by_time: u32,
 }
 
 impl Qcn {
-    /// A cycle has ended.
+    /// Processes the end of a cycle.
     fn step(&mut self) {
         let both = self.by_bytes.min(self.by_time);
         if (self.by_bytes == 1 || self.by_time == 1) && self.target > FAR * self.rate {
@@ -117,20 +122,21 @@ impl Qcn {
         }
         self.target = self.target.min(self.line);
         self.rate = 0.5 * (self.rate + self.target);
-        // Halving alone never arrives.
+        // Halving alone would never reach the rate of the link.
         if self.line - self.rate < 1e-3 * self.line {
             self.rate = self.line;
         }
     }
-    /// Bytes of the byte counter's next cycle.
+    /// Returns the bytes of the byte counter's next cycle.
     fn byte_cycle(&self, rng: &mut Rng) -> f64 {
         self.params.bytes.0 as f64 * self.share(self.by_bytes, rng)
     }
-    /// Time of the timer's next cycle.
+    /// Returns the duration of the timer's next cycle.
     fn time_cycle(&self, rng: &mut Rng) -> Dur {
         Dur((self.params.timer.0 as f64 * self.share(self.by_time, rng)) as u64)
     }
-    /// Returns the length of the cycle after `cycles` cycles, as a share of that of the first ones.
+    /// Returns the length of the next cycle after `cycles` cycles, as a multiple of the nominal
+    /// length in fast recovery.
     fn share(&self, cycles: u32, rng: &mut Rng) -> f64 {
         let jitter = 1.0 + self.params.jitter.0 * (2.0 * rng.uniform() - 1.0);
         if cycles < FAST { jitter } else { 0.5 * jitter }
@@ -144,7 +150,8 @@ impl React for Qcn {
         if amount >= 0.0 {
             return false;
         }
-        // Messages before the byte counter's first cycle has ended leave the target as it is, whatever the timer did.
+        // A message before the end of the byte counter's first cycle does not change the target, whatever the timer
+        // has done.
         if self.by_bytes > 0 {
             self.target = self.rate;
         }
@@ -176,7 +183,8 @@ impl React for Qcn {
     fn stopped_until(&self) -> Time {
         Time::ZERO
     }
-    /// The standard's tag names the limiter, and no congestion point looks at it: all have the same here.
+    /// Returns a constant: the standard's tag identifies the limiter, and congestion points do not read
+    /// it.
     fn point(&self) -> u16 {
         1
     }

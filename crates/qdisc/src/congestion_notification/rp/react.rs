@@ -4,24 +4,25 @@ use crate::congestion_notification::Feedback;
 use tailback_random::Rng;
 use tailback_units::Time;
 
-/// A law of a reaction point, for one limiter. It starts at the line's rate.
+/// A law of a reaction point, for one limiter. Its initial rate is that of the link.
 pub trait React {
-    /// A message of congestion point `point` (from 1); whether it was obeyed.
+    /// Processes a message of congestion point `point` (from 1); returns `true` if it was obeyed.
     fn hear(&mut self, now: Time, point: u16, feedback: Feedback, rng: &mut Rng) -> bool;
     /// Notes that a frame of `bytes` wire bytes has left the limiter.
     fn sent(&mut self, _now: Time, _bytes: u16, _rng: &mut Rng) {}
-    /// Brings what changes by time alone up to `now`.
+    /// Updates to `now` what changes with time alone.
     fn advance(&mut self, _now: Time, _rng: &mut Rng) {}
-    /// The rate, bit/s, above 0 and at most the line's.
+    /// Returns the rate, bit/s, above 0 and at most that of the link.
     fn rate(&self) -> f64;
-    /// Earliest time of the next frame.
+    /// Returns the end of the last stop, the earliest time of the next frame.
     fn stopped_until(&self) -> Time;
-    /// Congestion point that the tags of its frames name: the last that slowed it; 0 before the first.
+    /// Returns the congestion point named in the tags of its frames: the last one that slowed the
+    /// limiter; 0 before the first.
     fn point(&self) -> u16;
-    /// Returns `true` if the tags of its frames solicit positive feedback.
+    /// Returns `true` if the tags of its frames have the Solicit bit.
     fn solicits(&self) -> bool {
         false
     }
-    /// Returns `true` if it limits nothing any more.
+    /// Returns `true` if the rate is that of the link, so that the limiter can be removed.
     fn is_over(&self) -> bool;
 }

@@ -7,29 +7,31 @@ use serde::ser::{Serialize, Serializer};
 use std::borrow::Cow;
 use tailback_document::Invalid;
 
-/// Into how many queues flows are sorted: a number, by a salted hash of the flow, or `"per-flow"`.
+/// Number of queues to which flows are assigned by a salted hash, or `"per-flow"`: one queue per
+/// flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Buckets {
-    /// Each flow has a queue to itself.
+    /// Each flow has its own queue.
     #[default]
     PerFlow,
-    /// Number of hash buckets, 1 to 2^20; colliding flows share a queue.
+    /// Number of hash buckets, 1 to 2^20; flows with the same hash share a queue.
     Hashed(u32),
 }
 
-/// Most buckets: more than there are hosts on most networks, and still a modest table.
+/// Upper bound on the number of buckets.
 const MOST: u32 = 1 << 20;
 
 impl Buckets {
-    /// Checks that there is a bucket, and not too many of them.
+    /// Checks that the number of buckets is 1 to 2^20.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(self, field: &str) -> Result<(), Invalid> {
         match self {
-            Buckets::Hashed(n) if !(1..=MOST).contains(&n) => {
-                Err(Invalid::new(field, format!("{n} buckets; write a number from 1 to {MOST}, or \"per-flow\"")))
-            }
+            Buckets::Hashed(n) if !(1..=MOST).contains(&n) => Err(Invalid::new(
+                field,
+                format!("{n} buckets are out of range; write a number from 1 to {MOST}, or \"per-flow\""),
+            )),
             _ => Ok(()),
         }
     }
@@ -52,12 +54,14 @@ impl Visitor<'_> for Read {
         f.write_str("a number of buckets, or \"per-flow\"")
     }
     fn visit_u64<E: de::Error>(self, n: u64) -> Result<Buckets, E> {
-        // What does not fit is refused by `check`, with the range.
+        // Numbers above 32 bits are refused by `check`, with the range.
         Ok(Buckets::Hashed(u32::try_from(n).unwrap_or(u32::MAX)))
     }
     fn visit_i64<E: de::Error>(self, n: i64) -> Result<Buckets, E> {
         u64::try_from(n)
-            .map_err(|_| E::custom(format!("{n} buckets; write a number above 0")))
+            .map_err(|_| {
+                E::custom(format!("{n} buckets are out of range; write a number from 1 to {MOST}, or \"per-flow\""))
+            })
             .and_then(|n| self.visit_u64(n))
     }
     fn visit_str<E: de::Error>(self, text: &str) -> Result<Buckets, E> {

@@ -1,4 +1,4 @@
-//! Conversations: what routers take for a flow.
+//! Conversations: the flows of a router's fair queue.
 
 use super::{Buckets, Key, mix};
 use crate::Packet;
@@ -8,13 +8,13 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use tailback_random::Rng;
 
-/// Definition of a conversation. A flow stands for addresses, ports and protocol.
+/// Definition of a conversation. A flow has one set of addresses, ports and protocol.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum KeyBy {
-    /// A flow, whatever its code points.
+    /// All packets of a flow, whatever their code points.
     Flow,
-    /// The packets of one code point of a flow.
+    /// The packets of a flow with the same code point.
     #[default]
     FlowTos,
     /// All packets together.
@@ -22,23 +22,23 @@ pub enum KeyBy {
 }
 
 /// Assigns packets to queues by conversation: one queue for each, numbered in the order of their first packets, or by
-/// hash. A packet's precedence decides its weight.
+/// hash. The weight of a queue is that of its last packet's precedence.
 #[derive(Debug)]
 pub struct ByConversation {
     by: KeyBy,
     queues: Buckets,
-    /// By precedence.
+    /// Weight by precedence.
     weights: [f64; 8],
-    /// Drawn before the first packet that is hashed.
+    /// Salt of the hash, drawn at the first packet that is hashed.
     salt: Option<u64>,
-    /// By conversation its queue, where each has one.
+    /// Queue of each conversation, if each has its own.
     slots: BTreeMap<u64, u32>,
-    /// By queue, the weight of its last packet.
+    /// By queue: weight of its last packet.
     last: Vec<f64>,
 }
 
 impl ByConversation {
-    /// Sorts into `queues` by `by`, weighted by precedence.
+    /// Returns an assignment to `queues` by `by`, with these weights by precedence.
     pub fn new(by: KeyBy, queues: Buckets, weights: [f64; 8]) -> ByConversation {
         ByConversation { by, queues, weights, salt: None, slots: BTreeMap::new(), last: Vec::new() }
     }

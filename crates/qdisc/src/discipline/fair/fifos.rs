@@ -1,4 +1,4 @@
-//! Many first-in-first-out queues under one account.
+//! First-in-first-out queues with common counts of packets and bytes.
 
 use crate::law::Backlog;
 use crate::state::{INDEX, QUEUE, bytes_of};
@@ -29,11 +29,11 @@ struct Fifo<I> {
     waiting: VecDeque<I>,
     /// Buffer bytes.
     bytes: u64,
-    /// Its place in `occupied` while it is not empty.
+    /// Index in `occupied` while it is not empty.
     place: usize,
 }
 
-/// First-in-first-out queues by number, which come into being as they are used.
+/// First-in-first-out queues by number, created at first use.
 #[derive(Debug)]
 pub struct Fifos<I> {
     queues: Vec<Fifo<I>>,
@@ -50,7 +50,7 @@ impl<I> Default for Fifos<I> {
 }
 
 impl<I: Item> Fifos<I> {
-    /// Appends to the queue `slot`; true if it was empty.
+    /// Appends to the queue `slot`; returns `true` if it was empty.
     #[inline]
     pub fn push(&mut self, slot: usize, item: I) -> bool {
         if slot >= self.queues.len() {
@@ -69,27 +69,28 @@ impl<I: Item> Fifos<I> {
         self.packets += 1;
         first
     }
-    /// Takes the oldest of the queue `slot`.
+    /// Removes and returns the oldest entry of the queue `slot`. `None`: it is empty.
     #[inline]
     pub fn pop_front(&mut self, slot: usize) -> Option<I> {
         let item = self.queues.get_mut(slot)?.waiting.pop_front()?;
         self.taken(slot, &item);
         Some(item)
     }
-    /// Takes the oldest of the queue `slot`, and counts what waits behind it there.
+    /// Removes the oldest entry of the queue `slot`; returns it with the backlog behind it in that
+    /// queue.
     #[inline]
     pub fn pop_and_count(&mut self, slot: usize) -> Option<(I, Backlog)> {
         let item = self.pop_front(slot)?;
         Some((item, self.backlog_of(slot)))
     }
-    /// Takes the newest of the queue `slot`.
+    /// Removes and returns the newest entry of the queue `slot`. `None`: it is empty.
     #[inline]
     pub fn pop_back(&mut self, slot: usize) -> Option<I> {
         let item = self.queues.get_mut(slot)?.waiting.pop_back()?;
         self.taken(slot, &item);
         Some(item)
     }
-    /// Takes the victim out of the queue `slot`.
+    /// Removes and returns the victim of the queue `slot`. `None`: it is empty.
     pub fn remove(&mut self, slot: usize, victim: Victim, rng: &mut Rng) -> Option<I> {
         match victim {
             Victim::Tail => self.pop_back(slot),
@@ -100,18 +101,18 @@ impl<I: Item> Fifos<I> {
             }
         }
     }
-    /// The one at place `i` of the queue `slot`, the oldest being at 0.
+    /// Returns the entry at position `i` of the queue `slot`, counted from the oldest at 0.
     pub fn peek(&self, slot: usize, i: u64) -> Option<&I> {
         self.queues.get(slot)?.waiting.get(i as usize)
     }
-    /// Takes the one at place `i` of the queue `slot`: O(n).
+    /// Removes and returns the entry at position `i` of the queue `slot`, in O(n).
     pub fn take(&mut self, slot: usize, i: u64) -> Option<I> {
         let item = self.queues.get_mut(slot)?.waiting.remove(i as usize)?;
         self.taken(slot, &item);
         Some(item)
     }
-    /// Drops victims of the longest queue until there is no more than `site` allows; the queue
-    /// `grown` gives way among equals.
+    /// Drops victims of the longest queue until the limits of `site` hold; of equally long queues
+    /// `grown` counts as the longest.
     pub fn trim(&mut self, grown: usize, victim: Victim, site: &Site, cx: &mut Cx<'_>) {
         while self.overflow(site) {
             let longest = self.longest(grown);
@@ -134,52 +135,52 @@ impl<I: Item> Fifos<I> {
             }
         }
     }
-    /// The oldest of the queue `slot`.
+    /// Returns the oldest entry of the queue `slot`.
     #[inline]
     pub fn head(&self, slot: usize) -> Option<&I> {
         self.queues.get(slot)?.waiting.front()
     }
-    /// The newest of the queue `slot`.
+    /// Returns the newest entry of the queue `slot`.
     #[inline]
     pub fn tail(&self, slot: usize) -> Option<&I> {
         self.queues.get(slot)?.waiting.back()
     }
-    /// Buffer bytes in the queue `slot`.
+    /// Returns the buffer bytes in the queue `slot`.
     #[inline]
     pub fn bytes_of(&self, slot: usize) -> u64 {
         self.queues.get(slot).map_or(0, |q| q.bytes)
     }
-    /// Packets in the queue `slot`.
+    /// Returns the number of packets in the queue `slot`.
     #[inline]
     pub fn packets_of(&self, slot: usize) -> u64 {
         self.queues.get(slot).map_or(0, |q| q.waiting.len() as u64)
     }
-    /// The waiting packets of the queue `slot`.
+    /// Returns the waiting packets of the queue `slot`.
     #[inline]
     pub fn backlog_of(&self, slot: usize) -> Backlog {
         Backlog { packets: self.packets_of(slot), bytes: self.bytes_of(slot) }
     }
-    /// Buffer bytes in all.
+    /// Returns the buffer bytes in all queues together.
     #[inline]
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
-    /// Packets in all.
+    /// Returns the number of packets in all queues together.
     #[inline]
     pub fn packets(&self) -> u64 {
         self.packets
     }
-    /// Returns `true` if there is more than `site` allows.
+    /// Returns `true` if a limit of `site` is exceeded.
     #[inline]
     pub fn overflow(&self, site: &Site) -> bool {
         self.bytes > site.bytes || self.packets > site.packets
     }
-    /// The queues that are not empty, in no particular order (the same one in each run).
+    /// Returns the queues that are not empty, in no particular order (the same in each run).
     pub fn occupied(&self) -> impl ExactSizeIterator<Item = usize> + '_ {
         self.occupied.iter().map(|slot| *slot as usize)
     }
-    /// The queue with most bytes; `first` among equals, so that of equal queues the one that has
-    /// just grown gives way.
+    /// Returns the queue with the most bytes; of equally long queues `first`, the one that has just
+    /// grown.
     pub fn longest(&self, first: usize) -> usize {
         let mut longest = first;
         for slot in self.occupied() {
@@ -193,13 +194,13 @@ impl<I: Item> Fifos<I> {
     pub fn visit(&self, f: &mut dyn FnMut(&Packet)) {
         self.queues.iter().flat_map(|q| &q.waiting).for_each(|item| f(item.packet()));
     }
-    /// Takes all, queue by queue.
+    /// Removes and returns all entries, queue by queue.
     pub fn drain(&mut self) -> Vec<I> {
         let all = self.queues.iter_mut().flat_map(|q| q.waiting.drain(..)).collect();
         *self = Fifos::default();
         all
     }
-    /// Bytes of memory of the queues' state, without the packets.
+    /// Returns the size of the queues' state in bytes, without the packets.
     pub fn state_bytes(&self) -> usize {
         self.queues.len() * (QUEUE + INDEX) + self.occupied.len() * INDEX + bytes_of!(self; bytes, packets)
     }

@@ -1,4 +1,4 @@
-//! Which queue a packet belongs to, and what share that queue has.
+//! The assignment of packets to queues, and the weights of the queues.
 
 use super::Buckets;
 use crate::Packet;
@@ -8,13 +8,13 @@ use std::collections::BTreeMap;
 use tailback_document::Invalid;
 use tailback_random::Rng;
 
-/// Sorts packets into queues, which are numbered from 0 without gaps.
+/// Assigns packets to queues, which are numbered from 0 without gaps.
 pub trait Key: Debug {
-    /// The queue of `packet`.
+    /// Returns the queue of `packet`.
     fn slot(&mut self, packet: &Packet, rng: &mut Rng) -> usize;
-    /// Share of the queue `slot` relative to the others, above 0.
+    /// Returns the weight of the queue `slot` relative to the others, above 0.
     fn weight(&self, slot: usize) -> f64;
-    /// Bytes of memory that the sorting itself takes.
+    /// Returns the size in bytes of the state of the assignment.
     fn state_bytes(&self) -> usize;
 }
 
@@ -27,7 +27,7 @@ const WEIGHTS: core::ops::RangeInclusive<f64> = 1e-6..=1e6;
 /// Refuses weights out of range, and weights of flows that share buckets.
 ///
 /// # Errors
-/// The parameter at fault, and what to write.
+/// If a parameter is invalid: the error names it and says what to write.
 pub fn check_weights(weights: &Weights, buckets: Buckets) -> Result<(), Invalid> {
     if !weights.is_empty() && buckets != Buckets::PerFlow {
         let advice = "flows that share a bucket cannot have weights of their own; write `buckets = \"per-flow\"`";
@@ -36,7 +36,10 @@ pub fn check_weights(weights: &Weights, buckets: Buckets) -> Result<(), Invalid>
     for (flow, weight) in weights {
         let field = format!("weights.{flow}");
         if *flow >= Packet::MAX_FLOWS {
-            return Err(Invalid::new(field, format!("there is no such flow; the last is {}", Packet::MAX_FLOWS - 1)));
+            return Err(Invalid::new(
+                field,
+                format!("the flow number is out of range; write 0 to {}", Packet::MAX_FLOWS - 1),
+            ));
         }
         if !WEIGHTS.contains(weight) {
             return Err(Invalid::new(field, format!("{weight} is out of range; write a number from 1e-6 to 1e6")));
@@ -45,27 +48,28 @@ pub fn check_weights(weights: &Weights, buckets: Buckets) -> Result<(), Invalid>
     Ok(())
 }
 
-/// Sorts by flow: one queue for each, numbered in the order of their first packets, or by hash.
+/// Assignment by flow: one queue per flow, numbered in the order of their first packets, or by
+/// hash.
 ///
-/// A flow on its own keeps its queue for the rest of the run, so memory grows with the flows seen
-/// and, by 4 bytes each, with the largest flow number.
+/// With one queue per flow a flow keeps its queue for the rest of the run, so that memory grows
+/// with the number of flows seen and, by 4 bytes per number, with the largest flow number.
 #[derive(Debug)]
 pub struct ByFlow {
     buckets: Buckets,
-    /// Drawn before the first packet and at each [`ByFlow::salt_anew`].
+    /// Salt of the hash, drawn at the first packet and at each [`ByFlow::salt_anew`].
     salt: Option<u64>,
-    /// By flow number its queue, or [`NONE`].
+    /// By flow number: its queue, or [`NONE`].
     slots: Vec<u32>,
-    /// By queue its weight, for flows on their own.
+    /// By queue: its weight, with one queue per flow.
     weights: Vec<f64>,
     given: Weights,
 }
 
-/// No queue yet.
+/// Index of no queue.
 const NONE: u32 = u32::MAX;
 
 impl ByFlow {
-    /// Sorts into `buckets` queues.
+    /// Returns an assignment to `buckets` queues.
     pub fn new(buckets: Buckets, weights: &Weights) -> ByFlow {
         ByFlow { buckets, salt: None, slots: Vec::new(), weights: Vec::new(), given: weights.clone() }
     }

@@ -5,9 +5,9 @@ use std::collections::VecDeque;
 
 /// Queues in two lists, each served by deficit round robin, the new before the old.
 ///
-/// A queue that becomes busy is new until it has used up its first quantum or has run empty; when
-/// empty it passes once through the old list, so that it cannot return as new at once and starve
-/// the others.
+/// A queue that becomes busy is in the new list until it has used up its first quantum or has run
+/// empty. An empty queue then passes once through the old list, so that it cannot return to the new
+/// list at once and starve the others.
 #[derive(Debug)]
 pub struct NewOld {
     new: VecDeque<u32>,
@@ -24,11 +24,12 @@ struct Seat {
 }
 
 impl NewOld {
-    /// No queues yet; each may send `quantum` wire bytes per round.
+    /// Returns a scheduler without queues; each queue may send `quantum` wire bytes per round.
     pub fn new(quantum: u64) -> NewOld {
         NewOld { new: VecDeque::new(), old: VecDeque::new(), seats: Vec::new(), quantum: quantum as i64 }
     }
-    /// The queue `slot` has got a packet: it is new unless it is in a list.
+    /// Notes a packet in the queue `slot`: appends the queue to the new list unless it is in a
+    /// list.
     #[inline]
     pub fn join(&mut self, slot: usize) {
         if slot >= self.seats.len() {
@@ -54,12 +55,12 @@ impl NewOld {
             self.old.push_back(front);
         }
     }
-    /// The queue whose turn it is has sent `bytes` wire bytes.
+    /// Notes that the queue whose turn it is has sent `bytes` wire bytes.
     #[inline]
     pub fn sent(&mut self, slot: usize, bytes: u16) {
         self.seats[slot].deficit -= i64::from(bytes);
     }
-    /// The queue whose turn it is was empty.
+    /// Notes that the queue whose turn it is was empty.
     pub fn empty(&mut self) {
         if let Some(slot) = self.new.pop_front() {
             self.old.push_back(slot);
@@ -70,11 +71,11 @@ impl NewOld {
     fn front(&mut self, is_new: bool) -> &mut VecDeque<u32> {
         if is_new { &mut self.new } else { &mut self.old }
     }
-    /// Queues in the list of the new.
+    /// Returns the number of queues in the new list.
     pub fn new_flows(&self) -> usize {
         self.new.len()
     }
-    /// Bytes of memory.
+    /// Returns the size of its variables in bytes.
     pub fn state_bytes(&self) -> usize {
         let seat = bytes_of!(Seat::default(); deficit, listed);
         self.seats.len() * seat + (self.new.len() + self.old.len()) * INDEX

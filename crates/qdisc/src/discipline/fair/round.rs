@@ -1,9 +1,9 @@
-//! Service in rounds: deficit round robin, or a packet each.
+//! Service in rounds: deficit round robin, or one packet per turn.
 
 use crate::state::{INDEX, bytes_of};
 use std::collections::VecDeque;
 
-/// The queues that take turns, and what each may still send.
+/// The queues that take turns, and their deficits.
 ///
 /// With a quantum: deficit round robin (Shreedhar and Varghese, SIGCOMM 1995), O(1) per packet
 /// where the quantum is no smaller than the largest packet. Without: one packet per turn.
@@ -11,13 +11,13 @@ use std::collections::VecDeque;
 pub struct Round {
     turns: VecDeque<u32>,
     seats: Vec<Seat>,
-    /// `true` if the queue in front has still to be given its quantum for this turn.
+    /// `true` if the queue in front has not yet received its quantum for this turn.
     fresh: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Seat {
-    /// Bytes that it may still send.
+    /// Wire bytes that it may still send.
     deficit: u64,
     /// `true` if it is among `turns`.
     listed: bool,
@@ -30,7 +30,7 @@ impl Default for Round {
 }
 
 impl Round {
-    /// The queue `slot` has something to send: it goes to the end of the round unless it is there.
+    /// Notes that the queue `slot` has a packet: appends the queue to the round unless it is in it.
     #[inline]
     pub fn join(&mut self, slot: usize) {
         if slot >= self.seats.len() {
@@ -55,7 +55,7 @@ impl Round {
                 self.leave();
                 continue;
             };
-            // A quantum of zero bytes would stop the queue for ever.
+            // With a quantum of zero bytes the queue would never send.
             let Some(quantum) = quantum(slot).map(|q| q.max(1)) else { return Some(slot) };
             let seat = &mut self.seats[slot];
             if self.fresh {
@@ -81,19 +81,19 @@ impl Round {
             self.seats[*front as usize].deficit -= u64::from(size);
         }
     }
-    /// The front goes to the end.
+    /// Moves the queue in front to the end.
     fn pass(&mut self) {
         self.turns.rotate_left(1);
         self.fresh = true;
     }
-    /// The front is empty and leaves; an idle queue keeps no credit.
+    /// Removes the queue in front, which is empty; it keeps no deficit.
     fn leave(&mut self) {
         if let Some(front) = self.turns.pop_front() {
             self.seats[front as usize] = Seat::default();
         }
         self.fresh = true;
     }
-    /// Bytes of memory.
+    /// Returns the size of its variables in bytes.
     pub fn state_bytes(&self) -> usize {
         let seat = bytes_of!(Seat::default(); deficit, listed);
         self.seats.len() * seat + self.turns.len() * INDEX + bytes_of!(self; fresh)

@@ -1,5 +1,5 @@
-//! Service by tags: each packet is stamped with a start and a finish tag, and the smallest goes
-//! first. What a tag means is the [`Clock`]'s affair.
+//! Service by tags: each packet gets a start and a finish tag, and the packet with the smallest tag
+//! is served first. The [`Clock`] defines the tags.
 
 use super::{Fifos, Item, Key};
 use crate::state::{INDEX, bytes_of};
@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use tailback_random::Rng;
 use tailback_units::{Rate, Time};
 
-/// By which of its tags a packet is chosen.
+/// The tag by which packets are served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// The smallest start tag first.
@@ -19,77 +19,80 @@ pub enum Order {
     Finish,
 }
 
-/// A virtual time: what it is now, and how packets move it.
+/// A virtual time, and its changes with arrivals and service.
 pub trait Clock: Debug {
-    /// By which tag packets are chosen.
+    /// The tag by which packets are served.
     const ORDER: Order;
-    /// `true` if it wants [`Clock::idle`].
+    /// `true` if [`Clock::idle`] must be called.
     const WATCHES_IDLE: bool = false;
-    /// Brings it to `now`. Precedes every other call.
+    /// Advances the virtual time to `now`; called before every other method.
     fn advance(&mut self, _now: Time) {}
-    /// A queue of `weight` is used for the first time.
+    /// Notes the first use of a queue of this weight.
     fn join(&mut self, _weight: f64) {}
-    /// Start tag of a packet that arrives now behind one with finish tag `last`; `backlogged`:
-    /// that one is still waiting.
+    /// Returns the start tag of a packet that arrives now after one with finish tag `last`.
+    /// `backlogged`: that packet is still waiting.
     fn start(&self, last: f64, backlogged: bool) -> f64;
-    /// Difference of finish and start tag.
+    /// Returns the finish tag minus the start tag of a packet.
     fn span(&self, bytes: u16, weight: f64) -> f64 {
         f64::from(bytes) / weight
     }
-    /// The last finish tag of the queue `slot` is now `finish`: a packet has joined it, or its
-    /// last has been dropped.
+    /// Notes that the last finish tag of the queue `slot` is now `finish`: a packet was added to
+    /// it, or its last packet was dropped.
     fn stamped(&mut self, _slot: usize, _weight: f64, _finish: f64) {}
-    /// The largest start tag that may be served now, where the smallest one waiting is `least`.
+    /// Returns the largest start tag that may be served now; `least` is the smallest start tag of
+    /// the waiting heads.
     fn eligible(&mut self, _least: f64) -> f64 {
         f64::INFINITY
     }
-    /// A packet of the queue `slot` goes into service.
+    /// Notes that the transmission of a packet of the queue `slot` begins.
     fn serve(&mut self, _slot: usize, _tags: (f64, f64), _bytes: u16) {}
-    /// The link is idle.
+    /// Notes that the link is idle.
     fn idle(&mut self) {}
     /// Notes a change of the link's rate.
     fn set_rate(&mut self, _rate: Rate) {}
-    /// Size of its variables in bytes.
+    /// Returns the size of its variables in bytes.
     fn state_bytes(&self) -> usize;
 }
 
-/// Work that a link has done, bytes. It counts only while a packet of this queue is on the link,
-/// so that a link that is stopped, or busy with another class, does not run the virtual time ahead.
+/// Work that a link has done, bytes. It is counted only while a packet of this discipline is
+/// transmitted, so that the virtual time does not advance while the link is stopped or busy with
+/// another class.
 #[derive(Clone, Copy, Debug)]
 pub struct Work {
     at: Time,
-    /// Of the packet in service, bytes not yet sent.
+    /// Bytes of the packet in service that are not yet sent.
     left: f64,
     bytes_per_ps: f64,
 }
 
 impl Work {
-    /// Of a link of `rate`.
+    /// Returns the work of a link of `rate`, zero so far.
     pub fn new(rate: Rate) -> Work {
         Work { at: Time::ZERO, left: 0.0, bytes_per_ps: rate.0 as f64 / 8e12 }
     }
-    /// Bytes sent since the last call.
+    /// Returns the bytes sent since the last call.
     pub fn until(&mut self, now: Time) -> f64 {
         let done = (now.since(self.at).0 as f64 * self.bytes_per_ps).min(self.left);
         self.at = now;
         self.left -= done;
         done
     }
-    /// A packet of `bytes` goes on the link. What rounding has left of the one before is returned.
+    /// Notes that the transmission of a packet of `bytes` begins; returns the bytes that rounding
+    /// has left of the packet before.
     pub fn begin(&mut self, bytes: u16) -> f64 {
         core::mem::replace(&mut self.left, f64::from(bytes))
     }
-    /// Size of its variables in bytes.
+    /// Returns the size of its variables in bytes.
     pub fn state_bytes(&self) -> usize {
         bytes_of!(self; at, left)
     }
-    /// Takes another rate, from the last call of `until` on.
+    /// Sets the rate, from the time of the last call of `until`.
     pub fn set_rate(&mut self, rate: Rate) {
         self.bytes_per_ps = rate.0 as f64 / 8e12;
     }
 }
 
-/// A tag in an order; arrival decides among equals.
+/// A tag in an order; of equal tags the earlier arrival is first.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Rank {
     tag: f64,
@@ -133,28 +136,29 @@ impl Item for Stamped {
     }
 }
 
-/// Queues by `K`, served by the tags of `C`. O(log n) per packet for n waiting queues; a packet
-/// that does not fit costs O(n).
+/// Queues assigned by `K`, served by the tags of `C`. O(log n) per packet for n non-empty queues; a
+/// packet that does not fit costs O(n).
 ///
 /// When the limit is exceeded, the packet with the largest finish tag is dropped, which is the last
-/// of its queue, and its queue is stamped as if it had never come (Demers, Keshav and Shenker 1990).
+/// of its queue; the tags of its queue become those before its arrival (Demers, Keshav and Shenker
+/// 1990).
 #[derive(Debug)]
 pub struct Tagged<K, C> {
     key: K,
     clock: C,
     fifos: Fifos<Stamped>,
-    /// By queue: finish tag of its last packet. `None`: no packet has arrived.
+    /// By queue: finish tag of its last packet. `None`: no packet has arrived yet.
     last: Vec<Option<f64>>,
-    /// Heads that wait to become eligible, by start tag.
+    /// Head packets that are not yet eligible, by start tag.
     early: BTreeSet<Rank>,
-    /// Heads that may be served, by the tag that decides.
+    /// Head packets that may be served, by the tag of [`Clock::ORDER`].
     ready: BTreeSet<Rank>,
     arrivals: u64,
     site: Site,
 }
 
 impl<K: Key, C: Clock> Tagged<K, C> {
-    /// Empty queues at `site`.
+    /// Returns empty queues at `site`.
     pub fn new(key: K, clock: C, site: &Site) -> Tagged<K, C> {
         Tagged {
             key,
@@ -167,19 +171,19 @@ impl<K: Key, C: Clock> Tagged<K, C> {
             site: *site,
         }
     }
-    /// The queue of a packet.
+    /// Returns the queue of a packet.
     pub fn slot(&mut self, packet: &Packet, rng: &mut Rng) -> usize {
         self.key.slot(packet, rng)
     }
-    /// Packets in the queue `slot`.
+    /// Returns the number of packets in the queue `slot`.
     pub fn packets_of(&self, slot: usize) -> u64 {
         self.fifos.packets_of(slot)
     }
-    /// Buffer bytes in all.
+    /// Returns the buffer bytes in all queues together.
     pub fn bytes(&self) -> u64 {
         self.fifos.bytes()
     }
-    /// The head of `slot` queues up for service.
+    /// Enters the head packet of the queue `slot` into the order of service.
     fn show_head(&mut self, slot: usize) {
         if let Some(head) = self.fifos.head(slot) {
             self.early.insert(head.rank(Order::Start, slot));
@@ -199,7 +203,7 @@ impl<K: Key, C: Clock> Tagged<K, C> {
         self.clock.stamped(slot, weight, victim.start);
         cx.drop(victim.packet, Reason::BufferFull);
     }
-    /// Makes heads ready that are eligible by now.
+    /// Makes the head packets ready that are eligible now.
     fn promote(&mut self) {
         let Some(least) = self.early.first() else { return };
         // Ready heads were eligible before, so their start tags are at most the virtual time.

@@ -1,23 +1,24 @@
-//! Service curves of two pieces, and what they become while a class is busy.
+//! Service curves of two pieces, and the curves of busy classes that are derived from them.
 //!
-//! Times are in picoseconds, service in 10^-12 bit, slopes in bit/s: so the service of a time is exact.
+//! Times are in picoseconds, service in 10^-12 bit, slopes in bit/s, so that the product of time and
+//! slope is exact.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_units::{Dur, Rate};
 
-/// A service curve: the slope is `m1` for a time `d`, then `m2`. Concave (`m1` above `m2`) it gives packets after a pause a
-/// shorter delay than its rate alone would, convex a longer one.
+/// A service curve: its slope is `m1` during the time `d`, then `m2`. A concave curve (`m1` above `m2`) gives packets
+/// after an idle time a shorter delay than the rate `m2` alone, a convex curve a longer one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Curve {
     /// Slope of the first piece. Default 0bit/s.
     #[serde(default = "nothing", skip_serializing_if = "is_nothing")]
     pub m1: Rate,
-    /// Length of the first piece. Default 0s.
+    /// Duration of the first piece. Default 0s.
     #[serde(default, skip_serializing_if = "is_never")]
     pub d: Dur,
-    /// Slope of the second piece: the rate in the long run.
+    /// Slope of the second piece: the long-term rate.
     pub m2: Rate,
 }
 
@@ -31,9 +32,9 @@ fn is_never(d: &Dur) -> bool {
     *d == Dur::ZERO
 }
 
-/// Service of a byte.
+/// Service of one byte, 10^-12 bit.
 const BYTE: u128 = 8_000_000_000_000;
-/// A time that never comes.
+/// Time without an event.
 pub(super) const NEVER: u128 = u128::MAX;
 
 /// Returns the service of `bytes` bytes.
@@ -48,31 +49,33 @@ impl Curve {
     }
 }
 
-/// A curve that begins at a point: `rtsc` in Linux. Two pieces like those of the curve, of which the first may be longer.
+/// A curve that begins at a point (`rtsc` in Linux). Its two pieces have the slopes of the service curve; the first
+/// piece may be longer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Running {
     x: u128,
     y: u128,
-    /// Length of the first piece, and its service.
+    /// Duration of the first piece, and the service in it.
     dx: u128,
     dy: u128,
     curve: Curve,
 }
 
 impl Running {
-    /// The curve from the origin.
+    /// Returns the curve from the origin.
     pub fn new(curve: Curve) -> Running {
         let dx = u128::from(curve.d.0);
         Running { x: 0, y: 0, dx, dy: dx * u128::from(curve.m1.0), curve }
     }
 
-    /// Returns the eligible curve for this deadline curve: the same where it is concave, the line of its second slope where it
-    /// is convex, so that later demand is served ahead (Stoica, Zhang and Ng, section 4.1).
+    /// Returns the eligible curve for this deadline curve: the same if it is concave; if it is convex, the line with
+    /// its second slope, so that the class is served in advance of its later demand (Stoica, Zhang and Ng, section
+    /// 4.1).
     pub fn eligible(self) -> Running {
         if self.curve.is_convex() { Running { dx: 0, dy: 0, ..self } } else { self }
     }
 
-    /// Service by a time.
+    /// Returns the service up to the time `x`.
     fn service_at(&self, x: u128) -> u128 {
         if x <= self.x {
             self.y
@@ -94,14 +97,15 @@ impl Running {
             slope => service.div_ceil(u128::from(slope)),
         };
         if y <= self.y + self.dy {
-            // A first piece without service is passed over.
+            // A first piece with slope 0 is skipped.
             let time = if self.dy == 0 { self.dx } else { over(y - self.y, self.curve.m1) };
             return self.x + time;
         }
         (self.x + self.dx).saturating_add(over(y - self.y - self.dy, self.curve.m2))
     }
 
-    /// Takes the lesser of itself and the curve from the point (x, y), where a class becomes busy again (`rtsc_min`).
+    /// Replaces the curve by the minimum of itself and of the service curve from the point (x, y), at which the class
+    /// becomes busy again (`rtsc_min`).
     pub fn restart(&mut self, x: u128, y: u128) {
         let own = Running::new(self.curve);
         let here = self.service_at(x);
@@ -118,7 +122,7 @@ impl Running {
             *self = Running { x, y, ..own };
             return;
         }
-        // They cross: the new one's first piece lasts until then.
+        // The curves cross: the first piece of the new curve lasts until they meet.
         let slopes = u128::from(self.curve.m1.0 - self.curve.m2.0);
         let mut dx = (here - y) / slopes;
         if self.x + self.dx > x {
@@ -148,16 +152,16 @@ mod tests {
     }
 
     #[test]
-    fn a_class_that_is_busy_again_gets_no_more_than_it_would_have_in_one_go() {
-        // It has had 1250 B in the first 10 ms. After 20 ms of pause the old curve is at 1250 + 20 ms · 200 kbit/s = 1750 B, and
-        // the new one from 1250 B has 2500 B at 40 ms, when the old one has 2000: they cross at d with
-        // 1250 B + d · 1 Mbit/s = 1750 B + d · 200 kbit/s, so d = 5 ms.
+    fn a_class_that_is_busy_again_gets_no_more_than_its_old_curve_allows() {
+        // The class has received 1250 B in the first 10 ms. After 20 ms of pause the old curve is at 1250 + 20 ms · 200
+        // kbit/s = 1750 B, and the new one from 1250 B has 2500 B at 40 ms, when the old one has 2000: they cross at d
+        // with 1250 B + d · 1 Mbit/s = 1750 B + d · 200 kbit/s, so d = 5 ms.
         let curve = Curve { m1: Rate::mbit(1), d: Dur::from_ms(10), m2: Rate(200_000) };
         let mut running = Running::new(curve);
         running.restart(30 * MS, service(1250));
         assert_eq!(running.service_at(35 * MS), service(1875));
         assert_eq!(running.service_at(45 * MS), service(1875 + 250));
-        // Far later the whole first piece is its own again.
+        // After a long pause the class has its whole first piece again.
         running.restart(10_000 * MS, service(2125));
         assert_eq!(running.service_at(10_010 * MS), service(2125 + 1250));
     }

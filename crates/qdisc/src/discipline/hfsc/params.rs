@@ -10,60 +10,63 @@ use serde::{Deserialize, Serialize};
 use tailback_document::{Invalid, listed, suggest};
 use tailback_units::Amount;
 
-/// Hierarchical fair service curves (Stoica, Zhang and Ng, SIGCOMM 1997), as Linux has them: each leaf with a real-time curve is
-/// served by its deadlines, whatever its place in the hierarchy; what is left is shared by link-sharing curves in virtual time,
-/// and a class with an upper-limit curve takes no more than that.
+/// Hierarchical fair service curves (Stoica, Zhang and Ng, SIGCOMM 1997), as in Linux. Leaves with a real-time curve
+/// are served by deadlines, whatever their place in the hierarchy. The remaining capacity is shared along the hierarchy
+/// in proportion to link-sharing curves, by virtual times; an upper-limit curve bounds the service that a class gets in
+/// this way.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Params {
-    /// The classes, at most 250, a parent before its children.
+    /// Classes, at most 250; a parent must precede its children.
     #[serde(default)]
     pub classes: Vec<Class>,
-    /// Name of the leaf for packets without a match. Default: these are dropped.
+    /// Name of the leaf for packets that match no class. Default: such packets are dropped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default: Option<String>,
-    /// Bytes that curves count of a packet beyond what buffers count. Default "0B".
+    /// Overhead: bytes that curves count for a packet in addition to its buffer bytes. Default
+    /// "0B".
     #[serde(default)]
     pub accounting: Accounting,
 }
 
-/// A class. It has `rt`, `ls` or both; one with children has `ls`.
+/// A class, with `rt`, `ls` or both; a class with children needs `ls`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Class {
-    /// Its name, unique.
+    /// Name, unique among the classes.
     pub name: String,
-    /// Name of the class that it is a part of; absent, of the whole.
+    /// Name of the parent class. Default: the root, which is the whole link.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
-    /// Of a leaf: packets that belong to it, unless an earlier class takes them. Default: no packets, except in the default
-    /// class.
+    /// Leaf only: packets that belong to the class, unless they match an earlier class. Default: no packets, except in
+    /// the default class.
     #[serde(default, rename = "match", skip_serializing_if = "Option::is_none")]
     pub matches: Option<Match>,
-    /// Of a leaf: real-time curve, what it is guaranteed.
+    /// Leaf only: real-time curve, the guaranteed service. Default: no guarantee.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rt: Option<Curve>,
-    /// Link-sharing curve, its share of what its parent has beside guarantees.
+    /// Link-sharing curve: weight in sharing the service of its parent that guarantees leave.
+    /// Default: none, so that the class gets its guaranteed service only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ls: Option<Curve>,
-    /// Upper-limit curve of what link-sharing gives it.
+    /// Upper-limit curve of the service by link sharing; requires `ls`. Default: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ul: Option<Curve>,
-    /// Of a leaf: limit in packets or bytes. Default "1000packets".
+    /// Leaf only: limit in packets or bytes. Default "1000packets".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<Amount>,
-    /// Discipline within a leaf. Default: a FIFO with tail drop.
+    /// Leaf only: discipline within the class. Default: a FIFO with tail drop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub discipline: Option<Box<Spec>>,
 }
 
-/// Limit of a leaf that says nothing, packets: the length of an Ethernet device's queue in Linux.
+/// Default limit of a leaf, packets: that of an Ethernet device's queue in Linux.
 pub(super) const LIMIT: u64 = 1_000;
-/// Deepest nesting.
+/// Upper bound on the depth of the hierarchy, levels.
 const DEEPEST: usize = 16;
 
 impl Params {
-    /// The place of a class by name.
+    /// Returns the index of a class by name. `None`: there is no such class.
     pub(super) fn place(&self, name: &str) -> Option<usize> {
         self.classes.iter().position(|class| class.name == name)
     }
@@ -79,10 +82,11 @@ impl Params {
         }
         depth
     }
-    /// The classes form trees, each has a curve, and each curve gives something.
+    /// Refuses classes that form no trees, classes without a curve, and curves with a long-term
+    /// rate of 0.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         self.accounting.check("accounting")?;
         check_names("classes", self.classes.iter().map(|class| Some(&class.name)))?;
@@ -102,10 +106,10 @@ impl Params {
                 return invalid("parent", format!("classes are more than {DEEPEST} deep; flatten them"));
             }
             if class.rt.is_none() && class.ls.is_none() {
-                return Err(Invalid::new(field, "what the class gets is not said; write `rt`, `ls` or both"));
+                return Err(Invalid::new(field, "the class has no curve; write `rt`, `ls` or both"));
             }
             if class.ul.is_some() && class.ls.is_none() {
-                return invalid("ul", "it limits what link-sharing gives; write `ls`, too".to_owned());
+                return invalid("ul", "it limits the service by link sharing; write `ls`, too".to_owned());
             }
             for (key, curve) in [("rt", class.rt), ("ls", class.ls), ("ul", class.ul)] {
                 let Some(curve) = curve else { continue };
@@ -113,7 +117,7 @@ impl Params {
                 if curve.m2.0 == 0 && (curve.m1.0 == 0 || curve.d.0 == 0 || key != "rt") {
                     return invalid(
                         &format!("{key}.m2"),
-                        "it gives nothing in the long run; write a rate above 0bit/s".to_owned(),
+                        "the long-term rate is zero; write a rate above 0bit/s".to_owned(),
                     );
                 }
             }

@@ -1,4 +1,4 @@
-//! The packets of the classes, and the one that goes next.
+//! The packets of the classes, and the choice of the next one.
 
 use super::params::{LIMIT, Params};
 use super::tree::Tree;
@@ -9,23 +9,25 @@ use tailback_units::{Rate, Time};
 
 /// Leaves served by deadline, else by virtual time. O(classes · depth) per packet.
 ///
-/// The length of the next packet decides a deadline, so a leaf with a real-time curve holds its next packet ready, as Linux does
-/// with leaves that are more than a FIFO (`qdisc_peek_dequeued`).
+/// A deadline depends on the length of the next packet. Therefore a leaf with a real-time curve takes its next packet
+/// from its queue in advance, as Linux does for leaves other than a FIFO (`qdisc_peek_dequeued`).
 #[derive(Debug)]
 pub struct Hfsc {
     tree: Tree,
-    /// By class of `classes` its place in the tree; the last class has no place: packets without a match are dropped.
+    /// By class of `classes`: its index in the tree. The last class is that of packets without a match, which are
+    /// dropped, and has no index.
     leaves: Vec<usize>,
-    /// By place in the tree its class.
+    /// By index in the tree: its class.
     numbers: Vec<usize>,
     classes: Classes,
-    /// By class, the packet that goes next.
+    /// By class: the packet taken in advance.
     ready: Vec<Option<Packet>>,
     sites: Vec<Site>,
     site: Site,
-    /// By place, whether it has held its packets back since the last one was sent.
+    /// By index in the tree: `true` if its discipline has held back its packets since the last
+    /// packet was sent.
     silent: Vec<bool>,
-    /// The class whose last packet is being transmitted.
+    /// Class whose last packet is being transmitted.
     ended: Option<usize>,
     accounting: Accounting,
     wake_at: Option<Time>,
@@ -39,7 +41,7 @@ impl Params {
 }
 
 impl Hfsc {
-    /// With parameters that have passed `check`.
+    /// Returns the empty queues; the parameters have passed `check`.
     pub(super) fn new(params: &Params, site: &Site) -> Hfsc {
         let leaves: Vec<usize> = (0..params.classes.len()).filter(|place| params.is_leaf(*place)).collect();
         let numbered = || leaves.iter().enumerate().map(|(class, place)| (class, &params.classes[*place]));
@@ -68,7 +70,7 @@ impl Hfsc {
         }
     }
 
-    /// Packets and bytes of a class, the one that goes next included.
+    /// Returns the packets and bytes of a class, the packet taken in advance included.
     fn waiting(&self, class: usize) -> (u64, u64) {
         let (inside, ready) = (self.classes.of(class), self.ready[class].as_ref());
         (inside.packets + u64::from(ready.is_some()), inside.bytes + ready.map_or(0, |packet| u64::from(packet.size)))
@@ -77,7 +79,8 @@ impl Hfsc {
         self.ready.iter().flatten().map(|packet| u64::from(packet.size)).sum()
     }
 
-    /// Lets a class take part that has packets and does not yet, if it gives one away.
+    /// Activates a class that has packets and is not active; with a real-time curve only if its
+    /// discipline releases a packet.
     fn start(&mut self, class: usize, now: Time, cx: &mut Cx<'_>) {
         let leaf = self.leaves[class];
         if self.tree.is_active(leaf) {
@@ -97,7 +100,7 @@ impl Hfsc {
         self.tree.activate(leaf, next, u128::from(now.0));
     }
 
-    /// The next packet of a class, if it has one that may leave.
+    /// Removes and returns the next packet of a class. `None`: no packet may leave now.
     fn take(&mut self, class: usize, now: Time, gate: &Gate, cx: &mut Cx<'_>) -> Option<Packet> {
         if !self.tree.has_deadlines(self.leaves[class]) {
             return self.classes.dequeue(class, now, gate, cx);
@@ -146,7 +149,7 @@ impl Qdisc for Hfsc {
             let class = self.numbers[leaf];
             let Some(packet) = self.take(class, now, gate, cx) else {
                 if self.waiting(class).0 == 0 {
-                    // Its discipline has dropped the rest.
+                    // Its discipline has dropped its remaining packets.
                     self.tree.emptied(leaf);
                 } else {
                     self.silent[leaf] = true;

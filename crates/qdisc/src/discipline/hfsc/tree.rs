@@ -1,5 +1,5 @@
-//! Times and virtual times of the classes: whose turn it is. Names are those of `sch_hfsc` in Linux, of which this is a
-//! transcription: eligible time e, deadline d, virtual time vt, fit time f.
+//! Times and virtual times of the classes, and the choice of the class to serve. Names are those of `sch_hfsc` in
+//! Linux, of which this is a transcription: eligible time e, deadline d, virtual time vt, fit time f.
 
 use super::curve::{NEVER, Running, service};
 use super::params::Params;
@@ -14,41 +14,44 @@ struct Node {
     eligible: Option<Running>,
     virtual_: Option<Running>,
     limit: Option<Running>,
-    /// All service, and that by deadlines.
+    /// Total service, and (`cumul`) the service by deadlines.
     total: u128,
     cumul: u128,
     e: u128,
     d: u128,
     vt: u128,
-    /// When its own upper limit lets it be served, and when that of its children does, too.
+    /// Time at which its own upper limit allows service (`myf`), and at which also those of its
+    /// children do (`f`).
     myf: u128,
     f: u128,
-    /// Least f of the active children, 0 without any.
+    /// Minimum of f over the active children; 0 without active children.
     cfmin: u128,
-    /// Least virtual time of the children that were served in this busy period, 0 at first.
+    /// Minimum virtual time of the children served in this busy period; 0 at first.
     cvtmin: u128,
-    /// Largest virtual time of the children that have become passive.
+    /// Maximum virtual time of the children that have become passive.
     cvtoff: u128,
-    /// Lead of its virtual time over its curve, for times when it was passed over.
+    /// Lead of its virtual time over its curve, because of times when its upper limit prevented
+    /// service.
     vtadj: u128,
     vtperiod: u64,
     parentperiod: u64,
-    /// Active children, or 1 of a leaf that is.
+    /// Number of active children; for a leaf 1 if it is active.
     active: u32,
-    /// Number of its insertion in its parent's order of virtual times, to break ties. `None`: it is not in the order.
+    /// Number of its insertion into its parent's order of virtual times, which breaks ties. `None`: it is not in the
+    /// order.
     in_order: Option<u64>,
-    /// `true` if it waits for deadlines.
+    /// `true` if it is in the order of deadlines.
     waits: bool,
 }
 
-/// All classes; the whole is the last.
+/// All classes; the root is the last.
 #[derive(Clone, Debug)]
 pub(super) struct Tree {
     nodes: Vec<Node>,
     insertions: u64,
 }
 
-/// By what a leaf was chosen.
+/// Criterion by which a leaf was chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum By {
     Deadline,
@@ -94,7 +97,7 @@ impl Tree {
     pub fn has_deadlines(&self, leaf: usize) -> bool {
         self.nodes[leaf].deadline.is_some()
     }
-    /// Returns `true` if it has packets, as far as is known here.
+    /// Returns `true` if the leaf is active: it has packets and has been activated.
     pub fn is_active(&self, leaf: usize) -> bool {
         let node = &self.nodes[leaf];
         node.waits || node.in_order.is_some()
@@ -116,7 +119,8 @@ impl Tree {
         self.nodes[parent].cfmin = least.unwrap_or(0);
     }
 
-    /// A leaf has got its first packet; `next` bytes count of it. `init_ed` and `init_vf`.
+    /// Activates a leaf at its first packet, for which `next` bytes count (`init_ed` and
+    /// `init_vf`).
     pub fn activate(&mut self, leaf: usize, next: u32, now: u128) {
         let node = &mut self.nodes[leaf];
         if let Some(deadline) = &mut node.deadline {
@@ -147,14 +151,15 @@ impl Tree {
         }
     }
 
-    /// A class gets its place in virtual time among its siblings.
+    /// Sets the virtual time of a class among its siblings.
     fn join(&mut self, place: usize, parent: usize, now: u128) {
         let last = self.busy(parent).map(|i| self.nodes[i].vt).max();
         let above = self.nodes[parent].clone();
         let node = &mut self.nodes[place];
         match last {
             Some(last) => {
-                // Between those that are served first and last; not back within one busy period of the parent.
+                // Between the smallest and the largest virtual time of the siblings, but not earlier than
+                // before in the same busy period of the parent.
                 #[expect(clippy::manual_midpoint, reason = "the kernel's formula (init_vf)")]
                 let vt = if above.cvtmin != 0 { (above.cvtmin + last) / 2 } else { last };
                 if above.vtperiod != node.parentperiod || vt > node.vt {
@@ -180,7 +185,8 @@ impl Tree {
         self.insert(place);
     }
 
-    /// The leaf to serve at `now`, without those that hold their packets back. `None`: no leaf may be served.
+    /// Returns the leaf to serve at `now`, except those that hold back their packets. `None`: no leaf may be
+    /// served.
     pub fn choose(&mut self, now: u128, silent: &[bool]) -> Option<(usize, By)> {
         let speaks = |i: usize| !silent.get(i).copied().unwrap_or(false);
         let all_speak = !silent.contains(&true);
@@ -203,7 +209,7 @@ impl Tree {
         Some((place, By::Share))
     }
 
-    /// Returns `true` if a class, or a class within it, does not hold its packets back.
+    /// Returns `true` if a class, or a class within it, does not hold back its packets.
     fn speaks_within(&self, place: usize, silent: &[bool]) -> bool {
         if self.nodes[place].is_leaf {
             return !silent.get(place).copied().unwrap_or(false);
@@ -229,7 +235,7 @@ impl Tree {
         node.d = deadline.time_of(node.cumul + service(next));
     }
 
-    /// A leaf has lost its last packet unserved.
+    /// Notes that the last packet of a leaf was dropped.
     pub fn emptied(&mut self, leaf: usize) {
         self.advance(leaf, 0, true);
         self.nodes[leaf].waits = false;
@@ -252,7 +258,7 @@ impl Tree {
             }
             node.vt = curve.time_of(node.total).saturating_add(node.vtadj);
             if node.vt < below {
-                // It has been passed over, for it did not fit.
+                // It has been passed over because of its upper limit.
                 node.vtadj += below - node.vt;
                 node.vt = below;
             }
@@ -273,14 +279,14 @@ impl Tree {
         }
     }
 
-    /// The first time after `now` at which a leaf may be served that may not be now.
+    /// Returns the first time after `now` at which a leaf may be served that may not be served now.
     pub fn next_change(&self, now: u128) -> Option<u128> {
         let eligible = self.nodes.iter().filter(|node| node.waits).map(|node| node.e);
         let fits = self.nodes.iter().filter(|node| node.in_order.is_some()).map(|node| node.f);
         eligible.chain(fits).filter(|time| *time > now && *time != NEVER).min()
     }
 
-    /// Size of the variables in bytes.
+    /// Returns the size of the variables in bytes.
     pub fn state_bytes(&self) -> usize {
         // Sixteen-byte times and services, their adjustments, periods and counts, and the four running curves.
         const NUMBERS: usize = 12 * 16 + 2 * 8 + 4 + 8 + 2;
@@ -290,7 +296,7 @@ impl Tree {
         self.nodes.iter().map(|node| NUMBERS + curves(node)).sum()
     }
 
-    /// Virtual time of the whole, picoseconds.
+    /// Returns the virtual time of the root, picoseconds.
     pub fn virtual_time(&self) -> u128 {
         self.nodes.last().map_or(0, |whole| whole.cvtmin.max(whole.cvtoff))
     }

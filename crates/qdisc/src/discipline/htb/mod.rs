@@ -1,5 +1,5 @@
-//! Hierarchical token bucket: each class has a rate that it is assured and a ceiling up to which it
-//! borrows from its parent.
+//! Hierarchical token bucket: each class has an assured rate, and a ceiling up to which it borrows
+//! from its parent.
 
 mod params;
 mod tree;

@@ -9,19 +9,22 @@ use serde::{Deserialize, Serialize};
 use tailback_document::{Invalid, listed, suggest};
 use tailback_units::{Amount, Rate, Size};
 
-/// Hierarchical token bucket, as in Linux (Devera, HTB manual, 2002): a leaf sends at its `rate`
-/// by right; up to its `ceil` it borrows the unused rate of its parent, the smaller `prio` first and
-/// leaves of one priority in turns of their quanta.
+/// Hierarchical token bucket, as in Linux (Devera, HTB manual, 2002): a leaf is assured its `rate`,
+/// and borrows unused rate of its ancestors up to its `ceil`. Leaves with a smaller `prio` borrow
+/// first; leaves of the same priority take turns, a `quantum` each.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Params {
-    /// The classes, at most 250, a parent before its children. Without any, nothing is shaped.
+    /// Classes, at most 250; a parent must precede its children. Default: no classes, so that
+    /// nothing is shaped.
     #[serde(default)]
     pub classes: Vec<Class>,
-    /// Name of the leaf for packets without a match. Default: these are not shaped and go first.
+    /// Name of the leaf for packets that match no class. Default: such packets are not shaped and
+    /// are served first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default: Option<String>,
-    /// Divisor of the rate in B/s that gives the default quantum, 1000 B to 200000 B. Default 10.
+    /// Divisor of the rate in byte/s that gives the default of `quantum`, which is limited to 1000
+    /// B to 200000 B; 1 to 1000000. Default 10.
     #[serde(default = "ten")]
     #[schemars(range(min = 1, max = 1_000_000))]
     pub r2q: u32,
@@ -34,18 +37,18 @@ pub struct Params {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Class {
-    /// Its name, unique.
+    /// Name, unique among the classes.
     pub name: String,
     /// Name of the class that it borrows from. Default: it does not borrow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
-    /// Of a leaf: packets that belong to it, unless an earlier class takes them. Default: no packets, except
-    /// in the default class.
+    /// Leaf only: packets that belong to the class, unless they match an earlier class. Default: no packets,
+    /// except in the default class.
     #[serde(default, rename = "match", skip_serializing_if = "Option::is_none")]
     pub matches: Option<Match>,
-    /// Rate that it is assured.
+    /// Assured rate, above 0.
     pub rate: Rate,
-    /// Rate that it does not exceed, `rate` or more. Default: `rate`.
+    /// Ceiling: largest rate, borrowed rate included, at least `rate`. Default: `rate`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ceil: Option<Rate>,
     /// Burst size at `rate`. Default: 1 ms at that rate plus 1600 B.
@@ -61,13 +64,14 @@ pub struct Class {
     #[serde(default)]
     #[schemars(range(min = 0, max = 7))]
     pub prio: u8,
-    /// Wire bytes that a leaf sends per turn. Default: by `r2q`.
+    /// Leaf only: wire bytes per turn, 1 B to 1 GB. Default: `rate` in byte/s divided by `r2q`,
+    /// 1000 B to 200000 B.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quantum: Option<Size>,
-    /// Of a leaf: limit in packets or bytes. Default "1000packets".
+    /// Leaf only: limit in packets or bytes. Default "1000packets".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<Amount>,
-    /// Discipline within a leaf. Default: a FIFO with tail drop.
+    /// Leaf only: discipline within the class. Default: a FIFO with tail drop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub discipline: Option<Box<Spec>>,
 }
@@ -76,7 +80,7 @@ fn ten() -> u32 {
     10
 }
 
-/// Linux has room for eight levels.
+/// Upper bound on the levels of the hierarchy, as in Linux.
 const DEEPEST: usize = 8;
 
 /// Default limit of a leaf, packets.
@@ -100,10 +104,10 @@ impl Params {
         }
         depth
     }
-    /// The classes form trees, and each can do what is asked of it.
+    /// Refuses classes that form no trees, and parameters out of range or without effect on their class.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         self.accounting.check("accounting")?;
         check::within("r2q", f64::from(self.r2q), 1.0, 1e6)?;
@@ -126,7 +130,7 @@ impl Params {
                 return invalid("parent", format!("classes are more than {DEEPEST} deep; flatten them"));
             }
             if class.rate.0 == 0 {
-                return invalid("rate", "nothing is assured; write a rate above 0bit/s".to_owned());
+                return invalid("rate", "the assured rate is zero; write a rate above 0bit/s".to_owned());
             }
             if let Some(ceil) = class.ceil.filter(|ceil| *ceil < class.rate) {
                 return invalid("ceil", format!("{ceil} is below the rate; write at least {}", class.rate));
@@ -137,7 +141,10 @@ impl Params {
             class.accounting.map_or(Ok(()), |accounting| accounting.check(&format!("{field}.accounting")))?;
             check::within(&format!("{field}.prio"), f64::from(class.prio), 0.0, 7.0)?;
             if class.quantum.is_some_and(|quantum| !(1..=1_000_000_000).contains(&quantum.0)) {
-                return invalid("quantum", "it is out of range; write 1B to 1GB, such as \"1514B\"".to_owned());
+                return invalid(
+                    "quantum",
+                    "the quantum is out of range; write 1B to 1GB, such as \"1514B\"".to_owned(),
+                );
             }
             let every = Match::every();
             let matches = class.matches.as_ref().unwrap_or(&every);

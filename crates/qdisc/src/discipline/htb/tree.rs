@@ -1,4 +1,4 @@
-//! The classes of a hierarchical token bucket at work.
+//! State of the classes of a hierarchical token bucket.
 
 use super::params::{LIMIT, Params};
 use crate::classify::Classifier;
@@ -8,20 +8,21 @@ use crate::{Accounting, Burst, Cx, Gate, Packet, Qdisc, Site};
 use tailback_diffserv::TokenBucket;
 use tailback_units::{Dur, Rate, Time};
 
-/// Linux has eight levels, the leaves being 0 and classes without a parent 7.
+/// Level of classes without a parent, as in Linux; leaves have level 0.
 const TOP: usize = 7;
 /// Default burst: a timer tick of 1 ms at the rate, plus a full packet.
 const TICK: Burst = Burst::Time(Dur::from_ms(1));
 const FULL_PACKET: u64 = 1_600;
 
-/// The tree at work: leaves are served by level of the lender, then by priority. O(classes) per packet.
+/// The hierarchy: leaves are served in the order of the level of their lender, then of priority.
+/// O(classes) per packet.
 ///
-/// Differs from Linux: leaves that borrow from different classes of one level and priority take turns
-/// among each other, rather than these classes among theirs; buckets are exact, not in ticks.
+/// Differs from Linux: all leaves of one priority that borrow from classes of one level take turns
+/// together, whichever class lends to them; buckets are exact, not in clock ticks.
 #[derive(Debug)]
 pub struct Htb {
     nodes: Vec<Node>,
-    /// By class of `classes` its node; the last class is that of packets that are not shaped.
+    /// By class of `classes`: its node. The last class is that of packets that are not shaped.
     leaves: Vec<usize>,
     classes: Classes,
     /// By level of the lender and priority: class whose turn it is.
@@ -38,7 +39,7 @@ struct Node {
     prio: usize,
     /// Wire bytes per turn.
     quantum: i64,
-    /// By level of the lender, wire bytes left of its turn.
+    /// By level of the lender: wire bytes left of its turn.
     left: [i64; TOP + 1],
     rate: TokenBucket,
     ceil: TokenBucket,
@@ -51,7 +52,7 @@ struct Node {
 enum Mode {
     /// It may send within its own rate.
     Send,
-    /// It may send what its parent lends.
+    /// It may send at the rate that its parent lends.
     Borrow,
     /// It has reached its ceiling and must wait.
     Wait,
@@ -85,7 +86,7 @@ impl Params {
 }
 
 impl Htb {
-    /// With parameters that have passed `check`.
+    /// Returns the empty classes; the parameters have passed `check`.
     pub(super) fn new(params: &Params, site: &Site) -> Htb {
         let nodes = params.classes.iter().enumerate().map(|(i, class)| {
             let quantum = class
@@ -179,7 +180,7 @@ impl Htb {
             best = Some(best.map_or(rank, |least| least.min(rank)));
         }
         let (level, prio) = best?;
-        // From the one whose turn it is on, around.
+        // In circular order from the class whose turn it is.
         let count = self.leaves.len();
         let fits = |class: &usize| {
             let leaf = self.leaves[*class];

@@ -1,4 +1,4 @@
-//! RED behind the filter of monitored flows.
+//! RED with a filter for monitored flows in front of it.
 
 use super::monitor::Monitor;
 use super::params::Params;
@@ -10,7 +10,7 @@ use tailback_random::Rng;
 use tailback_units::{Rate, Time};
 
 /// RED with a filter for monitored flows, at one queue. O(1) per packet; each interval costs O(n log n)
-/// for n flows dropped in it, and O(n) for those seen so far.
+/// with n the flows dropped in it, and O(m) with m the flows seen so far.
 #[derive(Debug)]
 pub struct RedPd {
     key: ByFlow,

@@ -1,4 +1,4 @@
-//! RED-PD: flows that RED drops too regularly pass a filter in front of it.
+//! RED-PD: packets of flows that RED drops too regularly pass a filter in front of RED.
 
 mod filter;
 mod monitor;

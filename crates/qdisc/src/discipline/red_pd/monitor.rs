@@ -8,11 +8,11 @@ use tailback_units::{Dur, Time};
 
 /// Drop rate up to which no flow is monitored.
 const QUIET: f64 = 0.001;
-/// Largest probability with which monitoring begins.
+/// Upper bound of a flow's filter probability when its monitoring begins.
 const FIRST: f64 = 0.5;
-/// Probability at which a flow that is no longer dropped is let go.
+/// Filter probability at or below which a flow that RED no longer drops is released.
 const LAST: f64 = 0.005;
-/// Largest step by which a probability falls.
+/// Largest decrement of a filter probability.
 const STEP: f64 = 0.05;
 /// Intervals between two increases, and between two decreases, of a flow's probability.
 const TO_RAISE: usize = 4;
@@ -26,10 +26,11 @@ pub(super) struct Monitor {
     history: VecDeque<Vec<(usize, u64)>>,
     /// Lengths of the last intervals, the newest first.
     lengths: VecDeque<Dur>,
-    /// Bytes that reached RED, and that it dropped, in this interval.
+    /// Bytes that reached RED in this interval, and bytes that it dropped.
     arrived: u64,
     dropped: u64,
-    /// Average fraction dropped per interval.
+    /// Average over the intervals of the fraction of bytes dropped. `None`: no interval has ended
+    /// yet.
     drop_rate: Option<f64>,
     due: Time,
     rtt: Dur,
@@ -43,11 +44,11 @@ pub(super) struct Monitor {
 struct Flow {
     /// Bytes dropped by RED in this interval.
     dropped: u64,
-    /// With which the filter drops its packets; 0 if it is not monitored.
+    /// Probability with which the filter drops its packets; 0: the flow is not monitored.
     probability: f64,
-    /// Packets since the filter last dropped one.
+    /// Number of its packets since the filter last dropped one.
     count: u64,
-    /// When its probability changed last.
+    /// Time of the last change of its probability.
     changed: Time,
 }
 
@@ -69,11 +70,11 @@ impl Monitor {
             remembered: flows,
         }
     }
-    /// When [`Monitor::judge`] is due.
+    /// Returns the time at which [`Monitor::judge`] is due.
     pub fn due(&self) -> Time {
         self.due
     }
-    /// A packet has passed the filter.
+    /// Counts a packet that has passed the filter.
     pub fn arrive(&mut self, bytes: u16) {
         self.arrived += u64::from(bytes);
     }
@@ -87,7 +88,7 @@ impl Monitor {
         let own = bytes_of!(self; arrived, dropped, drop_rate, due);
         own + size_of_val(self.flows.as_slice()) + history + lengths
     }
-    /// Returns `true` if the filter drops a packet of the flow `slot` that arrives; never unless `busy`.
+    /// Returns `true` if the filter drops an arriving packet of the flow `slot`, which requires `busy`.
     pub fn filters(&mut self, slot: usize, busy: bool, rng: &mut Rng) -> bool {
         if slot >= self.flows.len() {
             self.flows.resize(slot + 1, Flow::default());
@@ -105,23 +106,25 @@ impl Monitor {
         flow.count += 1;
         false
     }
-    /// RED drops, or marks, a packet of the flow `slot`.
+    /// Counts a packet of the flow `slot` that RED has dropped or marked.
     pub fn drop(&mut self, slot: usize, bytes: u16) {
         self.flows[slot].dropped += u64::from(bytes);
         self.dropped += u64::from(bytes);
     }
-    /// Time that must have passed since a flow's last change: `n` intervals, and no less than `hold`.
+    /// Returns the minimum time between two changes of a flow's probability: the last `n` intervals,
+    /// at least `hold`.
     fn patience(&self, n: usize) -> Dur {
         let sum = self.lengths.iter().take(n).fold(Dur::ZERO, |sum, length| sum + *length);
         sum.max(self.hold)
     }
-    /// Intervals in which a flow was dropped, and its bytes in them.
+    /// Returns the number of remembered intervals in which a flow was dropped, and its bytes
+    /// dropped in them.
     fn record(&self, slot: usize) -> (u32, u64) {
         let of = |list: &Vec<(usize, u64)>| list.iter().find(|(s, _)| *s == slot).map(|(_, bytes)| *bytes);
         self.history.iter().filter_map(of).fold((0, 0), |(n, sum), bytes| (n + 1, sum + bytes))
     }
-    /// Ends an interval: raises the probabilities of flows dropped too regularly, lowers those of
-    /// flows not dropped any more.
+    /// Ends an interval: raises the probabilities of flows that were dropped too regularly, and
+    /// lowers those of flows that are no longer dropped.
     pub fn judge(&mut self, now: Time) {
         let current = if self.arrived == 0 { 0.0 } else { self.dropped as f64 / self.arrived as f64 };
         let average = self.drop_rate.map_or(current, |average| 0.5 * current + 0.5 * average);
@@ -167,15 +170,15 @@ impl Monitor {
             self.history.pop_front();
         }
     }
-    /// The next interval is as long as a TCP with the target round-trip time goes between drops,
-    /// times the part of the intervals in which it would be dropped.
+    /// Sets the next interval: the time between drops of a TCP with the target round-trip time,
+    /// times `needed` / `intervals`.
     fn schedule(&mut self, now: Time, drop_rate: f64) {
         let (least, most) = (self.rtt * 2, self.rtt * 10);
         let part = f64::from(self.needed) / f64::from(self.intervals);
         let length = Dur::from_secs_f64(part * self.rtt.as_secs() / (1.5 * drop_rate).sqrt());
         let length = if drop_rate == 0.0 { most } else { length.clamp(least, most) };
         self.due = now + length;
-        // In ns-2.35 an interval without drops does not enter the list of lengths.
+        // As in ns-2.35 an interval after a drop rate of 0 does not enter the list of lengths.
         if drop_rate > 0.0 {
             self.lengths.push_front(length);
             self.lengths.truncate(self.intervals as usize);
@@ -183,8 +186,8 @@ impl Monitor {
     }
 }
 
-/// A flow's probability after RED has dropped it too regularly. `step` is the drop rate in
-/// proportion to its drops.
+/// Returns a flow's probability after RED has dropped it too regularly. `step` is the drop rate
+/// times the flow's dropped bytes relative to the mean of such flows.
 fn raised(probability: f64, step: f64, drop_rate: f64) -> f64 {
     if probability == 0.0 {
         return step.min(2.0 * drop_rate).min(FIRST);
@@ -193,7 +196,7 @@ fn raised(probability: f64, step: f64, drop_rate: f64) -> f64 {
     if next > 1.0 { 1.0 - (1.0 - probability) / 2.0 } else { next }
 }
 
-/// A flow's probability after RED has not dropped it for long; 0 lets it go.
+/// Returns a flow's probability after RED has not dropped it for a while; 0 releases the flow.
 fn lowered(probability: f64) -> f64 {
     match probability {
         p if p <= LAST => 0.0,

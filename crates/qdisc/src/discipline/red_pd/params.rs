@@ -8,26 +8,30 @@ use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
 use tailback_units::Dur;
 
-/// RED with preferential dropping: a flow that RED has dropped in most of the last intervals sends
-/// more than a TCP with the target round-trip time would; a filter in front of RED then drops its
-/// packets with a probability that grows until it does no longer (Mahajan, Floyd and Wetherall, ICNP
-/// 2001; constants and order from ns-2.35). Marks count as drops. The paper's test for flows that do
-/// not respond at all is left out.
+/// RED with preferential dropping (Mahajan, Floyd and Wetherall, ICNP 2001; constants and order of
+/// steps from ns-2.35): a flow that RED has dropped in at least `needed` of the last `intervals`
+/// intervals sends more than a TCP with the round-trip time `rtt`. A filter in front of RED then
+/// drops its packets with a probability that is raised as long as RED still drops the flow so
+/// regularly. Marks count as drops. The paper's test for unresponsive flows is left out.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Params {
-    /// Target round-trip time R, above 0s: flows that send more than a TCP with it are found. An
-    /// interval is (needed/intervals)·R/√(1.5·drop rate) long, from 2·R to 10·R. Default 40ms.
+    /// Target round-trip time R, above 0s: flows that send more than a TCP with this round-trip
+    /// time are monitored. The length of an interval is (`needed`/`intervals`)·R/√(1.5·drop rate),
+    /// 2·R to 10·R. Default 40ms.
     pub rtt: Dur,
-    /// Intervals that are remembered, 1 to 100. Default 5.
+    /// Number of intervals that are remembered, 1 to 100. Default 5.
     pub intervals: u32,
-    /// Number of them in which a flow must have been dropped to be monitored, 1 to `intervals`. Default 3.
+    /// Number of remembered intervals in which a flow must have been dropped to be monitored, 1 to
+    /// `intervals`. Default 3.
     pub needed: u32,
-    /// Flows that are remembered of each interval, those with most bytes dropped. Default 50.
+    /// Number of flows that are remembered per interval, those with the most bytes dropped. Default
+    /// 50.
     pub flows: u32,
-    /// Least time between two changes of a flow's probability. Default 400ms.
+    /// Minimum time between two changes of a flow's filter probability. Default 400ms.
     pub hold: Dur,
-    /// The law behind the filter; its `victim` is "tail". Default: that of the discipline `red`.
+    /// RED behind the filter; its `victim` must be "tail". Default: the defaults of the discipline
+    /// `red`.
     pub red: red::Params,
 }
 
@@ -48,7 +52,7 @@ impl Params {
     /// Refuses parameters out of range.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::duration("rtt", self.rtt)?;
         check::pause("hold", self.hold)?;
@@ -56,7 +60,7 @@ impl Params {
         check::within("needed", f64::from(self.needed), 1.0, f64::from(self.intervals))?;
         check::within("flows", f64::from(self.flows), 1.0, 1e6)?;
         if self.red.victim != Victim::Tail {
-            return Err(Invalid::new("red.victim", "here RED drops the packet that arrives; leave it out"));
+            return Err(Invalid::new("red.victim", "only arriving packets are dropped; leave `victim` out"));
         }
         self.red.check().map_err(|e| e.within("red"))
     }

@@ -6,14 +6,14 @@ use crate::state::bytes_of;
 use tailback_random::{GOLDEN, Rng, mix};
 use tailback_units::Time;
 
-/// Levels of bins, and a seed from which each level has a hash of its own.
+/// Levels of bins, and the seed from which the hash of each level is derived.
 #[derive(Clone, Debug)]
 #[expect(clippy::struct_field_names, reason = "the paper's word")]
 pub struct Bins {
     bins: Vec<Bin>,
     per_level: usize,
     empty: Bin,
-    /// Not 0 once drawn.
+    /// Seed of the hashes; 0 before they are drawn.
     seed: u64,
 }
 
@@ -23,19 +23,19 @@ struct Bin {
     packets: u64,
 }
 
-/// State of the bins of an arriving packet.
+/// State of an arriving packet's bins.
 pub(super) struct Found {
-    /// Smallest probability.
+    /// Smallest probability of these bins.
     pub p_min: f64,
-    /// Fewest packets.
+    /// Fewest packets in one of them.
     packets_min: u64,
-    /// `true` if one bin, and whether each, was full.
+    /// `true` if any of them (`any_full`), or each of them (`all_full`), was full.
     any_full: bool,
     all_full: bool,
 }
 
 impl Found {
-    /// Returns `true` if full bins cost the packet its place.
+    /// Returns `true` if the packet is dropped because of full bins.
     pub fn is_refused(&self, settings: &Settings) -> bool {
         let full = match settings.bin_full {
             BinFull::Increase => false,
@@ -47,16 +47,17 @@ impl Found {
 }
 
 impl Bins {
-    /// Empty bins whose hashes are not drawn yet.
+    /// Returns empty bins whose hashes are not drawn yet.
     pub fn new(levels: usize, per_level: usize) -> Bins {
         Bins::with_timers(levels, per_level, Timers::Shared)
     }
-    /// Returns empty bins with one timer for increases and decreases or one each.
+    /// Returns empty bins, with one freeze timer per bin or separate ones for increases and
+    /// decreases.
     pub fn with_timers(levels: usize, per_level: usize, timers: Timers) -> Bins {
         let empty = Bin { probability: Stepped::new(timers), packets: 0 };
         Bins { bins: vec![empty; levels * per_level], per_level, seed: 0, empty }
     }
-    /// Draws new hashes. Counts and probabilities stay.
+    /// Draws new hashes; counts and probabilities are kept.
     pub fn draw(&mut self, rng: &mut Rng) {
         self.seed = rng.bits().max(1);
     }
@@ -68,7 +69,7 @@ impl Bins {
     pub fn seed(&self) -> u64 {
         self.seed
     }
-    /// Number of bins on all levels.
+    /// Returns the number of bins on all levels together.
     pub fn len(&self) -> usize {
         self.bins.len()
     }
@@ -76,38 +77,38 @@ impl Bins {
     pub fn is_empty(&self) -> bool {
         self.bins.is_empty()
     }
-    /// Bytes of the bins' variables and of the hashes' seed.
+    /// Returns the size in bytes of the bins' variables and of the seed.
     pub fn state_bytes(&self) -> usize {
         let bin = self.empty.probability.state_bytes() + bytes_of!(self.empty; packets);
         self.bins.len() * bin + bytes_of!(self; seed)
     }
-    /// The flow's bin at each level.
+    /// Returns the flow's bin at each level, 0 to bins per level − 1.
     pub fn of(&self, flow: u32) -> impl Iterator<Item = usize> + use<> {
         hashes(self.seed, flow, self.bins.len() / self.per_level, self.per_level)
     }
-    /// Returns the bins of a flow, numbered through all levels.
+    /// Returns the bins of a flow, numbered consecutively through all levels.
     pub fn indices(&self, flow: u32) -> impl Iterator<Item = usize> + use<> {
         self.indices_by(self.seed, flow)
     }
-    /// Smallest probability of the flow's bins.
+    /// Returns the smallest probability of the flow's bins.
     pub fn p_min(&self, flow: u32) -> f64 {
         self.indices(flow).map(|i| self.bins[i].probability.p()).fold(1.0, f64::min)
     }
-    /// Mean probability of all bins.
+    /// Returns the mean probability of all bins.
     pub fn mean_p(&self) -> f64 {
         self.bins.iter().map(|bin| bin.probability.p()).sum::<f64>() / self.bins.len() as f64
     }
-    /// Largest probability of a bin.
+    /// Returns the largest probability of a bin.
     pub fn max_p(&self) -> f64 {
         self.bins.iter().map(|bin| bin.probability.p()).fold(0.0, f64::max)
     }
-    /// Packets in the fullest bin.
+    /// Returns the number of packets in the fullest bin.
     pub fn max_packets(&self) -> u64 {
         self.bins.iter().map(|bin| bin.packets).max().unwrap_or(0)
     }
 
-    /// An arrival moves the probabilities of its bins: up where they are full, down where they are
-    /// empty (unless `hold`, or bins fall at departures).
+    /// Processes an arrival: raises the probabilities of the flow's full bins, and lowers those of
+    /// its empty bins unless `hold` is set or they are lowered at departures.
     pub(super) fn update(&mut self, now: Time, flow: u32, settings: &Settings, hold: bool) -> Found {
         let mut found = Found { p_min: 1.0, packets_min: u64::MAX, any_full: false, all_full: true };
         for i in self.indices(flow) {
@@ -135,7 +136,7 @@ impl Bins {
             self.bins[i].probability.raise(now, settings.increment, settings.freeze);
         }
     }
-    /// Keeps the probabilities of the flow's bins from being lowered for a freeze time.
+    /// Prevents the probabilities of the flow's bins from being lowered for a freeze time.
     pub(super) fn keep(&mut self, now: Time, flow: u32) {
         for i in self.indices(flow) {
             self.bins[i].probability.keep(now);
@@ -147,14 +148,15 @@ impl Bins {
             bin.probability.set(now, cap);
         }
     }
-    /// Counts a waiting packet by the hashes of `seed`; does nothing if that is 0.
+    /// Counts a waiting packet in the bins that the hashes of `seed` select; does nothing if `seed`
+    /// is 0.
     pub(super) fn count(&mut self, flow: u32, seed: u64) {
         if seed != 0 {
             self.indices_by(seed, flow).for_each(|i| self.bins[i].packets += 1);
         }
     }
-    /// The packet has left. A bin that it leaves empty lowers its probability where bins fall at departures
-    /// (unless `hold`).
+    /// Removes a packet that has left from its bins. If probabilities are lowered at departures, those of
+    /// bins that become empty are lowered unless `hold` is set.
     pub(super) fn discount(&mut self, now: Time, flow: u32, seed: u64, settings: &Settings, hold: bool) {
         if seed != 0 {
             for i in self.indices_by(seed, flow) {
@@ -178,7 +180,7 @@ impl Bin {
     fn lower(&mut self, now: Time, settings: &Settings) {
         self.probability.lower(now, settings.decrement, settings.freeze_down.unwrap_or(settings.freeze));
     }
-    /// Linux counts probabilities in parts of 65535.
+    /// Rounds probabilities to multiples of 1/65535 in form "linux".
     fn round(&mut self, settings: &Settings) {
         if settings.form == Form::Linux {
             self.probability.replace((self.probability.p() * 65_535.0).round() / 65_535.0);
@@ -186,8 +188,8 @@ impl Bin {
     }
 }
 
-/// A hash per level: the finaliser of SplitMix64 (Steele, Lea and Flood 2014) over the flow and a
-/// salt, itself such a hash of seed and level.
+/// Returns the flow's bins by one hash per level: the finaliser of SplitMix64 (Steele, Lea and
+/// Flood 2014) over the flow and a salt, which is such a hash of seed and level.
 fn hashes(seed: u64, flow: u32, levels: usize, per_level: usize) -> impl Iterator<Item = usize> {
     (1..=levels as u64).map(move |level| {
         let salt = mix(seed.wrapping_add(level.wrapping_mul(GOLDEN)));

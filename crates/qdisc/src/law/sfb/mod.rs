@@ -1,7 +1,8 @@
-//! Stochastic fair Blue (Feng, Kandlur, Saha and Shin, UM CSE-TR-387-99 and INFOCOM 2001): Blue in
-//! bins. Each flow has a bin at each level, by independent hashes; the smallest probability of its
-//! bins is the flow's, so a flow suffers only if every one of its bins is polluted. Flows whose
-//! bins all stand at 1 do not respond to signals; they go to a penalty box.
+//! Stochastic fair Blue (Feng, Kandlur, Saha and Shin, UM CSE-TR-387-99 and INFOCOM 2001): Blue per
+//! bin. Independent hashes assign each flow a bin at each level. The probability of a flow is the
+//! smallest of its bins, so that it is large only if an unresponsive flow shares each of its bins.
+//! Flows whose bins all have probability 1 do not respond to signals and are put into a penalty
+//! box.
 
 mod bins;
 mod params;
@@ -20,17 +21,18 @@ use tailback_units::Time;
 /// The decision about an arriving packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is accepted, and so passed to [`Sfb::accept`].
+    /// The packet is queued and passed to [`Sfb::accept`].
     Pass(Ticket),
-    /// It is marked, and then accepted, or else dropped.
+    /// The packet is marked and queued (and passed to [`Sfb::accept`]), or dropped if it cannot be
+    /// marked.
     Signal(Ticket),
-    /// It is dropped by the law.
+    /// The packet is dropped by the law.
     Drop,
-    /// It is dropped because its flow is in the penalty box.
+    /// The packet is dropped because its flow is in the penalty box.
     Boxed,
 }
 
-/// Sets of bins in which a waiting packet is counted, by their seeds; 0: not counted.
+/// Seeds of the sets of bins in which a waiting packet is counted; 0: not counted in this set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ticket([u64; 2]);
 
@@ -38,7 +40,7 @@ pub struct Ticket([u64; 2]);
 #[derive(Clone, Debug)]
 pub struct Sfb {
     settings: Settings,
-    /// The set that decides and, with a moving hash, the one that is being warmed.
+    /// The set that decides and, with a moving hash, the one that decides next.
     sets: [Bins; 2],
     current: usize,
     /// When the current set began to decide.
@@ -58,7 +60,7 @@ impl Sfb {
         Sfb { settings, sets: [set.clone(), set], current: 0, since: Time::ZERO, limiter, seen: Vec::new() }
     }
 
-    /// A packet of `flow` arrives.
+    /// Decides about an arriving packet of `flow`.
     pub fn arrive(&mut self, now: Time, flow: u32, rng: &mut Rng) -> Verdict {
         self.move_hash(now, rng);
         self.note(flow);
@@ -73,7 +75,8 @@ impl Sfb {
         if self.is_warming(now) && (boxed || self.settings.warmed == Warmed::All) {
             let next = &mut self.sets[1 - self.current];
             if boxed && self.settings.form == Form::Thesis {
-                // Its queue is kept short, so that its bins would not fill: it is known for what it is.
+                // The penalty box keeps the flow's queue short, so that its bins would not fill: they
+                // are raised directly.
                 next.press(now, flow, &self.settings);
             } else {
                 next.update(now, flow, &self.settings, false);
@@ -101,7 +104,8 @@ impl Sfb {
             Form::Thesis if rng.chance(found.p_min) => Verdict::Signal(ticket),
             Form::Thesis => Verdict::Pass(ticket),
             Form::Linux => {
-                // 16 bits, as in the kernel: above a half, ever more marks become drops.
+                // In 16 bits, as in the kernel; above 1/2 an increasing part of the marks becomes
+                // drops.
                 const MAX: i64 = 0xffff;
                 let (r, p) = ((rng.uniform() * 65_536.0) as i64, (found.p_min * MAX as f64).round() as i64);
                 if r >= p {
@@ -115,59 +119,63 @@ impl Sfb {
         }
     }
 
-    /// Returns `true` if a packet that finds the queue full is to be passed to [`Sfb::arrive`] all the same.
+    /// Returns `true` if packets that find the queue full, too, must be passed to [`Sfb::arrive`].
     pub fn hears_of_overflow(&self) -> bool {
         self.settings.form == Form::Thesis
     }
 
-    /// A packet of `flow` has been queued with the ticket that [`Sfb::arrive`] gave.
+    /// Notes that a packet of `flow` has been queued, with the ticket that [`Sfb::arrive`]
+    /// returned.
     pub fn accept(&mut self, flow: u32, ticket: Ticket) {
         for (set, seed) in self.sets.iter_mut().zip(ticket.0) {
             set.count(flow, seed);
         }
     }
 
-    /// A packet of `flow` has left the queue.
+    /// Notes that a packet of `flow` has left the queue.
     pub fn depart(&mut self, now: Time, flow: u32, ticket: Ticket) {
         let hold = self.settings.lower_at == LowerAt::Departure && self.holds(flow);
         for (set, seed) in self.sets.iter_mut().zip(ticket.0) {
-            // A set that has begun anew does not know of what was queued before; Linux's never does.
+            // A set with new hashes does not count packets that were queued before. Linux keeps the
+            // counts of a set when its hashes change.
             if seed == set.seed() || self.settings.form == Form::Linux {
                 set.discount(now, flow, seed, &self.settings, hold);
             }
         }
     }
 
-    /// The flow's bin at each level, 0 to `bins` − 1, by the hashes that decide now. Before the
-    /// first arrival they have not been drawn, and this answers by other ones.
+    /// Returns the flow's bin at each level, 0 to `bins` − 1, by the present hashes. These are
+    /// drawn at the first arrival; before it the result has no meaning.
     pub fn bins(&self, flow: u32) -> Vec<usize> {
         self.sets[self.current].of(flow).collect()
     }
-    /// The probability with which the flow's packets are chosen: the smallest of its bins.
+    /// Returns the probability with which the flow's packets are marked or dropped early: the
+    /// smallest of its bins.
     pub fn probability(&self, flow: u32) -> f64 {
         self.sets[self.current].p_min(flow)
     }
-    /// Returns `true` if each of the flow's bins is also one of `others`, so that they can drag it along.
+    /// Returns `true` if each of the flow's bins is also a bin of one of `others`, so that these can
+    /// raise the flow's probability.
     pub fn is_covered(&self, flow: u32, others: &[u32]) -> bool {
         let others: Vec<Vec<usize>> = others.iter().map(|other| self.bins(*other)).collect();
         self.bins(flow).iter().enumerate().all(|(level, bin)| others.iter().any(|other| other[level] == *bin))
     }
-    /// The flows seen so far that are in the penalty box, in ascending order.
+    /// Returns the flows seen so far that are in the penalty box, in ascending order.
     pub fn boxed_flows(&self) -> impl Iterator<Item = u32> + '_ {
         let flows = self.seen.iter().enumerate().flat_map(|(word, bits)| {
             (0..64).filter(move |bit| bits >> bit & 1 == 1).map(move |bit| word as u32 * 64 + bit)
         });
         flows.filter(|flow| self.probability(*flow) >= self.settings.threshold)
     }
-    /// Bytes of its variables: the set of bins that decides, with a moving hash the other set too, and the penalty box.
-    /// Which flows have been seen is for time series only.
+    /// Returns the size of its variables in bytes: the set of bins that decides, the other set if the hash moves, and
+    /// the penalty box. The list of flows seen, used for time series only, is not counted.
     pub fn state_bytes(&self) -> usize {
         let bins = self.sets[0].state_bytes();
         let moving = bins + bytes_of!(self; since) + size_of::<bool>();
         bins + self.limiter.state_bytes() + if self.settings.interval.is_some() { moving } else { 0 }
     }
-    /// Reports mean and largest probability of the bins, the packets in the fullest, and the number of flows in the penalty
-    /// box.
+    /// Reports the mean and the largest probability of the bins, the packets in the fullest bin, and the number of
+    /// flows in the penalty box.
     pub fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
         let set = &self.sets[self.current];
         f("mean_probability", set.mean_p());
@@ -176,7 +184,8 @@ impl Sfb {
         f("boxed_flows", self.boxed_flows().count() as f64);
     }
 
-    /// Returns `true` if the flow is in the penalty box and so does not lower its bins.
+    /// Returns `true` if the flow is in the penalty box and therefore does not lower the
+    /// probabilities of its bins.
     fn holds(&self, flow: u32) -> bool {
         matches!(self.settings.boxed, Boxed::Hold | Boxed::Keep) && self.probability(flow) >= self.settings.threshold
     }
@@ -189,7 +198,7 @@ impl Sfb {
         self.seen[word] |= 1 << (flow % 64);
     }
 
-    /// Draws the first hashes, and moves to the next set if it is due.
+    /// Draws the first hashes; changes to the next set if the change is due.
     fn move_hash(&mut self, now: Time, rng: &mut Rng) {
         if self.sets[0].seed() == 0 {
             self.sets.iter_mut().for_each(|set| set.draw(rng));

@@ -6,55 +6,61 @@ use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
 use tailback_units::{Dur, Fraction};
 
-/// Stochastic fair Blue (Feng et al., UM CSE-TR-387-99 and INFOCOM 2001): flows share bins by
-/// independent hashes on several levels, each bin has a probability that rises when it is full and
-/// falls when it is empty, and the smallest of a flow's bins is the flow's. Flows that stand at 1
-/// are held to a rate.
+/// Stochastic fair Blue (Feng et al., UM CSE-TR-387-99 and INFOCOM 2001): independent hashes assign
+/// each flow a bin on each of several levels. Each bin has a probability, which is raised when the
+/// bin is full and lowered when it is empty; the probability of a flow is the smallest of its bins.
+/// Flows whose probability reaches 1 are limited to a rate.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Params {
-    /// "thesis", as published, or "linux", the kernel's version: probabilities in parts of 65535, no
-    /// freeze time, a bin is full at `bin-size` rather than above it, packets are dropped when every bin
-    /// has `max`, more and more marks become drops above a probability of one half, the penalty box is
-    /// a bucket of tokens, and old hashes leave their probabilities to the next. Default "thesis".
+    /// Form of the law: "thesis", as published, or "linux", as in Linux's `sch_sfb`. In form "linux"
+    /// probabilities are multiples of 1/65535, there is no freeze time, a bin is full at `bin-size`
+    /// instead of above it, a packet is dropped if each of its bins holds `max` packets, an increasing
+    /// part of the marks becomes drops above a probability of 1/2, the penalty box is a token bucket,
+    /// and a set of bins keeps its probabilities when it gets new hashes. Default "thesis".
     pub form: Form,
-    /// Levels, 1 to 32. Default 2; 8 in form "linux".
+    /// Number of levels, 1 to 32. Default 2; 8 in form "linux".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub levels: Option<u8>,
-    /// Bins on each level, 1 to 65535. Default 23; 16 in form "linux".
+    /// Number of bins on each level, 1 to 65535. Default 23; 16 in form "linux".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bins: Option<u16>,
-    /// Packets above which a bin is full; half as much again as a fair share of the buffer is usual.
-    /// Default 13, for 200 packets in 23 bins; 20 in form "linux".
+    /// Number of packets above which a bin is full; usually 1.5 times the buffer in packets divided
+    /// by `bins`. Default 13, for 200 packets in 23 bins; 20 in form "linux".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bin_size: Option<u64>,
-    /// Packets in each of its bins from which on a packet is dropped. Default: no limit; 25 in form "linux".
+    /// Number of packets per bin: an arriving packet is dropped if each of its bins holds at least this
+    /// number. Default: no limit; 25 in form "linux".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max: Option<u64>,
-    /// By how much the probability of a full bin is raised (d1). Default 0.005; 66/65535 in form "linux".
+    /// Increment of the probability of a full bin (d1), above 0 and at most 1. Default 0.005; 66/65535 in
+    /// form "linux".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub increment: Option<f64>,
-    /// By how much that of an empty bin is lowered (d2). Default 0.001; 11/65535 in form "linux".
+    /// Decrement of the probability of an empty bin (d2), above 0 and at most 1. Default 0.001;
+    /// 11/65535 in form "linux".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decrement: Option<f64>,
-    /// Time that must have passed since a bin's last change. Default 10ms; 0s in form "linux".
+    /// Freeze time: minimum time between two changes of a bin's probability. Default 10ms; 0s in
+    /// form "linux".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub freeze: Option<Dur>,
-    /// Freeze time of decrements, which then have a timer of their own; Feng's code
-    /// for ns has two (`ihold-time`, `dhold-time`). Default: one timer for both, as in the paper and in
-    /// Apple's kernel.
+    /// Freeze time of decrements, which then have a timer of their own, as in Feng's code for ns
+    /// (`ihold-time`, `dhold-time`). Default: one timer for increments and decrements with `freeze`, as
+    /// in the paper and in Apple's kernel.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub freeze_down: Option<Dur>,
-    /// Event at which an empty bin lowers its probability: an "arrival" that finds it empty, as in the paper, or at the
-    /// "departure" of its last packet, as in Feng's code for ns and in Apple's kernel. Form "linux" has "arrival". Default
-    /// "arrival".
+    /// Event at which the probability of an empty bin is lowered: "arrival", of a packet that finds the bin empty, as
+    /// in the paper, or "departure", of the bin's last packet, as in Feng's code for ns and in Apple's kernel. Form
+    /// "linux" allows "arrival" only. Default "arrival".
     pub lower_at: LowerAt,
-    /// Effect of a full bin besides a higher probability: nothing, "increase"; drop the packet if
-    /// one of its bins is full, "drop-any", or if all are, "drop-all". Default "increase".
+    /// Effect of full bins on an arriving packet, in addition to the higher probability:
+    /// "increase", no other effect; "drop-any", the packet is dropped if any of its bins is full;
+    /// "drop-all", the packet is dropped if all of them are full. Default "increase".
     pub bin_full: BinFull,
-    /// Rate allowed to flows that do not respond.
+    /// Penalty box, which limits the rate of unresponsive flows.
     pub penalty_box: PenaltyBox,
-    /// Moving hash: how often the hashes change. Default: never; every 10min in form "linux".
+    /// Moving hash: periodic change of the hashes. Default: never; every 10 min in form "linux".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rehash: Option<Rehash>,
     /// `true` if ECN-capable packets are marked instead of dropped early. Default false.
@@ -72,27 +78,27 @@ pub enum Form {
     Linux,
 }
 
-/// When an empty bin lowers its probability.
+/// Event at which the probability of an empty bin is lowered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LowerAt {
-    /// When a packet arrives that finds it empty.
+    /// Arrival of a packet that finds the bin empty.
     #[default]
     Arrival,
-    /// When its last packet leaves the queue.
+    /// Departure of the bin's last packet.
     Departure,
 }
 
-/// Effect of a full bin besides a higher probability.
+/// Effect of full bins on an arriving packet, in addition to the higher probability.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BinFull {
-    /// The probability of the bin increases, nothing else.
+    /// No other effect.
     #[default]
     Increase,
     /// The packet is dropped if any of its bins is full, as in the figure of the paper.
     DropAny,
-    /// It is dropped if all of them are.
+    /// The packet is dropped if all of its bins are full.
     DropAll,
 }
 
@@ -100,22 +106,25 @@ pub enum BinFull {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct PenaltyBox {
-    /// Probability from which on a flow is in it. Default 1.
+    /// Probability at or above which a flow is in the penalty box, above 0. Default 1.
     pub threshold: Fraction,
-    /// Time between two packets that may pass. Default 50ms, which is 0.16 Mbit/s of 1000-byte
-    /// packets; 100ms in form "linux", where it is the time per token.
+    /// Minimum time between two boxed packets that pass. Default 50ms, which limits 1000-byte
+    /// packets to 0.16 Mbit/s. In form "linux" it is the time per token, default 100ms.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval: Option<Dur>,
-    /// Tokens that the bucket of form "linux" holds. Linux counts a time too short for a whole token
-    /// as nothing, so that flows faster than one packet per `interval` get no token. Default 20.
+    /// Depth of the token bucket of form "linux", tokens of one packet each. When the bucket is
+    /// empty, Linux discards the fraction of a token accumulated since the last packet, so that
+    /// flows with more than one packet per `interval` get no further token. Default 20.
     pub burst: u64,
-    /// Scope of the interval: all flows, "global", each bin, "per-bin", or each flow,
-    /// "per-flow", which no router could keep. Form "linux" has "global". Default "global".
+    /// Scope of `interval`: "global", all boxed flows together; "per-bin", each bin; "per-flow",
+    /// each flow, whose state no router could keep. Form "linux" is always "global". Default
+    /// "global".
     pub scope: Scope,
-    /// Effect of boxed packets on their bins: those that pass count in them like any other, "counted",
-    /// or do not, "uncounted"; each that comes raises their probabilities like a full bin, "pressure";
-    /// empty bins of theirs are not lowered by them, "hold", nor for a freeze time by any other flow,
-    /// "keep". Default "counted".
+    /// Effect of the packets of boxed flows on their bins: "counted", packets that pass count in the
+    /// bins like any others; "uncounted", they do not count; "pressure", they count, and each arrival
+    /// raises the probabilities of its bins as if these were full; "hold", they count, and they do not
+    /// lower the probabilities of empty bins; "keep", as "hold", and each arrival also prevents other
+    /// flows from lowering these probabilities for a freeze time. Default "counted".
     pub boxed: Boxed,
 }
 
@@ -135,12 +144,12 @@ impl Default for PenaltyBox {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scope {
-    /// All boxed flows.
+    /// All boxed flows together.
     #[default]
     Global,
-    /// Flows with a common bin.
+    /// The boxed flows of each bin.
     PerBin,
-    /// Each flow has its own.
+    /// Each boxed flow.
     PerFlow,
 }
 
@@ -148,43 +157,46 @@ pub enum Scope {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Boxed {
-    /// They count while they wait.
+    /// Packets that pass count in their bins while they wait.
     #[default]
     Counted,
-    /// They do not count.
+    /// Packets that pass do not count in their bins.
     Uncounted,
-    /// They count, and each that arrives raises its bins.
+    /// Packets that pass count, and each arrival raises the probabilities of its bins.
     Pressure,
-    /// They count, and do not lower their bins.
+    /// Packets that pass count, and boxed flows do not lower the probabilities of their bins.
     Hold,
-    /// As `Hold`, and each that arrives keeps other flows from lowering them for a freeze time, so that
-    /// their probability stands while the flow goes on.
+    /// As `Hold`, and each arrival prevents other flows from lowering these probabilities for a freeze
+    /// time, so that they stay as they are while the flow continues.
     Keep,
 }
 
-/// A moving hash: two sets of bins, of which one decides; after each interval they change places and
-/// the retired one gets new hashes.
+/// A moving hash: of two sets of bins one decides about packets; after each interval the sets change
+/// roles, and the set that decided before gets new hashes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Rehash {
-    /// Time between two changes, above 0s.
+    /// Time between two changes of the set, above 0s and at most 24h.
     pub interval: Dur,
-    /// For how long before a change the next set is warmed. Default: all of `interval`.
+    /// Time before a change during which packets already update the next set (warm-up), at most
+    /// `interval`. Default: `interval`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warm_up: Option<Dur>,
-    /// Packets that warm it: "all" or those of "unresponsive" flows. Default "all".
+    /// Packets that update the next set during its warm-up: "all", or those of "unresponsive" flows
+    /// (flows in the penalty box). Default "all".
     #[serde(default)]
     pub warmed_by: Warmed,
-    /// `true` if it is warmed at all; if not, each change starts with empty bins. Default true.
+    /// `true` if the next set is warmed up; `false` if each change starts with empty bins. Default
+    /// true.
     #[serde(default = "yes")]
     pub double_buffer: bool,
-    /// Largest probability that a warmed bin keeps at the change; 0.2 keeps a suspicion, but no
-    /// conviction. Default 1.
+    /// Upper bound of a bin's probability at the change: with less than `threshold` of the penalty
+    /// box no flow is boxed right after a change. Default 1.
     #[serde(default = "one")]
     pub cap: Fraction,
 }
 
-/// Packets that warm the next set of bins.
+/// Packets that update the next set of bins during its warm-up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Warmed {
@@ -257,10 +269,10 @@ impl Params {
         }
     }
 
-    /// There are bins, steps and times.
+    /// Refuses parameters out of range, and a warm-up longer than `interval`.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         let settings = self.settings();
         check::within("levels", settings.levels as f64, 1.0, 32.0)?;
@@ -270,7 +282,8 @@ impl Params {
         check::pause("freeze", settings.freeze)?;
         check::pause("freeze-down", settings.freeze_down.unwrap_or(Dur::ZERO))?;
         if self.form == Form::Linux && self.lower_at == LowerAt::Departure {
-            let advice = "form \"linux\" lowers bins at arrivals; write \"arrival\" or `form = \"thesis\"`";
+            let advice =
+                "form \"linux\" lowers probabilities at arrivals only; write \"arrival\" or `form = \"thesis\"`";
             return Err(Invalid::new("lower-at", advice));
         }
         check::some("penalty-box.threshold", self.penalty_box.threshold)?;

@@ -1,4 +1,4 @@
-//! The penalty box: how much flows that do not respond may still send.
+//! The penalty box: limits the rate of flows that do not respond to congestion signals.
 
 use super::bins::Bins;
 use super::params::{Form, Scope, Settings};
@@ -13,7 +13,7 @@ pub struct Limiter {
     interval: Dur,
 }
 
-/// When the last packet passed: of all, of each bin or of each flow; or Linux's bucket.
+/// Time of the last boxed packet that passed, in total, by bin or by flow; or Linux's token bucket.
 #[derive(Clone, Debug)]
 enum Kind {
     Global(Option<Time>),
@@ -36,7 +36,7 @@ impl Limiter {
         Limiter { kind, interval: settings.penalty_interval }
     }
 
-    /// Returns `true` if a boxed packet of `flow` may pass; then it counts as passed.
+    /// Returns `true` if a boxed packet of `flow` may pass, and counts it as passed.
     pub(super) fn admit(&mut self, now: Time, flow: u32, bins: &Bins) -> bool {
         let interval = self.interval;
         let due = |last: Option<Time>| last.is_none_or(|last| now.since(last) >= interval);
@@ -64,7 +64,8 @@ impl Limiter {
             }
             Kind::Bucket { rate, burst, tokens, filled } => {
                 if *tokens < 1 {
-                    // The kernel forgets the part of a token that a look too early has found.
+                    // The kernel discards the fraction of a token that has accumulated since the
+                    // last call.
                     let age = now.since(*filled).min(Dur::from_secs(10));
                     *tokens = ((age.as_secs() * *rate) as u64).min(*burst);
                     *filled = now;
@@ -76,7 +77,7 @@ impl Limiter {
         }
     }
 
-    /// Size of its variables in bytes.
+    /// Returns the size of its variables in bytes.
     pub fn state_bytes(&self) -> usize {
         match &self.kind {
             Kind::Global(last) => size_of_val(last),
@@ -86,7 +87,7 @@ impl Limiter {
         }
     }
 
-    /// The hashes have changed: bins are others now.
+    /// Forgets the times of the bins, after a change of the hashes.
     pub(super) fn forget_bins(&mut self) {
         if let Kind::PerBin(last) = &mut self.kind {
             last.fill(None);

@@ -87,7 +87,8 @@ impl Bbr3 {
         self.bdp(self.bw(), 1.0).min(window.cwnd)
     }
 
-    /// Returns the long-term bound less the headroom for other flows, segments (BBRInflightWithHeadroom).
+    /// Returns the long-term bound minus the headroom for other flows, segments
+    /// (BBRInflightWithHeadroom).
     pub(super) fn with_headroom(&self) -> f64 {
         let long = self.bounds.inflight_long;
         if long == f64::INFINITY {

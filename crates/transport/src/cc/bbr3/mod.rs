@@ -48,7 +48,8 @@ const PROBE_RTT: Dur = Dur::from_ms(200);
 const PROBE_RTT_GAIN: f64 = 0.5;
 
 /// BBR version 3 (draft-ietf-ccwg-bbr): paces at the measured bandwidth and keeps about twice the
-/// bandwidth-delay product outstanding, less after a round trip with more than 2% loss.
+/// bandwidth-delay product outstanding, and less after a round trip in which more than 2 % of the
+/// segments were lost.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Params {}
@@ -57,7 +58,7 @@ impl Params {
     /// Accepts: there are no parameters.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         Ok(())
     }
@@ -145,7 +146,7 @@ pub struct Bbr3 {
     /// Smallest round-trip time since the last ProbeRTT (probe_rtt_min_delay).
     probe_delay: Option<Dur>,
     probe_delay_at: Time,
-    /// Earliest end of ProbeRTT. `None`: too many segments are outstanding still.
+    /// Earliest end of ProbeRTT. `None`: too many segments are still outstanding.
     probe_rtt_until: Option<Time>,
     probe_rtt_round: bool,
     idle_restart: bool,
