@@ -175,7 +175,7 @@ class Solicit(Experiment):
             Claim.comparison(
                 "L6",
                 "Share of the runs in which the limiter was stopped, not only slowed down.",
-                "this experiment",
+                "not on the slides",
                 results["stopped"],
                 "only these runs count in the other metrics: in the rest there is no recovery from Rmin",
             ),

@@ -291,7 +291,8 @@ class Seed(Experiment):
             (none["ref1_tps"] < flow["ref1_tps"])
             & (flow["ref1_tps"] < drop["ref1_tps"])
             & (drop["ref1_tps"] < mark["ref1_tps"]),
-            "its limiter at es5 shares nothing with the limiters at the other edges; it gains only with drops, where "
+            "Ref1's limiter at es5 shares nothing with the limiters at the other edges; it gains only with drops, "
+            "where "
             "the bottleneck's queue is empty at times",
             headline="Ref1 gains 11 %",
         )
@@ -303,7 +304,7 @@ class Seed(Experiment):
             (none["ref2_tps"] < flow["ref2_tps"])
             & (flow["ref2_tps"] < drop["ref2_tps"])
             & (drop["ref2_tps"] < mark["ref2_tps"]),
-            "its frames are in no limiter. If they share one memory with the limiters (a choice), it gains, but "
+            "Ref2's frames are in no limiter. If they share one memory with the limiters (a choice), it gains, but "
             "tenfold: 2,800, 10,000, 31,600 and 29,600 Tps",
             headline="Ref2 gains 3 %",
         )

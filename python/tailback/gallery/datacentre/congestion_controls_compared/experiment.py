@@ -211,21 +211,21 @@ class Bench(Experiment):
         yield Claim.comparison(
             "R1",
             "Goodput of all flows in the incast.",
-            "this bench",
+            "not in the papers",
             incast["goodput"],
             "the papers measure other networks; this is a comparison in one network",
         )
         yield Claim.comparison(
             "R2",
             "Jain's index of the incast's flows.",
-            "this bench",
+            "not in the papers",
             incast["jain"],
             "over the measured time, without the start; 1/15 if one sender has all",
         )
         yield Claim.comparison(
             "R3",
             "Goodput of all flows in the permutation minus that with flow control alone.",
-            "this bench",
+            "not in the papers",
             permutation["goodput"].where(control=others) - permutation["goodput"].where(control=NONE),
             "paired: each replication draws one permutation and one hash for all controls, and the goodput depends "
             "mostly on which flows share an uplink",

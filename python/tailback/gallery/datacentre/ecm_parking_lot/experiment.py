@@ -132,7 +132,8 @@ class Ecm(Experiment):
                     for links in LINKS[1:]
                 ),
             ),
-            "it is about 20 % lower: the theory assumes equal queues, whereas positive feedback comes from the link "
+            "the measured value is about 20 % lower: the theory assumes equal queues, whereas positive feedback "
+            "comes from the link "
             "that slowed the flow down last, whose queue has just been long",
         )
         yield Claim(

@@ -160,7 +160,7 @@ class CompletionTimes(Experiment):
             "C4",
             "At load 0.6 the mean slowdown of flows up to 100 kB is lower with DCTCP, DCQCN, HPCC and Swift than with "
             "flow control alone.",
-            "derived: they wait behind shorter queues; Alizadeh 2010, section 4",
+            "derived: short transfers wait behind shorter queues; Alizadeh 2010, section 4",
             short.where(load=0.6) < none.where(load=0.6),
         )
         low, high = (results["all"].where(load=load) for load in (0.3, 0.6))
@@ -181,14 +181,14 @@ class CompletionTimes(Experiment):
         yield Claim.comparison(
             "R1",
             "95th percentile of the slowdown of flows of 10 to 100 kB.",
-            "this experiment",
+            "not in the papers",
             results[_key(1, "p95")],
             "the papers measure other networks; this is a comparison in one network",
         )
         yield Claim.comparison(
             "R2",
             "Share of the transfers that were not complete at the end, and so count in no slowdown.",
-            "this experiment",
+            "not in the papers",
             results["unfinished"],
             "the larger the share, the less reliable the slowdowns of the largest flows",
         )

@@ -133,7 +133,7 @@ class Blocking(Experiment):
             Claim(
                 "K4",
                 "With memories of their own the link of a neighbour is never stopped under any policy.",
-                "derived: it feeds no limiter",
+                "derived: the flow feeds no limiter",
                 own["neighbour_stopped"] <= 0,
             ),
             Claim(

@@ -118,7 +118,7 @@ class FlowControl(Experiment):
             "R1",
             "Share of the packets held by stops that were head-of-line blocked, as their own path was not stopped, "
             "without a remedy.",
-            "this experiment",
+            "not in the papers",
             none["innocent"],
             "no paper states a number for this network",
         )

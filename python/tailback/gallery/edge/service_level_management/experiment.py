@@ -1,4 +1,4 @@
-"""Targets for every class, checked each second at several loads, and the loads from which on they are missed."""
+"""Targets for every class, checked each second at several loads, and the loads above which they are missed."""
 
 from __future__ import annotations
 

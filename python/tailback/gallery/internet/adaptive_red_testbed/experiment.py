@@ -255,7 +255,8 @@ class Testbed(Experiment):
                     adaptive(modern, seconds).where(sources=8)["utilisation"]
                     > modern.where(detection=AGGRESSIVE, freeze=0, sources=8)["utilisation"]
                 ),
-                "these are not the testbed's hosts: their windows grow twice as fast and swing further, and then the "
+                "hosts that count segments are not the testbed's: their windows grow twice as fast and swing "
+                "further, and then the "
                 "freeze decides",
             )
         for name in (AGGRESSIVE, CONSERVATIVE):

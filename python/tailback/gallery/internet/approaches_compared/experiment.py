@@ -122,8 +122,9 @@ class Comparison(Experiment):
                 f"With ECN, adaptive RED loses less than a fifth of what RED loses, for TCP {_words(hosts)}.",
                 f"{source}; less than a fifth is how the specification reads 'much less'",
                 loss[hosts, ADAPTIVE] <= 0.2 * loss[hosts, RED_ECN],
-                "this is not the thesis' sender; without a doubling timeout 300 senders of one segment per timeout or "
-                "per round trip do not fit into link and buffer, whatever is marked",
+                "the sender is not that of the thesis; without a doubling timeout 300 senders of one segment per "
+                "timeout or "
+                "per round trip do not fit into link and buffer, however many are marked",
             )
         for tag, hosts, plain in (("rule", RULE, TCP), ("ns2", NS2_TCP, NS2_TCP)):
             yield Claim(

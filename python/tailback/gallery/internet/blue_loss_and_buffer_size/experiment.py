@@ -360,7 +360,9 @@ def _headline(results: Results, floor: str, timer: str, load: str, n: int) -> Cl
         if load == ON_OFF
         else ""
     )
-    source = f"{HEADLINE}; {words}" if words else "the same claim with more connections than on the slides; derived"
+    source = (
+        f"{HEADLINE}; {words}" if words else "the claim of the slides with more connections than on the slides; derived"
+    )
     id = _headline_id(floor, timer, load, n)  # noqa: A001
     shown = floor == NS2 and timer == MAIN[floor] and words and n != min(PUBLISHED)
     headline = f"{n} sources: Blue with 100 kB loses less than RED with 1000 kB" if shown else ""

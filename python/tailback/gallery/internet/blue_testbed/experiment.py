@@ -135,7 +135,8 @@ class BlueTestbed(Experiment):
             "With the testbed's hosts and 50 or more connections, Blue loses less than RED.",
             "slide Blue Evaluation, loss rates; the number from the specification",
             blue.where(**MANY)["loss"] < red.where(**MANY)["loss"],
-            "it holds with 50 and 200 connections; with 100, windows of one segment, each acknowledged after 200 ms, "
+            "the claim holds with 50 and 200 connections; with 100, windows of one segment, each acknowledged after "
+            "200 ms, "
             "cause no queue, and RED loses next to nothing",
             headline="On the testbed Blue loses less than RED (loss rates)",
         )
@@ -154,7 +155,7 @@ class BlueTestbed(Experiment):
             "connections.",
             "slide Blue Evaluation; specification E14",
             gap.non_decreasing("connections", tolerance=0.1) & (gap.where(connections=200) > gap.where(connections=50)),
-            "it does not grow from 50 to 100 connections, for the reason given at C1",
+            "the advantage does not grow from 50 to 100 connections, for the reason given at C1",
         )
         for hosts, (tag, words, _) in SENSITIVITY.items():
             at = results.where(hosts=hosts)

@@ -46,15 +46,17 @@ MISSED: Mapping[str, str] = {
         "RED-PD have queues of 5 to 9 ms and are at the bound"
     ),
     "G3-cobalt": (
-        "its Blue drops and never marks: the overflows of the start raise Blue's probability to 0.18, which takes 45 "
+        "the Blue part of COBALT drops and never marks: the overflows of the start raise Blue's probability to 0.18, "
+        "which takes 45 "
         "s to fall to 0; after that nothing is lost, but a quick run ends before"
     ),
     "G3-pi": (
-        "its constants belong to another load: a queue 50 packets above the reference raises the probability by "
+        "the constants of PI belong to another load: a queue 50 packets above the reference raises the probability by "
         "0.0005 per second, so that it takes ten minutes to the 0.3 that this load needs"
     ),
     "G3-rem": (
-        "its constants belong to another load: the price that means a probability of 0.35 takes 100 s, which only the "
+        "the constants of REM belong to another load: the price that means a probability of 0.35 takes 100 s, which "
+        "only the "
         "runs of --full have"
     ),
     "G3-sfb": (

@@ -100,10 +100,10 @@ TURNED_OFF: Mapping[str, str] = {
 """Disciplines of one queue that do not mark above a probability, each with that limit."""
 
 LIMITED: Mapping[str, str] = {
-    "sred": "it drops or marks with a probability of at most 15 % (INFOCOM 1999)",
-    "fred": "it marks with a probability of at most 2 %, and drops what exceeds a flow's limit (SIGCOMM 1997)",
+    "sred": "SRED drops or marks with a probability of at most 15 % (INFOCOM 1999)",
+    "fred": "FRED marks with a probability of at most 2 %, and drops what exceeds a flow's limit (SIGCOMM 1997)",
     "choke": "a packet that matches one of its own flow in the queue is dropped and cannot be marked (INFOCOM 2000)",
-    "wred": "it marks at most a tenth of the packets, and drops all packets above the upper threshold",
+    "wred": "WRED marks at most a tenth of the packets, and drops all packets above the upper threshold",
 }
 """Disciplines of one queue that by their laws and defaults mark only a part of the packets and drop others."""
 

@@ -161,7 +161,8 @@ class MergingOverTheBackbone(Experiment):
             Claim(
                 "C5c",
                 "With XON/XOFF nothing is lost at the 500 kB buffer at 2 Mbit/s with bursts of 48 kB or less.",
-                "the same slide, which speaks of high data rates; the range from a prototype",
+                "slide Packet Loss using Xon/Xoff with Destination, which speaks of high data rates; the range from "
+                "a prototype",
                 plain.where(rate=2, burst=lambda burst: float(burst) <= 48)["drops_sw1"].is_zero(),
             ),
             Claim(

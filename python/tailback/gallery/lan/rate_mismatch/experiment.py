@@ -151,14 +151,16 @@ class RateMismatch(Experiment):
                 "C3b",
                 "Pareto bursts of 48 kB on average, each generated at one instant, lose packets even with XON/XOFF, "
                 "at every rate.",
-                "the same slide; derived: bursts above 600 kB, which overflow all buffers even alone, carry "
+                "slide Rate Mismatch, self-similar; derived: bursts above 600 kB, which overflow all buffers even "
+                "alone, carry "
                 "(14/600)^0.4 = 22 % of the bytes",
                 plain.where(traffic=BATCHES, burst=48)["loss"] > 0,
             ),
             Claim(
                 "C4",
                 "With XON/XOFF all losses are at the 500 kB buffer of sw1, with every traffic model.",
-                "the same slide; stated. Derived for sw2: the 20 % of its buffer above the high threshold exceed the "
+                "slide Rate Mismatch, self-similar, stated. Derived for sw2: the 20 % of its buffer above the high "
+                "threshold exceed the "
                 "headroom of one 100 Mbit/s link",
                 plain["drops_outside_sw1"].is_zero(),
             ),
