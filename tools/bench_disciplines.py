@@ -2,7 +2,7 @@
 
 The load is `overload` of tailback-bench: the same packets arrive at the same instants whatever the discipline does, and
 the link is always busy. The engine is the plain one, in which all ports have the general form: the merged one has a
-faster form for drop-tail and RED. So the instructions of a whole run, less those with drop-tail, are the cost of the
+faster form for drop-tail and RED. So the instructions of a whole run, minus those with drop-tail, are the cost of the
 discipline above that of a queue with a limit. Two lengths each: their difference excludes start-up and the filling of
 the queue. The counts are valgrind's, and repeat exactly for the same program.
 """

@@ -200,7 +200,7 @@ def test_a_quantile_s_interval_is_never_narrower_than_its_histogram() -> None:
 
 
 def test_the_resolution_of_a_delay_variation_is_that_of_the_delays_it_is_made_of() -> None:
-    # The least delay is 230.4 ms, so PDV of 25.6 ms is 256 ms less that, and 1 ms off as 256 ms is.
+    # The minimum delay is 230.4 ms: a PDV of 25.6 ms is 256 ms minus that, and has the error of 256 ms, 1 ms.
     pdv = Measure("group", "data", "pdv_p99")
     assert resolution(pdv, {pdv: 0.0256, P99: 0.256}) == pytest.approx(0.001)
 

@@ -258,7 +258,7 @@ def estimates(rows: Sequence[Mapping[Measure, float]], confidence: float) -> lis
 def resolution(measure: Measure, means: Mapping[Measure, float]) -> float:
     """Return the upper bound of the error of a quantile's mean; 0 for other metrics.
 
-    The delay variation above the least delay is a quantile of delays less the least, and has that quantile's error.
+    The delay variation (PDV) is a quantile of delays minus the minimum delay, and has that quantile's error.
     """
     metric, _, quantile = measure.metric.rpartition("_p")
     if not (metric and quantile.isdigit()):

@@ -26,7 +26,10 @@ def ladder(results: Results, queue: str) -> list[tuple[float, float]]:
 
 
 def needed(rungs: Sequence[tuple[float, float]], reference: float) -> tuple[float, float] | None:
-    """Return the smallest buffer with `ENOUGH` of the reference, and the next smaller one or 0; `None` if there is no such row."""
+    """Return the smallest buffer with `ENOUGH` of the reference, and the next smaller one or 0.
+
+    `None`: no buffer is large enough.
+    """
     below = 0.0
     for size, goodput in rungs:
         if goodput >= ENOUGH * reference:
