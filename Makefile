@@ -142,6 +142,7 @@ validate: $(VENV)/.tested ## Run the long tests too (random networks, every clai
 	$(BIN)/python -m pytest -m "slow or not slow"
 	tools/fuzz.sh 60
 	tools/miri.sh
+	$(BIN)/python tools/mutate.py --count 40 --out $(OUT)/mutants
 	$(BIN)/python validation/tcp.py --out $(OUT)/validation
 	$(BIN)/python validation/linux/compare.py --out $(OUT)/validation
 
@@ -157,6 +158,13 @@ FUZZ_SECONDS ?= 3600
 .PHONY: fuzz
 fuzz: ## Fuzz the readers of documents, assignments, traces, studies and router configurations
 	tools/fuzz.sh $(FUZZ_SECONDS)
+
+# A larger draw than that of `validate`; stopped and called again, it goes on where it was. SEED is HEAD's hash if none is given.
+COUNT ?= 500
+SEED ?=
+.PHONY: mutants
+mutants: $(VENV)/.tested ## Break the code in COUNT places, drawn by SEED, and list the changes that no test notices
+	$(BIN)/python tools/mutate.py --count $(COUNT) $(if $(SEED),--seed $(SEED)) --out $(OUT)/mutants
 
 # --- Measurements -----------------------------------------------------------------------------------------------
 
