@@ -97,6 +97,8 @@ class Site:
     def __str__(self) -> str:
         short = [" ".join(text.split()) for text in (self.original, self.changed)]
         before, after = (text if len(text) <= 90 else f"{text[:87]}..." for text in short)
+        if self.form == "entry":
+            before = f"fn {self.function}"
         return f"{self.path}:{self.line}: `{before}` -> `{after}`"
 
 
