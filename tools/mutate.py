@@ -42,8 +42,8 @@ AREAS = {
 }
 # Code that cannot change a result, by file: its functions, and the begins of its lines.
 LEFT_OUT = {
-    # The order of events is total, so neither the form of the queue nor the width of its buckets can affect a result. These
-    # choose them, count what the choice depends on (a wrong count costs time), or give hints to prefetch.
+    # The order of events is total, so neither the form of the queue nor the width of its buckets can affect a
+    # result. These choose them, count what the choice depends on (a wrong count costs time), or give hints to prefetch.
     "crates/sim/src/event_queue/calendar.rs": (
         r"resize|try_widen|fits_wide|list_threshold|shift_for_density",
         r"(self\.)?stats\.|self\.(stats|hints_enabled|since_wide_check|wide_failures) [+=]"

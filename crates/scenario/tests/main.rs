@@ -8,6 +8,7 @@ mod drops;
 mod edge;
 mod fabrics;
 mod mpls;
+mod parameters;
 mod pfc;
 mod plans;
 mod runs;

@@ -1,6 +1,7 @@
 //! The integration tests of this crate as one program, which is compiled and linked once.
 
 mod bbr;
+mod by_hand;
 mod common;
 mod controls;
 mod cubic;
