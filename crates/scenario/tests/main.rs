@@ -9,6 +9,7 @@ mod edge;
 mod fabrics;
 mod mpls;
 mod parameters;
+mod parameters;
 mod pfc;
 mod plans;
 mod runs;
