@@ -10,7 +10,6 @@ mod fabrics;
 mod golden;
 mod mpls;
 mod parameters;
-mod parameters;
 mod pfc;
 mod plans;
 mod runs;

@@ -505,11 +505,13 @@ fn parameters_that_contradict_each_other_are_refused_and_those_that_just_do_not_
         (discipline, hfsc(json!({ "rt": { "m2": "1Mbit/s" } })), ""),
         (discipline, hfsc(json!({ "rt": { "m2": "1Mbit/s" }, "ul": { "m2": "1Mbit/s" } })), "classes[0].ul"),
         (discipline, hfsc(json!({ "ls": { "m2": "1Mbit/s" }, "ul": { "m2": "1bit/s" } })), ""),
-        // A burst at first and nothing later is a guarantee, but no share and no limit.
-        (discipline, hfsc(json!({ "rt": { "m1": "1Mbit/s", "d": "1ms", "m2": "0bit/s" } })), ""),
-        (discipline, hfsc(json!({ "rt": { "m1": "0bit/s", "d": "1ms", "m2": "0bit/s" } })), "classes[0].rt.m2"),
-        (discipline, hfsc(json!({ "rt": { "m1": "1Mbit/s", "d": "0s", "m2": "0bit/s" } })), "classes[0].rt.m2"),
+        // A rate is above zero, though a slope at first may be left out.
+        (discipline, hfsc(json!({ "rt": { "m1": "1Mbit/s", "d": "1ms", "m2": "0bit/s" } })), "classes[0].rt.m2"),
         (discipline, hfsc(json!({ "ls": { "m1": "1Mbit/s", "d": "1ms", "m2": "0bit/s" } })), "classes[0].ls.m2"),
+        (discipline, hfsc(json!({ "ls": { "m2": "1bit/s" } })), ""),
+        (discipline, htb(&[("rate", json!("1bit/s"))]), ""),
+        (discipline, json!({ "kind": "class-based", "base": "1bit/s" }), ""),
+        (discipline, json!({ "kind": "class-based", "base": "0bit/s" }), "base"),
         (discipline, hfsc(json!({ "rt": { "m1": "1bit/s", "d": "1ms", "m2": "1bit/s" } })), ""),
         (discipline, json!({ "kind": "sfq", "overflow": "share" }), ""),
         (discipline, json!({ "kind": "sfq", "overflow": "share", "buckets": "per-flow" }), "overflow"),
