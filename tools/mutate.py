@@ -203,9 +203,9 @@ class Draw:
             by_path.setdefault(site.path, {})[number] = site
         places = {}
         # Tests read examples and pages too.
-        for path in git("ls-files").splitlines():
-            if path.startswith("docs/results") or not (ROOT / path).is_file():
-                continue
+        listed = [path for path in git("ls-files").splitlines() if not path.startswith("docs/results")]
+        present = [path for path in listed if (ROOT / path).is_file()]
+        for path in present:
             content = (ROOT / path).read_bytes()
             if path in by_path:
                 content, places[path] = instrumented(content, by_path[path])
@@ -215,6 +215,10 @@ class Draw:
             if not target.exists() or target.read_bytes() != content:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_bytes(content)
+        # A file that has been moved since would be a second module of that name.
+        for found in self.tree.rglob("*.rs"):
+            if str(found.relative_to(self.tree)) not in present:
+                found.unlink()
         return places
 
     def blamed(self, messages: list[dict[str, Any]], places: dict[str, dict[int, tuple[int, int]]]) -> set[int]:
