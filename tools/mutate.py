@@ -297,11 +297,15 @@ def complaint(messages: list[dict[str, Any]]) -> str:
 
 
 def batches(tests: list[Test]) -> list[list[Test]]:
-    """Group tests of a program: a few quick ones first, then more at a time."""
+    """Group tests of a program: a few quick ones first, then more at a time, but no more than take half a minute."""
     found: list[list[Test]] = []
     size, left = 4, list(tests)
     while left:
-        some, left = left[:size], left[size:]
+        count, seconds = 1, left[0].seconds
+        while count < min(size, len(left)) and seconds + left[count].seconds < 30:
+            seconds += left[count].seconds
+            count += 1
+        some, left = left[:count], left[count:]
         size *= 4
         programs = dict.fromkeys(test.program for test in some)
         found += [[test for test in some if test.program == program] for program in programs]

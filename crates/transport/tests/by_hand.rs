@@ -402,3 +402,18 @@ fn subtcp_grows_by_a_tenth_or_by_a_segment_a_round_trip_and_spaces_segments_apar
         assert_eq!((window.cwnd, window.ssthresh), (9.0, 3.5));
     }
 }
+
+/// Documents cannot have fractions above 1; parameters that are set by a program can.
+#[test]
+fn fractions_above_one_are_refused_and_one_itself_is_not() {
+    use tailback_transport::cc::{dcqcn, dctcp};
+    for (value, fits) in [(0.0, false), (1e-9, true), (0.5, true), (1.0, true), (1.0 + 1e-9, false), (1.9, false)] {
+        let fraction = Fraction(value);
+        assert_eq!(SubTcp { x: fraction, ..SubTcp::default() }.check().is_ok(), fits, "x {value}");
+        assert_eq!(dctcp::Params { g: fraction, ..Default::default() }.check().is_ok(), fits, "g {value}");
+        assert_eq!(dcqcn::Params { g: fraction, ..Default::default() }.check().is_ok(), fits, "g {value}");
+        // An estimate of 0 is one, too.
+        let initial = dctcp::Params { initial_alpha: fraction, ..Default::default() };
+        assert_eq!(initial.check().is_ok(), fits || value == 0.0, "initial-alpha {value}");
+    }
+}
