@@ -53,7 +53,11 @@ LEFT_OUT = {
     ),
     "crates/sim/src/event_queue/wheel.rs": (r"within|peek_next|in_wheel", r"$."),
     "crates/sim/src/event_queue/sorted.rs": (r"has_ties", r"$."),
-    "crates/sim/src/event_queue/mod.rs": (r"$.", r"self\.stats\.|if self\.hints_enabled|hint\(Upcoming"),
+    "crates/sim/src/event_queue/tournament.rs": (r"leaves_taken", r"$."),
+    "crates/sim/src/event_queue/mod.rs": (
+        r"$.",
+        r"self\.stats\.|if self\.hints_enabled|hint\(Upcoming|Form::Tournament if self\.tournament\.leaves_taken",
+    ),
     # The bytes that packets touch decide whether memory is prefetched.
     "crates/sim/src/ledger.rs": (r"hot_bytes|prefetch_account", r"$."),
 }

@@ -233,6 +233,9 @@ def _bodies(node: Node, source: bytes) -> Iterator[Found]:
     elif text in {"Time", "Dur"}:
         values = [f"{text}::ZERO"]
     for value in values:
+        if value and _text(body, source).strip("{} \n") == value:
+            # It returns nothing else.
+            continue
         yield node, entry, f"return {value};".replace(" ;", ";"), "entry"
 
 

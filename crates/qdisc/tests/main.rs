@@ -2,6 +2,7 @@
 
 mod blue;
 mod classes;
+mod closed_gate;
 mod cobalt;
 mod codel;
 mod common;

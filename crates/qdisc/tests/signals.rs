@@ -125,6 +125,24 @@ fn thresholds_are_those_that_parameters_or_the_link_give() {
         (json!({ "kind": "pi", "reference": "7packets" }), vec![format!("reference written Packets(7.0) {q}")]),
         (json!({ "kind": "rem" }), vec![format!("target derived Packets(20.0) {q}")]),
         (json!({ "kind": "rem", "target": "7packets" }), vec![format!("target written Packets(7.0) {q}")]),
+        // A quarter of the 200 packets that 200 kB hold, which is less than the 125 of a round trip of 100 ms; twice as much.
+        (
+            json!({ "kind": "fred" }),
+            vec![format!("min derived Packets(50.0) {q}"), format!("max derived Packets(100.0) {q}")],
+        ),
+        (
+            json!({ "kind": "fred", "mean-packet": "2kB" }),
+            vec![format!("min derived Packets(25.0) {q}"), format!("max derived Packets(50.0) {q}")],
+        ),
+        // The 500 places are fewer than the packets that fit; 3125 packets go in a round trip.
+        (
+            json!({ "kind": "fred", "mean-packet": "40B" }),
+            vec![format!("min derived Packets(125.0) {q}"), format!("max derived Packets(250.0) {q}")],
+        ),
+        (
+            json!({ "kind": "fred", "min": "7packets" }),
+            vec![format!("min written Packets(7.0) {q}"), format!("max derived Packets(14.0) {q}")],
+        ),
         (json!({ "kind": "drop-tail" }), vec![]),
         (json!({ "kind": "drr" }), vec![]),
     ];
