@@ -3,7 +3,7 @@
 
 use super::{FILES, scenarios};
 use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use tailback_scenario::schema;
 
 /// Parameters and words without a scenario: what they do is not part of a run's results, or another test fixes it.
@@ -72,7 +72,7 @@ fn visit(
     node: &'static Value,
     value: Option<&Value>,
     label: &str,
-    done: &mut HashSet<*const Value>,
+    done: &mut BTreeSet<*const Value>,
     found: &mut Found,
 ) {
     let alternatives = alternatives(node);
@@ -111,7 +111,7 @@ fn table(
     properties: &'static serde_json::Map<String, Value>,
     value: Option<&Value>,
     label: &str,
-    done: &mut HashSet<*const Value>,
+    done: &mut BTreeSet<*const Value>,
     found: &mut Found,
 ) {
     let kind = properties.get("kind").and_then(|kind| kind.get("const")).and_then(Value::as_str);
@@ -148,7 +148,7 @@ fn a_parameter_at_its_default_does_not_count() {
     let scenario = tailback_scenario::Scenario::from_toml(text, "red.toml").unwrap_or_else(|e| panic!("{e}"));
     let document: Value = serde_json::from_str(&scenario.to_json()).expect("JSON");
     let mut shown = Found::new();
-    visit(schema(), Some(&document), "document", &mut HashSet::new(), &mut shown);
+    visit(schema(), Some(&document), "document", &mut BTreeSet::new(), &mut shown);
     let keys = |table: &str| shown.values().filter(|label| label.starts_with(table)).cloned().collect::<Vec<_>>();
     assert_eq!(keys("discipline"), ["discipline { kind = \"red\" }: ecn", "discipline { kind = \"red\" }"]);
     assert_eq!(keys("network"), ["network: discipline"]);
@@ -157,10 +157,10 @@ fn a_parameter_at_its_default_does_not_count() {
 #[test]
 fn every_kind_word_and_parameter_of_the_schema_is_in_a_fixed_scenario() {
     let (mut wanted, mut shown) = (Found::new(), Found::new());
-    visit(schema(), None, "document", &mut HashSet::new(), &mut wanted);
+    visit(schema(), None, "document", &mut BTreeSet::new(), &mut wanted);
     for golden in FILES.iter().flat_map(|file| scenarios(file)) {
         let document: Value = serde_json::from_str(&golden.scenario.to_json()).expect("JSON");
-        visit(schema(), Some(&document), "document", &mut HashSet::new(), &mut shown);
+        visit(schema(), Some(&document), "document", &mut BTreeSet::new(), &mut shown);
     }
     assert!(wanted.len() > 500, "{}", wanted.len());
     let elsewhere: BTreeSet<&str> = ELSEWHERE.into_iter().collect();
