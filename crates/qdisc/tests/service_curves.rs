@@ -207,3 +207,29 @@ proptest! {
         prop_assert!(arrivals.iter().all(|a| a.ecn != Ecn::Ce));
     }
 }
+
+/// Documents have no rates of zero; parameters that are set by a program can.
+#[test]
+fn a_curve_that_gives_nothing_in_the_long_run_is_a_guarantee_at_most() {
+    use tailback_qdisc::discipline::hfsc::Curve;
+    let document = json!({ "kind": "hfsc", "default": "a", "classes": [{ "name": "a", "ls": { "m2": "1Mbit/s" } }] });
+    let refused = |key: &str, m1: u64, d: Dur, m2: u64| {
+        let Ok(Spec::Hfsc(mut params)) = decode::<Spec>(document.clone()) else { panic!("it decodes") };
+        let curve = Some(Curve { m1: Rate(m1), d, m2: Rate(m2) });
+        let class = &mut params.classes[0];
+        match key {
+            "rt" => class.rt = curve,
+            "ls" => class.ls = curve,
+            _ => class.ul = curve,
+        }
+        params.check().err().map(|e| e.path)
+    };
+    let ms = Dur::from_ms(1);
+    assert_eq!(refused("rt", 1, ms, 0), None);
+    assert_eq!(refused("rt", 0, ms, 0).as_deref(), Some("classes[0].rt.m2"));
+    assert_eq!(refused("rt", 1, Dur::ZERO, 0).as_deref(), Some("classes[0].rt.m2"));
+    for key in ["ls", "ul"] {
+        assert_eq!(refused(key, 1, ms, 0), Some(format!("classes[0].{key}.m2")));
+        assert_eq!(refused(key, 0, Dur::ZERO, 1), None);
+    }
+}

@@ -539,3 +539,13 @@ fn parameters_that_contradict_each_other_are_refused_and_those_that_just_do_not_
         }
     }
 }
+
+#[test]
+fn a_switch_that_is_off_by_default_is_written_only_if_it_is_on() {
+    for independent in [false, true] {
+        let red: tailback_qdisc::Spec =
+            decode(json!({ "kind": "red", "independent": independent })).expect("it decodes");
+        let written = serde_json::to_value(&red).expect("it can be written");
+        assert_eq!(written.get("independent"), independent.then_some(&json!(true)));
+    }
+}
