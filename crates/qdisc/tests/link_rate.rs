@@ -87,7 +87,7 @@ fn a_discipline_whose_link_has_changed_its_rate_is_as_one_built_for_that_rate() 
             blind.push(spec.kind());
         }
     }
-    // All others differ if they are not told.
+    // Without the call every one differs.
     assert_eq!(blind, Vec::<&str>::new());
 }
 

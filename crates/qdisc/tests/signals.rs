@@ -1,4 +1,4 @@
-//! Whether a discipline marks, and the thresholds that warnings compare with a queue's limits, by hand from the documentation.
+//! Marking, and the thresholds that warnings compare with a queue's limits, by hand from the documentation.
 
 use serde_json::{Value, json};
 use tailback_document::decode;
