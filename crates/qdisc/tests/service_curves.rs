@@ -233,3 +233,21 @@ fn a_curve_that_gives_nothing_in_the_long_run_is_a_guarantee_at_most() {
         assert_eq!(refused(key, 0, Dur::ZERO, 1), None);
     }
 }
+
+/// Stoica, Zhang and Ng (2000), section IV: the virtual time of a class that returns within a busy period of its parent is not
+/// set back. Else a class of single large packets would have a turn for each small packet of its sibling.
+#[test]
+fn a_class_that_empties_with_each_packet_gets_its_share_and_no_more() {
+    let ls = |mbit: &str| json!({ "m2": mbit });
+    let classes = json!([
+        { "name": "both", "ls": ls("6Mbit/s") },
+        leaf(0, json!({ "parent": "both", "ls": ls("1Mbit/s") })),
+        leaf(1, json!({ "parent": "both", "ls": ls("1Mbit/s"), "limit": "1packet" })),
+        leaf(2, json!({ "ls": ls("4Mbit/s") })),
+    ]);
+    let of = |flow, bytes| constant(flow, bytes, Rate::mbit(9), at(0), at(3000));
+    let log = served(classes, vec![of(0, 100), of(1, 1500), of(2, 1000)], 3000);
+    for (flow, expected) in [(0, 3.0), (1, 3.0), (2, 4.0)] {
+        assert_near(rate(&log, flow, 500, 3000), expected, 0.1);
+    }
+}

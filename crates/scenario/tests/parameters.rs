@@ -320,6 +320,9 @@ fn the_range_that_a_description_states_is_the_one_that_is_accepted() {
     assert!(accepted > 150 && refused > 150, "{accepted} accepted, {refused} refused");
 }
 
+/// A document, a place in it, the least and the greatest value that are taken, and values that are not.
+type Bounds = (Read, Value, &'static str, [f64; 2], Vec<f64>);
+
 /// Sets a place of a document, by its pointer.
 fn put(document: &Value, pointer: &str, value: f64) -> Value {
     let mut document = document.clone();
@@ -343,8 +346,7 @@ fn numbers_beyond_what_makes_sense_are_refused_and_those_at_the_bound_are_not() 
     let wred = json!({ "kind": "wred", "profiles": { "0": { "min": 1, "max": 4096, "denominator": 1 } } });
     let of = |kind: &str, key: &str, value: f64| json!({ "kind": kind, key: value });
     let low = 1e-9;
-    // Document, parameter, the least and the greatest value that are taken, and values that are not.
-    let table: Vec<(Read, Value, &str, [f64; 2], Vec<f64>)> = vec![
+    let table: Vec<Bounds> = vec![
         (discipline, of("pie", "alpha", 1.0), "/alpha", [low, 1e6], vec![0.0, 1e6 + 0.5]),
         (discipline, of("pie", "beta", 1.0), "/beta", [low, 1e6], vec![0.0, 1e6 + 0.5]),
         (discipline, of("dualpi2", "alpha", 1.0), "/alpha", [low, 1e6], vec![0.0, 1e6 + 0.5]),
@@ -535,7 +537,9 @@ fn parameters_that_contradict_each_other_are_refused_and_those_that_just_do_not_
     for (read, document, field) in table {
         match read(document.clone()) {
             Ok(()) => assert_eq!(field, "", "{document} is taken"),
-            Err(message) => assert!(field != "" && message.starts_with(&format!("{field}:")), "{document}: {message}"),
+            Err(message) => {
+                assert!(!field.is_empty() && message.starts_with(&format!("{field}:")), "{document}: {message}")
+            }
         }
     }
 }
