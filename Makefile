@@ -143,6 +143,7 @@ validate: $(VENV)/.tested ## Run the long tests too (random networks, every clai
 	tools/fuzz.sh 60
 	tools/miri.sh
 	tools/loom.sh
+	$(BIN)/python tools/mutate.py --count 40 --out $(OUT)/mutants
 	$(BIN)/python validation/tcp.py --out $(OUT)/validation
 	$(BIN)/python validation/linux/compare.py --out $(OUT)/validation
 
@@ -158,6 +159,13 @@ FUZZ_SECONDS ?= 3600
 .PHONY: fuzz
 fuzz: ## Fuzz the readers of documents, assignments, traces, studies and router configurations
 	tools/fuzz.sh $(FUZZ_SECONDS)
+
+# A larger draw than that of `validate`; stopped and called again, it goes on where it was. SEED is HEAD's hash if none is given.
+COUNT ?= 500
+SEED ?=
+.PHONY: mutants
+mutants: $(VENV)/.tested ## Break the code in COUNT places, drawn by SEED, and list the changes that no test notices
+	$(BIN)/python tools/mutate.py --count $(COUNT) $(if $(SEED),--seed $(SEED)) --out $(OUT)/mutants
 
 # --- Measurements -----------------------------------------------------------------------------------------------
 

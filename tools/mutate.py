@@ -15,16 +15,19 @@ import hashlib
 import json
 import os
 import random
+import re
+import resource
 import shutil
 import subprocess
 import sys
 import time
 import tomllib
 from collections import Counter
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from mutation_sites import RUNTIME, Site, instrumented, sites
 
@@ -37,10 +40,42 @@ AREAS = {
     "ledger": ["crates/sim/src/ledger.rs", "crates/sim/src/accounts.rs", "crates/sim/src/drop_causes.rs"],
     "event queue": ["crates/sim/src/event_queue"],
 }
+# Code that cannot change a result, by file: its functions, and the begins of its lines.
+LEFT_OUT = {
+    # The order of events is total, so neither the form of the queue nor the width of its buckets can affect a
+    # result. These choose them, count what the choice depends on (a wrong count costs time), or give hints to prefetch.
+    "crates/sim/src/event_queue/calendar.rs": (
+        r"resize|try_widen|fits_wide|list_threshold|shift_for_density",
+        r"(self\.)?stats\.|self\.(stats|hints_enabled|since_wide_check|wide_failures) [+=]"
+        r"|let (check|hint|ties|before) = |&& self\.overflow\.is_empty|&& !\(self\.hints_enabled|if !\(check &&"
+        r"|if self\.stats\.|if events (>|<)|\} else if events > |hint\(Upcoming|self\.later\.peek_next"
+        r"|self\.resize\(\);|self\.rebuild\(Some\(self\.shift\.saturating_sub\(3\)\), false, Vec::new",
+    ),
+    "crates/sim/src/event_queue/wheel.rs": (r"within|peek_next|in_wheel", r"$."),
+    "crates/sim/src/event_queue/sorted.rs": (r"has_ties", r"$."),
+    "crates/sim/src/event_queue/tournament.rs": (r"leaves_taken", r"$."),
+    "crates/sim/src/event_queue/mod.rs": (
+        r"$.",
+        r"self\.stats\.|if self\.hints_enabled|hint\(Upcoming|Form::Tournament if self\.tournament\.leaves_taken",
+    ),
+    # They assert, and a broken one asserts less.
+    "crates/transport/src/sender/board.rs": (r"audit", r"$."),
+    "crates/transport/src/sender/show.rs": (r"audit", r"$."),
+    # The bytes that packets touch decide whether memory is prefetched.
+    "crates/sim/src/ledger.rs": (r"hot_bytes|prefetch_account", r"$."),
+}
 CRATES = ["qdisc", "transport", "sim"]
 # The tests of the scenario crate run the others' code by documents.
 TESTED = ["tailback-qdisc", "tailback-transport", "tailback-sim", "tailback-scenario"]
 TOLERATED = 0.03
+# Failures of random tests are expected, and not kept.
+NOTHING_WRITTEN = {"PROPTEST_FAILURE_PERSISTENCE": "off"}
+MEMORY_KIB = 3_000_000
+# Most of a small draw's time is the build.
+QUICKLY = {"CARGO_PROFILE_TEST_OPT_LEVEL": "1", "CARGO_PROFILE_TEST_DEBUG": "false", "RUSTFLAGS": "--cap-lints=allow"}
+
+
+Key: TypeAlias = "tuple[str, str, str, str]"
 
 
 @dataclass
@@ -61,8 +96,17 @@ def git(*words: str) -> str:
 def population() -> list[Site]:
     """Return every mutant of the areas."""
     folders = [folder for area in AREAS.values() for folder in area]
-    paths = [path for path in git("ls-files", *folders).split() if path.endswith(".rs") and not path.endswith("tests.rs")]
-    return [site for path in paths for site in sites(ROOT, path)]
+    paths = [path for path in git("ls-files", *folders).split() if Path(path).suffix == ".rs"]
+    found = [site for path in paths if Path(path).name != "tests.rs" for site in sites(ROOT, path)]
+    return [site for site in found if not left_out(site)]
+
+
+def left_out(site: Site) -> bool:
+    """Return whether a mutant is of code that cannot change a result."""
+    functions, lines = LEFT_OUT.get(site.path, (r"$.", r"$."))
+    # A statement of several lines may hold more than its first.
+    listed = "\n" not in site.original and re.match(lines, site.before)
+    return bool(re.fullmatch(functions, site.function) or listed)
 
 
 class Draw:
@@ -76,12 +120,17 @@ class Draw:
         self.size = len(everything)
         random.Random(seed).shuffle(everything)
         self.queue, self.count = everything, min(count, len(everything))
-        sources = hashlib.sha256((git("ls-files", "-s", "crates", "Cargo.lock") + git("diff", "HEAD", "crates")).encode())
-        self.key = f"{seed} {count} {only} {sources.hexdigest()}"
+        sources = git("ls-files", "-s", "crates", "Cargo.lock") + git("diff", "HEAD", "crates")
+        self.key = f"{seed} {count} {only} {hashlib.sha256(sources.encode()).hexdigest()}"
         self.chosen: dict[int, Site] = {}
         self.unviable: list[Site] = []
         self.tests: list[Test] = []
         self.results: dict[int, str] = {}
+        self.owners: dict[str, str] = {}
+        """Folder of the crate of each test program."""
+        self.seconds = 0.0
+        """Processor time of building and testing; of it, this call's so far."""
+        self.counted = 0.0
 
     # State.
 
@@ -96,16 +145,21 @@ class Draw:
         self.unviable = [Site(**site) for site in kept["unviable"]]
         self.tests = [Test(**test) for test in kept["tests"]]
         self.results = {int(number): result for number, result in kept["results"].items()}
+        self.seconds = kept["seconds"]
         return True
 
     def save(self) -> None:
         """Write the state; a reader never sees half of it."""
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        total = used.ru_utime + used.ru_stime
+        self.seconds, self.counted = self.seconds + total - self.counted, total
         kept: dict[str, Any] = {
             "key": self.key,
             "chosen": {number: asdict(site) for number, site in self.chosen.items()},
             "unviable": [asdict(site) for site in self.unviable],
             "tests": [asdict(test) for test in self.tests],
             "results": self.results,
+            "seconds": self.seconds,
         }
         part = self.state.with_suffix(".part")
         part.write_text(json.dumps(kept))
@@ -117,29 +171,37 @@ class Draw:
         """Compile the mutants; return the test programs. What does not compile is replaced by the next of the draw."""
         waiting = list(self.queue)
         self.chosen = {number: waiting.pop(0) for number in range(1, self.count + 1)}
-        while True:
-            places = self.write()
-            done = subprocess.run(
-                ["cargo", "test", "--offline", "--no-run", "--message-format=json", *(f"-p{name}" for name in TESTED)],
-                cwd=self.tree,
-                env={**os.environ, "CARGO_TARGET_DIR": str(self.folder / "target"), "RUSTFLAGS": "--cap-lints=allow"},
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                text=True,
-                check=False,
-            )
-            messages = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-            if done.returncode == 0:
-                return [one["executable"] for one in messages if one.get("executable") and one["profile"]["test"]]
-            wrong = self.blamed(messages, places)
-            if not wrong:
-                errors = [one["message"]["rendered"] for one in messages if one["reason"] == "compiler-message"]
-                sys.exit("\n".join(["mutate: the mutants do not compile, for no single one's fault", *errors[:3]]))
+        while wrong := self.refused(self.write()):
             for number in wrong:
                 self.unviable.append(self.chosen.pop(number))
                 if waiting:
                     self.chosen[number] = waiting.pop(0)
             print(f"{len(wrong)} mutants do not compile and are replaced", flush=True)
+        done, messages = self.cargo(["test", "--no-run"], TESTED)
+        if not done:
+            sys.exit(complaint(messages))
+        return [one["executable"] for one in messages if one.get("executable") and one["profile"]["test"]]
+
+    def refused(self, places: dict[str, dict[int, tuple[int, int]]]) -> set[int]:
+        """Return the mutants that the compiler refuses, or the first of them that it comes to."""
+        done, messages = self.cargo(["check", "--keep-going"], [f"tailback-{crate}" for crate in CRATES])
+        wrong = self.blamed(messages, places)
+        if not done and not wrong:
+            sys.exit(complaint(messages))
+        return wrong
+
+    def cargo(self, words: list[str], packages: list[str]) -> tuple[bool, list[dict[str, Any]]]:
+        """Run cargo on the tree. Returns whether it succeeds, and its messages."""
+        done = subprocess.run(
+            ["cargo", *words, "--offline", "--message-format=json", *(f"-p{name}" for name in packages)],
+            cwd=self.tree,
+            env={**os.environ, **QUICKLY, "CARGO_TARGET_DIR": str(self.folder / "target")},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            check=False,
+        )
+        return done.returncode == 0, [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
 
     def write(self) -> dict[str, dict[int, tuple[int, int]]]:
         """Write the sources with the mutants; return where in which file each is."""
@@ -147,10 +209,10 @@ class Draw:
         for number, site in self.chosen.items():
             by_path.setdefault(site.path, {})[number] = site
         places = {}
-        listed = git("ls-files", "crates", "Cargo.toml", "Cargo.lock", "docs", "python/tailback/gallery", "rustfmt.toml")
-        for path in listed.splitlines():
-            if path.startswith("docs/results") or not (ROOT / path).is_file():
-                continue
+        # Tests read examples and pages too.
+        listed = [path for path in git("ls-files").splitlines() if not path.startswith("docs/results")]
+        present = [path for path in listed if (ROOT / path).is_file()]
+        for path in present:
             content = (ROOT / path).read_bytes()
             if path in by_path:
                 content, places[path] = instrumented(content, by_path[path])
@@ -160,6 +222,10 @@ class Draw:
             if not target.exists() or target.read_bytes() != content:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_bytes(content)
+        # A file that has been moved since would be a second module of that name.
+        for found in self.tree.rglob("*.rs"):
+            if str(found.relative_to(self.tree)) not in present:
+                found.unlink()
         return places
 
     def blamed(self, messages: list[dict[str, Any]], places: dict[str, dict[int, tuple[int, int]]]) -> set[int]:
@@ -185,8 +251,10 @@ class Draw:
         print(f"{len(self.tests)} tests, once without mutants", flush=True)
         with ThreadPoolExecutor(self.jobs) as pool:
             passed = list(pool.map(self.measure, self.tests))
+        for test, ok in zip(self.tests, passed, strict=True):
+            if not ok:
+                print(f"left out, ignored or failing without mutants: {test.name}", flush=True)
         self.tests = [test for test, ok in zip(self.tests, passed, strict=True) if ok]
-        print(f"{passed.count(False)} tests are ignored or fail in the copy, and are left out", flush=True)
 
     def measure(self, test: Test) -> bool:
         """Run a test without mutants. Returns whether it passes."""
@@ -202,9 +270,10 @@ class Draw:
 
     def run(self, program: str, words: list[str], seconds: float, extra: dict[str, str]) -> tuple[int | None, str]:
         """Run a test program; the code is None if it does not end."""
-        manifest = self.tree / "crates" / self.crate(program)
-        environment = {**os.environ, "CARGO_MANIFEST_DIR": str(manifest), "PROPTEST_FAILURE_PERSISTENCE": "off", **extra}
-        command = [program, "--test-threads=1", *words]
+        manifest = self.tree / "crates" / self.owners[program]
+        environment = {**os.environ, **NOTHING_WRITTEN, "CARGO_MANIFEST_DIR": str(manifest), **extra}
+        # A loop that allocates ends early.
+        command = ["sh", "-c", f'ulimit -v {MEMORY_KIB}; exec "$@"', "sh", program, "--test-threads=1", *words]
         try:
             done = subprocess.run(
                 command, cwd=manifest, env=environment, capture_output=True, text=True, timeout=seconds, check=False
@@ -212,12 +281,6 @@ class Draw:
         except subprocess.TimeoutExpired:
             return None, ""
         return done.returncode, done.stdout
-
-    def crate(self, program: str) -> str:
-        """Return the folder of the crate whose tests a program holds."""
-        return self.owners[program]
-
-    owners: dict[str, str] = {}
 
     def judge(self, number: int) -> str:
         """Return what became of a mutant: `killed by TEST`, `hangs TEST`, or `survives N tests`."""
@@ -234,33 +297,57 @@ class Draw:
         return f"survives {len(tests)} tests"
 
 
+def complaint(messages: list[dict[str, Any]]) -> str:
+    """Return the first errors of a compilation that fails for no single mutant's fault."""
+    errors = [one["message"]["rendered"] for one in messages if one["reason"] == "compiler-message"]
+    return "\n".join(["mutate: the mutants do not compile, for no single one's fault", *errors[:3]])
+
+
 def batches(tests: list[Test]) -> list[list[Test]]:
-    """Group tests of a program: a few quick ones first, then more at a time."""
+    """Group tests of a program: a few quick ones first, then more at a time, but no more than take half a minute."""
     found: list[list[Test]] = []
     size, left = 4, list(tests)
     while left:
-        some, left = left[:size], left[size:]
+        count, seconds = 1, left[0].seconds
+        while count < min(size, len(left)) and seconds + left[count].seconds < 30:
+            seconds += left[count].seconds
+            count += 1
+        some, left = left[:count], left[count:]
         size *= 4
-        for program in dict.fromkeys(test.program for test in some):
-            found.append([test for test in some if test.program == program])
+        programs = dict.fromkeys(test.program for test in some)
+        found += [[test for test in some if test.program == program] for program in programs]
     return found
 
 
-def allowed() -> dict[tuple[str, str, str], str]:
+def allowed() -> dict[Key, str]:
     """Return the survivors that were looked at, with their reasons."""
-    if not ALLOWED.exists():
-        return {}
-    listed = tomllib.loads(ALLOWED.read_text(encoding="utf-8")).get("mutant", [])
-    return {(one["file"], one["original"], one["mutant"]): one["reason"] for one in listed}
+    listed = tomllib.loads(ALLOWED.read_text(encoding="utf-8"))["mutant"]
+    return {(one["file"], one["function"], one["before"], one["after"]): one["reason"] for one in listed}
 
 
-def beyond(survivors: int, count: int) -> bool:
-    """Return whether so many survivors are too many: under 3 % they would be seen in less than 5 % of all draws."""
-    below, term = 0.0, (1 - TOLERATED) ** count
+def fewer(survivors: int, count: int, share: float) -> float:
+    """Return the probability of fewer survivors than these in a draw of `count`, if `share` of all mutants survive."""
+    total, term = 0.0, (1 - share) ** count
     for k in range(survivors):
-        below += term
-        term *= (count - k) / (k + 1) * TOLERATED / (1 - TOLERATED)
-    return 1 - below < 0.05
+        total += term
+        term *= (count - k) / (k + 1) * share / (1 - share)
+    return total
+
+
+def interval(survivors: int, count: int) -> tuple[float, float]:
+    """Return the 95 % confidence interval of the share of survivors (Clopper and Pearson, Biometrika 26, 1934)."""
+    low = bisected(lambda share: fewer(survivors, count, share) - 0.975) if survivors else 0.0
+    high = bisected(lambda share: fewer(survivors + 1, count, share) - 0.025) if survivors < count else 1.0
+    return low, high
+
+
+def bisected(falling: Callable[[float], float]) -> float:
+    """Return where a falling function of a share is zero."""
+    low, high = 0.0, 1.0 - 1e-9
+    for _ in range(50):
+        middle = (low + high) / 2
+        low, high = (middle, high) if falling(middle) > 0 else (low, middle)
+    return low
 
 
 def main() -> int:
@@ -278,6 +365,9 @@ def main() -> int:
     folder = args.out.resolve()
     folder.mkdir(parents=True, exist_ok=True)
     draw = Draw(folder, seed, args.count, args.jobs, args.only)
+    stale = allowed().keys() - {site.key for site in draw.queue}
+    if stale and not args.only:
+        sys.exit("\n".join([f"mutate: {ALLOWED.name} names mutants that there are not:", *map(str, sorted(stale))]))
     print(f"{draw.count} of {draw.size} mutants, seed {seed}", flush=True)
     if not draw.load():
         programs = draw.build()
@@ -304,21 +394,38 @@ def owner(program: str) -> str:
 def report(draw: Draw) -> int:
     """Print survivors and shares. Returns the exit code."""
     known = allowed()
-    survivors = [number for number, result in draw.results.items() if result.startswith("survives")]
-    explained = [n for n in survivors if (key := draw.chosen[n]) and (key.path, key.original, key.changed) in known]
-    open_ones = [number for number in survivors if number not in explained]
+    survivors = [draw.chosen[number] for number, result in draw.results.items() if result.startswith("survives")]
+    explained = [site for site in survivors if site.key in known]
+    open_ones = [site for site in survivors if site.key not in known]
+    count = len(draw.results)
     kinds = Counter(result.split()[0] for result in draw.results.values())
-    print(f"\n{len(draw.results)} mutants: {dict(kinds)}; {len(draw.unviable)} others did not compile")
-    for title, numbers in [("Survivors with a reason", explained), ("Survivors", open_ones)]:
-        print(f"\n{title}: {len(numbers)}")
-        for number in sorted(numbers, key=lambda n: (draw.chosen[n].path, draw.chosen[n].line)):
-            site = draw.chosen[number]
-            print(f"  {site}  ({draw.results[number]})")
-            if (site.path, site.original, site.changed) in known:
-                print(f"    {known[site.path, site.original, site.changed]}")
-    too_many = beyond(len(open_ones), max(1, len(draw.results)))
-    print(f"\n{len(open_ones)} of {len(draw.results)} survive without a reason" + (": too many" if too_many else ""))
+    print(f"\n{count} mutants: {dict(kinds)}; {len(draw.unviable)} others did not compile")
+    for title, some in [("Survivors with a reason", explained), ("Survivors", open_ones)]:
+        print(f"\n{title}: {len(some)}")
+        for site in sorted(some, key=lambda one: (one.path, one.line)):
+            print(f"  {site}")
+            if site.key in known:
+                print(f"    {known[site.key]}")
+    entries = draw.folder / "survivors.toml"
+    entries.write_text("\n".join(entry(site) for site in open_ones), encoding="utf-8")
+    low, high = interval(len(open_ones), count)
+    print(
+        f"\n{len(open_ones)} of {count} survive without a reason: {len(open_ones) / count:.1%},"
+        f" 95 % interval {low:.1%} to {high:.1%}; in the form of {ALLOWED.name}: {entries}"
+    )
+    print(f"{draw.seconds / 60:.0f} CPU minutes")
+    too_many = 1 - fewer(len(open_ones), count, TOLERATED) < 0.05
+    if too_many:
+        print(f"too many: were {TOLERATED:.0%} of all mutants to survive, fewer than 5 % of draws would have so many")
     return int(too_many)
+
+
+def entry(site: Site) -> str:
+    """Return a survivor as an entry of the list of those with a reason, which is to be filled in."""
+    fields = {"file": site.path, "function": site.function, "before": site.before, "after": site.after, "reason": ""}
+    # JSON's strings are TOML's.
+    lines = [f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in fields.items()]
+    return "\n".join(["[[mutant]]", *lines, ""])
 
 
 if __name__ == "__main__":

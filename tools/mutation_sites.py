@@ -35,7 +35,17 @@ BINARY = {
     "|": ["&"],
     "^": ["&"],
 }
-ASSIGNING = {"+=": "-=", "-=": "+=", "*=": "/=", "/=": "*=", "|=": "&=", "&=": "|=", "^=": "|=", "<<=": ">>=", ">>=": "<<="}
+ASSIGNING = {
+    "+=": "-=",
+    "-=": "+=",
+    "*=": "/=",
+    "/=": "*=",
+    "|=": "&=",
+    "&=": "|=",
+    "^=": "|=",
+    "<<=": ">>=",
+    ">>=": "<<=",
+}
 # Not run, or evaluated by the compiler, where nothing can be switched.
 OPAQUE = {
     "attribute_item",
@@ -72,33 +82,39 @@ class Site:
     changed: str
     form: str
     """`value`, an expression; `statement`; or `entry`, a statement in front of a function's body."""
+    function: str
+    """Name of the function around it, or nothing."""
+    before: str
+    """The lines that it is in, with single spaces."""
+    after: str
+    """The same lines with the mutant."""
 
     @property
-    def key(self) -> str:
-        """Return what distinguishes the mutant from all others of the sources."""
-        return f"{self.path}:{self.start}:{self.end}:{self.changed}"
+    def key(self) -> tuple[str, str, str, str]:
+        """Return what names the mutant while other lines of the file change."""
+        return self.path, self.function, self.before, self.after
 
     def __str__(self) -> str:
         short = [" ".join(text.split()) for text in (self.original, self.changed)]
         before, after = (text if len(text) <= 90 else f"{text[:87]}..." for text in short)
+        if self.form == "entry":
+            before = f"fn {self.function}"
         return f"{self.path}:{self.line}: `{before}` -> `{after}`"
 
 
 def sites(root: Path, path: str) -> list[Site]:
     """Return all mutants of a file."""
     source = (root / path).read_bytes()
-    return [
-        Site(
-            path,
-            node.start_point.row + 1,
-            start,
-            end,
-            source[start:end].decode(),
-            changed,
-            form,
-        )
-        for node, (start, end), changed, form in _walk(PARSER.parse(source).root_node, source)
-    ]
+    found = []
+    for node, (start, end), changed, form in _walk(PARSER.parse(source).root_node, source):
+        first, last = source.rfind(b"\n", 0, start) + 1, source.find(b"\n", end)
+        before = source[first:last].decode()
+        after = source[first:start].decode() + f" {changed} " + source[end:last].decode()
+        lines = [" ".join(text.split()) for text in (before, after)]
+        line = node.start_point.row + 1
+        original = source[start:end].decode()
+        found.append(Site(path, line, start, end, original, changed, form, _function(node, source), lines[0], lines[1]))
+    return found
 
 
 Found: TypeAlias = "tuple[Node, tuple[int, int], str, str]"
@@ -106,6 +122,15 @@ Found: TypeAlias = "tuple[Node, tuple[int, int], str, str]"
 
 def _text(node: Node, source: bytes) -> str:
     return source[node.start_byte : node.end_byte].decode()
+
+
+def _function(node: Node, source: bytes) -> str:
+    """Return the name of the innermost function around a node."""
+    around: Node | None = node
+    while around is not None and around.type != "function_item":
+        around = around.parent
+    name = around.child_by_field_name("name") if around is not None else None
+    return _text(name, source) if name is not None else ""
 
 
 def _is_test(node: Node, source: bytes) -> bool:
@@ -163,7 +188,7 @@ def _mutants(node: Node, source: bytes) -> Iterator[Found]:
             parent = node.parent
             if left and operator and right and parent is not None and parent.type == "expression_statement":
                 outer = (parent.start_byte, parent.end_byte)
-                changed = ASSIGNING[_text(operator, source)] if _text(operator, source) in ASSIGNING else ""
+                changed = ASSIGNING.get(_text(operator, source), "")
                 if changed:
                     yield node, outer, f"{_text(left, source)} {changed} {_text(right, source)};", "statement"
                 yield node, outer, "", "statement"
@@ -171,15 +196,13 @@ def _mutants(node: Node, source: bytes) -> Iterator[Found]:
             if source[node.start_byte : node.start_byte + 1] in b"!-":
                 yield node, span, _text(node, source)[1:], "value"
         case "integer_literal":
-            text = _text(node, source)
-            digits = text.rstrip("uisze0123456789") if text.startswith(("0x", "0b")) else ""
-            if not digits and text.replace("_", "").isdigit():
-                yield node, span, str(int(text.replace("_", "")) + 1), "value"
+            digits = _text(node, source).replace("_", "")
+            if digits.isdigit():
+                yield node, span, str(int(digits) + 1), "value"
         case "float_literal":
             yield node, span, f"{_text(node, source)} + 1.0", "value"
         case "expression_statement":
-            inner = node.child(0)
-            if inner is not None and inner.type in {"assignment_expression", "call_expression"}:
+            if node.children[0].type in {"assignment_expression", "call_expression"}:
                 yield node, span, "", "statement"
         case "function_item":
             yield from _bodies(node, source)
@@ -210,12 +233,17 @@ def _bodies(node: Node, source: bytes) -> Iterator[Found]:
     elif text in {"Time", "Dur"}:
         values = [f"{text}::ZERO"]
     for value in values:
+        if value and _text(body, source).strip("{} \n") == value:
+            # It returns nothing else.
+            continue
         yield node, entry, f"return {value};".replace(" ;", ";"), "entry"
 
 
 def instrumented(source: bytes, chosen: dict[int, Site]) -> tuple[bytes, dict[int, tuple[int, int]]]:
     """Return a file with these mutants, by number, in it, and where in the new file each is."""
-    text = _rendered(source, 0, len(source), sorted(chosen.items(), key=lambda one: (one[1].start, -one[1].end, one[0])))
+    text = _rendered(
+        source, 0, len(source), sorted(chosen.items(), key=lambda one: (one[1].start, -one[1].end, one[0]))
+    )
     places: dict[int, tuple[int, int]] = {}
     for number in chosen:
         begin, end = text.find(b"/*m%d*/" % number), text.rfind(b"/*m%d.*/" % number)
@@ -233,14 +261,14 @@ def _rendered(source: bytes, start: int, end: int, chosen: list[tuple[int, Site]
         left = [one for one in left if one not in same and one not in inside]
         parts.append(source[at : site.start])
         original = _rendered(source, site.start, site.end, inside) if site.end > site.start else b""
-        for index, (mutant, other) in enumerate([(number, site), *same]):
-            original = _switched(mutant, other, original, index)
+        for mutant, other in [(number, site), *same]:
+            original = _switched(mutant, other, original)
         parts.append(original)
         at = site.end
     return b"".join([*parts, source[at:end]])
 
 
-def _switched(number: int, site: Site, original: bytes, index: int) -> bytes:
+def _switched(number: int, site: Site, original: bytes) -> bytes:
     changed, on = site.changed.encode(), b"crate::mutants::on(%d)" % number
     begin, end = b"/*m%d*/" % number, b"/*m%d.*/" % number
     if site.form == "entry":
@@ -250,7 +278,7 @@ def _switched(number: int, site: Site, original: bytes, index: int) -> bytes:
     return b"(" + begin + b"if " + on + b" { " + changed + b" } else { " + original + b" }" + end + b")"
 
 
-RUNTIME = '''
+RUNTIME = """
 /// Switches of mutants, by environment variables.
 #[doc(hidden)]
 #[allow(missing_docs, clippy::all, clippy::pedantic, clippy::disallowed_methods)]
@@ -283,4 +311,4 @@ pub mod mutants {
         }
     }
 }
-'''
+"""

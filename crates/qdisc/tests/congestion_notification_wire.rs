@@ -112,3 +112,80 @@ fn the_engines_messages_are_as_long_as_their_frames() {
     // A full frame with a CN-TAG, one without, and one whose payload is all of 46 bytes.
     assert_eq!((cnm.length(1518, true), cnm.length(1518, false), cnm.length(64, true)), (114, 110, 96));
 }
+
+#[test]
+fn every_field_of_a_message_and_a_tag_keeps_to_its_bits() {
+    // Fields with all bits set next to fields with none.
+    let cnm = |ones: bool, flow: Option<u16>| {
+        let (word, other) = if ones { (u16::MAX, 0) } else { (0, u16::MAX) };
+        Cnm {
+            destination: [word as u8; 6],
+            source: [other as u8; 6],
+            control: word,
+            flow,
+            version: (other & 0xf) as u8,
+            feedback: (word & 0x3f) as u8,
+            point: if ones { 0 } else { u64::MAX },
+            offset: word as i16,
+            growth: other as i16,
+            priority: (word & 7) as u8,
+            sampled_destination: [other as u8; 6],
+            msdu: vec![word as u8; 46],
+        }
+    };
+    for message in [cnm(true, None), cnm(false, Some(0)), cnm(true, Some(0x22e7)), cnm(false, None)] {
+        let bytes = message.encode();
+        // 18 of addresses, Q-tag and EtherType, 24 of fields, 46 of the frame, 4 of the check sequence, and the tag.
+        assert_eq!(bytes.len(), if message.flow.is_some() { 96 } else { 92 });
+        assert_eq!(Cnm::decode(&bytes), Ok(message));
+        // Every frame that ends too early is found, with its check sequence right, too.
+        for length in 0..bytes.len() - 4 {
+            let mut short = bytes[..length].to_vec();
+            short.extend(check_sequence(&bytes[..length]).to_le_bytes());
+            assert_eq!(Cnm::decode(&short), Err(Malformed::Short), "{length} bytes");
+        }
+    }
+    for version in [0, 1, 15] {
+        for solicit in [false, true] {
+            let tag = RateLimitedTag { version, solicit, point: !u16::from(version), timestamp: u16::from(version) };
+            let bytes = tag.encode();
+            assert_eq!(bytes[2..4], [version << 4, u8::from(solicit)]);
+            assert_eq!(RateLimitedTag::decode(&bytes), Ok(tag));
+            assert!((0..8).all(|length| RateLimitedTag::decode(&bytes[..length]) == Err(Malformed::Short)));
+            let message = BcnMessage {
+                destination: HOST,
+                source: BRIDGE,
+                control: 0xffff,
+                version,
+                point: 1,
+                offset: i16::MIN,
+                growth: -1,
+                timestamp: 0x8001,
+                copied: [version; COPIED],
+            };
+            assert_eq!(BcnMessage::decode(&message.encode()), Ok(message));
+        }
+    }
+}
+
+#[test]
+fn a_notification_message_copies_up_to_64_bytes_and_is_no_shorter_than_the_shortest_frame() {
+    let (bcn, cnm) = (Format::Bcn, Format::Cnm);
+    // 18 of addresses, Q-tag and EtherType are no part of the copy; 46 bytes are those of the message without it.
+    for (sampled, plain, tagged) in [
+        (0, 64, 64),
+        (18, 64, 64),
+        (31, 64, 64),
+        (32, 64, 64),
+        (33, 64, 65),
+        (36, 64, 68),
+        (37, 65, 69),
+        (81, 109, 113),
+        (82, 110, 114),
+        (83, 110, 114),
+        (9000, 110, 114),
+    ] {
+        assert_eq!((cnm.length(sampled, false), cnm.length(sampled, true)), (plain, tagged), "{sampled} bytes");
+        assert_eq!((bcn.length(sampled, false), bcn.length(sampled, true)), (64, 64));
+    }
+}

@@ -11,7 +11,7 @@ use tailback_units::{Dur, Rate, Time};
 
 /// For each discipline some parameters as a document has them: the defaults, and what lies at the
 /// edges of the ranges.
-fn documents() -> Vec<Value> {
+pub(crate) fn documents() -> Vec<Value> {
     let mut documents: Vec<Value> = Spec::NAMES.iter().map(|kind| json!({ "kind": kind })).collect();
     documents.extend([
         json!({ "kind": "drop-tail", "packets": 1, "victim": "random" }),

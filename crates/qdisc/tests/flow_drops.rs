@@ -376,3 +376,18 @@ fn red_pd_holds_a_flood_back_and_lets_it_go_when_it_has_mended_its_ways() {
     let others = log.iter().filter(|(seq, f)| of_flood(f) && arrivals.iter().any(|a| a.seq == *seq && a.flow > 0));
     assert!(others.count() * 10 < fates[4], "the filter is for the flood");
 }
+
+/// Lin and Morris (1997), section 5.1: above `max` a flow may have two packets, so that many flows share a small buffer.
+#[test]
+fn above_its_upper_threshold_fred_lets_each_flow_have_two_packets() {
+    let document = json!({ "kind": "fred", "min": "1packet", "max": "2packets", "weight": 1.0 });
+    let mut rig = Rig::new(&spec(document), &places(LIMIT, RATE), Rng::named(1, "port"));
+    let mut log = Log::new();
+    // Six flows of one packet each make an average of five; then one sends four.
+    for (seq, flow) in [1, 2, 3, 4, 5, 6, 20, 20, 20, 20].into_iter().enumerate() {
+        let (seq, at) = (seq as u32, Time(seq as u64));
+        let colour = Default::default();
+        rig.arrive(&Arrival { at, seq, flow, size: 1000, ecn: tailback_qdisc::Ecn::NotEct, colour }, &mut log);
+    }
+    assert_eq!(log, [(8, Fate::Dropped(Reason::Unresponsive)), (9, Fate::Dropped(Reason::Unresponsive))]);
+}

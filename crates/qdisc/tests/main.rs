@@ -2,6 +2,7 @@
 
 mod blue;
 mod classes;
+mod closed_gate;
 mod cobalt;
 mod codel;
 mod common;
@@ -18,6 +19,7 @@ mod fq_pie;
 mod htb;
 mod lengths;
 mod link;
+mod link_rate;
 mod linux_queues;
 mod pie;
 mod red;
@@ -29,6 +31,7 @@ mod rounds;
 mod service_curves;
 mod sfb;
 mod sfb_reference;
+mod signals;
 mod state;
 mod tags;
 mod wred;

@@ -1,7 +1,7 @@
 //! RED: the gaps between choices, the average, and how max_p follows it.
 
 use crate::common::Steps;
-use tailback_qdisc::law::red::{AboveMax, Adaptive, Count, Feng, Idle, Params, Red};
+use tailback_qdisc::law::red::{AboveMax, Adaptive, Count, Feng, Floyd, Idle, Params, Red};
 use tailback_qdisc::law::{Backlog, Decision};
 use tailback_random::Rng;
 use tailback_units::{Amount, Dur, Fraction, Rate, Size, Time};
@@ -184,6 +184,56 @@ fn fengs_max_p_has_no_largest_value_unless_one_is_written() {
     for top in [1e-5, 1_001.0, f64::NAN] {
         assert_eq!(feng(top).check().unwrap_err().path, "adaptive.top");
     }
+}
+
+/// Feng's pseudo-code compares strictly: an average at a threshold is on no side of it, and leaves the status.
+#[test]
+fn an_average_at_a_threshold_of_fengs_changes_nothing() {
+    let params = Params { weight: Some(1.0), adaptive: Some(Adaptive::Feng(Feng::default())), ..thesis() };
+    let mut law = Red::new(&params, Rate::mbit(10));
+    let rng = &mut Rng::named(1, "feng");
+    let mut seen = Vec::new();
+    for packets in [20, 15, 20, 10, 20, 5, 20, 4, 5, 4, 15, 4] {
+        law.arrive(at(0), backlog(packets), 1000, rng);
+        seen.push(law.max_p() * 10.0);
+    }
+    let third = 4.0 / 3.0;
+    let expected = [2.0, 2.0, 2.0, 2.0, 4.0, 4.0, 4.0, third, third, third, third, third];
+    assert!(seen.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-12), "{seen:?}");
+}
+
+/// `updateMaxP` of ns-2.35: more than the interval must have passed, and an average at the edge of the middle fifth is in it.
+#[test]
+fn floyds_max_p_stays_within_the_interval_and_at_the_edges_of_the_middle_fifth() {
+    let floyd = Floyd { bottom: Some(Fraction(0.01)), ..Floyd::default() };
+    let params = Params { weight: Some(1.0), adaptive: Some(Adaptive::Floyd(floyd)), ..thesis() };
+    let max_p = |average: u64, now: Time| {
+        let mut law = Red::new(&params, Rate::mbit(10));
+        law.arrive(now, backlog(average), 1000, &mut Rng::named(1, "floyd"));
+        law.max_p()
+    };
+    let (due, later) = (at(500), Time(at(500).0 + 1));
+    // Between 5 and 15 the middle fifth is from 9 to 11; 0.1 falls by a tenth or rises by 0.01, 0.02 by a quarter.
+    let start = max_p(10, later);
+    assert_eq!(max_p(20, due), start);
+    assert_eq!(max_p(0, due), start);
+    assert_eq!(max_p(9, later), start);
+    assert_eq!(max_p(11, later), start);
+    assert!((max_p(8, later) - 0.9 * start).abs() < 1e-12);
+    assert!((max_p(12, later) - 0.11).abs() < 1e-12);
+    // At `bottom` it falls no more, at `top` it does not rise.
+    let at_bounds = |max_p: f64, average: u64| {
+        let floyd = Floyd { bottom: Some(Fraction(0.01)), ..Floyd::default() };
+        let max_p = Fraction(max_p);
+        let params = Params { weight: Some(1.0), max_p, adaptive: Some(Adaptive::Floyd(floyd)), ..thesis() };
+        let mut law = Red::new(&params, Rate::mbit(10));
+        law.arrive(later, backlog(average), 1000, &mut Rng::named(1, "floyd"));
+        law.max_p()
+    };
+    assert_eq!(at_bounds(0.01, 0), 0.01);
+    assert_eq!(at_bounds(0.5, 20), 0.5);
+    assert!((at_bounds(0.2, 20) - 0.21).abs() < 1e-12);
+    assert!((at_bounds(0.02, 20) - 0.025).abs() < 1e-12);
 }
 
 #[test]

@@ -209,3 +209,47 @@ proptest! {
         prop_assert!(arrivals.iter().all(|a| a.ecn != Ecn::Ce));
     }
 }
+
+/// Documents have no rates of zero; parameters that are set by a program can.
+#[test]
+fn a_curve_that_gives_nothing_in_the_long_run_is_a_guarantee_at_most() {
+    use tailback_qdisc::discipline::hfsc::Curve;
+    let document = json!({ "kind": "hfsc", "default": "a", "classes": [{ "name": "a", "ls": { "m2": "1Mbit/s" } }] });
+    let refused = |key: &str, m1: u64, d: Dur, m2: u64| {
+        let Ok(Spec::Hfsc(mut params)) = decode::<Spec>(document.clone()) else { panic!("it decodes") };
+        let curve = Some(Curve { m1: Rate(m1), d, m2: Rate(m2) });
+        let class = &mut params.classes[0];
+        match key {
+            "rt" => class.rt = curve,
+            "ls" => class.ls = curve,
+            _ => class.ul = curve,
+        }
+        params.check().err().map(|e| e.path)
+    };
+    let ms = Dur::from_ms(1);
+    assert_eq!(refused("rt", 1, ms, 0), None);
+    assert_eq!(refused("rt", 0, ms, 0).as_deref(), Some("classes[0].rt.m2"));
+    assert_eq!(refused("rt", 1, Dur::ZERO, 0).as_deref(), Some("classes[0].rt.m2"));
+    for key in ["ls", "ul"] {
+        assert_eq!(refused(key, 1, ms, 0), Some(format!("classes[0].{key}.m2")));
+        assert_eq!(refused(key, 0, Dur::ZERO, 1), None);
+    }
+}
+
+/// Stoica, Zhang and Ng (2000), section IV: the virtual time of a class that returns within a busy period of its parent is not
+/// set back. Else a class of single large packets would have a turn for each small packet of its sibling.
+#[test]
+fn a_class_that_empties_with_each_packet_gets_its_share_and_no_more() {
+    let ls = |mbit: &str| json!({ "m2": mbit });
+    let classes = json!([
+        { "name": "both", "ls": ls("6Mbit/s") },
+        leaf(0, json!({ "parent": "both", "ls": ls("1Mbit/s") })),
+        leaf(1, json!({ "parent": "both", "ls": ls("1Mbit/s"), "limit": "1packet" })),
+        leaf(2, json!({ "ls": ls("4Mbit/s") })),
+    ]);
+    let of = |flow, bytes| constant(flow, bytes, Rate::mbit(9), at(0), at(3000));
+    let log = served(classes, vec![of(0, 100), of(1, 1500), of(2, 1000)], 3000);
+    for (flow, expected) in [(0, 3.0), (1, 3.0), (2, 4.0)] {
+        assert_near(rate(&log, flow, 500, 3000), expected, 0.1);
+    }
+}

@@ -3,7 +3,7 @@
 use crate::common::*;
 use serde_json::json;
 use std::collections::VecDeque;
-use tailback_qdisc::{Colour, Reason, Spec};
+use tailback_qdisc::{Colour, Ecn, Reason, Spec};
 use tailback_random::{Rng, maths};
 use tailback_units::{Rate, Time};
 
@@ -175,4 +175,30 @@ fn what_does_not_conform_goes_first() {
         lost(Colour::Red),
         lost(Colour::Green)
     );
+}
+
+/// A queue of one packet for sixty arrivals: with a weight of a half the average is a power of two below 1, and then 1.
+#[test]
+fn at_the_upper_threshold_itself_even_ecn_capable_packets_are_dropped() {
+    let spec: Spec = tailback_document::decode(json!({ "kind": "wred", "exponent": 1, "ecn": true, "by": "colour",
+        "profiles": { "green": { "min": 1, "max": 1, "denominator": 1 } } }))
+    .expect("it decodes");
+    let mut rig = Rig::new(&spec, &places(40, RATE), Rng::named(1, "port"));
+    let mut log = Log::new();
+    let mut fates = Vec::new();
+    for seq in 0..60 {
+        let at = Time(u64::from(seq) * 1_000_000);
+        let arrival = Arrival { at, seq, flow: 0, size: SIZE, ecn: Ecn::Ect0, colour: Colour::Green };
+        log.clear();
+        rig.arrive(&arrival, &mut log);
+        fates.extend(log.iter().copied());
+        if seq > 0 && log.is_empty() {
+            rig.leave(at, &mut log);
+            assert!(matches!(log.last(), Some((_, Fate::Sent { marked: false }))));
+        }
+    }
+    // The first finds nothing, the 54th after it an average of 1.
+    let dropped: Vec<u32> = fates.iter().map(|(seq, _)| *seq).collect();
+    assert_eq!(dropped, (54..60).collect::<Vec<_>>());
+    assert!(fates.iter().all(|(_, fate)| *fate == Fate::Dropped(Reason::Early)));
 }

@@ -9,6 +9,7 @@ mod edge;
 mod fabrics;
 mod golden;
 mod mpls;
+mod parameters;
 mod pfc;
 mod plans;
 mod runs;

@@ -372,3 +372,183 @@ impl Extras {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tailback_qdisc::{Colour, Traits};
+
+    const EVERYTHING: Keep = Keep { delays: true, colours: true, variation: true };
+    const NOTHING: Keep = Keep { delays: false, colours: false, variation: false };
+
+    fn packet(flow: u32, measured: bool, born: u64, seq: u32, payload: u16) -> Packet {
+        let mut packet = Packet::new(flow, Traits::data(1, measured), Time(born), seq, 0);
+        packet.payload = payload;
+        packet
+    }
+
+    fn count(packets: u64, bytes: u64) -> Count {
+        Count { packets, bytes }
+    }
+
+    #[test]
+    fn a_sum_of_delays_beyond_64_bits_keeps_every_picosecond() {
+        let mut account = FlowAccount::default();
+        let delays = [u64::MAX, 5, u64::MAX - 7, u64::MAX, 3];
+        delays.into_iter().for_each(|delay| account.add_delay(delay));
+        assert_eq!(account.delay_sum(), delays.into_iter().map(u128::from).sum());
+        assert_eq!(account.delay_max, u64::MAX);
+    }
+
+    /// RFC 4737, section 3.3: a packet is reordered if its number is below the next one expected; RFC 1982 for numbers that
+    /// wrap around, where exactly 2^31 - 1 further is still later.
+    #[test]
+    fn a_packet_below_the_next_number_expected_is_reordered_also_where_numbers_wrap_around() {
+        let mut ledger = Ledger::new(1, 0, 2, false, NOTHING);
+        let mut reordered = Vec::new();
+        for seq in [0, 3, 1, 4, 2, 5, 5, u32::MAX / 2 + 6, 3, u32::MAX, 0, u32::MAX - 1, 1] {
+            let before = ledger.flows[0].reordered;
+            ledger.offer(&packet(0, true, 0, seq, 1));
+            ledger.deliver(packet(0, true, 0, seq, 1), Time(1));
+            reordered.push(ledger.flows[0].reordered - before);
+        }
+        //           0  3  1  4  2  5  5 far 3 max 0 m-1 1
+        assert_eq!(reordered, [0, 0, 1, 0, 1, 0, 1, 0, 0, 1, 1, 1, 1]);
+    }
+
+    #[test]
+    fn packets_count_where_they_were_offered_delivered_and_dropped_and_the_rest_is_in_the_network() {
+        let mut ledger = Ledger::new(2, 1, 2, true, EVERYTHING);
+        for (flow, measured, payload) in
+            [(0, true, 100), (0, true, 20), (0, false, 7), (1, true, 3), (0, false, 9), (0, false, 1)]
+        {
+            ledger.offer(&packet(flow, measured, 10, 0, payload));
+        }
+        (0..5).for_each(|_| ledger.offer_ack(0));
+        ledger.deliver(packet(0, true, 10, 0, 100), Time(14));
+        ledger.deliver(packet(0, false, 10, 1, 7), Time(99));
+        ledger.drop(packet(1, true, 10, 0, 3), 6, Reason::Early);
+        ledger.drop(packet(0, false, 10, 2, 9), 6, Reason::BufferFull);
+        ledger.deliver_ack(packet(2, false, 0, 0, 0), 0);
+        ledger.drop(packet(2, false, 0, 0, 0), 4, Reason::LinkLoss);
+        ledger.drop(packet(2, false, 0, 0, 0), 4, Reason::LinkLoss);
+
+        let flow = &ledger.flows[0];
+        assert_eq!((flow.offered, flow.delivered, flow.dropped), (count(2, 120), count(1, 100), count(0, 0)));
+        assert_eq!(flow.in_network(), count(1, 20));
+        assert_eq!((flow.delay_sum(), flow.delay_max), (4, 4));
+        let early = ledger.unmeasured(0);
+        assert_eq!((early.offered, early.delivered, early.dropped), (count(3, 17), count(1, 7), count(1, 9)));
+        assert_eq!(early.in_network(), count(1, 1));
+        assert_eq!(ledger.flows[1].dropped, count(1, 3));
+        assert_eq!(ledger.flows[1].in_network(), count(0, 0));
+        assert_eq!(ledger.acks[0].in_network(), 2);
+        assert_eq!(ledger.causes(0), []);
+        assert_eq!(ledger.causes(1), [((6, Reason::Early), 1)]);
+        assert_eq!(ledger.unmeasured_causes(0), [((6, Reason::BufferFull), 1)]);
+        assert_eq!(ledger.ack_causes(0), [((4, Reason::LinkLoss), 2)]);
+        assert_eq!(ledger.class_delays.iter().map(Sketch::count).collect::<Vec<_>>(), [0, 1]);
+        assert_eq!(ledger.extras(0).and_then(|extras| extras.delays.as_ref()).map(Sketch::sum), Some(4));
+    }
+
+    #[test]
+    fn colours_are_counted_of_measured_packets_only_each_at_its_own_place() {
+        let mut ledger = Ledger::new(1, 0, 2, true, EVERYTHING);
+        let coloured = |measured, colour| {
+            let mut packet = packet(0, measured, 0, 0, 50);
+            packet.set_colour(colour);
+            packet
+        };
+        ledger.offer_coloured(&coloured(false, Colour::Green));
+        for colour in [Colour::Green, Colour::Yellow, Colour::Yellow, Colour::Red] {
+            ledger.offer_coloured(&coloured(true, colour));
+        }
+        ledger.deliver(coloured(true, Colour::Yellow), Time(1));
+        ledger.drop(coloured(true, Colour::Red), 0, Reason::Early);
+        ledger.drop(coloured(false, Colour::Red), 0, Reason::Early);
+        let colours = ledger.extras(0).and_then(|extras| extras.colours).expect("kept");
+        assert_eq!(colours.offered, [count(1, 50), count(2, 100), count(1, 50)]);
+        assert_eq!(colours.delivered, [count(0, 0), count(1, 50), count(0, 0)]);
+        assert_eq!(colours.dropped, [count(0, 0), count(0, 0), count(1, 50)]);
+    }
+
+    #[test]
+    fn statistics_that_nothing_asks_for_are_not_kept() {
+        assert!(Ledger::new(1, 0, 1, false, NOTHING).extras(0).is_none());
+        for (n, keep) in
+            [Keep { delays: true, ..NOTHING }, Keep { colours: true, ..NOTHING }, Keep { variation: true, ..NOTHING }]
+                .into_iter()
+                .enumerate()
+        {
+            let ledger = Ledger::new(1, 0, 1, false, keep);
+            let extras = ledger.extras(0).expect("one is kept");
+            let kept = [extras.delays.is_some(), extras.colours.is_some(), extras.variation.is_some()];
+            assert_eq!(kept, [n == 0, n == 1, n == 2]);
+        }
+    }
+
+    /// Flow 0 ends in part 0, flow 1 in part 1. Each part counts what it sees: offers at the source, deliveries at the
+    /// destination, drops anywhere.
+    #[test]
+    fn the_accounts_of_two_parts_add_up_to_those_of_the_whole() {
+        let [mut whole, mut left, mut right] = [0; 3].map(|_| Ledger::new(2, 2, 2, true, EVERYTHING));
+        let mut both = |part: &mut Ledger, act: &dyn Fn(&mut Ledger)| {
+            act(part);
+            act(&mut whole);
+        };
+        let offer = |flow, measured| {
+            move |ledger: &mut Ledger| {
+                ledger.offer(&packet(flow, measured, 10, 0, 100));
+                ledger.offer_coloured(&packet(flow, measured, 10, 0, 100));
+                ledger.offer_ack(1);
+            }
+        };
+        (0..9).for_each(|_| both(&mut right, &offer(0, true)));
+        (0..7).for_each(|_| both(&mut left, &offer(1, true)));
+        (0..5).for_each(|_| both(&mut right, &offer(0, false)));
+        both(&mut right, &|ledger| ledger.drop(packet(0, false, 0, 0, 100), 3, Reason::Early));
+        both(&mut left, &|ledger| ledger.drop(packet(3, false, 0, 0, 100), 3, Reason::Early));
+        [&mut left, &mut right].into_iter().for_each(Ledger::end_warmup);
+        both(&mut right, &|ledger| {
+            ledger.drop(packet(0, true, 0, 0, 100), 3, Reason::Early);
+            ledger.drop(packet(0, false, 0, 0, 100), 3, Reason::LinkLoss);
+            ledger.drop(packet(3, false, 0, 0, 0), 3, Reason::LinkLoss);
+            ledger.deliver_ack(packet(3, false, 0, 0, 0), 1);
+        });
+        both(&mut left, &|ledger| {
+            ledger.drop(packet(0, true, 0, 0, 100), 2, Reason::BufferFull);
+            [3, 1, 2].into_iter().for_each(|seq| ledger.deliver(packet(0, true, 10, seq, 100), Time(30)));
+            ledger.deliver(packet(0, false, 10, 4, 100), Time(30));
+        });
+        both(&mut right, &|ledger| {
+            [1, 0].into_iter().for_each(|seq| ledger.deliver(packet(1, true, 10, seq, 100), Time(50)));
+        });
+
+        let mut merged = left;
+        merged.merge(right, |flow| flow == 1);
+        for flow in 0..2 {
+            let [got, expected] = [&merged, &whole].map(|ledger| {
+                let account = &ledger.flows[flow];
+                let (sum, max, late) = (account.delay_sum(), account.delay_max, account.reordered);
+                let unmeasured = ledger.unmeasured(flow);
+                (account.in_network(), account.dropped, sum, max, late, unmeasured.in_network(), unmeasured.dropped)
+            });
+            assert_eq!(got, expected, "flow {flow}");
+            assert_eq!(merged.causes(flow), whole.causes(flow));
+            let [got, expected] = [&merged, &whole].map(|ledger| {
+                let extras = ledger.extras(flow).expect("kept");
+                let colours = extras.colours.expect("kept");
+                let delays = extras.delays.as_ref().map(|delays| (delays.count(), delays.sum()));
+                (delays, colours.offered, colours.delivered, colours.dropped)
+            });
+            assert_eq!(got, expected, "flow {flow}");
+        }
+        assert_eq!(merged.flows[0].in_network(), count(4, 400));
+        assert_eq!(merged.unmeasured(0).in_network(), count(2, 200));
+        assert_eq!(merged.acks[1].in_network(), 21 - 1 - 2);
+        assert_eq!(merged.unmeasured_causes(0), [((3, Reason::LinkLoss), 1)]);
+        assert_eq!(merged.ack_causes(1), [((3, Reason::LinkLoss), 1)]);
+        let delays = merged.class_delays.iter().map(|delays| (delays.count(), delays.sum()));
+        assert_eq!(delays.collect::<Vec<_>>(), [(0, 0), (5, 3 * 20 + 2 * 40)]);
+    }
+}

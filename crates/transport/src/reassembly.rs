@@ -157,3 +157,71 @@ impl Reassembly {
         recent.push_front(seq);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+    use tailback_random::Rng;
+
+    /// Arrivals in random order, and the acknowledgements of RFC 2018 by a map of all segments and the list of those that
+    /// arrived last, on numbers that wrap around.
+    #[test]
+    fn runs_bytes_and_blocks_are_those_of_a_map_of_all_segments() {
+        let mut rng = Rng::named(1, "reassembly");
+        let (mut held, mut map, mut order) = (Reassembly::default(), BTreeMap::new(), Vec::new());
+        let (start, mut next) = (u32::MAX - 500, 0u32);
+        for _ in 0..30_000 {
+            let seq = next + 1 + rng.below(24) as u32;
+            let payload = 1 + rng.below(1400) as u16;
+            let number = start.wrapping_add(seq);
+            let new = held.insert(number, payload);
+            assert_eq!(new, !map.contains_key(&seq));
+            if new {
+                map.insert(seq, u64::from(payload));
+            }
+            held.touch(number);
+            // The run around a segment.
+            let run = |seq: u32| {
+                let first = (0..=seq).rev().take_while(|n| map.contains_key(n)).last()?;
+                let end = (seq..).find(|n| !map.contains_key(n))?;
+                Some(Block { start: start.wrapping_add(first), end: start.wrapping_add(end) })
+            };
+            // The four runs that grew last.
+            order.retain(|other| run(*other) != run(seq));
+            order.insert(0, seq);
+            order.truncate(4);
+            assert_eq!(held.segments(), map.len() as u64);
+            for duplicate in [Block::default(), Block { start: 7, end: 8 }] {
+                let mut expected: Vec<Block> = Vec::from_iter((duplicate.end != 0).then_some(duplicate));
+                expected.extend(order.iter().filter_map(|seq| run(*seq)));
+                let got = held.blocks(duplicate);
+                // Three fit.
+                for (n, block) in got.into_iter().enumerate() {
+                    assert_eq!(block, expected.get(n).copied().unwrap_or_default(), "{got:?} {expected:?}");
+                }
+            }
+            // The next one arrives: its run is released.
+            if rng.chance(0.3) {
+                let end = (next + 1..).find(|n| !map.contains_key(n)).unwrap_or(0);
+                let bytes = (next + 1..end).filter_map(|n| map.remove(&n)).sum();
+                order.retain(|seq| *seq >= end);
+                assert_eq!(held.release(start.wrapping_add(next + 1)), (start.wrapping_add(end), bytes));
+                assert_eq!(held.is_empty(), map.is_empty());
+                next = end;
+            }
+        }
+        assert!(start.wrapping_add(next) < start, "numbers have wrapped around");
+    }
+
+    #[test]
+    fn without_selective_acknowledgements_there_are_no_blocks_but_a_duplicates() {
+        let mut held = Reassembly::default();
+        assert!(held.insert(5, 1) && held.insert(9, 1));
+        assert_eq!(held.blocks(Block::default()), [Block::default(); 3]);
+        let duplicate = Block { start: 3, end: 4 };
+        assert_eq!(held.blocks(duplicate), [duplicate, Block::default(), Block::default()]);
+        assert_eq!(held.release(4), (4, 0));
+        assert_eq!(held.release(5), (6, 1));
+    }
+}

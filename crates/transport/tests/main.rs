@@ -2,6 +2,7 @@
 
 mod bbr;
 mod bbr_reference;
+mod by_hand;
 mod common;
 mod controls;
 mod cubic;

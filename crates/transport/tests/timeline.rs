@@ -266,6 +266,7 @@ timelines! {
     limited_transmit_with_sack_goes_by_the_pipe,
     without_limited_transmit_sack_waits_for_certainty,
     limited_transmit_always_after_a_timeout_with_sack,
+    limited_transmit_with_sack_ends_at_a_timeout,
     blocks_of_a_late_acknowledgement_count,
     reports_of_duplicates_undo_a_spurious_fast_retransmit,
     a_repair_that_was_needed_is_not_undone,

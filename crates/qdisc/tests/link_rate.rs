@@ -1,0 +1,106 @@
+//! A change of the link's rate: from then on a discipline is one that was built for the new rate.
+
+use crate::common::{Log, Rig, Traffic, places, serve};
+use serde_json::{Value, json};
+use tailback_qdisc::{Colour, Qdisc, Spec};
+use tailback_random::Rng;
+use tailback_units::Rate;
+
+/// RED whose thresholds and weight do not follow the link, so that only the ageing of its average does.
+fn red() -> Value {
+    json!({ "min": "2packets", "max": "6packets", "weight": 0.005, "count": "packets", "ecn": true })
+}
+
+fn with(mut document: Value, kind: &str) -> Value {
+    document["kind"] = json!(kind);
+    document
+}
+
+fn documents() -> Vec<Value> {
+    let inner = || with(red(), "red");
+    let classes = json!([
+        { "match": { "flow": [0, 1, 2] }, "weight": 2, "discipline": inner() },
+        { "match": { "flow": [3, 4] }, "discipline": inner() },
+    ]);
+    let shares = json!([
+        { "match": { "flow": [0, 1, 2] }, "bandwidth": "30%", "discipline": inner() },
+        { "match": { "flow": [3, 4] }, "bandwidth": "2Mbit/s", "discipline": inner() },
+    ]);
+    let levels = json!([
+        { "name": "high", "match": { "flow": [0, 1, 2] }, "discipline": inner() },
+        { "name": "low", "discipline": inner() },
+    ]);
+    let curves = json!([
+        { "name": "a", "match": { "flow": [0, 1, 2] }, "ls": { "m2": "1Mbit/s" }, "discipline": inner() },
+        { "name": "b", "ls": { "m2": "2Mbit/s" }, "discipline": inner() },
+    ]);
+    let rates = json!([
+        { "name": "a", "match": { "flow": [0, 1, 2] }, "rate": "3Mbit/s", "ceil": "20Mbit/s", "discipline": inner() },
+        { "name": "b", "rate": "4Mbit/s", "ceil": "20Mbit/s", "discipline": inner() },
+    ]);
+    let wred = json!({ "exponent": 6, "ecn": true, "by": "colour", "profiles": { "green": { "min": 3, "max": 9 },
+        "yellow": { "min": 2, "max": 6 }, "red": { "min": 1, "max": 4 } } });
+    vec![
+        inner(),
+        with(wred.clone(), "wred"),
+        json!({ "kind": "wred", "average": "profile", "exponent": 5, "by": "colour", "profiles": { "green": { "min": 2, "max": 5 } } }),
+        json!({ "kind": "fair-queue-wred", "wred": wred, "fair-queue": { "queues": 4 } }),
+        json!({ "kind": "rio", "green": red(), "yellow": red(), "red": red() }),
+        json!({ "kind": "ered", "red": red() }),
+        json!({ "kind": "choke", "red": red() }),
+        json!({ "kind": "red-pd", "red": red() }),
+        json!({ "kind": "rem", "gamma": 0.1, "ecn": true }),
+        json!({ "kind": "cobalt", "target": "1ms", "interval": "10ms" }),
+        json!({ "kind": "wfq", "weights": { "1": 3.0 } }),
+        json!({ "kind": "wf2q-plus", "weights": { "1": 3.0 } }),
+        json!({ "kind": "virtual-clock" }),
+        json!({ "kind": "wrr", "classes": classes }),
+        json!({ "kind": "class-based", "classes": shares, "default": { "discipline": inner() } }),
+        json!({ "kind": "priority", "default": "low", "levels": levels }),
+        json!({ "kind": "hfsc", "default": "b", "classes": curves }),
+        json!({ "kind": "htb", "default": "b", "classes": rates }),
+        json!({ "kind": "shaper", "rate": "50Mbit/s", "discipline": inner() }),
+    ]
+}
+
+/// Fates of the same traffic, with a link that is `built` and then `changed`.
+fn fates(spec: &Spec, built: Rate, changed: Option<Rate>, rate: Rate) -> Log {
+    let mut rig = Rig::new(spec, &places(40, built), Rng::named(1, "port"));
+    if let Some(changed) = changed {
+        rig.q.set_rate(changed);
+    }
+    let colours = &[Colour::Green, Colour::Yellow, Colour::Red];
+    let traffic =
+        Traffic { packets: 6_000, flows: 6, ect: 0.5, colours, rate, loads: &[0.5, 0.9, 1.3], ..Traffic::default() };
+    serve(&mut rig, rate, &traffic.draw(3), |_, _| {})
+}
+
+#[test]
+fn a_discipline_whose_link_has_changed_its_rate_is_as_one_built_for_that_rate() {
+    let (old, new) = (Rate::mbit(100), Rate::mbit(10));
+    let mut blind = Vec::new();
+    for document in documents() {
+        let spec: Spec = tailback_document::decode(document.clone()).expect("it decodes");
+        let expected = fates(&spec, new, None, new);
+        assert_eq!(fates(&spec, old, Some(new), new), expected, "{document}");
+        if fates(&spec, old, None, new) == expected {
+            blind.push(spec.kind());
+        }
+    }
+    // Without the call every one differs.
+    assert_eq!(blind, Vec::<&str>::new());
+}
+
+/// Kunniyur and Srikant (2001): the capacity of the virtual queue is at most the link's. It is adapted from where it was.
+#[test]
+fn the_virtual_queue_s_capacity_is_that_of_the_changed_link_at_most() {
+    let spec: Spec = tailback_document::decode(json!({ "kind": "avq", "ecn": true })).expect("it decodes");
+    let mut rig = Rig::new(&spec, &places(40, Rate::mbit(100)), Rng::named(1, "port"));
+    rig.q.set_rate(Rate::mbit(10));
+    let traffic = Traffic { packets: 2_000, rate: Rate::mbit(10), ..Traffic::default() };
+    let mut most: f64 = 0.0;
+    serve(&mut rig, Rate::mbit(10), &traffic.draw(3), |rig, _| {
+        most = most.max(rig.state("virtual_rate_bits_per_second"));
+    });
+    assert!(most > 0.0 && most <= 10e6, "{most}");
+}

@@ -1,0 +1,199 @@
+//! Marking, and the thresholds that warnings compare with a queue's limits, by hand from the documentation.
+
+use serde_json::{Value, json};
+use tailback_document::decode;
+use tailback_qdisc::signals::Signals;
+use tailback_qdisc::{Site, Spec};
+use tailback_units::Rate;
+
+/// Thresholds at a queue of 200 kB and 500 packets before a link of 10 Mbit/s: path, whether it is derived, value, and the
+/// limits of the queue in bytes and packets.
+fn thresholds(spec: &Spec) -> Vec<String> {
+    let mut found = Vec::new();
+    spec.each_threshold(&Site { bytes: 200_000, packets: 500, rate: Rate::mbit(10) }, &mut |threshold| {
+        let how = if threshold.derived { "derived" } else { "written" };
+        let Site { bytes, packets, .. } = threshold.site;
+        found.push(format!("{} {how} {:?} in {bytes} B {packets}", threshold.path, threshold.length));
+    });
+    found
+}
+
+fn read(document: &Value) -> Spec {
+    decode(document.clone()).unwrap_or_else(|e| panic!("{document}: {e}"))
+}
+
+#[test]
+fn a_discipline_marks_if_its_parameters_or_those_of_one_inside_it_say_so() {
+    let inside = |marks: bool| json!({ "kind": "red", "ecn": marks });
+    let rate = "1Mbit/s";
+    for marks in [false, true] {
+        for kind in
+            ["red", "blue", "sfb", "codel", "pie", "fred", "sred", "cobalt", "pi", "rem", "avq", "wred", "netem"]
+        {
+            assert_eq!(read(&json!({ "kind": kind, "ecn": marks })).marks(), marks, "{kind}");
+        }
+        for (kind, law) in [
+            ("sfq-red", "red"),
+            ("choke", "red"),
+            ("red-pd", "red"),
+            ("ered", "red"),
+            ("rio", "green"),
+            ("rio", "yellow"),
+            ("rio", "red"),
+            ("fq-pie", "pie"),
+            ("fair-queue-wred", "wred"),
+        ] {
+            assert_eq!(read(&json!({ "kind": kind, law: { "ecn": marks } })).marks(), marks, "{kind} {law}");
+        }
+        let plain = json!({ "kind": "drop-tail" });
+        for (first, rest) in [(inside(marks), plain.clone()), (plain, inside(marks))] {
+            let flow = json!({ "flow": 0 });
+            for document in [
+                json!({ "kind": "class-based", "classes": [{ "match": flow, "remaining": 1, "discipline": first }], "default": { "discipline": rest } }),
+                json!({ "kind": "wrr", "classes": [{ "match": flow, "discipline": first }], "default": { "discipline": rest } }),
+                json!({ "kind": "priority", "default": "b", "levels": [{ "name": "a", "discipline": first }, { "name": "b", "discipline": rest }] }),
+                json!({ "kind": "htb", "default": "b", "classes": [{ "name": "a", "rate": rate, "discipline": first }, { "name": "b", "rate": rate, "discipline": rest }] }),
+                json!({ "kind": "hfsc", "default": "b", "classes": [
+                    { "name": "a", "ls": { "m2": rate }, "discipline": first }, { "name": "b", "ls": { "m2": rate }, "discipline": rest }] }),
+            ] {
+                assert_eq!(read(&document).marks(), marks, "{document}");
+            }
+        }
+        assert_eq!(read(&json!({ "kind": "shaper", "discipline": inside(marks) })).marks(), marks);
+    }
+    for kind in [
+        "drop-tail",
+        "drop-head",
+        "drr",
+        "sfq",
+        "wfq",
+        "scfq",
+        "stfq",
+        "fair-queue",
+        "weighted-tail-drop",
+        "fq",
+        "priority",
+    ] {
+        assert!(!read(&json!({ "kind": kind })).marks(), "{kind}");
+    }
+    // They mark by default.
+    assert!(read(&json!({ "kind": "fq-codel" })).marks() && read(&json!({ "kind": "dualpi2" })).marks());
+    assert!(!read(&json!({ "kind": "fq-codel", "ecn": false })).marks());
+}
+
+#[test]
+fn thresholds_are_those_that_parameters_or_the_link_give() {
+    let q = "in 200000 B 500";
+    let table: Vec<(Value, Vec<String>)> = vec![
+        // Half of what 10 Mbit/s send in 5 ms is 3125 B, more than five mean packets of 500 B; three times as much.
+        (
+            json!({ "kind": "red" }),
+            vec![format!("min derived Bytes(3125.0) {q}"), format!("max derived Bytes(9375.0) {q}")],
+        ),
+        (
+            json!({ "kind": "red", "min": "4kB" }),
+            vec![format!("min written Bytes(4000.0) {q}"), format!("max derived Bytes(12000.0) {q}")],
+        ),
+        (
+            json!({ "kind": "red", "min": "4packets", "max": "9packets" }),
+            vec![format!("min written Bytes(2000.0) {q}"), format!("max written Bytes(4500.0) {q}")],
+        ),
+        (
+            json!({ "kind": "red", "min": "4packets", "max": "9kB", "count": "packets" }),
+            vec![format!("min written Packets(4.0) {q}"), format!("max written Packets(18.0) {q}")],
+        ),
+        // Five mean packets of 1 kB are more than 3125 B.
+        (
+            json!({ "kind": "red", "mean-packet": "1kB", "count": "packets" }),
+            vec![format!("min derived Packets(5.0) {q}"), format!("max derived Packets(15.0) {q}")],
+        ),
+        (
+            json!({ "kind": "choke", "red": { "min": "4kB" } }),
+            vec![format!("red.min written Bytes(4000.0) {q}"), format!("red.max derived Bytes(12000.0) {q}")],
+        ),
+        (
+            json!({ "kind": "red-pd", "red": { "min": "4kB" } }),
+            vec![format!("red.min written Bytes(4000.0) {q}"), format!("red.max derived Bytes(12000.0) {q}")],
+        ),
+        (json!({ "kind": "blue" }), vec![]),
+        (json!({ "kind": "blue", "threshold": "9kB" }), vec![format!("threshold written Bytes(9000.0) {q}")]),
+        (json!({ "kind": "codel" }), vec![format!("target derived Wait(5ms) {q}")]),
+        (json!({ "kind": "codel", "target": "6ms" }), vec![format!("target written Wait(6ms) {q}")]),
+        (json!({ "kind": "pie" }), vec![format!("target derived Wait(15ms) {q}")]),
+        (json!({ "kind": "pie", "target": "6ms" }), vec![format!("target written Wait(6ms) {q}")]),
+        (json!({ "kind": "pi" }), vec![format!("reference derived Packets(50.0) {q}")]),
+        (json!({ "kind": "pi", "reference": "7packets" }), vec![format!("reference written Packets(7.0) {q}")]),
+        (json!({ "kind": "rem" }), vec![format!("target derived Packets(20.0) {q}")]),
+        (json!({ "kind": "rem", "target": "7packets" }), vec![format!("target written Packets(7.0) {q}")]),
+        // A quarter of the 200 packets that 200 kB hold, which is less than the 125 of a round trip of 100 ms; twice as much.
+        (
+            json!({ "kind": "fred" }),
+            vec![format!("min derived Packets(50.0) {q}"), format!("max derived Packets(100.0) {q}")],
+        ),
+        (
+            json!({ "kind": "fred", "mean-packet": "2kB" }),
+            vec![format!("min derived Packets(25.0) {q}"), format!("max derived Packets(50.0) {q}")],
+        ),
+        // The 500 places are fewer than the packets that fit; 3125 packets go in a round trip.
+        (
+            json!({ "kind": "fred", "mean-packet": "40B" }),
+            vec![format!("min derived Packets(125.0) {q}"), format!("max derived Packets(250.0) {q}")],
+        ),
+        (
+            json!({ "kind": "fred", "min": "7packets" }),
+            vec![format!("min written Packets(7.0) {q}"), format!("max derived Packets(14.0) {q}")],
+        ),
+        (json!({ "kind": "drop-tail" }), vec![]),
+        (json!({ "kind": "drr" }), vec![]),
+    ];
+    for (document, expected) in table {
+        assert_eq!(thresholds(&read(&document)), expected, "{document}");
+    }
+}
+
+#[test]
+fn thresholds_inside_classes_have_the_path_of_the_class_and_its_limit() {
+    let inner = json!({ "kind": "red", "min": "4kB", "max": "6kB" });
+    let (flow, rate) = (json!({ "flow": 0 }), "1Mbit/s");
+    for (document, paths) in [
+        (
+            json!({ "kind": "class-based", "classes": [{ "match": flow, "remaining": 1, "discipline": inner, "limit": "7kB" }],
+                "default": { "discipline": inner, "limit": "9kB" } }),
+            ["classes[0].discipline", "default.discipline"],
+        ),
+        (
+            json!({ "kind": "wrr", "classes": [{ "match": flow, "discipline": inner, "limit": "7kB" }], "default": { "discipline": inner, "limit": "9kB" } }),
+            ["classes[0].discipline", "default.discipline"],
+        ),
+        (
+            json!({ "kind": "priority", "default": "b", "levels": [
+                { "name": "a", "discipline": inner, "limit": "7kB" }, { "name": "b", "discipline": inner, "limit": "9kB" }] }),
+            ["levels[0].discipline", "levels[1].discipline"],
+        ),
+        (
+            json!({ "kind": "htb", "default": "b", "classes": [
+                { "name": "a", "rate": rate, "discipline": inner, "limit": "7kB" }, { "name": "b", "rate": rate, "discipline": inner, "limit": "9kB" }] }),
+            ["classes[0].discipline", "classes[1].discipline"],
+        ),
+        (
+            json!({ "kind": "hfsc", "default": "b", "classes": [
+                { "name": "a", "ls": { "m2": rate }, "discipline": inner, "limit": "7kB" },
+                { "name": "b", "ls": { "m2": rate }, "discipline": inner, "limit": "9kB" }] }),
+            ["classes[0].discipline", "classes[1].discipline"],
+        ),
+    ] {
+        let found = thresholds(&read(&document));
+        assert_eq!(found.len(), 4, "{document}: {found:?}");
+        for ((pair, path), bytes) in found.chunks(2).zip(paths).zip([7_000, 9_000]) {
+            for (threshold, (name, value)) in pair.iter().zip([("min", 4_000), ("max", 6_000)]) {
+                let begin = format!("{path}.{name} written Bytes({value}.0) in {bytes} B");
+                assert!(threshold.starts_with(&begin), "{document}: {threshold}");
+            }
+        }
+    }
+    // The waiting time in a class does not follow from a limit.
+    assert!(thresholds(&read(&json!({ "kind": "shaper", "discipline": { "kind": "codel" } }))).is_empty());
+    let shaper = thresholds(&read(&json!({ "kind": "shaper", "discipline": inner })));
+    let written = |name: &str, bytes: u32| format!("discipline.{name} written Bytes({bytes}.0) in 200000 B 500");
+    assert_eq!(shaper, [written("min", 4_000), written("max", 6_000)]);
+}

@@ -1,0 +1,419 @@
+//! Congestion controls step by step, each window computed by hand from the paper or the RFC.
+
+use tailback_random::Rng;
+use tailback_transport::Line;
+use tailback_transport::cc::packet_marking::{PacketMarking, Params as Marking};
+use tailback_transport::cc::reno::{Params as Reno, Reduction};
+use tailback_transport::cc::subtcp::Params as SubTcp;
+use tailback_transport::cc::{
+    Acked, BackOff, Build, Congestion, CongestionControl, CongestionEvent, Feedback, Sent, Setup, Timer, Window,
+};
+use tailback_units::{Dur, Fraction, Rate, Time};
+
+fn at(ms: u64) -> Time {
+    Time::ZERO + Dur::from_ms(ms)
+}
+
+/// A connection of segments of 1000 B with their headers, that begins with four of them.
+fn setup(ssthresh: Option<u32>) -> Setup {
+    Setup {
+        payload: 960,
+        header: 40,
+        initial_window: 4,
+        initial_ssthresh: ssthresh,
+        max_rto: Dur::from_secs(60),
+        pacing: false,
+        selective: true,
+        line: Line::default(),
+    }
+}
+
+/// An acknowledgement of `advanced` segments that the window had held up.
+fn acked(now: Time, advanced: u32) -> Acked {
+    Acked {
+        now,
+        delivered: advanced.max(1),
+        advanced,
+        rtt: None,
+        srtt: Dur::from_ms(100),
+        min_rtt: Dur::from_ms(100),
+        in_flight_before: 4,
+        in_flight: 3,
+        window_limited: true,
+        ece: false,
+        recovering: false,
+        round: false,
+        lost: 0,
+        rate: None,
+    }
+}
+
+fn near(got: f64, expected: f64) {
+    assert!((got - expected).abs() < 1e-9 * expected.abs().max(1.0), "{got} instead of {expected}");
+}
+
+/// The marking engine of Feng, Kandlur, Saha and Shin (1999) with a target of 1 MB/s, that is 1000 segments per second.
+struct Engine {
+    control: PacketMarking,
+    window: Window,
+}
+
+impl Engine {
+    fn new(ssthresh: Option<u32>) -> Engine {
+        let params = Marking {
+            target: Rate::mbit(8),
+            window: Dur::from_ms(300),
+            patience: Dur::from_secs(5),
+            strikes: 3,
+            rest: Dur::from_secs(60),
+        };
+        let window = Window { cwnd: 4.0, ssthresh: ssthresh.map_or(f64::INFINITY, f64::from) };
+        Engine { control: params.build(&setup(ssthresh), Rng::named(1, "marks")), window }
+    }
+    fn ack(&mut self, now: Time, advanced: u32) {
+        self.control.on_ack(&mut self.window, &acked(now, advanced));
+    }
+    fn feed(&mut self, advanced: u32) {
+        let feedback = Feedback { advanced, ece: false, una: 0, next: 0, hops: None };
+        self.control.on_feedback(&mut self.window, &feedback);
+    }
+    fn congestion(&mut self, sign: Congestion, in_flight: u32, marked: bool) {
+        let event = CongestionEvent { marked, ..CongestionEvent::new(sign, at(1), in_flight) };
+        self.control.on_congestion(&mut self.window, &event);
+    }
+    fn sent(&mut self, now: Time, was_marked: Option<bool>) -> bool {
+        self.control.on_sent(&Sent { now, idle: false, was_marked })
+    }
+    fn state(&self, name: &str) -> f64 {
+        let mut found = f64::NAN;
+        self.control.probe(&mut |n, value| {
+            if n == name {
+                found = value;
+            }
+        });
+        found
+    }
+    fn is(&self, marked: f64, plain: f64) {
+        near(self.state("marked_window_segments"), marked);
+        near(self.state("best_effort_window_segments"), plain);
+    }
+}
+
+#[test]
+fn both_windows_of_a_marking_sender_grow_by_their_shares_in_slow_start_and_by_one_a_round_trip_after_it() {
+    let mut engine = Engine::new(None);
+    engine.is(2.0, 2.0);
+    // Half a segment each for the first; two segments at most for one acknowledgement.
+    engine.ack(at(1), 1);
+    engine.is(2.5, 2.5);
+    engine.ack(at(2), 3);
+    engine.is(3.5, 3.5);
+    near(engine.window.cwnd, 7.0);
+    // Nothing for a duplicate, nor while the window does not limit.
+    engine.ack(at(3), 0);
+    engine.control.on_ack(&mut engine.window, &Acked { window_limited: false, ..acked(at(3), 1) });
+    engine.is(3.5, 3.5);
+    // At its threshold each window grows by a segment per round trip.
+    let mut engine = Engine::new(Some(4));
+    engine.ack(at(1), 2);
+    engine.is(2.0 + 2.0 / 4.0, 2.0 + 2.0 / 4.0);
+    engine.ack(at(2), 1);
+    engine.is(2.5 + 1.0 / 5.0, 2.5 + 1.0 / 5.0);
+}
+
+#[test]
+fn above_the_target_the_marked_window_shrinks_by_one_a_round_trip_and_then_no_longer_grows_exponentially() {
+    let mut engine = Engine::new(None);
+    // 600 segments in 300 ms and 300 ms more: 600 kB / 0.6 s is just the target, which is not missed.
+    engine.feed(600);
+    engine.ack(at(300), 1);
+    near(engine.state("observed_bit_s"), 8e6);
+    engine.is(2.0 - 0.25, 2.0 + 0.5);
+    // Half as long again later the rate has fallen to 2/3: the marked window grows again, by 1/cwnd.
+    engine.ack(at(450), 1);
+    let cwnd = 4.25;
+    engine.is(1.75 + 1.0 / cwnd, 2.5 + 2.5 / cwnd);
+    // It never falls below nothing.
+    engine.feed(1_000_000);
+    for n in 0..200 {
+        engine.ack(at(451 + n), 1);
+    }
+    near(engine.state("marked_window_segments"), 0.0);
+}
+
+#[test]
+fn an_unmarked_loss_halves_the_best_effort_window_and_a_marked_one_both_of_what_was_in_flight() {
+    // A full flight: seven segments and the one that was lost.
+    let mut engine = Engine::new(None);
+    engine.ack(at(1), 2);
+    engine.ack(at(1), 2);
+    engine.is(4.0, 4.0);
+    engine.congestion(Congestion::Loss, 7, false);
+    engine.is(4.0, 2.0);
+    near(engine.window.ssthresh, 6.0);
+    near(engine.window.cwnd, 8.0);
+    // The sender sets the window in recovery; the parts follow, and the best-effort one is at its threshold.
+    engine.window.cwnd = 6.0;
+    engine.ack(at(2), 1);
+    engine.is(4.0 + 4.0 / 6.0, 2.0 + 1.0 / 6.0);
+
+    let mut engine = Engine::new(None);
+    engine.congestion(Congestion::Loss, 3, true);
+    engine.is(1.0, 1.0);
+    near(engine.window.ssthresh, 2.0);
+    // A quarter of the window was in flight.
+    let mut engine = Engine::new(None);
+    engine.congestion(Congestion::Timeout, 0, true);
+    engine.is(0.25, 0.25);
+    near(engine.window.ssthresh, 2.0);
+    // An echo sets the window as well, to one segment at least.
+    let mut engine = Engine::new(None);
+    engine.congestion(Congestion::Ecn, 3, false);
+    near(engine.window.cwnd, 3.0);
+    engine.congestion(Congestion::Ecn, 2, true);
+    engine.congestion(Congestion::Ecn, 0, true);
+    near(engine.window.cwnd, 1.0);
+}
+
+#[test]
+fn the_parts_keep_their_shares_when_the_sender_sets_the_window() {
+    let mut engine = Engine::new(Some(2));
+    engine.congestion(Congestion::Loss, 3, false);
+    engine.is(2.0, 1.0);
+    // One segment after a timeout: a third of each.
+    engine.window.cwnd = 1.0;
+    engine.control.on_ack(&mut engine.window, &Acked { window_limited: false, ..acked(at(1), 1) });
+    engine.is(2.0 / 3.0, 1.0 / 3.0);
+    near(engine.window.cwnd, 1.0);
+}
+
+#[test]
+fn a_spurious_reduction_is_undone_in_both_windows_once() {
+    let mut engine = Engine::new(None);
+    engine.congestion(Congestion::Loss, 3, true);
+    engine.control.on_spurious(&mut engine.window);
+    engine.is(2.0, 2.0);
+    // Their thresholds too: slow start goes on.
+    engine.window.cwnd = 4.0;
+    engine.ack(at(1), 1);
+    engine.is(2.5, 2.5);
+    engine.control.on_spurious(&mut engine.window);
+    engine.is(2.5, 2.5);
+}
+
+#[test]
+fn a_marked_segment_repaired_after_an_unmarked_loss_halves_the_marked_window_once_at_the_end() {
+    let mut engine = Engine::new(None);
+    engine.congestion(Congestion::Loss, 3, false);
+    engine.sent(at(1), Some(false));
+    engine.sent(at(1), Some(true));
+    engine.is(2.0, 1.0);
+    engine.window.cwnd = 3.0;
+    engine.ack(at(2), 0);
+    engine.is(1.0, 1.0);
+    near(engine.window.cwnd, 2.0);
+    engine.ack(at(3), 0);
+    engine.is(1.0, 1.0);
+    // If the loss itself was marked, it has halved already.
+    let mut engine = Engine::new(None);
+    engine.congestion(Congestion::Loss, 3, true);
+    engine.sent(at(1), Some(true));
+    engine.window.cwnd = 2.0;
+    engine.ack(at(2), 0);
+    engine.is(1.0, 1.0);
+    // The next recovery is another one.
+    engine.sent(at(3), Some(true));
+    engine.ack(at(4), 0);
+    engine.is(0.5, 1.0);
+}
+
+/// Fills the window with marked segments, or with as many of each.
+fn engine_with(share: f64) -> Engine {
+    let mut engine = Engine::new(Some(2));
+    while engine.state("marked_window_segments") < share * engine.window.cwnd - 1e-9 {
+        engine.congestion(Congestion::Ecn, 1_000, false);
+    }
+    engine
+}
+
+#[test]
+fn marking_ends_for_a_minute_after_three_intervals_in_which_the_target_was_missed_and_marked_segments_were_lost() {
+    let is_off = |engine: &mut Engine, now: Time| (0..2_000).all(|_| !engine.sent(now, None));
+    let mut engine = engine_with(0.5);
+    // A marked loss in each of three intervals, which end at the first acknowledgements from 5 s on.
+    for (second, off) in
+        [(4_999, false), (5_000, false), (9_999, false), (10_000, false), (14_999, false), (15_000, true)]
+    {
+        engine.sent(at(second), Some(true));
+        engine.ack(at(second), 0);
+        assert_eq!(is_off(&mut engine, at(second)), off, "at {second} ms");
+    }
+    // The whole window is best effort, and the marked one stays at nothing while it lasts.
+    near(engine.state("marked_window_segments"), 0.0);
+    let before = engine.window.cwnd;
+    engine.ack(at(74_999), 1);
+    engine.is(0.0, before + 1.0 / before);
+    assert!(is_off(&mut engine, at(74_999)));
+    engine.ack(at(75_000), 1);
+    assert!(engine.state("marked_window_segments") > 0.0);
+    assert!(!is_off(&mut engine, at(75_000)));
+
+    // An interval without such a loss begins the count anew.
+    let mut engine = engine_with(0.5);
+    for (second, lost) in [(5, true), (10, true), (15, false), (20, true), (25, true), (30, false)] {
+        if lost {
+            engine.sent(at(second * 1_000), Some(true));
+        }
+        engine.ack(at(second * 1_000), 0);
+        assert!(!is_off(&mut engine, at(second * 1_000)), "at {second} s");
+    }
+    // Nothing happens while the target is reached.
+    let mut engine = engine_with(0.5);
+    for second in [5, 10, 15, 20] {
+        engine.feed(3_000_000);
+        engine.sent(at(second * 1_000), Some(true));
+        engine.ack(at(second * 1_000), 0);
+        assert!(!is_off(&mut engine, at(second * 1_000)), "at {second} s");
+    }
+    // Nine tenths of the window marked are a sign as well as a loss.
+    let mut engine = engine_with(0.9);
+    for (second, off) in [(5, false), (10, false), (15, true)] {
+        engine.ack(at(second * 1_000), 0);
+        assert_eq!(is_off(&mut engine, at(second * 1_000)), off, "at {second} s");
+    }
+}
+
+/// Returns the window after an acknowledgement.
+fn after(control: &mut impl CongestionControl, cwnd: f64, ssthresh: f64, acked: &Acked) -> f64 {
+    let mut window = Window { cwnd, ssthresh };
+    control.on_ack(&mut window, acked);
+    window.cwnd
+}
+
+#[test]
+fn renos_window_grows_by_what_is_acknowledged_up_to_the_limit_and_then_by_one_a_round_trip() {
+    for (limit, avoidance) in [(1, 1.0), (2, 3.0), (1000, 3.0)] {
+        let mut reno = Reno { byte_counting: limit, ..Reno::default() }.build(&setup(None), Rng::named(1, "reno"));
+        near(after(&mut reno, 10.0, 20.0, &acked(at(1), 3)), 10.0 + f64::from(limit.min(3)));
+        near(after(&mut reno, 20.0, 20.0, &acked(at(1), 3)), 20.0 + avoidance / 20.0);
+        near(after(&mut reno, 10.0, 20.0, &acked(at(1), 0)), 10.0);
+        near(after(&mut reno, 10.0, 20.0, &Acked { window_limited: false, ..acked(at(1), 1) }), 10.0);
+        // RFC 3465, section 2.3: one segment per acknowledgement in the slow start after a timeout.
+        let mut window = Window { cwnd: 10.0, ssthresh: 20.0 };
+        reno.on_congestion(&mut window, &CongestionEvent::new(Congestion::Timeout, at(2), 10));
+        near(window.ssthresh, 5.0);
+        near(after(&mut reno, 1.0, 5.0, &acked(at(3), 3)), 2.0);
+        near(after(&mut reno, 4.0, 5.0, &acked(at(3), 3)), 5.0);
+        near(after(&mut reno, 1.0, 5.0, &acked(at(3), 3)), 1.0 + f64::from(limit.min(3)));
+    }
+}
+
+#[test]
+fn reno_reduces_to_half_the_flight_at_a_loss_and_half_the_window_at_an_echo() {
+    let setup = setup(None);
+    let reduced = |params: &Reno, sign: Congestion, cwnd: f64, in_flight: u32| {
+        let mut window = Window { cwnd, ssthresh: 99.0 };
+        params
+            .build(&setup, Rng::named(1, "reno"))
+            .on_congestion(&mut window, &CongestionEvent::new(sign, at(1), in_flight));
+        (window.cwnd, window.ssthresh)
+    };
+    let plain = Reno::default();
+    assert_eq!(reduced(&plain, Congestion::Loss, 20.0, 11), (20.0, 5.5));
+    assert_eq!(reduced(&plain, Congestion::Timeout, 20.0, 3), (20.0, 2.0));
+    assert_eq!(reduced(&plain, Congestion::Ecn, 21.0, 11), (10.5, 10.5));
+    assert_eq!(reduced(&plain, Congestion::Ecn, 3.0, 3), (1.5, 2.0));
+    assert_eq!(reduced(&plain, Congestion::Ecn, 1.5, 1), (1.0, 2.0));
+    // RFC 8511: its own factor at an echo.
+    let abe = Reno { ecn_beta: Fraction(0.8), ..Reno::default() };
+    assert_eq!(reduced(&abe, Congestion::Ecn, 20.0, 11), (16.0, 16.0));
+    assert_eq!(reduced(&abe, Congestion::Loss, 20.0, 11), (20.0, 5.5));
+    let beta = Reno { beta: Fraction(0.75), ..Reno::default() };
+    assert_eq!(reduced(&beta, Congestion::Loss, 20.0, 8), (20.0, 6.0));
+    assert_eq!(reduced(&beta, Congestion::Ecn, 20.0, 8), (10.0, 10.0));
+    // ns-2: half the window, in whole segments for the threshold.
+    let ns2 = Reno { reduction: Reduction::Window, ..Reno::default() };
+    assert_eq!(reduced(&ns2, Congestion::Loss, 21.0, 3), (10.5, 10.0));
+    assert_eq!(reduced(&ns2, Congestion::Timeout, 3.0, 3), (1.5, 2.0));
+    assert_eq!(reduced(&ns2, Congestion::Ecn, 21.0, 3), (10.5, 10.0));
+    assert_eq!(reduced(&ns2, Congestion::Loss, 1.0, 3), (1.0, 2.0));
+}
+
+#[test]
+fn subtcp_grows_by_a_tenth_or_by_a_segment_a_round_trip_and_spaces_segments_apart_below_one() {
+    let build = |least_ssthresh, back_off| {
+        SubTcp { least_ssthresh, back_off, ..SubTcp::default() }.build(&setup(None), Rng::named(1, "subtcp"))
+    };
+    let mut subtcp = build(1, BackOff::Interval);
+    // Below ten segments x limits the growth, above it Reno's segment per round trip; slow start is Reno's without counting bytes.
+    near(after(&mut subtcp, 5.0, 5.0, &acked(at(1), 1)), 5.1);
+    near(after(&mut subtcp, 20.0, 5.0, &acked(at(1), 1)), 20.05);
+    near(after(&mut subtcp, 20.0, 5.0, &acked(at(1), 3)), 20.05);
+    near(after(&mut subtcp, 2.0, 5.0, &acked(at(1), 3)), 3.0);
+    near(after(&mut subtcp, 5.0, 5.0, &acked(at(1), 0)), 5.0);
+    near(after(&mut subtcp, 5.0, 5.0, &Acked { window_limited: false, ..acked(at(1), 1) }), 5.0);
+    near(after(&mut subtcp, 2.0, 5.0, &Acked { window_limited: false, ..acked(at(1), 1) }), 2.0);
+    let echo = |subtcp: &mut _, cwnd| {
+        let mut window = Window { cwnd, ssthresh: 9.0 };
+        CongestionControl::on_congestion(subtcp, &mut window, &CongestionEvent::new(Congestion::Ecn, at(2), 1));
+        (window.cwnd, window.ssthresh)
+    };
+    assert_eq!(echo(&mut subtcp, 5.0), (2.5, 2.5));
+    assert_eq!(echo(&mut subtcp, 1.5), (1.0, 1.0));
+    assert_eq!(subtcp.pacing().interval, Dur::ZERO);
+    // At one segment per round trip of 100 ms an echo doubles the time between segments, and another one again.
+    assert_eq!(echo(&mut subtcp, 1.0), (1.0, 1.0));
+    assert_eq!(subtcp.pacing().interval, Dur::from_ms(200));
+    echo(&mut subtcp, 1.0);
+    assert_eq!(subtcp.pacing().interval, Dur::from_ms(400));
+    // Each acknowledgement shrinks it by 1 + x, until it is a round trip.
+    let mut seen = 0.0;
+    subtcp.probe(&mut |_, value| seen = value);
+    near(seen, 0.4);
+    let mut interval = 0.4;
+    for _ in 0..14 {
+        near(after(&mut subtcp, 1.0, 9.0, &acked(at(3), 1)), 1.0);
+        interval /= 1.1;
+        near(subtcp.pacing().interval.as_secs(), interval);
+    }
+    near(after(&mut subtcp, 1.0, 9.0, &acked(at(3), 1)), 1.0);
+    assert!(interval / 1.1 < 0.1);
+    assert_eq!(subtcp.pacing().interval, Dur::ZERO);
+    // An expiry of the timer doubles the timeout; at most its greatest value is waited.
+    for seconds in [2, 4, 8, 16, 32, 60, 60] {
+        subtcp.on_timer(at(4), Timer::Retransmission(Dur::from_secs(1)));
+        assert_eq!(subtcp.pacing().interval, Dur::from_secs(seconds));
+    }
+    // The control's own timer has no part in it, and other back-offs keep to a segment per round trip.
+    let mut subtcp = build(1, BackOff::Interval);
+    subtcp.on_timer(at(4), Timer::Control);
+    assert_eq!(subtcp.pacing().interval, Dur::ZERO);
+    let mut subtcp = build(2, BackOff::Rfc3168);
+    assert_eq!(subtcp.profile().below_one, Some(BackOff::Rfc3168));
+    after(&mut subtcp, 5.0, 5.0, &acked(at(1), 1));
+    assert_eq!(echo(&mut subtcp, 1.0), (1.0, 2.0));
+    subtcp.on_timer(at(4), Timer::Retransmission(Dur::from_secs(1)));
+    assert_eq!(subtcp.pacing().interval, Dur::ZERO);
+    for (sign, least) in [(Congestion::Loss, 1), (Congestion::Timeout, 2)] {
+        let mut window = Window { cwnd: 9.0, ssthresh: 9.0 };
+        build(least, BackOff::Interval).on_congestion(&mut window, &CongestionEvent::new(sign, at(2), 1));
+        assert_eq!((window.cwnd, window.ssthresh), (9.0, f64::from(least)));
+        build(least, BackOff::Interval).on_congestion(&mut window, &CongestionEvent::new(sign, at(2), 7));
+        assert_eq!((window.cwnd, window.ssthresh), (9.0, 3.5));
+    }
+}
+
+/// Documents cannot have fractions above 1; parameters that are set by a program can.
+#[test]
+fn fractions_above_one_are_refused_and_one_itself_is_not() {
+    use tailback_transport::cc::{dcqcn, dctcp};
+    for (value, fits) in [(0.0, false), (1e-9, true), (0.5, true), (1.0, true), (1.0 + 1e-9, false), (1.9, false)] {
+        let fraction = Fraction(value);
+        assert_eq!(SubTcp { x: fraction, ..SubTcp::default() }.check().is_ok(), fits, "x {value}");
+        assert_eq!(dctcp::Params { g: fraction, ..Default::default() }.check().is_ok(), fits, "g {value}");
+        assert_eq!(dcqcn::Params { g: fraction, ..Default::default() }.check().is_ok(), fits, "g {value}");
+        // An estimate of 0 is one, too.
+        let initial = dctcp::Params { initial_alpha: fraction, ..Default::default() };
+        assert_eq!(initial.check().is_ok(), fits || value == 0.0, "initial-alpha {value}");
+    }
+}
