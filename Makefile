@@ -175,6 +175,13 @@ bench-disciplines: $(VENV)/.installed ## Count the instructions that each queue 
 	$(CARGO) build --locked --release -p tailback-bench
 	$(BIN)/python tools/bench_disciplines.py --binary $(TARGET)/release/tailback-bench --out $(OUT)/bench-disciplines.md
 
+# Goes on where it was stopped; a new program is measured anew. PERFORMANCE="--parts instructions" measures only a part.
+PERFORMANCE ?=
+.PHONY: performance
+performance: $(VENV)/.installed ## Measure this version and write the tables of docs/performance.md (minutes)
+	$(CARGO) build --locked --release -p tailback-bench
+	$(BIN)/python tools/performance.py --binary $(TARGET)/release/tailback-bench $(PERFORMANCE)
+
 .PHONY: bench-sweep
 bench-sweep: $(VENV)/.tested ## Measure how busy a sweep keeps the processors, on threads and on Dask
 	$(BIN)/python tools/sweep_load.py

@@ -1,43 +1,142 @@
-"""Draws the figures of the documentation, each by a small experiment of its own; they are in `drawings/`.
+"""Draws the figures of the documentation from scenarios of the gallery and of docs/examples; they are in `drawings/`.
 
-    python tools/docs_figures.py              all of them, some minutes
-    python tools/docs_figures.py merging video  some
+    python tools/docs_figures.py                   draws all of them, in a minute
+    python tools/docs_figures.py merging video     draws some
+    python tools/docs_figures.py --check [NAME...] draws into memory and names those that differ from docs/figures
+    python tools/docs_figures.py --check --quick   the same of those that take little time
+    python tools/docs_figures.py --table           writes docs/figures.md, the list of figures, pages and scenarios
 
-The same version gives the same files: seeds are fixed, and the drawings carry no dates.
+The same version gives the same files: seeds are fixed, and the drawings carry no dates. With the version of matplotlib
+in requirements/run.txt, which brings its own FreeType and fonts, `--check` compares bytes; with any other it compares
+texts exactly and places within 1.5 points (`drawing_compare.py`). The exit code is 1 if a figure differs.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from drawing_compare import difference
 from drawing_weight import lighter
 from drawings import FIGURES
+from drawings.common import path_of
+from tailback import Scenario, Study
+from tailback.gallery.registry import EVERY
 from tailback.plotting import plot
+from tailback.study.document import is_study
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-FOLDER = Path(__file__).resolve().parent.parent / "docs" / "figures"
+ROOT = Path(__file__).resolve().parent.parent
+FOLDER = ROOT / "docs" / "figures"
+LIST = ROOT / "docs" / "figures.md"
+HEAD = "| figure | page | scenario | seed |"
+
+
+def as_svg(drawn: Figure) -> bytes:
+    """Return the file of a figure."""
+    return lighter(plot.to_bytes(drawn, "svg"))
 
 
 def save(name: str, drawn: Figure) -> Path:
     """Write a figure."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     path = FOLDER / f"{name}.svg"
-    path.write_bytes(lighter(plot.to_bytes(drawn, "svg")))
+    path.write_bytes(as_svg(drawn))
     return path
 
 
+def pinned() -> bool:
+    """Return `True` if matplotlib is the version that drew the committed figures."""
+    text = (ROOT / "requirements" / "run.txt").read_text(encoding="utf-8")
+    return f"matplotlib=={version('matplotlib')} " in text
+
+
+def stale(name: str, exact: bool) -> str:
+    """Return how a committed figure differs from the one drawn now; empty if it is current."""
+    path = FOLDER / f"{name}.svg"
+    if not path.exists():
+        return "not in docs/figures"
+    now, committed = as_svg(FIGURES[name]()), path.read_bytes()
+    if now == committed:
+        return ""
+    found = difference(committed, now)
+    return found or ("same look, other bytes" if exact else "")
+
+
+def check(names: list[str]) -> int:
+    """Print the figures that differ, with the command that draws them, and check the list of figures."""
+    if table() != LIST.read_text(encoding="utf-8"):
+        print("docs/figures.md is stale: python tools/docs_figures.py --table")
+        return 1
+    exact = pinned()
+    differing = []
+    for name in names:
+        if found := stale(name, exact):
+            differing.append(name)
+            print(f"{name}: {found}", flush=True)
+    if differing:
+        print(f"Stale. Look at what changed and why, then: python tools/docs_figures.py {' '.join(differing)}")
+        return 1
+    print(
+        f"{len(names)} figures are current ({'same bytes' if exact else 'same look: matplotlib is not the pinned one'})"
+    )
+    return 0
+
+
+def pages_of(name: str) -> list[Path]:
+    """Return the pages that show a figure."""
+    pages = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    return [page for page in pages if page != LIST and f"figures/{name}.svg)" in page.read_text(encoding="utf-8")]
+
+
+def seed_of(source: str) -> int:
+    """Return the base seed of a source."""
+    path = path_of(source)
+    text = path.read_text(encoding="utf-8")
+    if is_study(text):
+        return Study.load(path, text).seed
+    return int(str(Scenario.from_toml(text, source).run_config["seed"]))
+
+
+def table() -> str:
+    """Return the page that lists all figures: its text as it is, and the table as it should be."""
+    rows = [HEAD, "|---|---|---|---:|"]
+    for name, drawing in sorted(FIGURES.items()):
+        pages = ", ".join(f"[{page.stem}]({os.path.relpath(page, FOLDER.parent)})" for page in pages_of(name))
+        named = [
+            f"`tailback reproduce {source}`" if source in EVERY else f"[{Path(source).name}](examples/{source})"
+            for source in drawing.sources
+        ]
+        seeds = [str(seed_of(source)) for source in drawing.sources]
+        rows.append(
+            f"| [{name}](figures/{name}.svg) | {pages} | {', '.join(named) or 'none: a drawing or a formula'} | "
+            f"{', '.join(seeds)} |"
+        )
+    return LIST.read_text(encoding="utf-8").partition(HEAD)[0] + "\n".join(rows) + "\n"
+
+
 def main() -> int:
-    """Draw the figures named, or all."""
+    """Draw the figures named, or all; or compare them."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("names", nargs="*", choices=[[], *FIGURES], help="default: all")
+    parser.add_argument("--check", action="store_true", help="write nothing; name the figures that differ")
+    parser.add_argument("--quick", action="store_true", help="leave out those that take long")
+    parser.add_argument("--table", action="store_true", help="write docs/figures.md")
     arguments = parser.parse_args()
-    for name in arguments.names or FIGURES:
-        print(save(name, FIGURES[name]()).relative_to(FOLDER.parent.parent))
+    if arguments.table:
+        LIST.write_text(table(), encoding="utf-8")
+        return 0
+    names = [name for name in arguments.names or FIGURES if not (arguments.quick and FIGURES[name].slow)]
+    if arguments.check:
+        return check(names)
+    for name in names:
+        print(save(name, FIGURES[name]()).relative_to(ROOT))
     return 0
 
 

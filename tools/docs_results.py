@@ -54,7 +54,7 @@ def found(claim: Json) -> str:
         return f"{claim['points']} points, below"
     where = f" at {claim['at']}" if claim["at"] else ""
     of = f", the deciding one of {claim['points']} points" if claim["points"] > 1 else ""
-    seen = f", {claim['packets']:,} packets seen" if "packets" in claim else ""
+    seen = f", {claim['packets']:,} {claim.get('counted', 'packets')} seen" if "packets" in claim else ""
     return cell(f"{measured_text(claim['measured'])}, n = {claim['measured']['n']}{seen}{where}{of}")
 
 
@@ -72,7 +72,8 @@ def details(claim: Json) -> list[str]:
             "|---|---:|---|---:|" + "---|" * judged,
         ]
         for check in checks:
-            at, seen = check["measured"], f", {check['packets']:,} packets seen" if "packets" in check else ""
+            at = check["measured"]
+            seen = f", {check['packets']:,} {check.get('counted', 'packets')} seen" if "packets" in check else ""
             ends = f"[{number(at['lo'])}, {number(at['hi'])}] {at['unit']}{seen}"
             row = f"| {cell(check['at'])} | {number(at['mean'])} | {cell(ends)} | {at['n']} |"
             why = f": {check['why']}" if "why" in check else ""

@@ -26,7 +26,8 @@ _MOVED = re.compile(r"translate\(([^ )]+) 0\)")
 
 @cache
 def _font(name: str) -> FT2Font:
-    return FT2Font(Path(matplotlib.get_data_path()) / "fonts" / "ttf" / f"{name}.ttf")
+    # Until 3.10 matplotlib takes no Path.
+    return FT2Font(str(Path(matplotlib.get_data_path()) / "fonts" / "ttf" / f"{name}.ttf"))
 
 
 def as_text(label: str, attributes: dict[str, str], glyphs: list[ElementTree.Element]) -> ElementTree.Element | None:
@@ -38,12 +39,21 @@ def as_text(label: str, attributes: dict[str, str], glyphs: list[ElementTree.Ele
     if not place or not all(moves) or name not in _WEIGHTS:
         return None
     font = _font(name)
-    drawn = label
+    joined = label
     for letters, ligature in _LIGATURES.items():
-        drawn = drawn.replace(letters, ligature)
-    indices = [font.get_char_index(ord(character)) for character in drawn]
-    if found != [(name, "-", f"{index:x}") for index in indices] or not label.strip():
+        joined = joined.replace(letters, ligature)
+    # Glyphs are named by their index in the font; until matplotlib 3.10 by their code point, without ligatures.
+    by_index, by_code = [font.get_char_index(ord(c)) for c in joined], [ord(c) for c in label]
+    named = [identifier[2] for identifier in found]
+    if {identifier[:2] for identifier in found} != {(name, "-")} or not label.strip():
         return None
+    if named == [f"{index:x}" for index in by_index]:
+        drawn = joined
+    elif named == [f"{code:x}" for code in by_code]:
+        drawn = label
+    else:
+        return None
+    indices = [font.get_char_index(ord(character)) for character in drawn]
     first, last = len(drawn) - len(drawn.lstrip()), len(drawn.rstrip()) - 1
     offsets = [float(move[1]) for move in moves if move]
     advance = font.load_glyph(indices[last], flags=LoadFlags.NO_SCALE).horiAdvance * _FONT_UNITS / font.units_per_EM

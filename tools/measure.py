@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,8 @@ class Run:
     """Packet-hops, as the program counted them; -1 when it does not count."""
     cpu_s: float
     """User and system time of the whole process in seconds, set-up included."""
+    wall_s: float = 0.0
+    """Time from its start to its end in seconds."""
 
     @property
     def speed(self) -> float:
@@ -29,11 +32,13 @@ class Run:
 def run(command: Sequence[str | Path], env: Mapping[str, str] | None = None) -> Run:
     """Run `command`, whose output has a line `RESULT … hops=N`, and measure it."""
     words = [str(word) for word in command]
+    started = time.monotonic()
     process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env={**os.environ, **(env or {})})
     assert process.stdout is not None
     output = process.stdout.read()
     # wait4 gives the usage of this child alone; resource.getrusage would add up all children.
     _, status, usage = os.wait4(process.pid, 0)
+    ended = time.monotonic()
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode != 0:
         sys.exit(f"{' '.join(words)} ended with exit code {process.returncode}:\n{output}")
@@ -41,7 +46,11 @@ def run(command: Sequence[str | Path], env: Mapping[str, str] | None = None) -> 
     fields = dict(word.split("=", 1) for word in (results[-1] if results else []))
     if "hops" not in fields:
         sys.exit(f"{' '.join(words)} printed no line `RESULT … hops=N`:\n{output}")
-    return Run(hops=int(fields["hops"]), cpu_s=usage.ru_utime + usage.ru_stime)
+    return Run(
+        hops=int(fields["hops"]),
+        cpu_s=usage.ru_utime + usage.ru_stime,
+        wall_s=ended - started,
+    )
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -66,3 +75,21 @@ def instructions(command: Sequence[str], counted: str) -> tuple[int, int]:
     if result.returncode != 0 or taken is None or count is None:
         sys.exit(f"{' '.join(words)} failed:\n{result.stdout}{result.stderr}")
     return int(taken[1]), int(count[1])
+
+
+def peak_mb(command: Sequence[str | Path]) -> float:
+    """Run `command` and return the peak of its resident memory in MB; Linux only.
+
+    The high-water mark of the kernel is read until the program ends: the usage that `wait4` returns includes the memory
+    of this interpreter, from which the program was forked.
+    """
+    process = subprocess.Popen([str(word) for word in command], stdout=subprocess.DEVNULL)
+    found = 0
+    while process.poll() is None:
+        status = Path(f"/proc/{process.pid}/status").read_text(encoding="utf-8")
+        if mark := re.search(r"^VmHWM:\s*(\d+) kB", status, re.MULTILINE):
+            found = max(found, int(mark[1]))
+        time.sleep(0.005)
+    if process.returncode != 0:
+        sys.exit(f"{command} ended with exit code {process.returncode}")
+    return found * 1024 / 1e6

@@ -58,3 +58,37 @@ def test_each_file_of_the_integration_tests_is_part_of_a_program(crate: str) -> 
     assert modules == {path.stem for path in folder.glob("*.rs")} - {"main"} | shared
     programs = {ROOT / "crates" / crate / target["path"] for target in CRATES[crate]["test"]}
     assert programs == {main, *folder.glob("*/main.rs")}
+
+
+def test_the_order_of_events_is_that_of_the_event_queue() -> None:
+    table = PAGE.split("## The order of events", 1)[1].split("## The two engines", 1)[0]
+    source = (ROOT / "crates" / "sim" / "src" / "event_queue" / "mod.rs").read_text(encoding="utf-8")
+    kinds = re.findall(r"^    (\w+),$", source.split("enum Kind {", 1)[1].split("\n}", 1)[0], re.MULTILINE)
+    assert re.findall(r"^\| \d+ \| `(\w+)` \|", table, re.MULTILINE) == kinds
+    list_max, tree = re.search(r"LIST_MAX: usize = (\d+)", source), re.search(r"Tree = Tournament<(\d+)", source)
+    assert list_max is not None
+    assert tree is not None
+    words = re.sub(r"\s+", " ", table)
+    assert f"up to {list_max[1]} events in a sorted list, up to {tree[1]} in a tournament tree" in words
+
+
+def test_the_disciplines_that_share_one_file_are_those_of_the_registry() -> None:
+    (row,) = re.findall(r"^\| `discipline/managed.rs` \|[^|]*\|([^|]*)\|$", PAGE, re.MULTILINE)
+    registry = (ROOT / "crates" / "qdisc" / "src" / "registry.rs").read_text(encoding="utf-8")
+    assert set(re.findall(r"`([\w-]+)`", row)) == set(re.findall(r'"([\w-]+)" => \w+\([^)]*=> Managed<', registry))
+
+
+def test_the_lines_that_the_page_adds_to_registries_are_there() -> None:
+    added = re.findall(r"^\+(?!\+)( .*)$", PAGE, re.MULTILINE)
+    assert len(added) == 2
+    registries = [(ROOT / "crates" / crate / "src" / "registry.rs").read_text() for crate in ("qdisc", "transport")]
+    for line in added:
+        assert any(line.strip() in text for text in registries), line
+
+
+def test_the_code_that_the_page_quotes_is_that_of_the_source() -> None:
+    source = re.sub(r"\s+", " ", "".join(p.read_text() for p in (ROOT / "crates" / "qdisc" / "src").rglob("codel.rs")))
+    quoted = re.findall(r"^```rust\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    assert len(quoted) == 2
+    for code in quoted:
+        assert re.sub(r"\s+", " ", code).strip() in source, code

@@ -54,6 +54,7 @@ class Board(Experiment):
         yield Claim.unasserted("C2", "Nothing is sent.", "slide 2; stated", sent <= 0, "it is sent")
         yield Claim.calibrated("C3", "Not too much.", "slide 3", sent <= 100, "chosen afterwards")
         yield Claim.comparison("C4", "All of it.", "made up", sent, "another choice")
+        yield Claim("C5", "No frame is lost.", "made up", results["loss"].is_zero("frames"))
 
     def figures(self, results: Results) -> Iterable[Figure]:
         loss = results["loss"]
@@ -98,8 +99,11 @@ def test_the_pages_hold_every_claim_every_point_and_every_figure(tool: ModuleTyp
         assert f"| {word} | C" in page
     for text in ("slide 2; stated", "it is sent", "chosen afterwards", "another choice", "Caption.", "lan-absent"):
         assert text in page, text
+    # In the claim's row, and at each of its four points.
+    assert len(re.findall(r"\d frames seen", page)) == 5
+    assert "packets seen" not in page
     # Each claim is about all four points.
-    assert page.count("| mechanism plain, rate 4 Mbit/s |") == 4
+    assert page.count("| mechanism plain, rate 4 Mbit/s |") == 5
     pictures = re.findall(r"!\[[^\]]*\]\(([^)]+)\)", page)
     assert [Path(picture).stem for picture in pictures] == [figure["name"] for figure in shape["figures"]]
     assert {"both", "one"} <= {Path(picture).stem for picture in pictures}
@@ -108,7 +112,7 @@ def test_the_pages_hold_every_claim_every_point_and_every_figure(tool: ModuleTyp
     index = (tool.TARGET / "README.md").read_text()
     assert index.index("## Headlines") < index.index("## Words by experiment")
     assert "all \\| of it" in index
-    assert "| 1 | 1 | 0 | 1 | 1 |" in index
+    assert "| 1 | 2 | 0 | 1 | 1 |" in index
     assert "lan.md#lan-board-board-with-a-comma" in index
     tool.write(out)
     assert (tool.TARGET / "lan.md").read_text() == page

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -11,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tailback.gallery.registry import EXPERIMENTS
+from tailback import _native
+from tailback.gallery.registry import EVERY, EXPERIMENTS
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted(page for page in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")] if page.name != "CHANGELOG.md")
@@ -96,13 +98,19 @@ def test_the_reference_of_the_document_is_made_from_the_schema() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_the_tables_of_performance_are_of_one_measured_program() -> None:
+    command = [sys.executable, ROOT / "tools" / "performance.py", "--check"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_every_figure_has_a_command_that_draws_it() -> None:
-    known = {call.replace("_", "-") for call in re.findall(r"^@figure\ndef (\w+)", figures(), re.MULTILINE)}
+    known = {call.replace("_", "-") for call in re.findall(r"^@figure\(.*\)\ndef (\w+)", figures(), re.MULTILINE)}
     shown = {
         Path(target).stem
         for page in PAGES
         for target in _LINK.findall(page.read_text(encoding="utf-8"))
-        if target.endswith(".svg") and page.parent != ROOT / "docs" / "results"
+        if target.endswith(".svg") and page.parent != ROOT / "docs" / "results" and page != ROOT / "docs" / "figures.md"
     }
     assert shown == known == {path.stem for path in (ROOT / "docs" / "figures").iterdir()}
 
@@ -135,3 +143,12 @@ def test_the_scenarios_of_the_front_page_are_files(example: str, lines: int) -> 
     file = (ROOT / "docs" / "examples" / example).read_text(encoding="utf-8")
     assert f"```toml\n{file}```" in (ROOT / "README.md").read_text(encoding="utf-8")
     assert len(file.splitlines()) == lines
+
+
+def test_the_front_page_counts_what_there_is() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    names: dict[str, list[str]] = json.loads(_native.names())
+    assert f"({len(names['disciplines'])} queue disciplines:" in text
+    assert f" {len(EVERY)} experiments of published work" in text
+    every = (ROOT / "docs" / "mechanisms" / "README.md").read_text(encoding="utf-8")
+    assert [name for name in names["disciplines"] if not re.search(rf"\b{name}\b", every)] == []

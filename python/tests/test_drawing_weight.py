@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import random
 import re
@@ -78,6 +79,40 @@ def test_committed_drawings_are_light(tool: ModuleType, path: Path) -> None:
     assert tool.lighter(drawing) == drawing
 
 
+def heavy(results: Path, largest: int) -> list[str]:
+    """Return drawings of experiments run with digest version 2 or later that are too large.
+
+    Results of earlier versions were drawn before drawings were made lighter; they are replaced when they are run again.
+    """
+    found = []
+    for file in sorted(results.glob("*/results.json")):
+        version = re.match(r"tb(\d*)", json.loads(file.read_text(encoding="utf-8"))["provenance"]["digest"])
+        if version is not None and int(version[1] or 1) >= 2:
+            found += [path.name for path in sorted(file.parent.glob("*.svg")) if path.stat().st_size > largest]
+    return found
+
+
+def test_drawings_of_results_of_this_digest_version_are_light(tool: ModuleType) -> None:
+    assert heavy(ROOT / "docs" / "results", tool.LARGEST_DRAWING) == []
+
+
+def test_a_heavy_drawing_of_a_result_is_found_by_the_digest_version(tmp_path: Path) -> None:
+    for name, digest in (("old", "tb1e:00"), ("oldest", "tbe:00"), ("new", "tb2e:00"), ("newer", "tb12e:00")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "results.json").write_text(json.dumps({"provenance": {"digest": digest}}))
+        (tmp_path / name / f"{name}.svg").write_bytes(b"x" * 11)
+        (tmp_path / name / "light.svg").write_bytes(b"x" * 10)
+    assert sorted(heavy(tmp_path, 10)) == ["new.svg", "newer.svg"]
+
+
+def test_pictures_of_results_are_named_by_the_pages_of_results_only() -> None:
+    # A redraw makes drawings of pictures and the reverse, so that other pages link to sections of the pages.
+    for page in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "python").rglob("*.md")]:
+        if "results" not in page.relative_to(ROOT).parts:
+            found = re.findall(r"\([^)]*results/[^)]*\.(?:png|svg)\)", page.read_text(encoding="utf-8"))
+            assert not found, f"{page.relative_to(ROOT)} links to {found}"
+
+
 def test_a_lighter_drawing_stays_as_it_is_and_keeps_its_description(tool: ModuleType) -> None:
     before = drawn(
         lambda axes: axes.plot([1, 2, 3], [3, 1, 2], "o-", label="a line") and axes.legend(), "digest 0x12 & more"
@@ -121,6 +156,15 @@ def test_text_survives_at_its_place_and_width(tool: ModuleType, label: str) -> N
     assert float(flat.attrib["x"]) == pytest.approx(boxes[title].x0, abs=2)
     assert "font-weight:bold" in flat.get("style", "")
     assert "fill:#123456" in flat.get("style", "")
+
+
+@pytest.mark.parametrize(("first", "second", "known"), [("24", "4c", True), ("41", "69", True), ("24", "69", False)])
+def test_glyphs_are_named_by_index_or_by_code_point(tool: ModuleType, first: str, second: str, known: bool) -> None:
+    # "Ai" in DejaVu Sans: indices 0x24 and 0x4c, code points 0x41 and 0x69, as matplotlib names them until 3.10.
+    glyphs = [ElementTree.Element(f"{SVG}use", {HREF: f"#DejaVuSans-{name}"}) for name in (first, second)]
+    glyphs[1].set("transform", "translate(68.4 0)")
+    written = tool.as_text("Ai", {"transform": "translate(10 20) scale(0.1 -0.1)"}, glyphs)
+    assert (written is not None and written.text == "Ai") == known
 
 
 def test_a_power_of_ten_stays_a_power(tool: ModuleType) -> None:

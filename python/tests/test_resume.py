@@ -30,7 +30,7 @@ from tailback.study.experiment import (
     grid,
 )
 from tailback.study.experiment.runner import run
-from tailback.study.experiment.store import FILE, Store
+from tailback.study.experiment.store import FILE, Store, _hash
 
 MERGE = Path(__file__).with_name("merge.toml").read_text()
 CHILD = """
@@ -154,6 +154,45 @@ def test_another_seed_and_another_program_are_not_taken_for_this_one(
     monkeypatch.setattr("tailback.study.experiment.store.engine", lambda: "another")
     with Store(tmp_path, experiment) as store, Pool(1) as pool:
         assert run(experiment, "full", pool, only={point}, store=store).resumed == 0
+
+
+def test_other_words_are_the_same_program_and_other_code_is_not(tmp_path: Path) -> None:
+    source = '''
+"""An experiment."""
+RATE = 1
+"""Of the link."""
+def measured(report):
+    """Return the loss."""  # in percent
+    return 100 * report.loss("tcp")
+class One(Experiment):
+    def claims(self, results):
+        return [Claim("C1", "No loss.", "slide 3", results["loss"] == 0)]
+def _missed(results, bound):
+    return Claim("C2", f"Loss below {bound}.", results["loss"] < bound, why="unknown")
+'''
+    file = tmp_path / "module.py"
+
+    def program(*changes: tuple[str, str]) -> str:
+        text = source
+        for old, new in changes:
+            assert old in text
+            text = text.replace(old, new)
+        file.write_text(text)
+        return _hash(file)
+
+    words = [
+        ("An experiment", "Another text"),
+        ("Of the link", "Rate of the link"),
+        ("Return the loss", "Loss of TCP"),
+        ("# in percent", ""),
+        ("No loss.", "TCP loses nothing."),
+        ("Loss below", "Less lost than"),
+        ("unknown", "the reason"),
+    ]
+    same = program()
+    assert all(program(change) == same for change in words)
+    code = [("RATE = 1", "RATE = 2"), ("100 *", "10 *"), ('"tcp"', '"udp"'), ("< bound", "<= bound")]
+    assert len({same, *map(program, code)}) == 1 + len(code)
 
 
 class Nothing(Pool):

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import pytest
 from made_up import results
 
+from tailback.reproduction.page import _claim
 from tailback.results.intervals import Interval
 from tailback.study.experiment import Claim, Condition, Point, Results, Verdict
 from tailback.study.experiment.claims import Region, judge, undecided_points
@@ -53,6 +54,17 @@ def test_zero_means_no_event_and_shows_what_was_seen() -> None:
     assert clean.worst.packets == 3000
     assert one([0.0, 0.0, 0.1])["loss"].is_zero().verdict is FAIL
     assert one([0.0, 0.0], packets=0)["loss"].is_zero().verdict is UNDECIDED
+
+
+def test_a_claim_of_zero_names_what_was_counted() -> None:
+    steps = Claim("C1", "Never.", "made up", one([0.0, 0.0])["loss"].is_zero("changes of max_p"))
+    shape = steps.as_json("quick")
+    assert (shape["packets"], shape["counted"]) == (2000, "changes of max_p")
+    assert [(check["packets"], check["counted"]) for check in shape["checks"]] == [(2000, "changes of max_p")]  # type: ignore[attr-defined]
+    assert "2,000 changes of max_p seen" in _claim(shape)
+    packets = Claim("C2", "Never.", "made up", one([0.0, 0.0])["loss"].is_zero()).as_json("quick")
+    assert "counted" not in packets
+    assert "2,000 packets seen" in _claim(packets)
 
 
 def test_zero_cannot_be_claimed_of_what_counts_no_events() -> None:

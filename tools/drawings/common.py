@@ -3,49 +3,87 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tailback import Scenario, run, source, tcp
+from tailback import Scenario, Study, run
+from tailback.gallery.registry import EVERY, experiment, folder
 from tailback.plotting import plot
 from tailback.results.intervals import Interval, mean_interval
 from tailback.results.report import Report
 from tailback.results.rows import SeriesData
-from tailback.scenario import Table
+from tailback.scenario import Table, Value
+from tailback.study.experiment import AxisValue, Point
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-DOCS = Path(__file__).resolve().parent.parent.parent / "docs"
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
 CONFIDENCE = 0.95
 BLUE, RED, GREEN, PINK, ORANGE, SKY, BLACK, BROWN = plot.COLOURS
 
 Draw = Callable[[], "Figure"]
-FIGURES: dict[str, Draw] = {}
 
 
-def figure(draw: Draw) -> Draw:
-    """Register a drawing under its function's name."""
-    FIGURES[draw.__name__.replace("_", "-")] = draw
-    return draw
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """A figure and what it is drawn from."""
+
+    draw: Draw
+    sources: tuple[str, ...]
+    """Ids of experiments, and files below `docs/examples`; empty: drawn without a simulation."""
+    slow: bool
+    """`True` if it takes more than a quarter of a processor second."""
+
+    def __call__(self) -> Figure:
+        """Draw it; raises an AssertionError if it was drawn from other sources than it states."""
+        _loaded.clear()
+        drawn = self.draw()
+        assert _loaded == set(self.sources), f"drawn from {sorted(_loaded)}, not from {sorted(self.sources)}"
+        return drawn
 
 
-def merge(scope: str, **run_options: str) -> Scenario:
-    """Three hosts, each behind a 500 kB switch, merge at a 50 kB switch: docs/examples/merge.toml."""
-    links = [(["h*", "edge*"], "10Mbit/s"), (["edge*", "core"], "10Mbit/s"), (["core", "d"], "10Mbit/s")]
-    scenario = (
-        Scenario(duration="60s", warmup="5s")
-        .host("h", count=3)
-        .host("d")
-        .switch("edge", count=3, buffer="500kB")
-        .switch("core", buffer="50kB")
-        .flow("data", "h*", "d", source("uniform-uniform", burst="24kB", rate="3Mbit/s"))
-        .backpressure(scope=scope)
-    )
-    for between, rate in links:
-        scenario = scenario.link(between, rate=rate)
-    return scenario.set(**run_options) if run_options else scenario
+FIGURES: dict[str, Drawing] = {}
+_loaded: set[str] = set()
+"""Sources that were read since the drawing began."""
+
+
+def figure(*sources: str, slow: bool = False) -> Callable[[Draw], Draw]:
+    """Register a drawing under its function's name, with the sources that it reads by `example` and `gallery`."""
+
+    def register(draw: Draw) -> Draw:
+        FIGURES[draw.__name__.replace("_", "-")] = Drawing(draw, sources, slow)
+        return draw
+
+    return register
+
+
+def path_of(source: str) -> Path:
+    """Return the scenario's or study's file of a source; of an experiment `scenario.toml`."""
+    if source in EVERY:
+        return ROOT / "python" / "tailback" / "gallery" / folder(source) / "scenario.toml"
+    return DOCS / "examples" / source
+
+
+def example(name: str, settings: Mapping[str, Value] | None = None) -> Scenario:
+    """Return the scenario of a file below `docs/examples`, with changes."""
+    _loaded.add(name)
+    return Scenario.from_toml(path_of(name).read_text(encoding="utf-8"), name).set(settings or {})
+
+
+def study(name: str) -> Study:
+    """Return the study of a file below `docs/examples`."""
+    _loaded.add(name)
+    return Study.load(path_of(name))
+
+
+def gallery(id: str, settings: Mapping[str, Value] | None = None, /, **point: AxisValue) -> Scenario:  # noqa: A002
+    """Return the scenario of an experiment at a point, at its quick length, with changes."""
+    _loaded.add(id)
+    return experiment(id).at(Point(**point), "quick").set(settings or {})
 
 
 def first(scenario: Scenario) -> Report:
@@ -79,6 +117,13 @@ def shade(axes: Axes, found: SeriesData, port: str, start: float, end: float) ->
     )
 
 
+def observed(scenario: Scenario, id: str, names: Sequence[str], replications: int) -> list[Interval]:  # noqa: A002
+    """Return means over replications of an experiment's observables."""
+    known = {metric.name: metric for metric in experiment(id).metrics}
+    reports = run(scenario, replications=replications).reports
+    return [mean_interval([known[name].value(report) for report in reports], CONFIDENCE).clipped(0) for name in names]
+
+
 def interval(scenario: Scenario, measure: Callable[[Report], float], replications: int = 5) -> Interval:
     """Return a measure's mean over replications."""
     return mean_interval([measure(report) for report in run(scenario, replications=replications).reports], CONFIDENCE)
@@ -91,6 +136,9 @@ def levels(axes: Axes, marks: Mapping[str, float], right: float) -> None:
         axes.text(right, level, f" {name}", va="center", ha="left", fontsize=8, color="#555555")
 
 
+CROWD, FLOOD = "figures/crowd.toml", "figures/flood.toml"
+
+
 def bottleneck(
     queue: Table,
     *,
@@ -101,39 +149,12 @@ def bottleneck(
 ) -> Figure:
     """Draw the queue of a TCP dumbbell under a discipline, and the state of its law, over 30 s.
 
-    Eight connections send all the time. From 10 s on there are 32 more or, if `flood`, a source of 8 Mbit/s that does
-    not respond; then the goodputs are shown. `average` is a state in bytes or packets that is drawn with the queue;
-    `state` gives each further panel's name and factor.
+    Of docs/examples/figures/crowd.toml or, if `flood`, of flood.toml; then the goodputs are shown. `average` is a state
+    in bytes or packets that is drawn with the queue; `state` gives each further panel's name and factor.
     """
-    connection = tcp(segment="1000B", ecn="classic" if ecn else "off")
-    scenario = (
-        Scenario(duration="30s", sample="50ms", framing="none", buffer="unlimited")
-        .host("s", count=8)
-        .host("t", count=8)
-        .host("x", count=1 if flood else 32)
-        .host("y", count=1 if flood else 32)
-        .switch("r0", ports={"r1": {"buffer": f"{DUMBBELL_PLACES}packets", "discipline": queue}})
-        .switch("r1")
-        .link(["r0", "r1"], rate="10Mbit/s", delay="10ms")
-        .link(["s*", "r0"], rate="100Mbit/s", delay=["9ms", "29ms"])
-        .link(["x*", "r0"], rate="100Mbit/s", delay="19ms" if flood else ["9ms", "29ms"])
-        .link(["r1", "t*"], rate="100Mbit/s", delay="1ms")
-        .link(["r1", "y*"], rate="100Mbit/s", delay="1ms")
-        .flow("tcp", "s*", "t*", source("bulk"), pair="zip", start_spread="1s", transport=connection)
-    )
-    if flood:
-        scenario = scenario.flow("flood", "x1", "y1", source("cbr", packet="1040B", rate="8Mbit/s"), start="10s")
-    else:
-        scenario = scenario.flow(
-            "crowd",
-            "x*",
-            "y*",
-            source("bulk"),
-            pair="zip",
-            start="10s",
-            start_spread="1s",
-            transport=connection,
-        )
+    scenario = example(FLOOD if flood else CROWD, {"switches.r0.ports.r1.discipline": queue})
+    if ecn:
+        scenario = scenario.set({f"flows[{name}].transport.ecn": "classic" for name in ("tcp", "crowd")})
     found = series(first(scenario))
     port = found["ports"]["r0->r1"]
     shown = state or {}
@@ -165,10 +186,6 @@ def bottleneck(
         axes.set_xlim(0, 30)
     drawn.axes[-1].set_xlabel(f"time (s); shaded: {shaded}")
     return drawn
-
-
-DUMBBELL_PLACES = 150
-"""Waiting places at the bottleneck: twice the product of rate and round-trip time, in packets of 1040 B."""
 
 
 def goodputs(axes: Axes, found: SeriesData) -> None:

@@ -4,41 +4,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from drawings.common import BLUE, GREEN, ORANGE, PINK, RED, figure, first, queue_kb, series
-from tailback import Scenario, kind, source
+from drawings.common import BLUE, GREEN, ORANGE, PINK, RED, example, figure, first, queue_kb, series
+from tailback import Scenario, kind
 from tailback.plotting import plot
-from tailback.scenario import Table
+from tailback.scenario import Table, Value
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 COLOURS = (RED, GREEN, PINK, ORANGE)
-MARKING: Table = {
-    **kind("red", min="5kB", max="200kB", weight=1, mean_packet="1kB", max_p=0.1, above_max="mark"),
-    "byte-mode": False,
-    "gentle": False,
-    "independent": True,
-    "ecn": True,
-}
-"""DCQCN's marking, with ten times the probability of the paper: at 10 Gbit/s four senders need 1.6 %."""
+RACK = "figures/rack.toml"
 
 
-def rack(control: Table, duration: float, queue: Table, *, join: float, delay: str = "1us") -> Scenario:
-    """Return four hosts at 10 Gbit/s that send to one; each joins `join` ms after the one before."""
-    scenario = (
-        Scenario(duration=f"{duration:g}ms", sample=f"{duration / 600:g}ms", buffer="4MB", discipline=queue)
-        .host("h", count=4)
-        .host("d")
-        .switch("s")
-        .link(["h*", "s"], rate="10Gbit/s", delay=delay)
-        .link(["s", "d"], rate="10Gbit/s", delay=delay)
-    )
+def rack(control: Table, duration: float, *, join: float, delay: str = "1us", queue: Table | None = None) -> Scenario:
+    """Return docs/examples/figures/rack.toml with a congestion control; each host joins `join` ms after another."""
+    changes: dict[str, Value] = {
+        "run": {"duration": f"{duration:g}ms", "sample": f"{duration / 600:g}ms", "seed": 1},
+        "links[0].delay": delay,
+        "links[1].delay": delay,
+    }
     for k in range(1, 5):
-        transport = kind("rdma", congestion_control=control)
-        scenario = scenario.flow(
-            f"f{k}", f"h{k}", "d", source("bulk"), start=f"{join * (k - 1):g}ms", transport=transport
-        )
-    return scenario
+        changes[f"flows[f{k}].start"] = f"{join * (k - 1):g}ms"
+        changes[f"flows[f{k}].transport.congestion-control"] = control
+    return example(RACK, changes | ({"network.discipline": queue} if queue else {}))
 
 
 def shares(scenario: Scenario, span: int = 6) -> Figure:
@@ -61,31 +49,31 @@ def shares(scenario: Scenario, span: int = 6) -> Figure:
     return drawn
 
 
-@figure
+@figure(RACK)
 def dcqcn() -> Figure:
     """Four senders join one after another."""
-    return shares(rack(kind("dcqcn"), 80, MARKING, join=10))
+    return shares(rack(kind("dcqcn"), 80, join=10))
 
 
-@figure
+@figure(RACK)
 def hpcc() -> Figure:
     """Four senders join one after another."""
-    return shares(rack(kind("hpcc"), 12, kind("drop-tail"), join=1.5, delay="5us"))
+    return shares(rack(kind("hpcc"), 12, queue=kind("drop-tail"), join=1.5, delay="5us"))
 
 
-@figure
+@figure(RACK)
 def swift() -> Figure:
     """Four senders join one after another."""
-    return shares(rack(kind("swift"), 8, kind("drop-tail"), join=1))
+    return shares(rack(kind("swift"), 8, queue=kind("drop-tail"), join=1))
 
 
-@figure
+@figure(RACK)
 def timely() -> Figure:
     """Four senders begin at once, at line rate and at their shares."""
     drawn = plot.new(1, 2, width=8.4, height=2.1, sharex=True)
     top, bottom = drawn.axes
     for start, words, colour in ((1.0, "line rate", RED), (0.25, "a quarter of it", GREEN)):
-        scenario = rack(kind("timely", start=start), 120, kind("drop-tail"), join=0)
+        scenario = rack(kind("timely", start=start), 120, queue=kind("drop-tail"), join=0)
         found = series(first(scenario))
         times = [1e3 * at for at in found["time_s"]]
         span = 6
@@ -102,34 +90,12 @@ def timely() -> Figure:
     return drawn
 
 
-@figure
+@figure("figures/qcn.toml", slow=True)
 def qcn() -> Figure:
     """A queue and the rates of its four sources, two of which end half-way."""
     drawn = plot.new(1, 2, width=8.4, height=2.1, sharex=True)
     top, bottom = drawn.axes
-    scenario = Scenario(duration="400ms", sample="400us").host("d")
-    scenario = scenario.switch("core", buffer="150kB", latency="1us")
-    scenario = scenario.link(["core", "d"], rate="10Gbit/s", delay="500ns")
-    for k in range(1, 5):
-        scenario = (
-            scenario.host(f"h{k}")
-            .link([f"h{k}", "core"], rate="10Gbit/s", delay="500ns")
-            .flow(
-                f"f{k}",
-                f"h{k}",
-                "d",
-                source("cbr", packet="1500B", rate="8Gbit/s"),
-                stop="200ms" if k > 2 else "1s",
-            )
-        )
-    limiters: Table = {"law": kind("qcn"), "buffer": "150kB"}
-    scenario = scenario.set(
-        {
-            "switches.core.congestion-notification": kind("qcn"),
-            **{f"hosts.h{k}.rate-limiters": limiters for k in range(1, 5)},
-        }
-    )
-    found = series(first(scenario))
+    found = series(first(example("figures/qcn.toml")))
     times = [1e3 * at for at in found["time_s"]]
     with plot.style():
         top.plot(times, queue_kb(found, "core->d"), color=BLUE, linewidth=0.9)
@@ -144,24 +110,12 @@ def qcn() -> Figure:
     return drawn
 
 
-@figure
+@figure("figures/pfc.toml", slow=True)
 def priority_flow_control() -> Figure:
     """Two hosts that fill a shared buffer, and a third whose port leads elsewhere."""
     drawn = plot.new(1, 2, width=8.4, height=2.1, sharex=True)
     top, bottom = drawn.axes
-    scenario = (
-        Scenario(duration="3ms", sample="2us", buffer="unlimited")
-        .host("h", count=3)
-        .host("d", count=2)
-        .switch("s", model=kind("shared-buffer", memory="1MB"))
-        .link(["h*", "s"], rate="10Gbit/s", delay="1us")
-        .link(["s", "d*"], rate="10Gbit/s", delay="1us")
-        .backpressure(scope="class", signal=kind("mac"), end_stations=True)
-    )
-    for k, to in ((1, 1), (2, 1), (3, 2)):
-        transport = kind("rdma", congestion_control=kind("fixed"))
-        scenario = scenario.flow(f"f{k}", f"h{k}", f"d{to}", source("bulk"), stop="2ms", transport=transport)
-    found = series(first(scenario))
+    found = series(first(example("figures/pfc.toml")))
     times = [1e3 * at for at in found["time_s"]]
     with plot.style():
         top.plot(times, queue_kb(found, "s->d1"), color=BLUE, linewidth=1.0)

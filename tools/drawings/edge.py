@@ -29,7 +29,7 @@ def arrow(axes: Axes, start: tuple[float, float], end: tuple[float, float]) -> N
     axes.annotate("", xy=end, xytext=start, arrowprops={"arrowstyle": "->", "color": BLACK, "linewidth": 1.0})
 
 
-@figure
+@figure()
 def congestion_management() -> Figure:
     """Stages of a port: classification, dropping, queues, scheduling, shaping."""
     drawn = plot.new(1, 1, width=7.4, height=3.0)
@@ -92,7 +92,7 @@ def fluid() -> list[tuple[int, float, float]]:
     return done
 
 
-@figure
+@figure()
 def wfq_finish_times() -> Figure:
     """Packets in a fluid server, and in the order in which it finishes them."""
     drawn = plot.new(1, 1, width=6.8, height=3.0)
@@ -122,7 +122,7 @@ def slope(low: float, high: float, denominator: float) -> tuple[list[float], lis
     return [0, low, high, high, 64], [0, 0, 100 / denominator, 100, 100]
 
 
-@figure
+@figure()
 def wred_profiles() -> Figure:
     """Drop probability by the average queue: one profile, and one for each class of traffic."""
     drawn = plot.new(2, 1, width=7.4, height=2.9)

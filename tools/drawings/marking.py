@@ -11,15 +11,20 @@ from drawings.common import (
     GREEN,
     ORANGE,
     RED,
+    example,
     figure,
     first,
-    interval,
+    gallery,
+    observed,
     series,
 )
-from tailback import Scenario, discipline, kind, run, source, tcp
+from tailback import discipline, kind, run
+from tailback.gallery.internet.marking_in_sender.experiment import FEW, INTEGRATED, MIXED
+from tailback.gallery.internet.shared.services import ERED, MODERN
+from tailback.gallery.internet.tcp_with_reservation.experiment import ADAPTIVE, FINE, FIXED, PLAIN
 from tailback.plotting import plot
 from tailback.results.intervals import Interval, mean_interval
-from tailback.scenario import Table
+from tailback.scenario import Table, Value
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -32,18 +37,10 @@ def loss_by_colour(queue: Table) -> Figure:
     profiles = (1, 2, 4, 6, 8, 9, 10, 11)
     losses: dict[str, list[Interval]] = {"green": [], "yellow": []}
     for rate in profiles:
-        scenario = (
-            Scenario(duration="32s", warmup="2s", framing="none", buffer="unlimited")
-            .host("h", count=6)
-            .host("d")
-            .switch("sw", ports={"d": {"buffer": "100packets", "discipline": queue}})
-            .link(["h*", "sw"], rate="100Mbit/s", delay="1ms")
-            .link(["sw", "d"], rate="10Mbit/s", delay="1ms")
-        )
-        for name, part, colour in (("in", rate, "green"), ("out", 12 - rate, "yellow")):
-            load = source("poisson", packet="1000B", rate=f"{1000 * part / 6:.0f}kbit/s")
-            marking = {"meter": kind("fixed", colour=colour)}
-            scenario = scenario.flow(name, "h*", "d", load, marking=marking)
+        changes: dict[str, Value] = {"switches.sw.ports.d.discipline": queue}
+        for name, part in (("in", rate), ("out", 12 - rate)):
+            changes[f"flows[{name}].source.rate"] = f"{1000 * part / 6:.0f}kbit/s"
+        scenario = example("figures/colours.toml", changes)
         for name, colour in (("in", "green"), ("out", "yellow")):
             reports = run(scenario, replications=3).reports
             losses[colour].append(mean_interval([100 * report.loss(name) for report in reports], CONFIDENCE))
@@ -54,13 +51,13 @@ def loss_by_colour(queue: Table) -> Figure:
     return drawn
 
 
-@figure
+@figure("figures/colours.toml", slow=True)
 def rio() -> Figure:
     """Loss by colour under RIO."""
     return loss_by_colour(discipline("rio"))
 
 
-@figure
+@figure("figures/colours.toml", slow=True)
 def ered() -> Figure:
     """Loss by colour under enhanced RED."""
     red = {"min": "20packets", "max": "80packets", "mean-packet": "1000B"}
@@ -76,7 +73,7 @@ METERS: dict[str, Table] = {
 }
 
 
-@figure
+@figure("figures/meters.toml")
 def markers() -> Figure:
     """Shares of colours at four loads, by meter."""
     drawn = plot.new(len(METERS), width=2.2, height=2.6, sharey=True)
@@ -84,21 +81,9 @@ def markers() -> Figure:
     colours = (("green", GREEN), ("yellow", ORANGE), ("red", RED))
     for axes, (name, meter) in zip(drawn.axes, METERS.items(), strict=True):
         for place, load in enumerate(loads):
-            scenario = (
-                Scenario(duration="60s", framing="none", buffer="unlimited")
-                .host("s")
-                .host("d")
-                .switch("sw")
-                .link(["s", "sw"], rate="100Mbit/s", delay="0s")
-                .link(["sw", "d"], rate="100Mbit/s", delay="0s")
-                .flow(
-                    "data",
-                    "s",
-                    "d",
-                    source("poisson", packet="1000B", rate=f"{1000 * load:.0f}kbit/s"),
-                    marking={"meter": meter},
-                )
-            )
+            rate = f"{1000 * load:.0f}kbit/s"
+            changes: Table = {"flows[data].source.rate": rate, "flows[data].marking.meter": meter}
+            scenario = example("figures/meters.toml", changes)
             (judged,) = first(scenario).data["conditioners"]
             counts = {"green": judged["green"], "yellow": judged["yellow"], "red": judged["red"]}
             total = sum(count["packets"] for count in counts.values())
@@ -113,45 +98,17 @@ def markers() -> Figure:
     return drawn
 
 
-def service(others: int, duration: str, warmup: str = "0s", sample: str | None = None) -> Scenario:
-    """Return a link of 10 Mbit/s under enhanced RED, with the given number of best-effort connections."""
-    red = {"min": "20packets", "max": "80packets", "mean-packet": "1040B", "count": "packets"}
-    yellow = {"meter": kind("fixed", colour="yellow")}
-    return (
-        Scenario(duration=duration, warmup=warmup, sample=sample, framing="none", buffer="unlimited")
-        .host("s", count=others)
-        .host("t", count=others)
-        .host("x")
-        .host("y")
-        .switch("r0", ports={"r1": {"buffer": "100packets", "discipline": discipline("ered", red=red)}})
-        .switch("r1")
-        .link(["r0", "r1"], rate="10Mbit/s", delay="10ms")
-        .link(["s*", "r0"], rate="100Mbit/s", delay=["9ms", "11ms"])
-        .link(["x", "r0"], rate="100Mbit/s", delay="10ms")
-        .link(["r1", "t*"], rate="100Mbit/s", delay="5ms")
-        .link(["r1", "y"], rate="100Mbit/s", delay="5ms")
-        .flow("best", "s*", "t*", source("bulk"), start_spread="1s", transport=tcp(segment="1000B"), marking=yellow)
-    )
-
-
-@figure
+@figure("internet-e18", slow=True)
 def reservation() -> Figure:
     """Goodput of a connection with a reservation, by mechanism."""
     drawn = plot.new(1, 1, width=6.4, height=3.4)
     (axes,) = drawn.axes
     rates = (1, 2, 3, 4, 5, 6, 7)
-    uses: dict[str, Table] = {
-        "plain": {},
-        "fine timer": {"transmission": kind("timed")},
-        "adaptive window": {"window": "excess"},
-        "both": {"window": "excess", "transmission": kind("timed")},
-    }
-    for index, (name, use) in enumerate(uses.items()):
+    for index, name in enumerate((PLAIN, FINE, ADAPTIVE, FIXED)):
         points = []
         for rate in rates:
-            reserved = tcp(segment="1000B", reservation={"rate": f"{rate}Mbit/s", "burst": "10kB", **use})
-            scenario = service(6, duration="60s", warmup="10s").flow("x", "x", "y", source("bulk"), transport=reserved)
-            points.append(interval(scenario, lambda report: 1.04e-6 * report.goodput_bps("x"), 3))
+            scenario = gallery("internet-e18", mechanism=name, rate=rate, sender=MODERN, queue=ERED)
+            points += observed(scenario, "internet-e18", ("reserved",), 3)
         plot.curve(axes, rates, points, label=name, index=index)
     axes.plot(rates, rates, color="#888888", linewidth=0.8, linestyle="--", label="the reservation")
     with plot.style():
@@ -159,15 +116,14 @@ def reservation() -> Figure:
     return drawn
 
 
-@figure
+@figure("internet-e20")
 def packet_marking() -> Figure:
     """The marked and the best-effort window of a sender with a target, and its observed rate."""
     drawn = plot.new(1, 2, width=8.4, height=2.1, sharex=True)
-    marking = tcp(segment="1000B", congestion_control=kind("packet-marking", target="2500kbit/s"))
-    scenario = service(9, duration="60s", sample="100ms")
-    scenario = scenario.flow("x", "x", "y", source("bulk"), probe=True, transport=marking)
+    changes = {"run.duration": "60s", "run.warmup": "0s", "run.sample": "100ms"}
+    scenario = gallery("internet-e20", changes, engine=INTEGRATED, targets=MIXED, others=FEW, window=300)
     found = series(first(scenario))
-    shown = found["transports"]["x"]
+    shown = found["transports"]["high"]
     windows, rate = drawn.axes
     windows.plot(found["time_s"], shown["marked_window_segments"], color=BLUE, linewidth=1.0, label="marked")
     windows.plot(

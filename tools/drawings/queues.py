@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from drawings.common import BLUE, DOCS, RED, bottleneck, figure, first, interval, queue_kb, series
-from tailback import Scenario, discipline, kind, source
+from drawings.common import BLUE, CROWD, FLOOD, RED, bottleneck, example, figure, first, interval, queue_kb, series
+from tailback import discipline, kind
 from tailback.plotting import plot
 from tailback.scenario import Table
 from tailback.scenario.kinds import DisciplineKind
@@ -14,14 +14,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-@figure
+@figure("dumbbell.toml")
 def dumbbell() -> Figure:
     """The queue of docs/examples/dumbbell.toml, as a FIFO and under CoDel."""
-    text = (DOCS / "examples" / "dumbbell.toml").read_text(encoding="utf-8")
     drawn = plot.new(1, 1, width=8.4, height=2.6)
     (axes,) = drawn.axes
     for name, words, colour in (("drop-tail", "FIFO", RED), ("codel", "CoDel", BLUE)):
-        scenario = Scenario.from_toml(text).set({"switches.left.discipline.kind": name, "run.sample": "100ms"})
+        scenario = example("dumbbell.toml", {"switches.left.discipline.kind": name, "run.sample": "100ms"})
         report = first(scenario)
         found = series(report)
         # 10 Mbit/s send 1.25 kB in a millisecond.
@@ -36,7 +35,7 @@ def dumbbell() -> Figure:
     return drawn
 
 
-@figure
+@figure("figures/overload.toml", slow=True)
 def drop_head() -> Figure:
     """The delay of packets through an overloaded FIFO that drops at either end."""
     drawn = plot.new(1, 1, width=6.0, height=3.0)
@@ -46,15 +45,8 @@ def drop_head() -> Figure:
     for index, name in enumerate(ends):
         points = []
         for load in loads:
-            scenario = (
-                Scenario(duration="40s", warmup="2s", framing="none", buffer="50kB", discipline=discipline(name))
-                .host("a")
-                .host("b")
-                .switch("sw")
-                .link(["a", "sw"], rate="100Mbit/s")
-                .link(["sw", "b"], rate="10Mbit/s")
-                .flow("f", "a", "b", source("poisson", packet="1000B", rate=f"{load * 10:g}Mbit/s"))
-            )
+            changes: Table = {"network.discipline.kind": name, "flows[f].source.rate": f"{load * 10:g}Mbit/s"}
+            scenario = example("figures/overload.toml", changes)
             points.append(interval(scenario, lambda report: 1e3 * report.mean_delay_s()))
         plot.curve(axes, loads, points, label=name, index=index)
     with plot.style():
@@ -62,7 +54,7 @@ def drop_head() -> Figure:
     return drawn
 
 
-@figure
+@figure(CROWD)
 def drop_tail() -> Figure:
     """A bottleneck under drop-tail."""
     return bottleneck(discipline("drop-tail"))
@@ -78,132 +70,132 @@ def red_band() -> Table:
     return {key: value for key, value in RED_BAND.items() if key != "kind"}
 
 
-@figure
+@figure(CROWD)
 def red() -> Figure:
     """A bottleneck under RED."""
     return bottleneck(RED_BAND, average="average_packets", state=PROBABILITY)
 
 
-@figure
+@figure(CROWD)
 def red_adaptive() -> Figure:
     """A bottleneck under the adaptive RED of Floyd et al."""
     queue = {**RED_BAND, "adaptive": kind("floyd")}
     return bottleneck(queue, average="average_packets", state={"max_probability": ("max-p", 1.0)})
 
 
-@figure
+@figure(CROWD)
 def blue() -> Figure:
     """A bottleneck under Blue."""
     return bottleneck(discipline("blue", ecn=True), ecn=True, state=PROBABILITY)
 
 
-@figure
+@figure(FLOOD, slow=True)
 def sfb() -> Figure:
     """A bottleneck under stochastic fair Blue."""
     return bottleneck(discipline("sfb"), flood=True, state={"max_probability": ("largest probability", 1.0)})
 
 
-@figure
+@figure(FLOOD)
 def sfq() -> Figure:
     """A bottleneck under stochastic fairness queueing."""
     return bottleneck(discipline("sfq"), flood=True)
 
 
-@figure
+@figure(FLOOD)
 def sfq_red() -> Figure:
     """A bottleneck under stochastic fairness queueing with RED."""
     band = {**red_band(), "min": "2packets", "max": "6packets", "weight": 0.02}
     return bottleneck(discipline("sfq-red", buckets=16, red=band), flood=True)
 
 
-@figure
+@figure(FLOOD)
 def drr() -> Figure:
     """A bottleneck under deficit round robin."""
     return bottleneck(discipline("drr"), flood=True)
 
 
-@figure
+@figure(FLOOD)
 def fred() -> Figure:
     """A bottleneck under FRED."""
     return bottleneck(discipline("fred", mean_packet="1040B"), flood=True, average="average_packets")
 
 
-@figure
+@figure(FLOOD)
 def sred() -> Figure:
     """A bottleneck under stabilized RED."""
     return bottleneck(discipline("sred"), flood=True, state={"estimated_flows": ("estimated flows", 1.0)})
 
 
-@figure
+@figure(FLOOD)
 def choke() -> Figure:
     """A bottleneck under CHOKe."""
     return bottleneck(discipline("choke", red=red_band()), flood=True, average="average_packets")
 
 
-@figure
+@figure(FLOOD, slow=True)
 def red_pd() -> Figure:
     """A bottleneck under RED-PD."""
     filters = {"largest_filter_probability": ("filter's probability", 1.0)}
     return bottleneck(discipline("red-pd", red=red_band()), flood=True, average="average_packets", state=filters)
 
 
-@figure
+@figure(CROWD)
 def codel() -> Figure:
     """A bottleneck under CoDel."""
     return bottleneck(discipline("codel"), state={"count": ("count", 1.0)})
 
 
-@figure
+@figure(FLOOD)
 def fq_codel() -> Figure:
     """A bottleneck under FQ-CoDel."""
     return bottleneck(discipline("fq-codel"), flood=True)
 
 
-@figure
+@figure(CROWD)
 def pie() -> Figure:
     """A bottleneck under PIE."""
     return bottleneck(discipline("pie"), state=PROBABILITY)
 
 
-@figure
+@figure(FLOOD)
 def fq_pie() -> Figure:
     """A bottleneck under FQ-PIE."""
     largest = {"largest_probability": ("largest probability", 1.0)}
     return bottleneck(discipline("fq-pie"), flood=True, state=largest)
 
 
-@figure
+@figure(FLOOD)
 def cobalt() -> Figure:
     """A bottleneck under COBALT."""
     return bottleneck(discipline("cobalt"), flood=True, state=PROBABILITY)
 
 
-@figure
+@figure(CROWD)
 def dualpi2() -> Figure:
     """A bottleneck under DualPI2, with classic traffic only."""
     return bottleneck(discipline("dualpi2"), state={"base_probability": ("p'", 1.0)})
 
 
-@figure
+@figure(CROWD)
 def pi() -> Figure:
     """A bottleneck under PI."""
     return bottleneck(discipline("pi", mean_packet="1040B"), state=PROBABILITY)
 
 
-@figure
+@figure(CROWD, slow=True)
 def rem() -> Figure:
     """A bottleneck under REM."""
     return bottleneck(discipline("rem", mean_packet="1040B"), state=PROBABILITY)
 
 
-@figure
+@figure(CROWD)
 def avq() -> Figure:
     """A bottleneck under the adaptive virtual queue."""
     rate = {"virtual_rate_bits_per_second": ("virtual rate (Mbit/s)", 1e-6)}
     return bottleneck(discipline("avq", mean_packet="1040B"), state=rate)
 
 
-@figure
+@figure("figures/sparse.toml", slow=True)
 def fair_queueing() -> Figure:
     """The delay of a sparse flow among backlogged ones, under each kind of tags."""
     drawn = plot.new(1, 1, width=6.4, height=3.4)
@@ -213,20 +205,13 @@ def fair_queueing() -> Figure:
     for index, name in enumerate(tags):
         points = []
         for count in crowds:
-            # Half of its fair share, in packets that come at random instants.
-            sparse = source("poisson", packet="1000B", rate=f"{5000 / (count + 1):.0f}kbit/s")
-            scenario = (
-                Scenario(duration="32s", warmup="2s", framing="none", buffer="unlimited")
-                .host("g", count=count)
-                .host("s")
-                .host("d")
-                .switch("sw", ports={"d": {"buffer": f"{20 * count}packets", "discipline": discipline(name)}})
-                .link(["g*", "sw"], rate="100Mbit/s", delay="0s")
-                .link(["s", "sw"], rate="100Mbit/s", delay="0s")
-                .link(["sw", "d"], rate="10Mbit/s", delay="0s")
-                .flow("greedy", "g*", "d", source("poisson", packet="1000B", rate=f"{20_000 / count:.0f}kbit/s"))
-                .flow("sparse", "s", "d", sparse)
-            )
+            changes: Table = {
+                "hosts.g.count": count,
+                "switches.sw.ports.d": {"buffer": f"{20 * count}packets", "discipline": {"kind": name}},
+                "flows[greedy].source.rate": f"{20_000 / count:.0f}kbit/s",
+                "flows[sparse].source.rate": f"{5000 / (count + 1):.0f}kbit/s",
+            }
+            scenario = example("figures/sparse.toml", changes)
             points.append(interval(scenario, lambda report: 1e3 * report.mean_delay_s("sparse"), 3))
         plot.curve(axes, crowds, points, label=name, index=index)
     with plot.style():

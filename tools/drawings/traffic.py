@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING
 from drawings.common import (
     BLACK,
     BLUE,
+    example,
     figure,
     first,
+    gallery,
     interval,
     series,
 )
-from tailback import Scenario, discipline, kind, source, tcp
+from tailback import source, tcp
+from tailback.gallery.lan.traffic_models.experiment import SIZES, STREAM, VIDEO
 from tailback.plotting import plot
 from tailback.results.report import Report
 from tailback.scenario import Table
@@ -23,7 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-@figure
+@figure("figures/stream.toml", slow=True)
 def traffic() -> Figure:
     """Arrivals of six models of one mean rate, at two scales of time."""
     models = (
@@ -40,15 +43,7 @@ def traffic() -> Figure:
     drawn = plot.new(2, len(models), width=4.3, height=1.5, sharex="col")
     fine, coarse = 0.01, 1.0
     for row, (name, model) in enumerate(models):
-        scenario = (
-            Scenario(duration="111s", sample="10ms", buffer="unlimited")
-            .host("a")
-            .host("b")
-            .switch("sw")
-            .link(["a", "sw"], rate="10Gbit/s", delay="0s")
-            .link(["sw", "b"], rate="10Gbit/s", delay="0s")
-            .flow("f", "a", "b", model)
-        )
+        scenario = example("figures/stream.toml", {"flows[f].source": model})
         delivered = series(first(scenario))["flows"]["f"]["delivered_bytes"]
         for column, (span, start, count) in enumerate(((fine, 50.0, 100), (coarse, 10.0, 100))):
             steps = round(span / fine)
@@ -64,19 +59,11 @@ def traffic() -> Figure:
     return drawn
 
 
-@figure
+@figure("lan-traffic")
 def video() -> Figure:
     """The sizes of 30 s of generated video frames."""
-    scenario = (
-        Scenario(duration="31s", sample="1ms", buffer="unlimited")
-        .host("a")
-        .host("b")
-        .switch("sw")
-        .link(["a", "sw"], rate="10Gbit/s", delay="0s")
-        .link(["sw", "b"], rate="10Gbit/s", delay="0s")
-        .flow("f", "a", "b", source("video"))
-    )
-    delivered = series(first(scenario))["flows"]["f"]["delivered_bytes"]
+    scenario = gallery("lan-traffic", {"run.duration": "31s"}, what=SIZES, traffic=VIDEO, mechanism="none", load=STREAM)
+    delivered = series(first(scenario))["flows"]["data"]["delivered_bytes"]
     # A frame is a burst within one sample; frames are 33 ms apart.
     sizes = [b - a for a, b in pairwise(delivered) if b > a]
     drawn = plot.new(2, 1, width=4.3, height=2.6, width_ratios=[1, 2])
@@ -86,12 +73,12 @@ def video() -> Figure:
     far.step([0.4 * k for k in range(len(groups))], groups, where="post", color=BLUE)
     with plot.style():
         plot.finish(near, x="frame", y="frame (kB)")
-        plot.finish(far, x="time (s)", y="rate over twelve frames (Mbit/s)")
+        plot.finish(far, x="time (s)", y="rate (Mbit/s)")
     far.set_xlim(0, 30)
     return drawn
 
 
-@figure
+@figure("figures/transfers.toml", slow=True)
 def applications() -> Figure:
     """The slowdown of transfers by load: all segments at once through fair queueing, and TCP."""
     drawn = plot.new(1, 1, width=6.0, height=3.2)
@@ -106,17 +93,12 @@ def applications() -> Figure:
     for index, (label, (name, buffer, connection)) in enumerate(cases.items()):
         points = []
         for load in loads:
-            size = kind("exponential", mean="200kB")
-            transfers = kind("transfers", size=size, rate=f"{0.96 * 10 * load:g}Mbit/s")
-            scenario = (
-                Scenario(duration="320s", warmup="20s", framing="none", buffer="unlimited")
-                .host("s")
-                .host("t")
-                .switch("r", ports={"t": {"buffer": buffer, "discipline": discipline(name)}})
-                .link(["s", "r"], rate="1Gbit/s", delay="1ms")
-                .link(["r", "t"], rate="10Mbit/s", delay="9ms")
-                .flow("transfers", "s", "t", application=transfers, count=300, transport=connection)
-            )
+            changes: Table = {
+                "flows[transfers].application.rate": f"{0.96 * 10 * load:g}Mbit/s",
+                "flows[transfers].transport": connection,
+                "switches.r.ports.t": {"buffer": buffer, "discipline": {"kind": name}},
+            }
+            scenario = example("figures/transfers.toml", changes)
             points.append(interval(scenario, _slowdown, 4))
         plot.curve(axes, loads, points, label=label, index=index)
     with plot.style():

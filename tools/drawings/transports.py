@@ -7,38 +7,32 @@ from typing import TYPE_CHECKING
 from drawings.common import (
     BLUE,
     ORANGE,
+    example,
     figure,
     first,
-    interval,
+    gallery,
+    observed,
     series,
 )
-from tailback import Scenario, discipline, kind, source, tcp
+from tailback import Scenario, discipline, kind
+from tailback.gallery.internet.shared.subtcp import RED_ECN, SUBTCP, TCP
+from tailback.gallery.internet.subtcp_t1_link.experiment import T1, X
 from tailback.plotting import plot
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from tailback.scenario import Table
+    from tailback.scenario import Value
     from tailback.scenario.kinds import Kind
 
 
-@figure
+@figure("figures/recovery.toml")
 def tcp_recovery() -> Figure:
     """The window of one connection through drop-tail, with each kind of recovery."""
     flavours: tuple[Kind, ...] = ("tahoe", "reno", "newreno", "sack")
     drawn = plot.new(1, len(flavours), width=8.4, height=1.4, sharex=True, sharey=True)
     for axes, name in zip(drawn.axes, flavours, strict=True):
-        scenario = (
-            Scenario(duration="20s", sample="20ms", framing="none", buffer="unlimited")
-            .host("s")
-            .host("t")
-            .switch("r0", ports={"r1": {"buffer": "30packets"}})
-            .switch("r1")
-            .link(["s", "r0"], rate="100Mbit/s", delay="1ms")
-            .link(["r0", "r1"], rate="4Mbit/s", delay="28ms")
-            .link(["r1", "t"], rate="100Mbit/s", delay="1ms")
-            .flow("tcp", "s", "t", source("bulk"), probe=True, transport=tcp(segment="1000B", recovery=kind(name)))
-        )
+        scenario = example("figures/recovery.toml", {"flows[tcp].transport.recovery": kind(name)})
         report = first(scenario)
         found = series(report)
         shown = found["transports"]["tcp"]
@@ -57,29 +51,18 @@ def tcp_recovery() -> Figure:
     return drawn
 
 
-def _path(
-    control: Table,
-    queue: Table,
-    rate: str,
-    delay: str,
-    *,
-    count: int = 1,
-    duration: str = "60s",
-    sample: str = "20ms",
-) -> Scenario:
-    """Bulk connections over one bottleneck whose control is this."""
-    transport = tcp(segment="1460B", ecn="classic", congestion_control=control)
-    return (
-        Scenario(duration=duration, sample=sample, framing="none", buffer="unlimited")
-        .host("s", count=count)
-        .host("t", count=count)
-        .switch("r0", ports={"r1": queue})
-        .switch("r1")
-        .link(["s*", "r0"], rate="10Gbit/s", delay="0ms")
-        .link(["r0", "r1"], rate=rate, delay=delay)
-        .link(["r1", "t*"], rate="10Gbit/s", delay="0ms")
-        .flow("tcp", "s*", "t*", source("bulk"), pair="zip", probe=True, transport=transport)
-    )
+PATH = "figures/path.toml"
+
+
+def _path(control: Kind, buffer: str, rate: str, delay: str, **more: Value) -> Scenario:
+    """Return docs/examples/figures/path.toml with a congestion control and other values."""
+    changes: dict[str, Value] = {
+        "flows[tcp].transport.congestion-control": kind(control),
+        "switches.r0.ports.r1.buffer": buffer,
+        "links[1].rate": rate,
+        "links[1].delay": delay,
+    }
+    return example(PATH, changes | more)
 
 
 def _window_and_queue(panels: dict[str, tuple[Scenario, str]], segment: float = 1500) -> Figure:
@@ -98,17 +81,16 @@ def _window_and_queue(panels: dict[str, tuple[Scenario, str]], segment: float = 
     return drawn
 
 
-@figure
+@figure(PATH, slow=True)
 def cubic() -> Figure:
     """One connection over a long path: CUBIC and NewReno."""
-    queue: Table = {"buffer": "150packets"}
     names: dict[Kind, str] = {"reno": "NewReno", "cubic": "CUBIC"}
     return _window_and_queue(
-        {title: (_path(kind(name), queue, "50Mbit/s", "50ms"), "tcp") for name, title in names.items()}
+        {title: (_path(name, "150packets", "50Mbit/s", "50ms"), "tcp") for name, title in names.items()}
     )
 
 
-@figure
+@figure(PATH)
 def dctcp() -> Figure:
     """Two connections over a queue that marks above 20 packets: DCTCP, and NewReno with ECN."""
     red = discipline(
@@ -123,50 +105,41 @@ def dctcp() -> Figure:
         byte_mode=False,
         gentle=False,
     )
-    queue: Table = {"buffer": "250packets", "discipline": red}
+    two: dict[str, Value] = {
+        "hosts.s.count": 2,
+        "hosts.t.count": 2,
+        "run.duration": "200ms",
+        "run.sample": "200us",
+        "switches.r0.ports.r1.discipline": red,
+    }
     names: dict[Kind, str] = {"reno": "NewReno with ECN", "dctcp": "DCTCP"}
     return _window_and_queue(
-        {
-            title: (_path(kind(name), queue, "1Gbit/s", "100us", count=2, duration="200ms", sample="200us"), "tcp[1]")
-            for name, title in names.items()
-        }
+        {title: (_path(name, "250packets", "1Gbit/s", "100us", **two), "tcp[1]") for name, title in names.items()}
     )
 
 
-@figure
+@figure(PATH, slow=True)
 def bbr() -> Figure:
     """One connection over a buffer of two bandwidth-delay products: both versions and CUBIC."""
-    queue: Table = {"buffer": "330packets"}
+    shorter: dict[str, Value] = {"run.duration": "30s"}
     names: dict[Kind, str] = {"cubic": "CUBIC", "bbr": "BBR version 1", "bbr3": "BBR version 3"}
     return _window_and_queue(
-        {title: (_path(kind(name), queue, "50Mbit/s", "20ms", duration="30s"), "tcp") for name, title in names.items()}
+        {title: (_path(name, "330packets", "50Mbit/s", "20ms", **shorter), "tcp") for name, title in names.items()}
     )
 
 
-@figure
+@figure("internet-e10", slow=True)
 def subtcp() -> Figure:
     """Loss of many connections, with windows that grow by one segment and by a tenth."""
     drawn = plot.new(1, 1, width=6.0, height=3.2)
     (axes,) = drawn.axes
-    counts = (25, 50, 100, 200, 400)
-    controls: tuple[Kind, ...] = ("reno", "subtcp")
-    for index, name in enumerate(controls):
+    counts = (25, 50, 100, 200, 300)
+    for index, (hosts, label) in enumerate(((TCP, "Reno"), (SUBTCP, "SubTCP"))):
         points = []
         for count in counts:
-            connection = tcp(segment="1000B", ecn="classic", congestion_control=kind(name))
-            scenario = (
-                Scenario(duration="60s", warmup="20s", framing="none", buffer="unlimited")
-                .host("s", count=count)
-                .host("t", count=count)
-                .switch("r0", ports={"r1": {"buffer": "150packets", "discipline": discipline("blue", ecn=True)}})
-                .switch("r1")
-                .link(["r0", "r1"], rate="10Mbit/s", delay="10ms")
-                .link(["s*", "r0"], rate="100Mbit/s", delay=["9ms", "29ms"])
-                .link(["r1", "t*"], rate="100Mbit/s", delay="1ms")
-                .flow("tcp", "s*", "t*", source("bulk"), pair="zip", start_spread="1s", transport=connection)
-            )
-            points.append(interval(scenario, lambda report: 100 * report.port_loss("r0->r1"), 3).clipped(0))
-        plot.curve(axes, counts, points, label=name, index=index)
+            scenario = gallery("internet-e10", link=T1, hosts=hosts, discipline=RED_ECN, connections=count, x=X)
+            points += observed(scenario, "internet-e10", ("loss",), 3)
+        plot.curve(axes, counts, points, label=label, index=index)
     with plot.style():
-        plot.finish(axes, x="connections over 10 Mbit/s", y="packets lost (%)", ticks=counts, legend="control")
+        plot.finish(axes, x="connections over 1.5 Mbit/s", y="packets lost (%)", ticks=counts, legend="control")
     return drawn

@@ -7,6 +7,7 @@ mod documents;
 mod drops;
 mod edge;
 mod fabrics;
+mod golden;
 mod mpls;
 mod pfc;
 mod plans;

@@ -63,6 +63,7 @@ impl Telemetry {
     }
 
     /// Adds a switch's entry to the record of a segment that leaves it.
+    #[inline]
     pub fn note(&mut self, flow: u32, seq: u32, hop: Hop) {
         let Some(log) = self.log(flow) else { return };
         let place = seq.wrapping_sub(log.first) as usize;

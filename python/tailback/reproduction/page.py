@@ -208,7 +208,7 @@ def _claim(claim: Json) -> str:
     word = str(claim["verdict"])
     notes = []
     if "packets" in claim:
-        notes.append(f"{claim['packets']:,} packets seen")
+        notes.append(f"{claim['packets']:,} {claim.get('counted', 'packets')} seen")
     notes += [str(claim[key]) for key in ("why",) if key in claim]
     notes.append(f"source: {claim['source']}")
     headline = escape(str(claim.get("headline", "")))
@@ -236,7 +236,7 @@ def _points(claim: Json) -> str:
     for check in checks:
         why = f" {escape(str(check['why']))}" if judged and "why" in check else ""
         held = f"<td>{_HELD[str(check['verdict'])]}{why}</td>" if judged else ""
-        seen = f", {check['packets']:,} packets seen" if "packets" in check else ""
+        seen = f", {check['packets']:,} {check.get('counted', 'packets')} seen" if "packets" in check else ""
         measured = _measured(cast(Json, check["measured"]))
         rows.append(f'<tr>{held}<td>{escape(str(check["at"]))}</td><td class="n">{measured}{seen}</td></tr>')
     state = "" if judged else " open"

@@ -115,6 +115,8 @@ pub(crate) enum Waiting {
 }
 
 impl Waiting {
+    // Inlined into the one caller on the path of packets, as the dispatch inside it is.
+    #[inline(always)]
     pub fn enqueue(&mut self, now: Time, packet: Packet, cx: &mut Cx<'_>) {
         match self {
             Waiting::Discipline(q) => q.enqueue(now, packet, cx),

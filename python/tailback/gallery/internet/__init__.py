@@ -1,1 +1,1 @@
-"""TCP and active queue management: the experiments of Feng's thesis defence (1999)."""
+"""TCP and active queue management: experiments after the slides of Feng's thesis defence (1999)."""

@@ -75,10 +75,12 @@ class Check:
     slack: float = 0.0
     """Distance from the bound, in the unit; the least one is the worst check."""
     packets: int | None = None
-    """Of a claim of zero: number of packets seen."""
+    """Of a claim of zero: number of packets seen, or of what `counted` names."""
     both_positive: bool = True
     """Of a comparison: `True` if both sides are above zero."""
     why: str = ""
+    counted: str = "packets"
+    """Noun of the number in `packets`, in the plural."""
 
     @property
     def rank(self) -> tuple[int, float]:
@@ -97,8 +99,14 @@ class Check:
             "pass": _PASSED[self.verdict],
             "verdict": self.verdict.value,
             **({"why": self.why} if self.why else {}),
-            **({"packets": self.packets} if self.packets is not None else {}),
+            **self.seen(),
         }
+
+    def seen(self) -> dict[str, object]:
+        """Return the evidence of a claim of zero: the number seen and, unless it is packets, the noun of the number."""
+        if self.packets is None:
+            return {}
+        return {"packets": self.packets, **({"counted": self.counted} if self.counted != "packets" else {})}
 
 
 @dataclass(frozen=True)
@@ -279,7 +287,7 @@ class Claim:
             **({"headline": self.headline} if self.headline else {}),
             "at": worst.at,
             "points": len(condition.checks),
-            **({"packets": worst.packets} if worst.packets is not None else {}),
+            **worst.seen(),
             "checks": [check.as_json() for check in condition.checks],
         }
 

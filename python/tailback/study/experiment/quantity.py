@@ -38,7 +38,7 @@ class PointValues:
     values: Mapping[int, float]
     points: frozenset[Point]
     events: tuple[int, int] | None = None
-    """Over all replications: number of events and of packets."""
+    """Over all replications: number of events, and of packets (or other things) among which they were counted."""
 
     def interval(self) -> Interval:
         """Mean and 99 % interval over the replications."""
@@ -167,8 +167,12 @@ class Quantity:
         """Return the condition that the means differ by at most a share of the other's."""
         return (self <= other * (1 + relative)) & (self >= other * (1 - relative))
 
-    def is_zero(self) -> Condition:
-        """Return the condition that no event was seen; the metric must count events."""
+    def is_zero(self, counted: str = "packets") -> Condition:
+        """Return the condition that no event was seen; the metric must count events.
+
+        `counted` names what the metric's second count is a number of, in the plural; pages write it as "3,000 packets
+        seen" or "192 changes of max_p seen".
+        """
 
         def check(key: Key, cell: PointValues) -> Check:
             if cell.events is None:
@@ -179,7 +183,10 @@ class Quantity:
             verdict = Verdict.UNDECIDED if not packets else Verdict.FAIL if count else Verdict.PASS
             # A zero of fewer packets proves less: the point with the fewest is the worst.
             slack = -count if count else packets
-            return Check(self._at(key), verdict, self._shown(cell), self.unit, cell.points, slack, packets)
+            measured = self._shown(cell)
+            return Check(
+                self._at(key), verdict, measured, self.unit, cell.points, slack, packets=packets, counted=counted
+            )
 
         return Condition(f"{self.label} is zero", tuple(check(key, cell) for key, cell in self.cells.items()))
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import json
+import re
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -183,7 +185,8 @@ def _program(experiment: Experiment) -> str:
     """Return a hash of the engine and the sources that determine an experiment's samples.
 
     These are the modules of the groups that it uses, and the gallery's metrics. A change of other sources, such as
-    pages and drawings, does not change it.
+    pages and drawings, does not change it, nor does a change of words: comments, docstrings and the texts of claims and
+    figures.
     """
     own = type(experiment).__module__
     # Imported here, so that the hash does not depend on other imports of the process.
@@ -196,7 +199,35 @@ def _program(experiment: Experiment) -> str:
 
 
 def _hash(file: Path) -> str:
-    return hashlib.sha256(file.read_bytes()).hexdigest()
+    """Return a hash of a module's code without its words."""
+    code = _Code().visit(ast.parse(file.read_bytes()))
+    return hashlib.sha256(ast.dump(code).encode()).hexdigest()
+
+
+class _Code(ast.NodeTransformer):
+    """Removes from a module what determines no sample: docstrings, claims, figures and their texts."""
+
+    _WORDED = re.compile(r"_?claim|Claim(\.\w+)?|Figure", re.ASCII)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        """Remove the methods that judge or draw results."""
+        return ast.Pass() if node.name in ("claims", "figures") else self.generic_visit(node)
+
+    def visit_Expr(self, node: ast.Expr) -> ast.AST:
+        """Remove docstrings, of attributes too."""
+        return ast.Pass() if isinstance(node.value, ast.Constant) else self.generic_visit(node)
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        """Remove the texts of a claim or a figure; conditions stay."""
+        if self._WORDED.fullmatch(ast.unparse(node.func)):
+            node.args = [value for value in node.args if not _is_text(value)]
+            node.keywords = [keyword for keyword in node.keywords if not _is_text(keyword.value)]
+        return self.generic_visit(node)
+
+
+def _is_text(node: ast.AST) -> bool:
+    """`True` for a string literal, with or without values in it."""
+    return isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str))
 
 
 def _used(name: str, shared: str, seen: set[str]) -> set[str]:

@@ -1,4 +1,4 @@
-"""E7, Adaptive RED: a load that changes between 8 and 32 sources, and a max_p that is fixed or adapts."""
+"""internet-e07, Adaptive RED: a load that changes between 8 and 32 sources, and a max_p that is fixed or adapts."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 
 BUFFER_KB, MIN_KB, MAX_KB = 100, 20.0, 80.0
 PERIOD_S = 20
-"""8 sources from 0 s, 32 from 20 s, 8 from 40 s, and so on."""
+"""Length of a phase: 8 sources from 0 s, 32 from 20 s, 8 from 40 s, and so on."""
 SETTLED_S = 5
-"""Time after a change of the load that is left out of each phase."""
+"""Seconds at the beginning of each phase that are not measured."""
 DECREASE, INCREASE = 3.0, 2.0
 AGGRESSIVE, CONSERVATIVE, ADAPTIVE = "aggressive", "conservative", "adaptive"
 FLOYD = "Floyd 2001"
 FREEZE_S = (1, 2, 5, 10)
-"""Least time between changes of max_p; "freeze" on the slide, without a value. `ADAPTIVE` has none."""
+"""Minimum time between changes of max_p, s: the "freeze" of the slide, which gives no value. `ADAPTIVE` has none."""
 HELD = {seconds: f"adaptive, freeze {seconds} s" for seconds in FREEZE_S}
 SHOWN = (AGGRESSIVE, CONSERVATIVE, ADAPTIVE)
 DETECTION: dict[str, tuple[float, dict[str, Value] | None]] = {
@@ -53,7 +53,10 @@ DETECTION: dict[str, tuple[float, dict[str, Value] | None]] = {
 
 
 def _settled(report: Report, many: bool) -> Iterator[int]:
-    """Indices of the samples after the warm-up in phases of 8 or of 32 sources, once settled."""
+    """Yield the indices of the samples after the warm-up and after the first `SETTLED_S` of their phase.
+
+    With `many` the phases are those of 32 sources, otherwise those of 8.
+    """
     times, _ = dumbbell.sampled(report)
     for index in dumbbell.measured(report):
         phase, since = divmod(times[index], PERIOD_S)
@@ -64,7 +67,7 @@ def _settled(report: Report, many: bool) -> Iterator[int]:
 def _in_phase(
     name: str, label: str, unit: str, many: bool, value: Callable[[Report], Sequence[float] | None]
 ) -> Observable:
-    """The mean of a time series over phases of one kind."""
+    """Return the observable of the mean of a time series over all phases of 32 (`many`) or of 8 sources."""
 
     def measure(report: Report) -> float:
         values = value(report)
@@ -82,7 +85,7 @@ def _max_p(report: Report) -> list[float]:
 
 
 def _odd_steps(report: Report) -> tuple[int, int]:
-    """Number of changes of max_p that are no powers of the two factors, and number of all changes."""
+    """Return the number of changes of max_p by other factors than products of the two, and the number of all."""
     factors = [INCREASE**up / DECREASE**down for up in range(3) for down in range(3)]
     ratios = [after / before for before, after in dumbbell.changes(_max_p(report))]
     odd = [ratio for ratio in ratios if not any(abs(ratio / factor - 1) < 1e-9 for factor in factors)]
@@ -90,7 +93,7 @@ def _odd_steps(report: Report) -> tuple[int, int]:
 
 
 class AdaptiveRed(Experiment):
-    """8 sources all the time, and 24 more every other 20 s."""
+    """8 sources, and 24 more in every second phase of 20 s."""
 
     id = "internet-e07"
     title = "Adaptive RED under a changing load"
@@ -105,18 +108,24 @@ class AdaptiveRed(Experiment):
         _in_phase("queue", "mean queue", "kB", True, _queue_kb),
         _in_phase("max_p", "mean max_p", "", False, _max_p),
         _in_phase("max_p", "mean max_p", "", True, _max_p),
-        Observable("odd_steps", "changes of max_p by other factors", "", lambda r: float(_odd_steps(r)[0]), _odd_steps),
+        Observable(
+            "odd_steps",
+            "changes of max_p by factors other than 2 and 1/3",
+            "",
+            lambda r: float(_odd_steps(r)[0]),
+            _odd_steps,
+        ),
         Observable("steps", "changes of max_p", "", lambda r: float(_odd_steps(r)[1])),
     )
     traces = {"queue": lambda report: dumbbell.trace(report, stop=180.0)}  # noqa: RUF012
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """The deck's three; with a freeze of 1 to 10 s; and Floyd's Adaptive RED."""
+        """Return the slides' three settings, the adaptive one with a freeze of 1 to 10 s, and Floyd's Adaptive RED."""
         del profile
         return [Point(detection=name) for name in DETECTION]
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """max_p and its adaptation; changes of the load until the end of the run."""
+        """Return max_p, its adaptation, and the changes of the load until the end of the run."""
         end = int(self.profile(profile).duration.removesuffix("s"))
         max_p, adaptive = DETECTION[str(point["detection"])]
         return {
@@ -128,45 +137,46 @@ class AdaptiveRed(Experiment):
         }
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Neither static setting suits both loads; the adaptive one does."""
+        """Return the claims: neither static setting suits both loads; the adaptive one does."""
         aggressive, conservative, adaptive = (results.where(detection=name) for name in SHOWN)
         slide = "slides Evaluation, Static Early Detection and Adaptive RED"
         return [
             Claim(
                 "C1",
-                "Adaptive RED loses less than 0.3 of what conservative detection loses.",
-                f"{slide}; the factor from ns-2.35, which has 0.195 and 3.89 %",
+                "Adaptive RED loses less than 0.3 times what conservative detection loses.",
+                f"{slide}; the factor from ns-2.35: 0.195 % (adaptive), 3.89 % (conservative)",
                 adaptive["loss"] <= 0.3 * conservative["loss"],
                 headline="Adaptive RED follows a load of 8 to 32 sources",
             ),
             Claim(
                 "C2",
-                "With 8 sources its queue is longer than that of aggressive detection.",
-                f"{slide}; ns-2.35 has 32 and 25 packets",
+                "With 8 sources the mean queue of Adaptive RED is longer than that of aggressive detection.",
+                f"{slide}; ns-2.35: 32 packets (adaptive), 25 (aggressive)",
                 adaptive["queue_8"] > aggressive["queue_8"],
             ),
             Claim(
                 "C3",
-                "It uses the link as well as either static setting, within half a point.",
+                "Adaptive RED uses the link as well as either static setting, within 0.5 percentage points.",
                 f"{slide}; the tolerance reconstructed",
                 (adaptive["utilisation"] - aggressive["utilisation"] >= -0.5)
                 & (adaptive["utilisation"] - conservative["utilisation"] >= -0.5),
             ),
             Claim(
                 "C4",
-                "max_p is larger with 32 sources than with 8.",
-                "slide Adaptive RED, max_p; ns-2.35 has 0.114 to 0.171 and 0.057 to 0.114",
+                "The mean of Adaptive RED's max_p is larger with 32 sources than with 8.",
+                "slide Adaptive RED, max_p; ns-2.35: 0.114 to 0.171 with 32 sources, 0.057 to 0.114 with 8",
                 adaptive["max_p_32"] > adaptive["max_p_8"],
             ),
             Claim(
                 "C5",
-                "It changes by factors of 2 upwards and 3 downwards, and by nothing else.",
+                "Adaptive RED's max_p changes by factors of 2 upwards and 3 downwards only, with any freeze.",
                 "slide Adaptive RED; the factors from ns-2.35 (feng_adaptive_)",
-                results.where(detection=[ADAPTIVE, *HELD.values()])["odd_steps"].is_zero(),
+                results.where(detection=[ADAPTIVE, *HELD.values()])["odd_steps"].is_zero("changes of max_p"),
             ),
             Claim(
                 "C6",
-                "Conservative detection sits at max_th with 32 sources, aggressive detection at min_th with 8.",
+                "Conservative detection's mean queue with 32 sources is within 10 % of max_th; aggressive detection's "
+                "with 8 sources is near min_th, below 32 kB.",
                 "slide Static Early Detection; the bounds reconstructed, as in internet-e05",
                 conservative["queue_32"].within(0.9 * MAX_KB, 1.1 * MAX_KB)
                 & (aggressive["queue_8"] < MIN_KB + 0.2 * (MAX_KB - MIN_KB)),
@@ -174,48 +184,49 @@ class AdaptiveRed(Experiment):
             *(
                 Claim.unasserted(
                     f"C1-{seconds}s",
-                    f"With a freeze of {seconds} s, too, Adaptive RED loses less than 0.3 of what conservative "
-                    "detection loses, and uses the link as well as either static setting, within half a point.",
-                    'slide Adaptive RED: "Freeze max_p after changes", which gives no time; sensitivity to it',
+                    f"With a freeze of {seconds} s, too, Adaptive RED loses less than 0.3 times what conservative "
+                    "detection loses, and uses the link as well as either static setting, within 0.5 percentage "
+                    "points.",
+                    'slide Adaptive RED: "Freeze max_p after changes", without a time; sensitivity to the time',
                     (results.where(detection=name)["loss"] <= 0.3 * conservative["loss"])
                     & (results.where(detection=name)["utilisation"] - aggressive["utilisation"] >= -0.5)
                     & (results.where(detection=name)["utilisation"] - conservative["utilisation"] >= -0.5),
-                    "the load changes every 20 s: what rests for long answers late",
+                    "the load changes every 20 s, and with a long freeze max_p follows late",
                 )
                 for seconds, name in HELD.items()
             ),
             Claim.comparison(
                 "C7",
-                "Floyd's Adaptive RED of 2001 under the same load.",
+                "Loss with Floyd's Adaptive RED of 2001 under the same load.",
                 "S. Floyd, R. Gummadi and S. Shenker, 2001",
                 results.where(detection=FLOYD)["loss"],
-                "later than the deck; it raises max_p by at most a hundredth each half second, so that it lags behind "
-                "each step of the load",
+                "later than the slides; it raises max_p by at most 0.01 every 0.5 s, so that it lags behind each step "
+                "of the load",
             ),
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """Queues of the three; max_p; loss and queues of all."""
+        """Yield the queue over time under three settings; max_p over time; loss, utilisation and mean queue of all."""
         kept = {name: cast(Trace, results.trace("queue", detection=name)) for name in DETECTION}
         levels = {"min_th": MIN_KB, "max_th": MAX_KB, "buffer": BUFFER_KB}
         yield Figure(
             "queues",
             "Queue while the load changes between 8 and 32 sources",
-            "First replication. 32 sources where the background is grey. Thin: the queue; thick: RED's average of it.",
+            "First replication. Grey background: 32 sources, else 8. Thin: the queue; thick: RED's average queue.",
             lambda: _shaded(dumbbell.draw_queues({name: kept[name] for name in SHOWN}, levels)),
             claims=("C2", "C6"),
         )
         yield Figure(
             "max-p",
-            "max_p follows the load",
-            "First replication; dashed: the two static settings. 32 sources where the background is grey.",
+            "max_p over time while the load changes between 8 and 32 sources",
+            "First replication. Dashed: max_p of the two static settings. Grey background: 32 sources, else 8.",
             lambda: _draw_max_p({name: kept[name] for name in (ADAPTIVE, HELD[5], FLOYD)}),
             claims=("C4", "C5"),
         )
         yield Figure(
             "phases",
-            "Loss, utilisation and mean queue",
-            "Queues without the first 5 s of each phase.",
+            "Loss, utilisation and mean queue of each setting",
+            "Mean queues leave out the first 5 s of each phase of 8 or 32 sources.",
             lambda: _bars(results),
             claims=("C1", "C2", "C3"),
         )
@@ -248,7 +259,7 @@ def _draw_max_p(lines: dict[str, Trace]) -> Drawing:
 
 
 def _top(interval: Interval, metric: str) -> float:
-    """The interval's upper end; no link is used by more than 100 %."""
+    """Return the interval's upper end; a utilisation is at most 100 %."""
     return min(interval.hi, 100.0) if metric == "utilisation" else interval.hi
 
 

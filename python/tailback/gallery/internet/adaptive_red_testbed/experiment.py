@@ -1,4 +1,4 @@
-"""E8, the testbed of Adaptive RED, emulated: loss and utilisation over the number of connections."""
+"""internet-e08, the testbed of Adaptive RED, emulated: loss and utilisation against the number of connections."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ DETECTION: dict[str, tuple[float, dict[str, Value] | None]] = {
     ADAPTIVE: (0.1, {"kind": "feng", "alpha": 3.0, "beta": 2.0}),
 }
 FREEZE_S = (0, 1, 2, 5, 10)
-"""Least time between changes of max_p. The slide says "freeze" and gives no value."""
+"""Values of the minimum time between changes of max_p, s: the "freeze" of the slide, which gives no value."""
 CHOSEN_S = 5
-"""The freeze that E8 shows next to the static settings; chosen after all were simulated."""
+"""Freeze that is shown with the static settings, s; chosen after all of `FREEZE_S` had been simulated."""
 OTHERS: dict[str, Settings] = {
     BSD: {},
     NS2: {
@@ -58,12 +58,12 @@ OTHERS: dict[str, Settings] = {
         },
         "flows[tcp].transport.delayed-ack": {"every": 1},
     },
-    # Windows grow by the segments acknowledged (RFC 3465 of 2003), not by acknowledgements, twice as fast with delayed
-    # acknowledgements.
     BEAT: testbed.HEARTBEAT,
+    # Windows grow by acknowledged segments (RFC 3465 of 2003) and not by acknowledgements: twice as fast with delayed
+    # acknowledgements.
     MODERN: {"flows[tcp].transport.congestion-control": {"kind": "reno", "byte-counting": 2}},
 }
-"""Differences from the testbed's hosts."""
+"""Settings in which each kind of host differs from the testbed's."""
 
 
 def _freeze(seconds: int) -> str:
@@ -97,7 +97,7 @@ class Testbed(Experiment):
     )
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """The testbed and the same over a long path, with each freeze; both with other hosts."""
+        """Return the points: both paths with every freeze; other hosts on one path each."""
         few = SOURCES if profile == "full" else (8, 64)
         static = [AGGRESSIVE, CONSERVATIVE]
         return [
@@ -110,7 +110,7 @@ class Testbed(Experiment):
         ]
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """RED and its freeze, the path, the hosts, and the number of connections."""
+        """Return the settings of RED and its freeze, the path, the hosts, and the number of connections."""
         del profile
         max_p, adaptive = DETECTION[str(point["detection"])]
         if adaptive is not None:
@@ -135,7 +135,7 @@ class Testbed(Experiment):
         }
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Adaptive RED on the testbed, and the defect of each static setting."""
+        """Return the claims on Adaptive RED, and on the defect of each static setting."""
         lan, long = results.where(hosts=BSD, path=LAN), results.where(hosts=BSD, path=LONG)
         ns2, beat = (results.where(hosts=hosts, path=LAN) for hosts in (NS2, BEAT))
         modern = results.where(hosts=MODERN, path=LONG)
@@ -146,7 +146,7 @@ class Testbed(Experiment):
             return at.where(detection=ADAPTIVE, freeze=seconds)
 
         def better(at: Results, seconds: int) -> Condition:
-            """Loss averaged over the number of connections is no larger than that of either static setting."""
+            """Return the condition that the loss, averaged over the numbers of connections, exceeds no static one."""
             mean = _mean(adaptive(at, seconds))
             return reduce(
                 and_, (mean <= _mean(at.where(detection=name, freeze=0)) for name in (AGGRESSIVE, CONSERVATIVE))
@@ -154,36 +154,39 @@ class Testbed(Experiment):
 
         yield Claim(
             "C1",
-            "On the testbed Adaptive RED loses no more, averaged over the number of connections, than either static "
-            "setting, with any freeze from 1 to 10 s.",
-            f"{slide}, Loss rates; the average reconstructed",
+            "On the testbed Adaptive RED with any freeze from 1 to 10 s loses no more than either static setting, "
+            "averaged over the numbers of connections.",
+            f"{slide}, Loss rates; the averaging is reconstructed",
             reduce(and_, (better(lan, seconds) for seconds in FREEZE_S if seconds)),
             headline="Adaptive RED loses less than either static setting (loss rates)",
         )
         yield Claim.unasserted(
             "C1-0s",
-            "The same without a freeze, which the slide asks for.",
-            f"{slide}, Loss rates; sensitivity to the freeze",
+            "Without a freeze, too, Adaptive RED loses no more on the testbed than either static setting, averaged "
+            "over the numbers of connections.",
+            f"{slide}, Loss rates, where max_p is frozen after changes; sensitivity to the freeze",
             better(lan, 0),
-            "the loss with 64 connections differs from run to run, so that a quick run does not always decide",
+            "with 64 connections the loss varies so much between runs that a quick run does not always decide",
         )
         yield Claim(
             "C2",
-            "On the testbed's own path every setting keeps the link at least 97 % busy.",
-            "derived: the queue makes the round trip, and it never runs empty; the bound reconstructed",
+            "On the testbed's own path of 1 ms every setting keeps the link at least 97 % busy.",
+            "derived: nearly all of the round trip is queueing delay, so that the queue never runs empty; the bound "
+            "reconstructed",
             lan["utilisation"] >= 97,
         )
         yield Claim(
             "C3",
-            "Conservative detection loses the more the more connections there are.",
+            "On the testbed the loss of conservative detection grows with the number of connections, and is above 1 % "
+            "with 64.",
             f"{slide}, Loss rates; derived as in internet-e05",
             lan.where(detection=CONSERVATIVE, freeze=0)["loss"].non_decreasing("sources", tolerance=0.1)
             & (lan.where(detection=CONSERVATIVE, freeze=0, sources=64)["loss"] > 1),
         )
         yield Claim(
             "C4",
-            "Over a path of 100 ms aggressive detection wastes more than 5 % of the link with 8 connections, and less "
-            "with more.",
+            "Over a path of 100 ms aggressive detection leaves more than 5 % of the link unused with 8 connections, "
+            "and less with 16, 32 and 64 than with 8.",
             f"{slide}, Link utilization; the path reconstructed",
             reduce(
                 and_,
@@ -197,22 +200,25 @@ class Testbed(Experiment):
         )
         yield Claim(
             "C5",
-            "C1 does not hang on the hosts: it holds with those of ns-2.35.",
+            f"With the timers and acknowledgements of ns-2.35, too, Adaptive RED with a freeze of {CHOSEN_S} s loses "
+            "no more than either static setting on the testbed, averaged over the numbers of connections.",
             f"{slide}; sensitivity",
             better(ns2, CHOSEN_S),
         )
         yield Claim.unasserted(
             "C5-beat",
-            "It holds where delayed acknowledgements of all connections leave together, every 200 ms.",
+            "Where hosts release the delayed acknowledgements of all connections together, every 200 ms, Adaptive RED "
+            f"with a freeze of {CHOSEN_S} s loses no more than either static setting on the testbed, averaged over "
+            "the numbers of connections.",
             f"{slide}; sensitivity",
             better(beat, CHOSEN_S),
-            "BSD does so per host; here the beats of all hosts fall together, so that sources come in bursts, of which "
-            "aggressive detection loses less",
+            "BSD releases them per host; in the simulation the timers of all hosts coincide, so that segments come in "
+            "bursts, of which aggressive detection loses fewer",
         )
         yield Claim.calibrated(
             "C6",
-            f"Over that path Adaptive RED with a freeze of {CHOSEN_S} s keeps the link at least 98 % busy with any "
-            "number of connections, and busier with 8 than aggressive detection does.",
+            f"Over a path of 100 ms Adaptive RED with a freeze of {CHOSEN_S} s keeps the link at least 98 % busy with "
+            "any number of connections, and busier with 8 than aggressive detection does.",
             f"{slide}, Link utilization; path and bound reconstructed",
             (adaptive(long, CHOSEN_S)["utilisation"] >= 98)
             & (
@@ -226,48 +232,53 @@ class Testbed(Experiment):
             if seconds != CHOSEN_S:
                 yield Claim.unasserted(
                     f"C6-{seconds}s",
-                    f"The same {_freeze(seconds)}.",
+                    f"Over a path of 100 ms Adaptive RED {_freeze(seconds)} keeps the link at least 98 % busy with "
+                    "any number of connections, and busier with 8 than aggressive detection does.",
                     f"{slide}, Link utilization; sensitivity to the freeze",
                     (adaptive(long, seconds)["utilisation"] >= 98)
                     & (
                         adaptive(long, seconds).where(sources=8)["utilisation"]
                         > static[AGGRESSIVE].where(sources=8)["utilisation"]
                     ),
-                    "with few connections the queue swings across both thresholds; without a rest each swing divides "
-                    "max_p by 3 and doubles it once, so that it runs down",
+                    "with few connections the queue swings across both thresholds; without a freeze each swing "
+                    "divides max_p by 3 and doubles it once, so that max_p falls from swing to swing",
                 )
         for seconds in (0, CHOSEN_S):
             yield Claim.unasserted(
                 f"C6-counted-{seconds}s",
-                f"The same {_freeze(seconds)}, where windows grow by segments, not by acknowledgements.",
+                "Over a path of 100 ms, with windows that grow by segments and not by acknowledgements, Adaptive RED "
+                f"{_freeze(seconds)} keeps the link at least 98 % busy, and busier with 8 connections than aggressive "
+                "detection does.",
                 f"{slide}, Link utilization; sensitivity to the hosts",
                 (adaptive(modern, seconds)["utilisation"] >= 98)
                 & (
                     adaptive(modern, seconds).where(sources=8)["utilisation"]
                     > modern.where(detection=AGGRESSIVE, freeze=0, sources=8)["utilisation"]
                 ),
-                "not the testbed's hosts: windows that grow twice as fast swing further, and then the freeze decides",
+                "these are not the testbed's hosts: their windows grow twice as fast and swing further, and then the "
+                "freeze decides",
             )
         for name in (AGGRESSIVE, CONSERVATIVE):
             yield Claim.comparison(
                 f"C6-{name}",
-                f"Utilisation with {name} detection over that path.",
-                "beside C6",
+                f"Utilisation with {name} detection over a path of 100 ms.",
+                "for comparison with C6",
                 static[name]["utilisation"],
-                "the static settings beside Adaptive RED; conservative detection pays with loss (figure)",
+                "the static settings for comparison with Adaptive RED; conservative detection pays with loss (figure "
+                '"loss")',
             )
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """The deck's two figures, on both paths and with other hosts; the freeze; max_p."""
+        """Yield the slides' two figures, on both paths and with other hosts; the freeze; max_p."""
         static = {AGGRESSIVE: 0, CONSERVATIVE: 0}
         chosen = static | {ADAPTIVE: CHOSEN_S}
         bsd = {kind: results.where(hosts=BSD, detection=kind, freeze=seconds) for kind, seconds in chosen.items()}
         bsd["adaptive, no freeze"] = results.where(hosts=BSD, detection=ADAPTIVE, freeze=0)
-        adaptive = f"Adaptive: with a freeze of {CHOSEN_S} s, and without."
+        adaptive = f"Adaptive RED: with a freeze of {CHOSEN_S} s, and without a freeze."
         yield fig.compare(
             {kind: at["loss"] for kind, at in bsd.items()},
             "loss",
-            "Loss over the number of connections",
+            "Loss against the number of connections",
             adaptive,
             x="sources",
             panel="path",
@@ -276,7 +287,7 @@ class Testbed(Experiment):
         used = fig.compare(
             {kind: at["utilisation"] for kind, at in bsd.items()},
             "utilisation",
-            "Utilisation over the number of connections",
+            "Utilisation against the number of connections",
             f"{adaptive} The axis begins at 92 %.",
             x="sources",
             panel="path",
@@ -285,9 +296,9 @@ class Testbed(Experiment):
         yield replace(used, draw=lambda: dumbbell.from_level(used, 92))
         yield Figure(
             "freeze",
-            "What the freeze does, over a path of 100 ms",
-            "One curve per number of connections. Dotted: aggressive detection with 8 connections. Left, the testbed's "
-            "hosts; right, windows that grow by segments.",
+            "Utilisation against the freeze over a path of 100 ms",
+            "One curve per number of connections. Dotted: aggressive detection with 8 connections. Left: the "
+            "testbed's hosts; right: hosts whose windows grow by segments.",
             lambda: _draw_freeze(results),
             claims=("C6", *(f"C6-{s}s" for s in FREEZE_S if s != CHOSEN_S), "C6-counted-0s", f"C6-counted-{CHOSEN_S}s"),
         )
@@ -297,22 +308,22 @@ class Testbed(Experiment):
                 for kind, seconds in chosen.items()
             },
             "loss-ns2-hosts",
-            "Loss on the local network with ns-2.35's timers",
+            "Loss on the local network with ns-2.35's timers and acknowledgements",
             x="sources",
             claims=("C5",),
         )
         yield Figure(
             "max-p",
-            "Where Adaptive RED's max_p ends up",
-            "One mark per replication, on the testbed's hosts. The static settings' values are dashed; the lower bound "
-            "is 0.0001.",
+            "Adaptive RED's max_p at the end of a run",
+            "One mark per replication, with the testbed's hosts. Dashed: max_p of the two static settings. The lower "
+            "bound of max_p is 0.0001.",
             lambda: _draw_max_p(results.where(hosts=BSD, detection=ADAPTIVE)),
             claims=("C6", "C6-0s"),
         )
 
 
 def _draw_freeze(results: Results) -> Drawing:
-    """Utilisation over the freeze, by number of connections, with two kinds of hosts."""
+    """Draw utilisation against the freeze, one curve per number of connections, one panel per kind of host."""
     from tailback.plotting import plot
 
     figure = plot.new(2, sharey=True)
@@ -374,6 +385,6 @@ def _draw_max_p(results: Results) -> Drawing:
 
 
 def _mean(results: Results) -> Quantity:
-    """Loss averaged over the number of connections."""
+    """Return the loss averaged over the numbers of connections."""
     losses = [results.where(sources=n)["loss"] for n in SOURCES]
     return reduce(add, losses) / len(SOURCES)

@@ -1,4 +1,4 @@
-"""E11, comparison of approaches: loss that each step avoids with 300 connections on a T1 link."""
+"""internet-e11, comparison of approaches: loss with 300 connections on a T1 link, from drop-tail to SubTCP."""
 
 from __future__ import annotations
 
@@ -55,11 +55,11 @@ BARS = (
     (SUBTCP, BOUNDED),
 )
 NS2 = {DROP_TAIL: 19.1, RED: 32.0, RED_ECN: 30.8, ADAPTIVE: 0.12}
-"""Loss in % on ns-2.35."""
+"""Loss in % in ns-2.35, by discipline."""
 
 
 class Comparison(Experiment):
-    """Drop-tail, RED, ECN, adaptive RED and SubTCP."""
+    """300 connections of TCP or SubTCP on a T1 link, behind drop-tail, RED, RED with ECN and adaptive RED."""
 
     id = "internet-e11"
     title = "Approaches compared"
@@ -70,23 +70,23 @@ class Comparison(Experiment):
     metrics = (m.port_loss("a->b"), m.utilisation("a->b", label="utilisation"), m.jain("tcp"))
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """One per bar."""
+        """Return one point per bar."""
         del profile
         return [Point(hosts=hosts, discipline=discipline) for hosts, discipline in BARS]
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """Hosts and discipline."""
+        """Return the settings of hosts and discipline."""
         del profile
         return subtcp.settings(str(point["hosts"]), str(point["discipline"]))
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """The order, step by step, with each sender."""
+        """Return the claims on the order of the approaches, step by step, with each sender."""
         loss = {bar: results.where(hosts=bar[0], discipline=bar[1])["loss"] for bar in BARS}
         source = "slide Comparison of Approaches; the order from memory, no numbers known"
         yield Claim(
             "C1",
-            "Behind adaptive RED SubTCP loses less than TCP without a rule for small windows, and than TCP with that "
-            "of RFC 3168.",
+            "Behind adaptive RED with ECN, SubTCP loses less than TCP without a rule for small windows, and less than "
+            "TCP with the rule of RFC 3168.",
             source,
             (loss[SUBTCP, ADAPTIVE] < loss[TCP, ADAPTIVE]) & (loss[SUBTCP, ADAPTIVE] < loss[RULE, ADAPTIVE]),
             headline="SubTCP behind adaptive RED loses least",
@@ -94,15 +94,16 @@ class Comparison(Experiment):
         for tag, hosts in (("backoff", BACKOFF), ("ns2", NS2_TCP)):
             yield Claim.unasserted(
                 f"C1-{tag}",
-                f"Nor more than TCP {_words(hosts)}.",
+                f"Behind adaptive RED with ECN, SubTCP loses no more than TCP {_words(hosts)}.",
                 source,
                 loss[SUBTCP, ADAPTIVE] <= loss[hosts, ADAPTIVE],
-                "such a sender waits longer and longer while echoes go on, and with a maximum probability without a "
-                "bound loses next to nothing: SubTCP has nothing to improve",
+                "such a sender waits longer with each consecutive echo, and with an unbounded maximum probability it "
+                "loses next to nothing, so that SubTCP has nothing to improve",
             )
         yield Claim(
             "C2",
-            "With ECN, adaptive RED loses less than RED, with each sender.",
+            "With ECN, adaptive RED loses less than RED, for TCP without a rule, with the rule of RFC 3168 and with "
+            "that of ns-2.35.",
             source,
             (loss[TCP, ADAPTIVE] < loss[TCP, RED_ECN])
             & (loss[RULE, ADAPTIVE] < loss[RULE, RED_ECN])
@@ -110,67 +111,67 @@ class Comparison(Experiment):
         )
         yield Claim(
             "ratio-ns2",
-            f"It loses less than a fifth of that, {_words(NS2_TCP)}.",
-            f"{source}; the fifth is the specification's reading of much less",
+            f"With ECN, adaptive RED loses less than a fifth of what RED loses, for TCP {_words(NS2_TCP)}.",
+            f"{source}; less than a fifth is how the specification reads 'much less'",
             loss[NS2_TCP, ADAPTIVE] <= 0.2 * loss[NS2_TCP, RED_ECN],
             headline="Adaptive RED loses much less than RED with ECN",
         )
         for tag, hosts in (("backoff", BACKOFF), ("rule", RULE), ("none", TCP)):
             yield Claim.unasserted(
                 f"ratio-{tag}",
-                f"It loses less than a fifth of that, {_words(hosts)}.",
-                f"{source}; the fifth is the specification's reading of much less",
+                f"With ECN, adaptive RED loses less than a fifth of what RED loses, for TCP {_words(hosts)}.",
+                f"{source}; less than a fifth is how the specification reads 'much less'",
                 loss[hosts, ADAPTIVE] <= 0.2 * loss[hosts, RED_ECN],
-                "another sender than the thesis'; where no timeout is doubled 300 senders of one segment per timeout "
-                "or round trip do not fit into link and buffer, whatever is marked",
+                "this is not the thesis' sender; without a doubling timeout 300 senders of one segment per timeout or "
+                "per round trip do not fit into link and buffer, whatever is marked",
             )
         for tag, hosts, plain in (("rule", RULE, TCP), ("ns2", NS2_TCP, NS2_TCP)):
             yield Claim(
                 f"C3-{tag}",
-                f"RED with ECN loses less than RED, {_words(hosts)}.",
+                f"RED with ECN loses less than RED without ECN, for TCP {_words(hosts)}.",
                 source,
                 loss[hosts, RED_ECN] < loss[plain, RED],
             )
         yield Claim.unasserted(
             "C3-none",
-            "RED with ECN loses less than RED, without a rule for small windows.",
+            "RED with ECN loses less than RED without ECN, for TCP without a rule for small windows.",
             source,
             loss[TCP, RED_ECN] < loss[TCP, RED],
-            "RED marks at most a tenth of the packets and drops all above its upper threshold, so that ECN changes "
-            "next to nothing",
+            "below its upper threshold RED marks at most a tenth of the packets, and above it drops all, so that ECN "
+            "changes next to nothing",
         )
         for tag, hosts in (("backoff", BACKOFF), ("ns2", NS2_TCP)):
             yield Claim.unasserted(
                 f"bound-{tag}",
-                f"Were max_p bounded by 1, SubTCP would lose less than TCP {_words(hosts)}.",
+                f"If max_p were bounded by 1, SubTCP would lose less than TCP {_words(hosts)}, behind adaptive RED.",
                 "sensitivity: the thesis has no bound",
                 loss[SUBTCP, BOUNDED] < loss[hosts, BOUNDED],
-                "with the bound not all packets are marked below the upper threshold, and the average reaches it",
+                "with the bound fewer packets are marked below the upper threshold, and the average queue reaches it",
             )
         yield Claim(
             "C4",
-            "SubTCP uses 95 % of the link or more.",
+            "SubTCP uses 95 % of the link or more, behind RED with ECN and behind adaptive RED.",
             "slides SubTCP Evaluation, link utilization",
             results.where(hosts=SUBTCP, discipline=[RED_ECN, ADAPTIVE])["utilisation"] >= 95,
         )
         for discipline, expected in NS2.items():
             yield Claim.comparison(
                 f"ns2-{discipline.replace(', ', '-').replace(' ', '-').lower()}",
-                f"Loss of TCP with ns-2.35's rules behind {discipline}; ns-2.35 has {expected} %.",
+                f"Loss of TCP with ns-2.35's rules behind {discipline}; ns-2.35: {expected} %.",
                 "ns-2.35, one run",
                 results.where(hosts=NS2_TCP, discipline=discipline)["loss"],
-                "a comparison",
+                "not judged: one run of another simulator",
             )
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """The slide, as points with intervals, and the costs."""
+        """Yield the slide as bars with intervals: loss, and fairness as its price."""
         bars = {
             f"{hosts}: {discipline}": results.where(hosts=hosts, discipline=discipline) for hosts, discipline in BARS
         }
         yield Figure(
             "comparison",
             "Comparison of approaches, 300 connections on a T1 link",
-            "The scale of the loss is linear below 0.1 %.",
+            "The scale of the loss is linear below 0.1 %. Bars: means; lines: 99 % intervals.",
             lambda: _bars({name: (at["loss"], at["jain"]) for name, at in bars.items()}),
             claims=("C1", "C2", "ratio-ns2", "C3-ns2"),
         )
@@ -180,8 +181,8 @@ def _words(hosts: str) -> str:
     return {
         TCP: "without a rule for small windows",
         RULE: "with the rule of RFC 3168",
-        BACKOFF: "with the rule of RFC 3168 and the timeout doubled by each echo in a row",
-        NS2_TCP: "as ns-2.35 has it",
+        BACKOFF: "with the rule of RFC 3168 and a timeout that each consecutive echo doubles",
+        NS2_TCP: "with the rules of ns-2.35",
     }[hosts]
 
 

@@ -1,4 +1,4 @@
-"""E13, Understanding Blue: RED and Blue while fifty connections are added every ten seconds."""
+"""internet-e13, Understanding Blue: RED and Blue while fifty connections are added every ten seconds."""
 
 from __future__ import annotations
 
@@ -34,29 +34,28 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
 NS2, RFC, NONE = "ns-2.35", "RFC 3168", "none"
-"""TCP's rule for an echo at a small window. The thesis used ns: with `NS2` the sender is that of ns-2.35 in all else,
-too."""
+"""TCP's rule for an echo at a small window. The thesis used ns: `NS2` also has all other rules of ns-2.35's sender."""
 FLOORS: dict[AxisValue, tuple[str, str]] = {
     NS2: ("ns2", "with ns-2.35's sender"),
     RFC: ("rfc", "with the rule of RFC 3168"),
     NONE: ("none", "without a rule"),
 }
-"""Tag of ids and files, and words."""
+"""By rule: tag in the ids of claims and the names of figures, and the rule in words."""
 NAMES = {"R2": "RED", "B4": "Blue", "B2": "Blue, slow"}
 BUFFER_KB, RATE_MBPS = 500, 45
 STEP_S, STEPS, PER_STEP = 10, 10, 50
 ALL = tuple(range(1, STEPS + 1))
 LATE = tuple(range(5, STEPS + 1))
-"""The steps that the specification tests, 250 to 500 connections."""
+"""Steps that the specification tests: 250 to 500 connections."""
 IDEAL_S = (25.0, 30.0)
-"""The end of the third step, 150 connections."""
+"""Times in s of the picture of the ideal: the end of the third step, 150 connections."""
 _BINS = 10
 
 Series = tuple[list[float], list[float]]
 
 
 def _probability(report: Report) -> Series:
-    """Times and the marking probability: Blue's, or that of RED's average."""
+    """Return times in s and the marking probability: Blue's, or that of RED at its average queue."""
     times, port = sampled(report)
     return times, port["state"]["probability"]
 
@@ -77,7 +76,7 @@ def _ends(series: Series, steps: Iterable[int]) -> Iterator[list[float]]:
 def _per_step(
     name: str, label: str, unit: str, of: Callable[[Report], Series], figure: Callable[[list[float]], float]
 ) -> list[Observable]:
-    """One number of the last 5 s of each step; a metric per step, `<name>_<step>`."""
+    """Return a metric `<name>_<step>` for each step: `figure` of the values in its last 5 s."""
 
     def at(step: int) -> Callable[[Report], float]:
         return lambda report: figure(next(_ends(of(report), [step])))
@@ -86,13 +85,13 @@ def _per_step(
 
 
 def _each_step(red: Results, blue_: Results, name: str, text: str) -> Condition:
-    """Condition that Blue's deviation is below RED's in each step from the fifth on; each check names its step."""
+    """Return the condition that Blue's deviation is below RED's in each late step; each check names its connections."""
     checks = [
         replace(check, at=", ".join(filter(None, (check.at, f"{PER_STEP * step} connections"))))
         for step in LATE
         for check in (blue_[f"{name}_{step}"] < red[f"{name}_{step}"]).checks
     ]
-    return Condition(f"deviation of {text}, Blue < RED, in each step from the fifth on", tuple(checks))
+    return Condition(f"standard deviation of {text}, Blue < RED, in each step from the fifth on", tuple(checks))
 
 
 def _range(report: Report) -> float:
@@ -100,17 +99,17 @@ def _range(report: Report) -> float:
 
 
 def _rises(blue_: Results) -> Condition:
-    """Condition that the mean probability in a step's last 5 s is at least the former step's, less a decrement."""
+    """Return the condition that the mean probability falls by at most a decrement from each late step to the next."""
     checks = [
         replace(check, at=", ".join(filter(None, (check.at, f"{PER_STEP * (step - 1)} to {PER_STEP * step}"))))
         for step in LATE[1:]
         for check in (blue_[f"p_mean_{step}"] - blue_[f"p_mean_{step - 1}"] >= -BLUE["B4"][2]).checks
     ]
-    return Condition("mean probability of a step less that of the step before ≥ -0.002", tuple(checks))
+    return Condition("mean probability of a step minus that of the step before ≥ -0.002", tuple(checks))
 
 
 def _leaps(report: Report) -> tuple[int, int]:
-    """Number of spans of one freeze time in which the probability rises by more than one increment; number of all."""
+    """Return the number of spans of one freeze time with a rise by more than one increment, and that of all spans."""
     times, values = _probability(report)
     freeze = 0.1
     span = round(freeze / (times[1] - times[0]))
@@ -125,7 +124,7 @@ def _lost_late(report: Report) -> float:
 
 
 def _kept(report: Report) -> dict[str, Series]:
-    """Queue and probability throughout, and rates in the stretch of the ideal's picture."""
+    """Return queue and probability of the whole run, and arrival and marking rates during `IDEAL_S`."""
     found = queue_trace(report, *IDEAL_S)
     times, series = found
     marked = series["marked"]
@@ -140,31 +139,33 @@ def _kept(report: Report) -> dict[str, Series]:
 
 
 class UnderstandingBlue(Experiment):
-    """50 to 500 connections over 45 Mbit/s, 500 kB."""
+    """50 to 500 connections share 45 Mbit/s with a buffer of 500 kB."""
 
     id = "internet-e13"
     title = "Understanding Blue"
     reference = "Feng, thesis defence 1999, slides Ideal Example (Blue) and Understanding Blue"
-    axes = (Axis("floor", "answer to an echo at a window of one"), Axis("set", "discipline"))
+    axes = (Axis("floor", "rule for an echo at a window of one segment"), Axis("set", "discipline"))
     quick = Profile(duration="100s", warmup="5s", replications=4, max_replications=12, cpu_s=25)
     full = Profile(duration="100s", warmup="5s", replications=10, max_replications=60, cpu_s=120)
     metrics = (
         *_per_step("p_mean", "mean of the probability", "", _probability, fmean),
-        *_per_step("q_sd", "deviation of the queue", "kB", _queue, pstdev),
-        *_per_step("p_sd", "deviation of the probability", "", _probability, pstdev),
-        Observable("p_range", "range of the probability within 5 s, 250 to 500 connections", "", _range),
-        Observable("leaps", "spans of 100 ms with more than one increment", "", lambda r: float(_leaps(r)[0]), _leaps),
+        *_per_step("q_sd", "standard deviation of the queue", "kB", _queue, pstdev),
+        *_per_step("p_sd", "standard deviation of the probability", "", _probability, pstdev),
+        Observable("p_range", "range of the probability in the last 5 s of a step, 250 to 500 connections", "", _range),
+        Observable(
+            "leaps", "spans of 100 ms with a rise by more than one increment", "", lambda r: float(_leaps(r)[0]), _leaps
+        ),
         Observable("lost", "packets lost with 250 to 500 connections", "packets", _lost_late),
         m.utilisation("a->b", label="utilisation"),
     )
     traces = {"kept": _kept}  # noqa: RUF012
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """RED and Blue with each sender; slow Blue in full."""
+        """Return the points: RED and Blue with each sender, and in full also Blue with slow steps."""
         return grid(floor=tuple(FLOORS), set=tuple(NAMES) if profile == "full" else ("R2", "B4"))
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """Only the discipline and the sender change."""
+        """Return the settings of the discipline and of each group's sender."""
         del profile
         floor = {NS2: "ns-2", RFC: "rfc3168", NONE: "none"}[str(point["floor"])]
         hosts: Settings = {}
@@ -175,36 +176,37 @@ class UnderstandingBlue(Experiment):
         return blue.settings(str(point["set"]), BUFFER_KB) | hosts
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """The checks of the specification with the sender of ns, and with other senders."""
+        """Return the checks of the specification, with ns-2.35's sender and with the two others."""
         red, blue_ = results.where(set="R2"), results.where(set="B4")
         red_ns, blue_ns = red.where(floor=NS2), blue_.where(floor=NS2)
         queues, marking = "slides Understanding Blue, queue length plots", "slides Understanding Blue, marking behavior"
         yield Claim(
             "C1",
-            "With ns-2.35's sender, in the last 5 s of each step from 250 connections on, Blue's queue deviates less "
-            "than RED's.",
+            "With ns-2.35's sender the standard deviation of Blue's queue is less than that of RED's, in the last 5 s "
+            "of each step from 250 to 500 connections.",
             f"{queues}; specification E13",
             _each_step(red_ns, blue_ns, "q_sd", "the queue"),
-            headline="RED's queue swings, Blue's stands (queue length plots)",
+            headline="RED's queue swings, Blue's is steady (queue length plots)",
         )
         yield Claim(
             "C2",
-            "With ns-2.35's sender, in the last 5 s of each step from 250 connections on, Blue's probability deviates "
-            "less than RED's.",
+            "With ns-2.35's sender the standard deviation of Blue's marking probability is less than that of RED's, "
+            "in the last 5 s of each step from 250 to 500 connections.",
             f"{marking}; specification E13",
             _each_step(red_ns, blue_ns, "p_sd", "the probability"),
             headline="RED's marking swings, Blue's is steady (marking behavior)",
         )
         yield Claim(
             "C3",
-            "RED's probability spans a wider range than Blue's, with each of the three senders.",
+            "Within the last 5 s of the steps from 250 to 500 connections RED's marking probability spans a wider "
+            "range than Blue's, with each of the three senders.",
             f"{marking}; specification E13",
             red["p_range"] > blue_["p_range"],
         )
         yield Claim(
             "C4",
-            "From 250 connections on, from step to step, the mean of Blue's probability does not fall by more than one "
-            "decrement.",
+            "From step to step between 250 and 500 connections the mean of Blue's probability does not fall by more "
+            "than one decrement.",
             "derived: more connections need a higher probability; specification E13",
             _rises(blue_),
         )
@@ -212,50 +214,57 @@ class UnderstandingBlue(Experiment):
             "C5",
             "In no span of one freeze time does Blue's probability rise by more than one increment.",
             "the algorithm on slide Example Blue Algorithm",
-            blue_["leaps"].is_zero(),
+            blue_["leaps"].is_zero("spans of 100 ms"),
         )
         yield Claim(
             "C6",
-            "Both use 98 % of the link or more.",
-            "specification E12(e), asked of both",
+            "RED and Blue both use 98 % of the link or more, with each of the three senders.",
+            "specification E12(e), there of Blue only",
             results.where(set=["R2", "B4"])["utilisation"] >= 98,
         )
         for floor, (tag, words) in FLOORS.items():
             yield Claim.unasserted(
                 f"C7-{tag}",
-                f"{_capital(words)}, from 250 connections on RED loses no fewer packets than Blue.",
+                f"{_capital(words)} RED loses no fewer packets than Blue, with 250 to 500 connections.",
                 "specification E13",
                 red.where(floor=floor)["lost"] >= blue_.where(floor=floor)["lost"],
                 {
-                    NS2: "RED's losses come in a few bursts and differ from run to run by more than Blue's mean",
-                    RFC: "Blue learns of a higher load from lost packets only and pays some for each step of the load, "
-                    "while RED with a maximum probability of 1 and 500 kB marks early enough",
-                    NONE: "the same as with the rule",
+                    NS2: "RED's losses come in a few bursts and vary between runs by more than Blue's mean loss",
+                    RFC: (
+                        "Blue detects a higher load by lost packets only and loses some at each step of the load, "
+                        "while RED with a maximum probability of 1 and 500 kB marks early enough"
+                    ),
+                    NONE: (
+                        "as with the rule of RFC 3168: Blue detects a higher load by lost packets only, while RED "
+                        "marks early enough"
+                    ),
                 }[str(floor)],
             )
         for floor in (RFC, NONE):
             tag, words = FLOORS[floor]
             why = (
-                "sensitivity to the sender, which is not the thesis'. No mark silences a window of two or three here, "
-                "so that what RED marks takes less off the load, and its queue swings less"
+                "sensitivity to the sender, which is not the thesis': here no mark silences a window of two or three "
+                "segments, so that RED's marks reduce the load less, and its queue swings less"
             )
             yield Claim.unasserted(
                 f"C1-{tag}",
-                f"{_capital(words)}, too, Blue's queue deviates less than RED's in each of these steps.",
+                f"{_capital(words)}, too, the standard deviation of Blue's queue is less than that of RED's, in the "
+                "last 5 s of each step from 250 to 500 connections.",
                 f"{queues}; another sender than the thesis'",
                 _each_step(red.where(floor=floor), blue_.where(floor=floor), "q_sd", "the queue"),
                 why,
             )
             yield Claim.unasserted(
                 f"C2-{tag}",
-                f"{_capital(words)}, too, Blue's probability deviates less than RED's in each of these steps.",
+                f"{_capital(words)}, too, the standard deviation of Blue's marking probability is less than that of "
+                "RED's, in the last 5 s of each step from 250 to 500 connections.",
                 f"{marking}; another sender than the thesis'",
                 _each_step(red.where(floor=floor), blue_.where(floor=floor), "p_sd", "the probability"),
-                "sensitivity to the sender: not that of the thesis",
+                "sensitivity to the sender, which is not the thesis'",
             )
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """The slides with the sender of ns, the ideal, all steps with all senders, and the slides with the others."""
+        """Yield the slides' plots and the ideal with ns-2.35's sender, the plots with the others, and all steps."""
         for floor, (tag, words) in FLOORS.items():
             kept = {
                 name: cast("dict[str, Series]", results.trace("kept", floor=floor, set=name)) for name in ("R2", "B4")
@@ -263,30 +272,31 @@ class UnderstandingBlue(Experiment):
             yield Figure(
                 f"queue-{tag}",
                 f"Queue length, {words}",
-                "First replication; 50 more connections at each grey line. Dashed: the buffer.",
+                "First replication. 50 connections are added at each grey line. Dashed: the buffer.",
                 lambda kept=kept: _over_time(kept, "queue", "queue (kB)", BUFFER_KB),  # type: ignore[misc]
                 claims=("C1", "C7-ns2") if floor == NS2 else (f"C1-{tag}", f"C7-{tag}"),
             )
             yield Figure(
                 f"marking-{tag}",
                 f"Marking probability, {words}",
-                "RED's follows its average queue; Blue's moves by one increment or decrement at most every 100 ms.",
+                "First replication. RED's probability follows its average queue; Blue's changes by one increment or "
+                "decrement at most every 100 ms.",
                 lambda kept=kept: _over_time(kept, "probability", "probability", 1.0),  # type: ignore[misc]
                 claims=("C2", "C3", "C4", "C5") if floor == NS2 else (f"C2-{tag}",),
             )
             if floor == NS2:
                 yield Figure(
                     "ideal",
-                    "The ideal: marks at a steady rate keep the sources at L",
-                    "The end of the third step, 150 connections, with ns-2.35's sender. What comes to the link per "
-                    "100 ms (L dashed), and how many of its packets are marked.",
+                    "The ideal: marks at a steady rate keep the sources at the link's rate L",
+                    "The end of the third step, 150 connections, with ns-2.35's sender. Above: arrival rate per 100 "
+                    "ms, with L dashed; below: marked packets per second.",
                     lambda kept=kept: _ideal(kept),  # type: ignore[misc]
                     claims=("C1",),
                 )
         yield Figure(
             "steps",
-            "Deviation in the last 5 s of each step",
-            "Right of the dotted line: the steps at which the claims look.",
+            "Standard deviation of queue and probability in the last 5 s of each step",
+            "The claims use the steps right of the dotted line, 250 to 500 connections.",
             lambda: _steps(results),
             claims=("C1", "C2", "C1-rfc", "C2-rfc", "C1-none", "C2-none"),
         )
@@ -335,7 +345,7 @@ def _ideal(kept: dict[str, dict[str, Series]]) -> Drawing:
 
 
 def _steps(results: Results) -> Drawing:
-    """Deviation of queue and probability over the connections, a column per sender."""
+    """Draw the standard deviations of queue and probability against the connections, one column per sender."""
     from tailback.plotting import plot
 
     figure = plot.new(len(FLOORS), 2, width=3.4, height=2.6, sharex=True, sharey="row")

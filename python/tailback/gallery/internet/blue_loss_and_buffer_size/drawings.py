@@ -1,4 +1,4 @@
-"""E12's figures: loss against buffer, the headline by number of sources, delay and fairness."""
+"""Figures of internet-e12: loss against buffer, the headline by number of sources, delay and fairness."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["draw_fairness", "draw_headline", "draw_losses", "draw_trade_off"]
 SOURCES = (400, 1600)
 TICKS = (100, 300, 500, 700, 1000)
 KB_PER_MS = 45e3 / 8e3
-"""Of the bottleneck."""
+"""Rate of the bottleneck, kB per ms."""
 
 
 def _ms(kb: Any) -> Any:
@@ -30,7 +30,7 @@ def _kb(ms: Any) -> Any:
 
 
 def draw_losses(results: Results, names: list[str], *, linear: bool) -> Drawing:
-    """Return loss over the buffer, a panel per number of connections; linear where nothing is near zero."""
+    """Draw loss against buffer, one panel per number of connections; `linear` is for losses that are not near zero."""
     from tailback.plotting import plot
 
     figure = plot.new(2, sharey=not linear, height=4.0)
@@ -55,7 +55,7 @@ def draw_losses(results: Results, names: list[str], *, linear: bool) -> Drawing:
 
 
 def draw_headline(results: Results, rows: Sequence[tuple[str, str, str, int]]) -> Drawing:
-    """Return the two runs of the headline over the number of sources: persistent, and on/off."""
+    """Draw both runs of the headline against the number of sources: persistent left, on/off right."""
     from tailback.plotting import plot
 
     figure = plot.new(2, sharey=True, height=4.2)
@@ -100,7 +100,7 @@ def draw_headline(results: Results, rows: Sequence[tuple[str, str, str, int]]) -
 
 
 def draw_trade_off(by_rule: Mapping[str, Results]) -> Drawing:
-    """Return loss over mean queueing delay."""
+    """Draw loss against mean queueing delay, one panel per number of connections."""
     from tailback.plotting import plot
 
     figure = plot.new(2, sharey=True, height=4.0)
@@ -128,7 +128,7 @@ def draw_trade_off(by_rule: Mapping[str, Results]) -> Drawing:
 
 
 def draw_fairness(by_rule: Mapping[str, Results]) -> Drawing:
-    """Return Jain's index over the buffer."""
+    """Draw Jain's index against buffer, one panel per number of connections."""
     from tailback.plotting import plot
 
     figure = plot.new(2, sharey=True, height=4.0)
@@ -150,7 +150,7 @@ def draw_fairness(by_rule: Mapping[str, Results]) -> Drawing:
 
 
 def _one_legend(figure: Drawing) -> None:
-    """Write the curves' names to the right of the panels, each once."""
+    """Draw one legend right of the panels, with each curve once."""
     from tailback.plotting import plot
 
     found: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""E12, Blue evaluation: loss against buffer size, and the load at which RED needs ten times Blue's buffer."""
+"""internet-e12, Blue evaluation: loss against buffer size, and the load at which RED needs ten times Blue's buffer."""
 
 from __future__ import annotations
 
@@ -48,41 +48,41 @@ from tailback.study.experiment import (
 from tailback.study.experiment.quantity import Quantity, Selector
 
 DROP = "no ECN"
-"""Value in place of a rule for echoes: no echoes."""
+"""Value of the axis of rules for senders without ECN, which get no echoes."""
 MAIN = {RFC: NS2_TIMERS, NS2: NS2_TIMERS, NONE: THESIS, BACKOFF: NS2_TIMERS, DROP: NS2_TIMERS}
-"""Timers with which each rule is judged: ns-2.35's, where it can be compared; without a rule,
-the mode of 1999, those calibrated in internet-e15."""
+"""Timers with which each rule is judged: those of ns-2.35, so that results can be compared with it. Without a rule, the
+mode of 1999, they are those calibrated in internet-e15."""
 SOURCES = (400, 1600)
-"""The slides' numbers of connections."""
+"""Numbers of connections on the slides."""
 PUBLISHED = (1000, 4000)
-"""The publication's numbers of on/off sources."""
+"""Numbers of on/off sources in the publication."""
 BEYOND = (3200, 4000)
-"""Persistent connections with which the headline is asserted."""
+"""Numbers of persistent connections with which the headline is asserted."""
 BYTES_PER_MS = 45e3 / 8
-"""Of the bottleneck."""
+"""Rate of the bottleneck, bytes per ms."""
 SMALL, LARGE = 100, 1000
 BUFFERS = (100, 200, 300, 500, 700, 1000)
 TYPICAL = ("R2", "B4")
 LARGE_WEIGHTS = ("R2", "R3", "R4")
-"""RED's sets in the slide's comparison; a smaller weight makes RED slow, and more like Blue."""
+"""RED's sets in the slide's comparison. With the smaller weight of R1 RED reacts slowly, more like Blue."""
 RESOLUTION = 0.05
-"""Percentage points of loss that count as equal."""
+"""Difference in loss, in percentage points, up to which losses count as equal."""
 NS2_LOSS = {400: 4.40, 1600: 3.92}
-"""Loss in % of R2 with 100 kB on ns-2.35."""
+"""Loss in % of R2 with 100 kB in ns-2.35, by number of connections."""
 HEADLINE = "slides Blue Evaluation; published claim, from memory"
 TAGS = {RFC: "rule", BACKOFF: "doubling", NS2: "ns2", NONE: "none", DROP: "drop"}
 TIMER_TAGS = {NS2_TIMERS: "0.2s", THESIS: "0.5s", BSD: "1s"}
 
 
 class BlueEvaluation(Experiment):
-    """400 to 4000 connections over 45 Mbit/s, buffers of 100 to 1000 kB."""
+    """400 to 4000 connections share 45 Mbit/s with buffers of 100 to 1000 kB."""
 
     id = "internet-e12"
     title = "Blue against RED: loss and buffer size"
     reference = "Feng, thesis defence 1999, slides Blue Evaluation"
     axes = (
-        Axis("floor", "answer to an echo at a window of one"),
-        Axis("timers", "tick and least timeout"),
+        Axis("floor", "rule for an echo at a window of one segment"),
+        Axis("timers", "clock tick and minimum RTO"),
         Axis("workload", "workload"),
         Axis("sources", "connections"),
         Axis("set", "discipline"),
@@ -104,7 +104,7 @@ class BlueEvaluation(Experiment):
     )
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """The slides' curves with each rule, and the headline's two runs with more senders, timers and numbers."""
+        """Return the slides' curves with each rule, and the headline's pairs with more senders, timers and numbers."""
         full = profile == "full"
         points: list[Point] = []
         for floor in (RFC, NONE):
@@ -120,7 +120,7 @@ class BlueEvaluation(Experiment):
         return list(dict.fromkeys(points))
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """Discipline and buffer; sender, timers and workload."""
+        """Return the settings of discipline, buffer, number of connections, sender, timers and workload."""
         name, buffer, floor = str(point["set"]), float(point["buffer"]), point["floor"]
         ecn = floor != DROP
         return {
@@ -134,7 +134,7 @@ class BlueEvaluation(Experiment):
         }
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """The checks of the specification, and the headline in each of its cells."""
+        """Return the checks of the specification, and the headline's claim for each combination."""
         rfc, none = (
             results.where(floor=f, timers=MAIN[f], workload=PERSISTENT, sources=list(SOURCES)) for f in (RFC, NONE)
         )
@@ -144,8 +144,8 @@ class BlueEvaluation(Experiment):
         large = [name for name in LARGE_WEIGHTS if name in sets]
         yield Claim(
             "C1",
-            "With any set, any buffer and either rule, Blue loses no more than RED with a weight of 0.002 or more "
-            f"(within {RESOLUTION} points).",
+            "With the rule of RFC 3168 and without a rule, with any set of parameters and any buffer, Blue loses no "
+            f"more than RED with a weight of 0.002 or more, within {RESOLUTION} percentage points.",
             "slides Blue Evaluation; published claim, from memory; resolution reconstructed",
             _all(
                 r.where(set=b, **_buffers(r, b, d))["loss"] - r.where(set=d, **_buffers(r, b, d))["loss"] <= RESOLUTION
@@ -156,68 +156,71 @@ class BlueEvaluation(Experiment):
         )
         yield Claim(
             "C2",
-            f"Blue's loss does not grow with the buffer (within {RESOLUTION} points), with any of its sets: with the "
-            "rule of RFC 3168, and without a rule and with the calibrated timers of the thesis.",
+            f"Blue's loss does not grow with the buffer, within {RESOLUTION} percentage points and with any of its "
+            "sets: with the rule of RFC 3168, and without a rule and with the calibrated timers of the thesis.",
             "published claim, from memory; resolution reconstructed; timers as calibrated in internet-e15",
             _all(r.where(set=b)["loss"].non_increasing("buffer", RESOLUTION) for r in both for b in blues),
         )
         yield Claim(
             "C3a",
-            "Without a rule, at 100 kB, 1600 connections lose more than 400 do: with every set of Blue's, and with "
-            "RED's smallest weight.",
-            "derived: the least load is one segment per round trip and connection",
+            "Without a rule and with 100 kB, 1600 connections lose more than 400 do, with every set of Blue's and "
+            "with RED's smallest weight.",
+            "derived: the minimum load is one segment per round trip and connection",
             _all(_more(none.where(buffer=SMALL), name) for name in _sets(none) if name not in large),
         )
         yield Claim(
             "C3b",
-            "With the rule of RFC 3168 too.",
+            "With the rule of RFC 3168, too, and with 100 kB, 1600 connections lose more than 400 do, with every set "
+            "of Blue's and with RED's smallest weight.",
             "specification E12(c)",
             _all(_more(rfc.where(buffer=SMALL), name) for name in _sets(rfc) if name not in large),
         )
         slow = "published claim, from memory: a small weight makes RED act like Blue"
         yield Claim(
             "C4",
-            "At 100 kB and 400 connections, with the rule, RED loses less with a weight of 0.0002 than with 0.02.",
+            "With the rule of RFC 3168, 100 kB and 400 connections, RED loses less with a weight of 0.0002 than with "
+            "0.02.",
             slow,
             rfc.where(buffer=SMALL, sources=400, set="R1")["loss"]
             < rfc.where(buffer=SMALL, sources=400, set="R3")["loss"],
         )
         yield Claim.unasserted(
             "C4-none",
-            "The same without a rule.",
+            "Without a rule, with 100 kB and 400 connections, RED loses less with a weight of 0.0002 than with 0.02.",
             slow,
             none.where(buffer=SMALL, sources=400, set="R1")["loss"]
             < none.where(buffer=SMALL, sources=400, set="R3")["loss"],
-            "without a rule nearly every packet must be marked, whatever the average, and the weight hardly matters",
+            "without a rule nearly every packet must be marked at any average queue, so that the weight hardly matters",
         )
         yield Claim(
             "C5",
-            "Blue uses 98 % of the link or more.",
+            "With the rule of RFC 3168 and without a rule, Blue uses 98 % of the link or more.",
             "specification E12(e)",
             _all(r.where(set=blues)["utilisation"] >= 98 for r in both),
         )
         at_400 = rfc.where(buffer=SMALL, sources=400)
         yield Claim(
             "C6",
-            "At 100 kB and 400 connections, with the rule, Blue loses less than a tenth of what RED with a weight of "
-            "0.002 or more loses.",
+            "With the rule of RFC 3168, 100 kB and 400 connections, Blue loses less than a tenth of what RED with a "
+            "weight of 0.002 or more loses.",
             "derived from the headline of the slides: the comparison at equal buffers",
             _all(at_400.where(set=b)["loss"] <= 0.1 * at_400.where(set=r)["loss"] for b in blues for r in large),
         )
         yield Claim.unasserted(
             "C6-none",
-            "The same without a rule, of Blue (B4) and RED (R2).",
-            "the same",
+            "Without a rule, with 100 kB and 400 connections, Blue (B4) loses less than a tenth of what RED (R2) "
+            "loses.",
+            "derived from the headline of the slides: the comparison at equal buffers",
             none.where(buffer=SMALL, sources=400, set="B4")["loss"]
             <= 0.1 * none.where(buffer=SMALL, sources=400, set="R2")["loss"],
-            "400 connections send at least 400 packets per round trip, for which link and buffer together have barely "
+            "400 connections send at least 400 packets per round trip, for which link and buffer together barely have "
             "room, and no marking can prevent the loss",
         )
         for row in _headlines(results.profile):
             yield _headline(results, *row)
         yield Claim(
             "C7",
-            "What waits under Blue with 100 kB waits at most 17.8 ms on average.",
+            "With Blue and a buffer of 100 kB the mean queueing delay is at most 17.8 ms.",
             "slide Blue Evaluation: 100 KB (17.8 ms); by construction",
             _all(r.where(buffer=SMALL, set=blues)["queueing"] <= 17.8 for r in both),
         )
@@ -225,29 +228,29 @@ class BlueEvaluation(Experiment):
             for floor in (RFC, NONE, NS2):
                 yield Claim.comparison(
                     f"R2-{n}-{TAGS[floor]}",
-                    f"Loss of RED (R2) at 100 kB with {n} connections, {_words(floor)}; ns-2.35 has {NS2_LOSS[n]} %.",
+                    f"Loss of RED (R2) with 100 kB and {n} connections, {_words(floor)}; ns-2.35: {NS2_LOSS[n]} %.",
                     "ns-2.35, one run",
                     _at(results, floor, sources=n, set="R2", buffer=SMALL)["loss"],
-                    "a comparison with another program, whose sender is the one with ns-2.35's rule",
+                    "not judged: another simulator, whose sender has ns-2.35's rule",
                 )
         for floor in (RFC, NONE):
             yield Claim.comparison(
                 f"delay-{TAGS[floor]}",
-                f"Mean queueing delay of RED (R2) at 1000 kB, {_words(floor)}; ns-2.35 has 71 to 105 ms.",
+                f"Mean queueing delay of RED (R2) with 1000 kB, {_words(floor)}; ns-2.35: 71 to 105 ms.",
                 "ns-2.35, one run",
                 _at(results, floor, sources=list(SOURCES), set="R2", buffer=LARGE)["queueing"],
-                "a comparison",
+                "not judged: another simulator",
             )
             yield Claim.comparison(
                 f"jain-{TAGS[floor]}",
-                f"Fairness of 1600 connections at 100 kB, {_words(floor)}: Jain's index of their goodputs.",
-                "not in the slides",
+                f"Fairness with 1600 connections and 100 kB, {_words(floor)}: Jain's index of their goodputs.",
+                "not on the slides",
                 _at(results, floor, sources=1600, buffer=SMALL, set=list(TYPICAL))["jain"],
-                "not judged: what the low loss costs",
+                "not judged; it shows the price of a low loss",
             )
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """The two slides with each rule and without ECN; the headline by number; what low loss costs."""
+        """Yield the slides' curves with each rule and without ECN; the headline; delay and fairness."""
         both = tuple(f"C{n}" for n in (1, 2, 4, 6))
         for floor, claims in (
             (RFC, (*both, "C3b")),
@@ -260,8 +263,8 @@ class BlueEvaluation(Experiment):
             yield Figure(
                 f"loss-{TAGS[floor]}",
                 f"Loss against buffer, {_words(floor)}",
-                "RED orange and dashed, Blue blue; points without a line where fewer than three buffers were run."
-                + ("" if linear else " Zero is on the axis; the scale is linear below 0.01 %."),
+                "RED: orange, dashed; Blue: blue, solid. Points are not joined where fewer than three buffers were run."
+                + ("" if linear else " The axis includes zero; its scale is linear below 0.01 %."),
                 lambda at=at, names=names, linear=linear: draw_losses(at, names, linear=linear),  # type: ignore[misc]
                 claims=claims,
             )
@@ -269,8 +272,9 @@ class BlueEvaluation(Experiment):
         yield Figure(
             "headline",
             "The headline: Blue with 100 kB against RED with 1000 kB",
-            "Left: persistent connections, by rule. Right: the publication's on/off sources. Fewer than three numbers "
-            "are not joined; RED is then hollow. Zero is on the axis; the scale is linear below 0.01 %.",
+            "Left: persistent connections; right: the publication's on/off sources; one colour per rule. Points are "
+            "not joined, and RED's are hollow, where fewer than three numbers of sources were run. The axis includes "
+            "zero; its scale is linear below 0.01 %.",
             lambda: draw_headline(results, rows),
             claims=tuple(
                 dict.fromkeys(
@@ -280,16 +284,15 @@ class BlueEvaluation(Experiment):
         )
         yield Figure(
             "delay",
-            "Loss and queueing delay",
-            "One line per discipline and rule, from 100 kB (small mark) to 1000 kB (large mark). Down and left is "
-            "better.",
+            "Loss against mean queueing delay",
+            "One line per discipline and rule, from 100 kB (small mark) to 1000 kB (large mark). Lower left is better.",
             lambda: draw_trade_off(_main(results)),
             claims=("C7", "delay-rule", "delay-none"),
         )
         yield Figure(
             "fairness",
             "Fairness against buffer",
-            "Jain's index over 20 s (100 s in full): 1 when all connections get the same.",
+            "Jain's index of the goodputs over the measured part of a run: 1 if all connections get the same.",
             lambda: draw_fairness(_main(results)),
             claims=("jain-rule", "jain-none"),
         )
@@ -302,7 +305,7 @@ def _grid(floor: str, sources: Iterable[int], sets: Iterable[str], buffers: Iter
 
 
 def _pair(floor: str, timer: str, load: str, sources: int) -> list[Point]:
-    """Blue with the small buffer and RED with the large one."""
+    """Return the headline's two points: Blue with the small buffer, and RED with the large one."""
     return [
         Point(floor=floor, timers=timer, workload=load, sources=sources, set=name, buffer=buffer)
         for name, buffer in (("B4", SMALL), ("R2", LARGE))
@@ -313,7 +316,7 @@ Row = tuple[str, str, str, int]
 
 
 def _headlines(profile: ProfileName) -> list[Row]:
-    """Rule, timers, workload and number of sources of each comparison of Blue at 100 kB with RED at 1000 kB."""
+    """Return rule, timers, workload and number of sources of each comparison of Blue (100 kB) with RED (1000 kB)."""
     full = profile == "full"
     rules = (RFC, BACKOFF, NS2, NONE) if full else (RFC, NS2, NONE)
     rows: list[Row] = []
@@ -324,7 +327,7 @@ def _headlines(profile: ProfileName) -> list[Row]:
         rows += [(floor, MAIN[floor], ON_OFF, n) for floor in rules]
     for n in (2000, 2400, *BEYOND) if full else BEYOND:
         rows += [(floor, MAIN[floor], PERSISTENT, n) for floor in (rules if full else (RFC, BACKOFF, NS2))]
-    # Sensitivity of the verdict: other timers.
+    # Sensitivity of the verdict to the timers.
     rows += [(floor, timer, PERSISTENT, 1600) for floor in (RFC, NONE) for timer in TIMERS]
     rows += [(NS2, BSD, PERSISTENT, 3200)]
     if full:
@@ -340,11 +343,23 @@ def _headline_id(floor: str, timer: str, load: str, n: int) -> str:
 
 
 def _headline(results: Results, floor: str, timer: str, load: str, n: int) -> Claim:
-    """Blue at 100 kB against RED at 1000 kB in one cell: asserted where it holds with a wide margin."""
+    """Return the claim that Blue with 100 kB loses less than RED with 1000 kB, for one combination.
+
+    It is asserted for the combinations in which it holds with a wide margin.
+    """
     at = results.where(floor=floor, timers=timer, workload=load, sources=n)
     small, large = at.where(set="B4", buffer=SMALL)["loss"], at.where(set="R2", buffer=LARGE)["loss"]
-    who = f"{n} {'on/off sources' if load == ON_OFF else 'connections'}, {_words(floor)}, timers of {timer}"
-    words = "slide's number" if n in SOURCES and load == PERSISTENT else "published workload" if load == ON_OFF else ""
+    who = (
+        f"{n} {'on/off sources' if load == ON_OFF else 'connections'}, {_words(floor)}, "
+        f"clock tick and minimum RTO of {timer}"
+    )
+    words = (
+        "slides' number of connections"
+        if n in SOURCES and load == PERSISTENT
+        else "published workload"
+        if load == ON_OFF
+        else ""
+    )
     source = f"{HEADLINE}; {words}" if words else "the same claim with more connections than on the slides; derived"
     id = _headline_id(floor, timer, load, n)  # noqa: A001
     shown = floor == NS2 and timer == MAIN[floor] and words and n != min(PUBLISHED)
@@ -362,24 +377,32 @@ def _headline(results: Results, floor: str, timer: str, load: str, n: int) -> Cl
 
 def _why(floor: str, timer: str, n: int, load: str) -> str:
     if floor == DROP:
-        return "loss is the signal here, and as much of it is needed whatever drops; a smaller buffer needs more"
+        return (
+            "without ECN loss is the only signal: sources need a certain loss whichever discipline drops, and a "
+            "higher one with a smaller buffer"
+        )
     if floor == NONE:
         return (
-            "windows cannot shrink below one segment: whether 1000 kB are enough for all of them, and what a timeout "
-            "costs, depends on their number and on the timers, which the slides do not state"
+            "windows cannot shrink below one segment: whether 1000 kB are enough for all of them, and how much a "
+            "timeout slows a source, depends on their number and on the timers, which the slides do not state"
         )
     if (n == 400 and load == PERSISTENT) or (n == 1000 and load == ON_OFF):
-        return "RED with 1000 kB has room for a packet of every connection, loses nothing, and cannot be beaten"
+        return "RED with 1000 kB has room for a packet of every connection, loses next to nothing, and cannot be beaten"
     if floor == RFC and timer != MAIN[floor]:
-        return "a sensitivity: a longer timeout lowers the least load, one segment per timeout and connection"
-    return "a timeout that doubles lowers the least load so far that RED with 1000 kB loses nothing with so many"
+        return (
+            "sensitivity: a longer minimum RTO lowers the minimum load, which is one segment per timeout and connection"
+        )
+    return (
+        "a timeout that doubles lowers the minimum load, so that RED with 1000 kB loses nothing with this number of "
+        "sources"
+    )
 
 
 def _longer(point: Point) -> Settings:
-    """Return the length of a quick run: as long as the point needs.
+    """Return the duration and warm-up of a quick run if the point needs longer ones than the profile's.
 
-    Blue's slowest sets take 40 s from 0 to 1. Losses of Blue with a rule are few, and the values of the headline at
-    1600 connections without one differ little: both are measured longer.
+    Blue's slowest sets take 40 s from a probability of 0 to 1. With a rule Blue loses few packets, and without one the
+    two values of the headline at 1600 connections differ little; both are measured for longer.
     """
     name, buffer = str(point["set"]), float(point["buffer"])
     if name in BLUE and freeze_s(name) > 10:
@@ -398,12 +421,12 @@ def _at(results: Results, floor: str, **selectors: object) -> Results:
 
 
 def _main(results: Results) -> dict[str, Results]:
-    """Return the slides' points by rule in words."""
+    """Return the points with the slides' numbers of connections, by the name of the rule."""
     return {FLOORS[floor]: _at(results, floor, sources=list(SOURCES)) for floor in (RFC, NONE)}
 
 
 def _buffers(results: Results, *names: str) -> dict[str, Selector]:
-    """Return the buffers that all of the sets have."""
+    """Return the selector of the buffers that all of the sets have."""
     of = [results.where(set=name)["loss"].values_of("buffer") for name in names]
     return {"buffer": [value for value in of[0] if all(value in others for others in of)]}
 
@@ -424,7 +447,7 @@ def _more(results: Results, name: str) -> Condition:
 def _words(floor: str) -> str:
     return {
         RFC: "rule of RFC 3168",
-        BACKOFF: "rule of RFC 3168 with doubling",
+        BACKOFF: "rule of RFC 3168 with a doubling timeout",
         NS2: "ns-2.35's sender",
         NONE: "no rule",
         DROP: "no ECN",

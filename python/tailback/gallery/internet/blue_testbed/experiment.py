@@ -1,4 +1,4 @@
-"""E14, Blue testbed: RED and Blue at a 10 Mbit/s link with almost no propagation delay."""
+"""internet-e14, Blue on the testbed: RED and Blue at a 10 Mbit/s link with almost no propagation delay."""
 
 from __future__ import annotations
 
@@ -87,11 +87,11 @@ SENSITIVITY: dict[str, tuple[str, str, Settings]] = {
         },
     ),
 }
-"""By hosts: tag of ids, words, and differences from the testbed's."""
+"""By kind of hosts: tag in the ids of claims, words, and the settings that differ from the testbed's hosts."""
 
 
 class BlueTestbed(Experiment):
-    """10 to 200 connections over 10 Mbit/s, 50 kB."""
+    """10 to 200 connections share 10 Mbit/s with a buffer of 50 kB."""
 
     id = "internet-e14"
     title = "Blue on the testbed"
@@ -106,7 +106,7 @@ class BlueTestbed(Experiment):
     metrics = (m.port_loss("a->b"), m.utilisation("a->b", label="utilisation"), m.mean_queue("a->b"), m.jain("tcp"))
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """All connections with the testbed's hosts; others are for sensitivity."""
+        """Return the points: all numbers of connections with the testbed's hosts, some with the other hosts."""
         full = profile == "full"
         connections = (10, 25, 50, 75, 100, 150, 200) if full else (10, 50, 100, 200)
         others = connections if full else (50, 200)
@@ -115,7 +115,7 @@ class BlueTestbed(Experiment):
         )
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """Discipline and hosts."""
+        """Return the settings of discipline, hosts and number of connections."""
         del profile
         hosts = str(point["hosts"])
         return {
@@ -126,89 +126,96 @@ class BlueTestbed(Experiment):
         }
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """The checks of the specification with the testbed's hosts, and the effect of others."""
+        """Return the checks of the specification with the testbed's hosts, and with others."""
         bsd = results.where(hosts=BSD)
         red, blue, altq = (bsd.where(discipline=name) for name in (RED, BLUE, ALTQ))
         gap = red["loss"] - blue["loss"]
         yield Claim.unasserted(
             "C1",
-            "With 50 connections or more Blue loses less than RED.",
+            "With the testbed's hosts and 50 or more connections, Blue loses less than RED.",
             "slide Blue Evaluation, loss rates; the number from the specification",
             blue.where(**MANY)["loss"] < red.where(**MANY)["loss"],
-            "holds with 50 and 200 connections; 100 windows of one segment, each acknowledged after 200 ms, fit into "
-            "link and timers without a queue, and RED loses next to nothing",
+            "it holds with 50 and 200 connections; with 100, windows of one segment, each acknowledged after 200 ms, "
+            "cause no queue, and RED loses next to nothing",
             headline="On the testbed Blue loses less than RED (loss rates)",
         )
         yield Claim.unasserted(
             "C2",
-            "Both use 95 % of the link or more.",
+            "With the testbed's hosts RED and Blue both use 95 % of the link or more.",
             "slide Blue Evaluation, link utilization; the number from the specification",
             bsd.where(discipline=[RED, BLUE])["utilisation"] >= 95,
-            "with 50 connections Blue marks windows down to one segment, which waits 200 ms for its acknowledgement",
+            "with 50 connections Blue's marks reduce windows to one segment, whose acknowledgement is delayed by 200 "
+            "ms",
             headline="On the testbed Blue keeps the link full (link utilization)",
         )
         yield Claim.unasserted(
             "C3",
-            "The more connections, the more Blue saves.",
+            "With the testbed's hosts the loss that Blue saves (RED's minus Blue's) grows with the number of "
+            "connections.",
             "slide Blue Evaluation; specification E14",
             gap.non_decreasing("connections", tolerance=0.1) & (gap.where(connections=200) > gap.where(connections=50)),
-            "as C1: not from 50 to 100 connections",
+            "it does not grow from 50 to 100 connections, for the reason given at C1",
         )
         for hosts, (tag, words, _) in SENSITIVITY.items():
             at = results.where(hosts=hosts)
             less = at.where(discipline=BLUE, **MANY)["loss"] < at.where(discipline=RED, **MANY)["loss"]
             full = at.where(discipline=[RED, BLUE], **MANY)["utilisation"] >= 95
-            one = f"C1-{tag}", f"C1 {words}.", "slide Blue Evaluation, loss rates; other hosts", less
+            one = (
+                f"C1-{tag}",
+                f"With 50 or more connections Blue loses less than RED, {words}.",
+                "slide Blue Evaluation, loss rates; other hosts",
+                less,
+            )
             two = (
                 f"C2-{tag}",
-                f"C2 {words}, with 50 connections or more.",
+                f"With 50 or more connections RED and Blue both use 95 % of the link or more, {words}.",
                 "slide Blue Evaluation, link utilization; other hosts",
                 full,
             )
             for claim in (one, two):
                 if hosts == EVERY:
-                    # Without delayed acknowledgements the pipe is the buffer alone, and the slide is reproduced.
+                    # Without delayed acknowledgements only the buffer holds packets, and the slide is reproduced.
                     yield Claim(*claim)
                 else:
-                    why = "other hosts than the testbed's: sensitivity to what the slides do not say"
+                    why = "sensitivity to the hosts, which the slides do not describe"
                     yield Claim.unasserted(*claim, why)
         yield Claim.comparison(
             "jain",
-            "Fairness, Jain's index of the goodputs.",
-            "not in the slides",
+            "Fairness under RED and Blue with the testbed's hosts: Jain's index of the goodputs.",
+            "not on the slides",
             bsd.where(discipline=[RED, BLUE])["jain"],
-            "not judged: what the low loss costs, see the page",
+            "not judged; the page discusses the price of a low loss",
         )
         yield Claim.unasserted(
             "altq-loss",
-            "With the constants of the ALTQ kernel, 0.125 up and 0.001 down, Blue loses less than RED with 50 "
-            "connections or more.",
+            "With the constants of the ALTQ kernel (0.125 up, 0.001 down) Blue loses less than RED, with 50 or more "
+            "connections.",
             "ALTQ source; slide Blue Evaluation, loss rates",
             altq.where(**MANY)["loss"] < red.where(**MANY)["loss"],
             "the slides do not say which constants were used",
         )
         yield Claim.unasserted(
             "altq-utilisation",
-            "And uses 95 % of the link or more.",
+            "With the constants of the ALTQ kernel (0.125 up, 0.001 down) Blue uses 95 % of the link or more.",
             "ALTQ source; slide Blue Evaluation, link utilization",
             altq["utilisation"] >= 95,
-            "an eighth up takes 6 s to come down again, during which too much is marked",
+            "a step of 0.125 upwards takes 6 s to decay, during which too much is marked",
         )
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """Loss and utilisation against connections, and the other hosts."""
+        """Yield loss, utilisation and fairness against connections; loss and utilisation with other hosts."""
         by_name = {name: results.where(hosts=BSD, discipline=name) for name in (RED, BLUE, ALTQ)}
         yield fig.compare(
             {name: at["loss"] for name, at in by_name.items()},
             "loss",
-            "Loss at the testbed's link",
+            "Loss against the number of connections",
             x="connections",
             claims=("C1", "C3", "altq-loss"),
         )
         used = fig.compare(
             {name: at["utilisation"] for name, at in by_name.items()},
             "utilisation",
-            "Utilisation of the testbed's link",
+            "Utilisation against the number of connections",
             "The axis begins at 70 %.",
             x="connections",
             claims=("C2", "altq-utilisation"),
@@ -217,8 +224,8 @@ class BlueTestbed(Experiment):
         yield fig.compare(
             {name: at["jain"] for name, at in by_name.items()},
             "fairness",
-            "Fairness at the testbed's link",
-            "Jain's index of the goodputs: 1 when all connections get the same. The buffer holds 33 packets.",
+            "Fairness against the number of connections",
+            "Jain's index of the goodputs: 1 if all connections get the same. The buffer holds 33 packets.",
             x="connections",
             claims=("jain",),
         )
@@ -229,8 +236,8 @@ class BlueTestbed(Experiment):
             yield Figure(
                 f"hosts-{metric}",
                 title,
-                "The first panel has the testbed's hosts; in each other one thing differs."
-                + (f" The axis begins at {level} %." if level else ""),
+                "The first panel has the testbed's hosts; each other panel differs from it in the one property in its "
+                "title." + (f" The axis begins at {level} %." if level else ""),
                 lambda metric=metric, level=level: _draw_others(results, metric, level),  # type: ignore[misc]
                 claims=(claim, *(f"{claim}-{tag}" for tag, _, _ in SENSITIVITY.values())),
             )

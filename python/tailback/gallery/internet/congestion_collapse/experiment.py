@@ -1,4 +1,4 @@
-"""Congestion collapse: goodput against offered load, of senders that do not back off and of TCP."""
+"""internet-collapse, congestion collapse: goodput against offered load, of senders without back-off and of TCP."""
 
 from __future__ import annotations
 
@@ -32,41 +32,42 @@ FIXED, TIMED, TCP = "fixed window and timer", "fixed window, adaptive timer", "T
 DATAGRAMS = "datagrams"
 FIFO, FAIR = "drop-tail", "drr"
 RING = 5
-"""Routers and flows in the ring; each flow is made of `SPLIT` equal ones."""
+"""Number of routers, and of flows, in the ring; each flow consists of `SPLIT` equal ones."""
 SPLIT = 4
 RING_BPS, DUMBBELL_BPS, SHARED_BPS, LAST_BPS = 2e6, 10e6, 1.5e6, 128e3
 SHARES_S = 27e-3
-"""Round trip of TCP there without a queue: 20 ms of delay, 7 ms to send."""
+"""Round trip of TCP behind the narrow last hop without a queue, s: 20 ms of delay, 7 ms of transmission."""
 PACKET_BITS = 8000
 PAYLOAD = 0.96
-"""Share of a TCP packet that is payload."""
+"""Payload of a TCP packet as a share of its size."""
 CONNECTIONS = (2, 4, 8, 16, 32, 64)
 FITTING = 40
-"""Connections whose windows, 640 segments, just fit into buffer and path, 651: no loss is necessary."""
+"""Number of connections whose windows, 640 segments, just fit into buffer and path, 651: no segment has to be lost."""
 SHORTEST_MS = 100
 TIMERS_MS = (SHORTEST_MS, 200, 300, 400, 600)
 FULL_MS = 521
-"""Round trip with a full buffer: 40 ms of delay, 1 ms to send, 480 ms in the queue. 640 segments alone make 512."""
+"""Round trip with a full buffer, ms: 40 of delay, 1 of transmission, 480 in the queue. With 640 segments alone it is
+512."""
 LOADS = (0.25, 0.5, 1, 2, 4)
-"""Of each flow in the ring, per capacity of a link."""
+"""Offered load of each flow in the ring, as a multiple of a link's capacity."""
 SHARE = (0.1, 0.5, 1, 1.5, 2)
-"""Rate of the flow that does not respond, per capacity of the shared link."""
+"""Rate of the unresponsive flow, as a multiple of the shared link's capacity."""
 
 
 def copies(round_trip_ms: float, timer_ms: float) -> tuple[int, int]:
-    """Return the least and the largest number of copies of a segment if a fixed timer expires until it is acknowledged.
+    """Return the minimum and maximum number of copies of a segment that a fixed timer sends until it is acknowledged.
 
-    The timer of a connection starts again with each acknowledgement, so that a segment may have lost up to one period.
+    The timer of a connection restarts with each acknowledgement, so that a segment may have lost up to one period.
     """
     periods = round_trip_ms / timer_ms
     return max(floor(periods), 1), ceil(periods)
 
 
 def _carried_bps(report: Report) -> float:
-    """Return the rate of useful deliveries, headers included so that TCP and datagrams compare."""
+    """Return the rate of useful deliveries in bit/s, headers included, so that TCP and datagrams compare."""
     rows = report.data["flows"]
     if _case(report) == SHARES:
-        # Packets that wait before the narrow last link have already crossed the shared one.
+        # The throughput of the narrow last link: packets that wait before it at the end of the run are not lost.
         datagrams = [report.utilisation("r2->d2") * LAST_BPS / 8 * report.measured_s]
     else:
         datagrams = [flow["delivered"]["bytes"] for flow in rows if not flow["transport"]]
@@ -80,27 +81,27 @@ def _case(report: Report) -> str:
 
 
 def _useful(report: Report) -> float:
-    """Goodput in percent of the network's capacity to destinations."""
+    """Return the goodput in percent of what the network can carry to its destinations."""
     most = {RETRANSMIT: DUMBBELL_BPS, HOPS: RING * RING_BPS / 2, SHARES: SHARED_BPS}
     return 100 * _carried_bps(report) / most[_case(report)]
 
 
 def _busy(report: Report) -> float:
-    """Mean utilisation of the shared links in percent."""
+    """Return the mean utilisation of the shared links in percent."""
     ports = {RETRANSMIT: ["a->b"], HOPS: [f"r{i}->r{i % RING + 1}" for i in range(1, RING + 1)], SHARES: ["r1->r2"]}
     names = ports[_case(report)]
     return 100 * fsum(report.utilisation(name) for name in names) / len(names)
 
 
 def left_over(load: float) -> float:
-    """Return the goodput in % of the shared link if TCP has only the rest that a lossless other flow leaves."""
+    """Return the goodput in % of the shared link if TCP gets only what an unresponsive flow without losses leaves."""
     return 100 * max(1 - load, 0) + 100 * min(load, LAST_BPS / SHARED_BPS)
 
 
 def most_given(load: float, queue_s: float) -> float:
-    """Return the same if all lose alike, and three TCP connections need that loss by the square-root law.
+    """Return the goodput in % of the shared link if the loss of all is what three TCP connections need.
 
-    The law has no time-outs, so it overestimates TCP.
+    That loss follows from the square-root law, which has no timeouts and so overestimates TCP.
     """
     capacity = SHARED_BPS / PACKET_BITS
     loss = tcpmodel.loss_needed(tcpmodel.square_root, 3 * [SHARES_S + queue_s], capacity, load * capacity)
@@ -109,7 +110,7 @@ def most_given(load: float, queue_s: float) -> float:
 
 
 def _beside(report: Report) -> tuple[float, float]:
-    """Rate of the other flow per capacity of the shared link, and mean time in its queue in s."""
+    """Return the unresponsive flow's rate per capacity of the shared link, and the mean queueing delay there in s."""
     rate = report.offered_bps("udp") / SHARED_BPS
     return rate, 8 * report.mean_queue_bytes("r1->r2") / SHARED_BPS
 
@@ -123,7 +124,7 @@ def _above_most(report: Report) -> float:
 
 
 def fluid_bps(offered_bps: float, capacity_bps: float) -> float:
-    """Goodput of a flow over two equal hops of a ring, each shared with another of the same rate.
+    """Return the goodput in bit/s of a flow over two equal hops of a ring, each shared with a flow of the same rate.
 
     Both hops drop all arrivals with equal probability. The rate x out of a first hop solves x = C·r/(r + x); the second
     passes the share C/(r + x) of it. As r grows without bound x tends to C, and the goodput to 0 as C²/r.
@@ -142,34 +143,36 @@ def _against_fluid(report: Report) -> float:
 
 
 class Collapse(Experiment):
-    """Three kinds of wasted work in a network."""
+    """Networks that do useless work: needless retransmissions, and packets that are dropped after their first hop."""
 
     id = "internet-collapse"
     title = "Congestion collapse"
     reference = "Nagle, RFC 896; Jacobson, SIGCOMM 1988; Floyd and Fall, IEEE/ACM Transactions on Networking 7(4), 1999"
     axes = (
-        Axis("case", "what is wasted"),
+        Axis("case", "case"),
         Axis("sender", "sender or discipline"),
-        Axis("load", "offered load, or the timer in ms"),
+        Axis("load", "connections, timer in ms, or offered load in link capacities"),
     )
     quick = Profile(duration="40s", warmup="10s", replications=3, max_replications=9, cpu_s=8)
     full = Profile(duration="220s", warmup="20s", replications=5, max_replications=20, cpu_s=120)
     metrics = (
         Observable("useful", "goodput", "% of capacity", _useful, precision=(0.05, 0.5)),
         Observable("busy", "utilisation of the shared links", "%", _busy),
-        Observable("needless", "busy with what is of no use", "points", lambda r: _busy(r) - _useful(r), lowest=None),
+        Observable("needless", "utilisation minus goodput", "points", lambda r: _busy(r) - _useful(r), lowest=None),
         Observable(
             "waiting",
-            "mean wait for the shared link",
+            "mean queueing delay at the shared link",
             "ms",
             lambda r: 1e3 * _beside(r)[1] if _case(r) == SHARES else float("nan"),
         ),
-        Observable("above", "goodput less what the other flow leaves", "points", _above_least, lowest=None),
-        Observable("below", "goodput less the most that TCP can take", "points", _above_most, lowest=None),
-        Observable("fluid", "goodput per that of the fluid model", "%", _against_fluid),
+        Observable("above", "goodput minus what the unresponsive flow leaves", "points", _above_least, lowest=None),
+        Observable(
+            "below", "goodput minus the most that the square-root law gives", "points", _above_most, lowest=None
+        ),
+        Observable("fluid", "goodput, relative to the fluid model", "%", _against_fluid),
         Observable(
             "again",
-            "segments sent again",
+            "segments retransmitted",
             "%",
             lambda report: (
                 100 * sum(row["retransmissions"] for row in rows) / max(sum(row["segments"] for row in rows), 1)
@@ -180,7 +183,7 @@ class Collapse(Experiment):
     )
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """Each case with its senders along its own load."""
+        """Return the points: each case with its senders or disciplines along its own load."""
         del profile
         return (
             grid(case=[RETRANSMIT], sender=(FIXED, TIMED, TCP), load=CONNECTIONS)
@@ -190,11 +193,11 @@ class Collapse(Experiment):
         )
 
     def scenario(self, point: Point) -> str:
-        """Each case has its network."""
+        """Return the scenario of the point's case."""
         return FILES[str(point["case"])]
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """The load, and the senders' response to congestion."""
+        """Return the settings of the load, and of the senders' timers and congestion control."""
         del profile
         sender, load = str(point["sender"]), float(point["load"])
         if point["case"] == RETRANSMIT:
@@ -223,7 +226,7 @@ class Collapse(Experiment):
         return settings
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Cases that collapse, the extent, and cases that do not."""
+        """Return the claims on the cases that collapse, how far they do, and the cases that do not."""
         again, timer, hops, last = (results.where(case=case) for case in (RETRANSMIT, TIMER, HOPS, SHARES))
         fixed, tcp = again.where(sender=FIXED), again.where(sender=TCP)
         datagrams, ring_tcp = hops.where(sender=DATAGRAMS), hops.where(sender=TCP)
@@ -233,121 +236,140 @@ class Collapse(Experiment):
         return [
             Claim(
                 "C1",
-                "With a fixed window and a fixed timer, 64 connections carry less than half of what 8 carry.",
-                "RFC 896; derived: the full buffer takes longer to drain than the timer, so that all is sent "
-                "twice or more",
+                "With a fixed window and a fixed timer of 200 ms, the goodput of 64 connections is less than half of "
+                "that of 8.",
+                "RFC 896; derived: the full buffer takes longer to drain than the timer, so that every segment is "
+                "sent at least twice",
                 fixed.where(load=64)["useful"] < 0.5 * fixed.where(load=8)["useful"],
             ),
             Claim(
                 "C1-before",
-                "Before that, 2 connections carry 47 to 62.4 % of the link, and 4 and 8 more than 99 %.",
-                "derived: windows of 16 segments per round trip of 41 ms, or of 54.6 ms where one always waits for the "
-                "other; 4 windows are more than the path holds, and 8 still wait for less than the timer",
+                "With a fixed window and a fixed timer of 200 ms, before the collapse, the goodput of 2 connections "
+                "is 46.9 to 62.4 % of the link, and that of 4 and of 8 is more than 99 %.",
+                "derived: 2 windows of 16 segments per round trip of 41 ms, or of 54.6 ms if one always waits for the "
+                "other; 4 windows are more than the path holds, and the round trip of 8 is still shorter than the "
+                "timer",
                 fixed.where(load=2)["useful"].within(46.9, 62.4) & (fixed.where(load=[4, 8])["useful"] > 99),
             ),
             Claim(
                 "C1-32",
-                "With 32 connections, whose windows fit into the buffer, a third to a half of the link is of use.",
-                "derived: with the copies a round trip takes 410 to 521 ms, in which the timer of 200 ms sends each "
+                "With a fixed window and a fixed timer of 200 ms, the goodput of 32 connections, whose windows fit "
+                "into the buffer, is a third to a half of the link.",
+                "derived: copies lengthen the round trip to 410 to 521 ms, in which the timer of 200 ms sends each "
                 "segment two or three times",
                 fixed.where(load=32)["useful"].within(100 / 3, 50),
             ),
             Claim(
                 "C2",
-                "From 4 connections on the link is busy for more than 99 % of the time.",
-                "definition of collapse: busy with what is of no use; derived: 4 windows are more than the path holds",
+                "With a fixed window and a fixed timer, and 4 or more connections, the link is busy for more than 99 "
+                "% of the time.",
+                "definition of collapse: the link is busy with useless packets; derived: 4 windows are more than the "
+                "path holds",
                 fixed.where(load=lambda load: float(load) >= 4)["busy"] > 99,
             ),
             Claim(
                 "C3",
-                "TCP keeps the link busy with what is of use: at most 1 % is needless, with any number of connections.",
-                "Jacobson 1988; derived: with selective acknowledgements only what was lost is sent again",
+                "With TCP and any number of connections, utilisation exceeds goodput by at most 1 % of the link.",
+                "Jacobson 1988; derived: with selective acknowledgements only lost segments are sent again",
                 tcp["needless"] <= 1,
             ),
             Claim.comparison(
                 "C4",
-                "A fixed window with an adaptive timer, 64 connections.",
-                "Jacobson 1988 holds the timer for the more urgent half",
+                "Goodput of 64 connections with a fixed window and an adaptive timer.",
+                "Jacobson 1988, who considers the timer the more urgent of the two",
                 again.where(sender=TIMED, load=64)["useful"],
-                "how much the timer alone saves is not in the papers",
+                "not judged: the papers do not say how much the timer alone saves",
             ),
             *(_timer_claim(timer, ms) for ms in TIMERS_MS),
             Claim(
                 "C5",
-                "Datagrams over two hops carry what the fluid model says, within 5 %.",
-                "derived: equal drop shares at both hops; see the page",
+                "The goodput of datagrams over two hops is that of the fluid model, within 5 %, at offered loads per "
+                "flow of a link's rate or more.",
+                "derived: equal drop probability at both hops; see the page",
                 datagrams.where(load=overload)["fluid"].within(95, 105),
             ),
             Claim(
                 "C6",
-                "The more datagrams are offered the less is carried, from half a link's rate per flow to four times.",
-                "Floyd and Fall 1999; derived from the fluid model: 100, 76, 54 and 34 %",
+                "From an offered load per flow of half a link's rate up to four times a link's rate, the goodput of "
+                "datagrams over two hops falls with each doubling.",
+                "Floyd and Fall 1999; derived from the fluid model: 100, 76, 54 and 34 % of capacity",
                 (datagrams.where(load=1)["useful"] < datagrams.where(load=0.5)["useful"])
                 & (datagrams.where(load=2)["useful"] < datagrams.where(load=1)["useful"])
                 & (datagrams.where(load=4)["useful"] < datagrams.where(load=2)["useful"]),
             ),
             Claim(
                 "C7",
-                "TCP over the same two hops carries at least 98 % at every overload.",
-                "derived: windows of 12 segments need a loss of 1 %, half of it at the second hop; twice that",
+                "The goodput of TCP over two hops is at least 98 % of capacity, at offered loads per flow of a link's "
+                "rate or more.",
+                "derived: windows of 12 segments correspond to a loss of 1 %, half of it at the second hop; the bound "
+                "allows 2 %",
                 ring_tcp.where(load=overload)["useful"] >= 98,
             ),
             Claim(
                 "C8",
-                "With one queue, at every overload, TCP gets what the flow that does not respond leaves, and at most "
-                "what the square-root law takes at the same loss: at twice the link's rate 8.5 to 13 % of the link are "
-                "of use.",
-                "Floyd and Fall 1999; derived: 128 of 1500 kbit/s reach the end; a point for the ends of the run",
+                "With one queue, and an unresponsive flow of the link's rate or more, TCP gets at least what that "
+                "flow leaves, and at most what the square-root law gives it at the same loss: at twice the link's "
+                "rate the goodput is 8.5 to 13 % of the link.",
+                "Floyd and Fall 1999; derived: 128 of 1500 kbit/s reach the end; a margin of 1 percentage point for "
+                "the ends of the run",
                 (fifo.where(load=overload)["above"] >= -1) & (fifo.where(load=overload)["below"] <= 0),
             ),
             Claim.calibrated(
                 "C8-below",
-                "So it is at a tenth and a half of the link's rate, within a point.",
+                "With one queue, and an unresponsive flow of a tenth or half of the link's rate, too, TCP gets at "
+                "least what that flow leaves, and at most what the square-root law gives it at the same loss, within "
+                "1 percentage point.",
                 "derived, as C8",
                 (under["above"] >= -1) & (under["below"] <= 1),
-                "there the two bounds are 0.1 and 0.8 points apart, which a run hardly decides: the margin at the "
-                "upper one was added when that was seen",
+                "the two bounds are only 0.1 and 0.8 percentage points apart, which a run hardly decides: the margin "
+                "at the upper one was added when that was seen",
             ),
             Claim(
                 "C9",
-                "With a queue for each flow the other flow has its quarter, and all else is of use: 83.5 % from half "
-                "of the link's rate on, within a point.",
-                "Floyd and Fall 1999; derived: three of four flows are TCP; 128 kbit/s of the fourth reach the end",
+                "With a queue for each flow, and an unresponsive flow of half the link's rate or more, that flow has "
+                "its quarter of the link and the rest is useful: the goodput is 83.5 % of the link, within 1 "
+                "percentage point.",
+                "Floyd and Fall 1999; derived: three of the four flows are TCP; 128 kbit/s of the fourth reach the end",
                 fair.where(load=lambda load: float(load) >= 0.5)["useful"].within(82.5, 84.5),
             ),
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """A panel for each case."""
+        """Yield one figure, with a panel for each case."""
         yield Figure(
             "collapse",
             "Goodput against offered load",
             "Top left: connections with windows of 16 segments; the fixed timer is 200 ms. Top right: 40 such "
-            "connections with other fixed timers; grey, what copies leave of the link if each segment is sent as often "
-            "as the timer expires in a round trip. Bottom left: two hops of a ring; dashed, the fluid model. Bottom "
-            "right: a narrow last hop behind a shared link; grey, "
-            "from what the unresponsive flow leaves to what the square-root law gives TCP; dashed, three quarters for "
-            "TCP and the last hop's rate.",
+            "connections with other fixed timers; grey: the share of the link that is left for new segments if each "
+            "segment is sent as often as the timer expires in a round trip. Bottom left: two hops of a ring; dashed: "
+            "the fluid model. Bottom right: a narrow last hop behind a shared link; grey: from what the unresponsive "
+            "flow leaves to what the square-root law gives TCP; dashed: three quarters of the link for TCP, plus the "
+            "last hop's rate.",
             lambda: _draw(results),
             claims=tuple(claim.id for claim in self.claims(results) if claim.id != "C2"),
         )
 
 
 def _timer_claim(timer: Results, ms: int) -> Claim:
-    """Return the claim on 40 connections with one timer."""
+    """Return the claim on the goodput of 40 connections with one fixed timer."""
     few, many = copies(FULL_MS, ms)
     useful = timer.where(sender=FIXED, load=ms)["useful"]
     source = (
-        "derived: copies sent until the acknowledgement comes, after 512 to 521 ms; a point for the ends of the run"
+        "derived: number of copies sent until the acknowledgement arrives after 512 to 521 ms; a margin of 1 "
+        "percentage point for the ends of the run"
     )
     if many == 1:
         return Claim(
-            f"C10-{ms}", f"With a timer of {ms} ms nothing is needless: more than 99 % is of use.", source, useful > 99
+            f"C10-{ms}",
+            f"With a fixed timer of {ms} ms, 40 connections retransmit nothing needlessly: the goodput is more "
+            "than 99 % of the link.",
+            source,
+            useful > 99,
         )
     claim = Claim(
         f"C10-{ms}",
-        f"With a timer of {ms} ms a segment is carried {few} to {many} times, so that {100 / many:.3g} to "
-        f"{100 / few:.3g} % of the link are of use.",
+        f"With a fixed timer of {ms} ms, each segment of 40 connections is carried {few} to {many} times, so that the "
+        f"goodput is {100 / many:.3g} to {100 / few:.3g} % of the link.",
         source,
         useful.within(100 / many - 1, 100 / few + 1),
     )
@@ -357,8 +379,8 @@ def _timer_claim(timer: Results, ms: int) -> Claim:
             claim.text,
             source,
             claim.condition,
-            "the buffer has no room for five copies of everything: most are lost, and not each segment is carried as "
-            "often as it is sent",
+            "the buffer has no room for five copies of every segment: most are lost, so that segments are carried "
+            "less often than they are sent",
         )
     return claim
 
@@ -420,7 +442,7 @@ _DERIVED: dict[str, Any] = {"color": "#666666", "linestyle": "--", "linewidth": 
 
 
 def _band(axes: Axes, rows: list[tuple[int, int, int]]) -> None:
-    """Shade the capacity that copies leave, from the largest to the least number of them."""
+    """Shade the share of the link that copies leave, from the largest to the smallest number of copies."""
     axes.fill_between(
         [ms for ms, _, _ in rows],
         [100 / many for _, _, many in rows],

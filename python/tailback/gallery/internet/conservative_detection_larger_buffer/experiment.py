@@ -1,4 +1,4 @@
-"""E6, conservative early detection and 32 sources with a larger buffer."""
+"""internet-e06: conservative early detection and 32 sources with a larger buffer."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ FIXED, SCALED = "as for 100 kB", "20 and 80 % of the buffer"
 AGGRESSIVE, CONSERVATIVE = 0.25, 0.016
 DECK_KB = 120
 ENOUGH_KB = 600
-"""Queue above which max_p = 0.016 cannot hold 32 sources: see the page."""
+"""Largest buffer, kB: with thresholds of 20 and 80 % of it max_p = 0.016 is enough for 32 sources, see the page."""
 
 
 class LargerBuffer(Experiment):
-    """A max_p that is too low for the load, and buffers from 100 to 600 kB."""
+    """A max_p that is too low for the load, with buffers from 100 to 600 kB."""
 
     id = "internet-e06"
     title = "Conservative detection with a larger buffer"
@@ -55,7 +55,7 @@ class LargerBuffer(Experiment):
     traces = {"queue": lambda report: dumbbell.trace(report, stop=100.0) if report.data["series"] else None}  # noqa: RUF012
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """The deck's point, smaller and larger buffers, and thresholds that stay or grow with the buffer."""
+        """Return the slide's point, smaller and larger buffers, and thresholds that stay or grow with the buffer."""
         del profile
         buffers = (100, DECK_KB, 200, 300, 450, ENOUGH_KB)
         return [
@@ -64,7 +64,7 @@ class LargerBuffer(Experiment):
         ]
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """The buffer, and thresholds of 20 and 80 kB or in proportion."""
+        """Return the settings of the buffer, and of thresholds of 20 and 80 kB or of 20 and 80 % of the buffer."""
         del profile
         size = float(point["buffer"])
         of = 100.0 if point["thresholds"] == FIXED else size
@@ -74,37 +74,38 @@ class LargerBuffer(Experiment):
         }
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """A larger buffer does not compensate for a max_p that is too low."""
+        """Return the claims: a larger buffer does not compensate for a max_p that is too low."""
         conservative = results.where(max_p=CONSERVATIVE)
         fixed, scaled = conservative.where(thresholds=FIXED)["loss"], conservative.where(thresholds=SCALED)["loss"]
         slide = "slide Conservative Early Detection, Qlen = 120 KB"
         return [
             Claim(
                 "C1",
-                "With a buffer of 120 kB more than 1 % is still lost, whether the thresholds stay or grow with the "
-                "buffer.",
-                f"{slide}; the bound reconstructed. ns-2.35 has 8.3 % with fixed thresholds",
+                "With conservative detection, 32 sources and a buffer of 120 kB more than 1 % is lost, whether the "
+                "thresholds stay or grow with the buffer.",
+                f"{slide}; the bound reconstructed. ns-2.35 loses 8.3 % with fixed thresholds",
                 conservative.where(buffer=DECK_KB)["loss"] > 1,
-                headline="Nor does a buffer of 120 kB help",
+                headline="A buffer of 120 kB does not help conservative detection",
             ),
             Claim(
                 "C2",
-                "The right max_p needs no more buffer: aggressive detection loses less than 0.1 % there.",
+                "With aggressive detection, 32 sources and a buffer of 120 kB less than 0.1 % is lost.",
                 "slide Aggressive Early Detection; the bound reconstructed",
                 results.where(max_p=AGGRESSIVE, buffer=DECK_KB)["loss"] < 0.1,
             ),
             Claim(
                 "C3",
-                "With thresholds of 20 and 80 kB no buffer helps: more than 5 % is lost up to 600 kB.",
+                "With conservative detection and thresholds of 20 and 80 kB more than 5 % is lost with any buffer "
+                "from 100 to 600 kB.",
                 "derived: the average cannot stay above max_th, since RED drops everything there",
                 fixed > 5,
             ),
             Claim(
                 "C4",
-                "With thresholds in proportion the loss falls with the buffer, and it takes more than 300 kB to "
-                "bring it below 0.1 %; 600 kB do.",
+                "With conservative detection and thresholds of 20 and 80 % of the buffer, the loss falls with the "
+                "buffer: it is above 0.1 % with 300 kB and below with 600 kB.",
                 "derived: the queue must lengthen the round trip until 32 sources need no more marks than RED gives: "
-                "2 N²/(R C)² is 1.07 % with a max_th of 370 kB, a buffer of 460 kB",
+                "2 N²/(R C)² is 1.07 % at a max_th of 370 kB, a buffer of 460 kB",
                 (scaled.where(buffer=300) > 0.1)
                 & (scaled.where(buffer=ENOUGH_KB) < 0.1)
                 & scaled.non_increasing("buffer", tolerance=0.5),
@@ -112,7 +113,7 @@ class LargerBuffer(Experiment):
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """The deck's panel, and loss over the buffer."""
+        """Yield the slide's panel; loss and mean queue against buffer."""
         shown = ((CONSERVATIVE, FIXED, 20, 80), (CONSERVATIVE, SCALED, 24, 96), (AGGRESSIVE, FIXED, 20, 80))
         kept = {
             f"max_p {max_p:g}, thresholds {thresholds}": cast(
@@ -124,15 +125,15 @@ class LargerBuffer(Experiment):
         yield Figure(
             "queue",
             "Queue in a buffer of 120 kB, 32 sources",
-            "First replication. Thin: the queue; thick: RED's average of it.",
+            "First replication. Thin: the queue; thick: RED's average queue.",
             lambda: dumbbell.draw_queues(kept, levels, top=125),
             claims=("C1", "C2"),
         )
         conservative = results.where(max_p=CONSERVATIVE)
         by_thresholds = {name: conservative.where(thresholds=name) for name in (FIXED, SCALED)}
         for metric, name, title, claims in (
-            ("loss", "loss", "Loss over the buffer, max_p = 0.016, 32 sources", ("C1", "C3", "C4")),
-            ("mean_queue", "mean-queue", "Mean queue over the buffer, max_p = 0.016, 32 sources", ("C4",)),
+            ("loss", "loss", "Loss against buffer, max_p = 0.016, 32 sources", ("C1", "C3", "C4")),
+            ("mean_queue", "mean-queue", "Mean queue against buffer, max_p = 0.016, 32 sources", ("C4",)),
         ):
             curves = {words: at[metric] for words, at in by_thresholds.items()}
             drawn = fig.compare(curves, name, title, x="buffer", claims=claims)
@@ -140,7 +141,7 @@ class LargerBuffer(Experiment):
 
 
 def _wide(figure: Figure) -> Drawing:
-    """Room for the ticks of 100 and 120 kB."""
+    """Draw a figure wide enough for the ticks of 100 and 120 kB."""
     drawn = figure.draw()
     drawn.set_size_inches(8.5, 3.6)
     return drawn

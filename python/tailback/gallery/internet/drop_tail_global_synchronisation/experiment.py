@@ -1,4 +1,4 @@
-"""E1, the sawtooth of one TCP source, and the synchronisation of many by drop-tail."""
+"""internet-e01: the saw-tooth of one TCP source, and the synchronisation of many by drop-tail."""
 
 from __future__ import annotations
 
@@ -36,22 +36,22 @@ if TYPE_CHECKING:
 DROP_TAIL, RED = "drop-tail", "RED"
 EQUAL, UNEQUAL = "equal", "unequal"
 PIPE_KB = 120
-"""Bandwidth-delay product: 96 ms at 10 Mbit/s."""
+"""Bandwidth-delay product, kB: 96 ms at 10 Mbit/s."""
 BUFFERS_KB = (30, 60, 120)
 HALF_KB = 60
 ROUND_TRIP_S = 0.097
-"""Propagation, and one packet's transmission."""
+"""Round trip without a queue, s: propagation and one packet's transmission."""
 SHOWN_S = (60.0, 100.0)
 
 
 def saw_tooth(buffer_kb: AxisValue) -> float:
-    """Utilisation in % of one source whose window goes from (D + B)/2 to D + B (specification, oracle 3)."""
+    """Return the utilisation in % by one source whose window goes from (D + B)/2 to D + B (specification, oracle 3)."""
     beta = min(1.0, float(buffer_kb) / PIPE_KB)
     return 100 * 0.75 * (1 + beta) ** 2 / (1 + beta + beta**2)
 
 
 def _shares(report: Report) -> list[float]:
-    """Share of the sources that back off, for each congestion epoch."""
+    """Return the share of the sources that back off, for each congestion epoch."""
     return backoff_shares(report, ROUND_TRIP_S + report.max_queue_bytes(BOTTLENECK) / 1.25e6)
 
 
@@ -64,7 +64,7 @@ def _mean_share(report: Report) -> float:
 
 
 def _windows(report: Report) -> Trace:
-    """Every source's window in segments, and the queue in kB."""
+    """Return times in s, and at these every source's window in segments and the queue in kB."""
     series = report.data["series"]
     assert series is not None
     chosen = [i for i, at in enumerate(series["time_s"]) if SHOWN_S[0] <= at <= SHOWN_S[1]]
@@ -76,7 +76,7 @@ def _windows(report: Report) -> Trace:
 
 
 class Synchronisation(Experiment):
-    """Drop-tail and RED with 1, 8 and 32 sources of one round trip."""
+    """Drop-tail with 1, 8 and 32 sources, RED with 8 and 32, over paths of equal or unequal round trips."""
 
     id = "internet-e01"
     title = "Drop-tail and global synchronisation"
@@ -91,14 +91,14 @@ class Synchronisation(Experiment):
     full = Profile(duration="360s", warmup="60s", replications=10, max_replications=40, cpu_s=150)
     metrics = (
         Observable("index", "synchronisation index", "", _index),
-        Observable("share", "sources that back off in one epoch", "%", _mean_share),
+        Observable("share", "mean share of sources that back off in an epoch", "%", _mean_share),
         m.utilisation(BOTTLENECK, label="utilisation"),
         m.port_loss(BOTTLENECK),
     )
     traces = {"windows": _windows}  # noqa: RUF012
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """One source; many with equal round trips; and with unequal ones."""
+        """Return the points: one source; many with equal round trips; many with unequal ones."""
         del profile
         return [
             *grid(round_trips=[EQUAL], queue=[DROP_TAIL], sources=[1], buffer=BUFFERS_KB),
@@ -107,7 +107,7 @@ class Synchronisation(Experiment):
         ]
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """The queue and the sources; unequal paths have the same mean."""
+        """Return the settings of queue, sources and paths; unequal paths have the same mean delay as equal ones."""
         del profile
         size = float(point["buffer"])
         drop_tail = dumbbell.bottleneck(size, {"kind": "drop-tail"})
@@ -118,7 +118,7 @@ class Synchronisation(Experiment):
         }
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """The sawtooth, synchronisation, and its cost."""
+        """Return the claims on the saw-tooth, on synchronisation, and on its cost."""
         equal, unequal = results.where(round_trips=EQUAL), results.where(round_trips=UNEQUAL)
         many = equal.where(sources=[8, 32])
         drop_tail, red = many.where(queue=DROP_TAIL), many.where(queue=RED)
@@ -126,48 +126,52 @@ class Synchronisation(Experiment):
         return [
             Claim(
                 "C1",
-                "With equal round trips drop-tail synchronises sources more than RED does: more of its congestion "
-                "epochs hit more than half of them.",
+                "With equal round trips drop-tail synchronises 8 and 32 sources more than RED does: in a larger share "
+                "of congestion epochs more than half of the sources back off.",
                 f'{slide}: "Global synchrony (poor utilization)"; the index from specification E1',
                 drop_tail["index"] > red["index"],
-                headline="Drop-tail: global synchrony",
+                headline="Drop-tail causes global synchrony",
             ),
             Claim(
                 "C2",
-                "A drop-tail buffer of a quarter of the bandwidth-delay product leaves more than 3 % of the link "
-                "unused.",
+                "With 8 and 32 sources of equal round trips, a drop-tail buffer of a quarter of the bandwidth-delay "
+                "product leaves more than 3 % of the link unused.",
                 f"{slide}; the bound reconstructed",
                 drop_tail.where(buffer=30)["utilisation"] < 97,
             ),
             Claim(
                 "C3",
-                "There RED uses the link better.",
+                "With 8 and 32 sources of equal round trips and a buffer of a quarter of the bandwidth-delay product, "
+                "RED uses the link better than drop-tail.",
                 f'{slide}: "Solution: Randomize"; derived',
                 red.where(buffer=30)["utilisation"] > drop_tail.where(buffer=30)["utilisation"],
             ),
             Claim(
                 "C4",
-                "One source uses the link as the saw-tooth from (D + B)/2 to D + B says, within 2 points.",
+                "The utilisation by one source behind drop-tail is that of a saw-tooth from (D + B)/2 to D + B, "
+                "within 2 percentage points, with each buffer.",
                 "derived: specification, oracle 3",
                 _near_saw_tooth(equal.where(queue=DROP_TAIL, sources=1)["utilisation"]),
             ),
             Claim(
                 "C5",
-                "Eight sources in step are one source: the same formula holds for them.",
+                "The utilisation by eight sources behind drop-tail, which are in step, is that of one source's "
+                "saw-tooth, within 2 percentage points, with each buffer.",
                 "derived",
                 _near_saw_tooth(equal.where(queue=DROP_TAIL, sources=8)["utilisation"]),
             ),
             Claim.comparison(
                 "C6",
-                "The index with unequal round trips.",
-                "not in the deck",
+                "Synchronisation index with unequal round trips: drop-tail and RED, 8 and 32 sources, a buffer of 60 "
+                "kB.",
+                "not on the slides",
                 unequal["index"],
-                "sensitivity: equal round trips are the case that the slide's problem is at its worst in",
+                "sensitivity: with equal round trips the slide's problem is at its worst",
             ),
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """One sawtooth, many of them, the share that fall together, and the cost."""
+        """Yield the window of one source; windows of many; the synchronisation index; utilisation."""
         equal = results.where(round_trips=EQUAL)
 
         def kept(queue: str, sources: int, round_trips: str = EQUAL) -> Trace:
@@ -178,16 +182,18 @@ class Synchronisation(Experiment):
 
         yield Figure(
             "saw-tooth",
-            "The window of one source, drop-tail of 60 kB",
-            "First replication. Dashed: what fits into pipe and buffer, D + B, half of it, and the pipe alone.",
+            "Window and queue of one source behind a drop-tail buffer of 60 kB",
+            "First replication. Dashed, from above: path and buffer together (D + B), the path alone (D), and half of "
+            "path and buffer.",
             lambda: _one(kept(DROP_TAIL, 1)),
             claims=("C4",),
         )
         for sources in (8, 32):
             yield Figure(
                 f"windows-{sources}",
-                f"Windows of {sources} sources with equal round trips, 60 kB",
-                "First replication; above, one line per source. Lines that lie on each other are sources in step.",
+                f"Windows and queue of {sources} sources with equal round trips, buffer of 60 kB",
+                "First replication. Above: one line per source; lines that coincide are sources in step. Below: the "
+                "queue.",
                 partial(_many, {name: kept(name, sources) for name in (DROP_TAIL, RED)}),
                 claims=("C1",),
             )
@@ -201,21 +207,21 @@ class Synchronisation(Experiment):
         )
         yield Figure(
             "utilisation",
-            "Utilisation over the buffer",
-            "Dashed: the formula for one saw-tooth. The bandwidth-delay product is 120 kB; the axis begins at 85 %.",
+            "Utilisation against buffer, equal round trips",
+            "Dashed: the formula for one saw-tooth. The bandwidth-delay product is 120 kB. The axis begins at 85 %.",
             lambda: _utilisation(equal),
             claims=("C2", "C3", "C4", "C5"),
         )
 
 
 def _near_saw_tooth(used: Quantity) -> Condition:
-    """Within 2 points of the formula at every buffer."""
+    """Return the condition that the utilisation is within 2 percentage points of the formula at every buffer."""
     checks: list[Check] = []
     for buffer in used.values_of("buffer"):
         expected = saw_tooth(buffer)
         # A list keeps the axis free, so that the point is named where it is shown.
         checks += used.where(buffer=[buffer]).within(expected - 2, expected + 2).checks
-    return Condition(f"{used.label} within 2 points of the formula", tuple(checks))
+    return Condition(f"{used.label} within 2 percentage points of the formula", tuple(checks))
 
 
 def _one(found: Trace) -> Drawing:

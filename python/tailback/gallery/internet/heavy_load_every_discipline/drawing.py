@@ -1,4 +1,4 @@
-"""The board as a picture: a line for each row, in bands and groups, and a panel for each score."""
+"""Drawing of the board: one line for each row, in groups, and one panel for each score."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ _SHOWN = (
     ("loss", "loss (%)", 0.0, inf),
     ("utilisation", "utilisation (%)", 100.0, 100.0),
     ("queueing", "mean queueing\ndelay (ms)", 0.0, inf),
-    ("p99", "99 % of one-way\ndelays below (ms)", None, inf),
+    ("p99", "99th percentile of\none-way delay (ms)", None, inf),
     ("goodput", "goodput (Mbit/s)", 9.6, inf),
     ("jain", "Jain's index", 1.0, 1.0),
 )
-"""Scores with the best value, if any, and the largest possible value, at which bars end."""
+"""Panels: score, label, its best value if there is one, and its largest possible value, at which intervals end."""
 
 _MODEL = "#c9c9c9"
 
 
 def places() -> tuple[dict[str, float], dict[str, float]]:
-    """Return the heights of the rows and of the groups' names, from the top down."""
+    """Return the positions of the rows and of the groups' names, counted from the top."""
     heights: dict[str, float] = {}
     titles: dict[str, float] = {}
     at = 0.0
@@ -84,7 +84,7 @@ def draw(results: Results, connections: int, needed: Needed) -> Drawing:
             handles=[
                 Line2D([], [], color=plot.COLOURS[1], marker="s", markersize=4, linestyle="none", label="without ECN"),
                 Line2D([], [], color=plot.COLOURS[0], marker="o", markersize=4, linestyle="none", label="with ECN"),
-                Line2D([], [], color=_MODEL, linewidth=5, label="without ECN, by models of TCP"),
+                Line2D([], [], color=_MODEL, linewidth=5, label="loss without ECN by models of TCP"),
                 Line2D([], [], color=plot.COLOURS[2], linewidth=1.4, label="the goal"),
             ],
             loc="outside lower center",
@@ -105,7 +105,7 @@ def draw(results: Results, connections: int, needed: Needed) -> Drawing:
 
 
 def _expected(axes: Axes, results: Results, heights: dict[str, float], connections: int, needed: Needed) -> None:
-    """Draw for each row of an ordinary sender the loss that the models need at its queue without ECN."""
+    """Draw the loss that the models need at each row's queue, for rows without ECN and with the usual sender."""
     for point, queueing in results.where(ecn=OFF)["queueing"].intervals():
         name = str(point["queue"])
         if board()[name].sender or isnan(queueing.mean):

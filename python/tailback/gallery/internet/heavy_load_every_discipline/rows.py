@@ -1,4 +1,4 @@
-"""The rows of the board: every registered discipline with its defaults, and the thesis' proposals."""
+"""Rows of the board: every registered discipline with its defaults, and the thesis' proposals."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ OFF, ON = "off", "on"
 THESIS, ONE, APART, PER_FLOW = (
     "the thesis' proposals",
     "one queue",
-    "one queue, flows told apart",
+    "one queue, flows distinguished",
     "a queue for each flow",
 )
 GROUPS = (THESIS, ONE, APART, PER_FLOW)
@@ -59,13 +59,15 @@ RED, RED_STEEP = "RED, max_p 0.1", "RED, max_p 1"
 ADAPTIVE, BLUE, SFB, SFB_MOVING = "adaptive RED", "Blue, B4", "SFB", "SFB, moving hash"
 SUBTCP, RED_SUBTCP, ADAPTIVE_SUBTCP = "SubTCP, drop-tail", "SubTCP, RED", "SubTCP, adaptive RED"
 RED_1999, ADAPTIVE_1999 = "TCP of 1999, RED", "TCP of 1999, adaptive RED"
-"""TCP that continues at a window of one segment in spite of echoes; RFC 3168's rule is of 2001."""
+"""Rows with a TCP that continues at a window of one segment in spite of echoes; RFC 3168's rule is of 2001."""
 FLOYD = "red, adaptive (2001)"
 RENO = "drop-tail, Reno"
-"""The sender of the published model of TCP: Reno, every segment acknowledged, and nothing of later years."""
+"""Row with the sender of the published TCP model: Reno, every segment acknowledged, nothing of later years."""
 
-_OF_CLASSES = ("priority", "class-based", "wrr", "htb", "shaper")
-"""Disciplines that serve others: by themselves they are FIFOs."""
+_OF_CLASSES = ("priority", "class-based", "wrr", "htb", "shaper", "hfsc")
+"""Disciplines that serve others: without classes they are FIFOs, and `hfsc` drops what no class takes."""
+_EMULATORS = ("netem",)
+"""Disciplines that emulate a link: without a delay or a loss they are FIFOs."""
 _APART = ("sfb", "fred", "sred", "choke", "red-pd")
 _PER_FLOW = (
     "drr",
@@ -79,29 +81,31 @@ _PER_FLOW = (
     "fq-codel",
     "fq-pie",
     "fair-queue",
+    "fair-queue-wred",
+    "fq",
 )
 _BY_COLOUR = ("rio", "ered")
-"""Disciplines that do not drop green packets early; packets without a meter are green."""
+"""Disciplines that do not drop green packets early. Packets without a meter are green."""
 _ECN: Mapping[str, Mapping[str, Value]] = {"ecn": {}}
 _ALWAYS_MARKS = ("dualpi2",)
 """Disciplines that mark by default."""
 
-ONLY_OVERFLOW = ("drop-tail", "drop-head", "drr", "sfq", "wfq", "wf2q-plus", "virtual-clock", "scfq", "stfq")
+ONLY_OVERFLOW = ("drop-tail", "drop-head", "drr", "sfq", "wfq", "wf2q-plus", "virtual-clock", "scfq", "stfq", "fq")
 """Disciplines that drop only when the buffer is full."""
 
 TURNED_OFF: Mapping[str, str] = {
-    "pie": "above a probability of 10 % it drops what it might mark (RFC 8033 section 5.1)",
-    "dualpi2": "above 25 % it drops what it might mark (RFC 9332 section 4.2)",
+    "pie": "above a probability of 10 % it drops where it could mark (RFC 8033 section 5.1)",
+    "dualpi2": "above a probability of 25 % it drops where it could mark (RFC 9332 section 4.2)",
 }
-"""Disciplines of one queue that do not mark above a probability."""
+"""Disciplines of one queue that do not mark above a probability, each with that limit."""
 
 LIMITED: Mapping[str, str] = {
-    "sred": "its probability is at most 15 % (INFOCOM 1999)",
-    "fred": "it marks by chance with at most 2 %, and drops what a flow has too much (SIGCOMM 1997)",
-    "choke": "what meets a packet of its own flow is dropped and cannot be marked (INFOCOM 2000)",
-    "wred": "it marks at most a tenth of the packets, and drops all above the upper threshold",
+    "sred": "it drops or marks with a probability of at most 15 % (INFOCOM 1999)",
+    "fred": "it marks with a probability of at most 2 %, and drops what exceeds a flow's limit (SIGCOMM 1997)",
+    "choke": "a packet that matches one of its own flow in the queue is dropped and cannot be marked (INFOCOM 2000)",
+    "wred": "it marks at most a tenth of the packets, and drops all packets above the upper threshold",
 }
-"""Disciplines of one queue that mark a part of the packets at most, and drop others, by their laws and defaults."""
+"""Disciplines of one queue that by their laws and defaults mark only a part of the packets and drop others."""
 
 
 @dataclass(frozen=True)
@@ -111,22 +115,21 @@ class Row:
     name: str
     group: str
     discipline: Mapping[str, Value]
-    """Without ECN; `ecn` turns it on."""
+    """Settings of the discipline without ECN; `keys` turn it on."""
     keys: Mapping[str, Mapping[str, Value]] = field(default_factory=dict)
     """Keys that let the discipline mark, see `ecn_keys`."""
     sender: Settings = field(default_factory=dict)
-    """Differences from the TCP of the scenario."""
+    """Settings that differ from the TCP of the scenario."""
     packets: Settings = field(default_factory=dict)
-    """Colour of the packets, if the discipline uses it."""
+    """Settings of the packets' colour, if the discipline uses it."""
     ecn: tuple[str, ...] = (OFF, ON)
 
     def settings(self, ecn: str) -> Settings:
-        """Bottleneck and sender, with both ends and the discipline using ECN or not."""
+        """Return the settings of bottleneck and sender, with ECN on or off in both ends and the discipline."""
         on = ecn == ON
         discipline = dict(self.discipline)
         for key, inside in self.keys.items():
-            # Some mark by default; without ECN at the ends that has no effect, and is switched off here too for the
-            # record.
+            # Some disciplines mark by default. Without ECN at the ends that has no effect, and it is off here as well.
             discipline[key] = on if key == "ecn" else {**inside, "ecn": on}
         return {
             **dumbbell.bottleneck(BUFFER_KB, discipline),
@@ -138,7 +141,7 @@ class Row:
 
 @cache
 def ecn_keys(name: str) -> Mapping[str, Mapping[str, Value]]:
-    """Keys that let a discipline mark, read from the schema: `ecn`, or that of a law inside it.
+    """Return the keys that let a discipline mark, read from the schema: its own `ecn`, or tables of laws inside it.
 
     An inner law's table is returned with all the discipline's defaults, since keys that a given table leaves out have
     the law's defaults and not the discipline's.
@@ -168,18 +171,18 @@ def marks(name: str) -> bool:
 
 @cache
 def board() -> Mapping[str, Row]:
-    """Return all rows by name, group by group; within a group the thesis' order, or the registry's."""
+    """Return all rows by name, group by group; within a group in the thesis' order, or in that of the registry."""
     rows = [*_proposals(), *_registered()]
     rows.sort(key=lambda row: GROUPS.index(row.group))
     return {row.name: row for row in rows}
 
 
 def _registered() -> list[Row]:
-    """Return every registered discipline that is more than a frame for others, with its defaults."""
+    """Return the rows of every registered discipline, with its defaults, except those that serve others or emulate."""
     names: dict[str, list[str]] = json.loads(_native.names())
     rows = []
     for name in names["disciplines"]:
-        if name in _OF_CLASSES:
+        if name in _OF_CLASSES or name in _EMULATORS:
             continue
         group = APART if name in _APART else PER_FLOW if name in _PER_FLOW else ONE
         ecn = (OFF, ON) if marks(name) else (OFF,)
@@ -193,7 +196,7 @@ def _registered() -> list[Row]:
 
 
 def _colour(name: str) -> Settings:
-    """Return the marking that makes packets best effort for a discipline that would treat them as reserved."""
+    """Return the marking as best effort, for a discipline that treats packets without a meter as reserved."""
     if name not in _BY_COLOUR:
         return {}
     return {"flows[tcp].marking": {"meter": {"kind": "fixed", "colour": "yellow"}}}
@@ -210,11 +213,11 @@ def _reno() -> Settings:
 
 
 def _proposals() -> list[Row]:
-    """Return the thesis' proposals, with the parameters of its experiments here, for a buffer of 100 kB."""
+    """Return the rows of the thesis' proposals, with the parameters of its experiments here, for a buffer of 100 kB."""
     path = "flows[tcp].transport"
     red, steep = (_discipline(dumbbell.red(BUFFER_KB, max_p, ecn=False)) for max_p in (0.1, 1.0))
     adaptive = _discipline(dumbbell.red(BUFFER_KB, 0.1, ecn=False, adaptive={"kind": "feng"}))
-    # Bins of 13 packets belong to 200 kB: half as much again as a bin's part of the buffer.
+    # 1.5 times a bin's fair share of 100 packets; the thesis' 13 packets belong to a buffer of 200 kB.
     sfb: dict[str, Value] = {"kind": "sfb", "bin-size": 7}
     control, floor = subtcp.HOSTS[subtcp.SUBTCP]
     gentle: Settings = {f"{path}.congestion-control": {**control, "x": 0.1}, f"{path}.ecn-floor": floor}

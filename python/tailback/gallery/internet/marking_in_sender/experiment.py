@@ -1,4 +1,4 @@
-"""E20, packet marking in the sender: flows with a target share the remaining capacity like any other."""
+"""internet-e20, packet marking in the sender: flows with a target share the remaining capacity like any other."""
 
 from __future__ import annotations
 
@@ -33,30 +33,30 @@ if TYPE_CHECKING:
 INTEGRATED, TRANSPARENT, BLIND = "in the sender", "outside", "in the sender, never off"
 MIXED, LOW, OVER = "1.5, 2 and 2.5", "0.3 each", "4, 5 and 6"
 TARGETS: dict[str, tuple[float, float, float]] = {MIXED: (1.5, 2, 2.5), LOW: (0.3, 0.3, 0.3), OVER: (4, 5, 6)}
-"""Of the three flows, Mbit/s; without marking each of nine flows gets 1.1."""
+"""Targets of the three flows, Mbit/s, headers included; without marking each of nine flows gets 1.1."""
 NAMES = ("low", "middle", "high")
 FEW, MANY = 6, 12
-"""Best-effort flows."""
+"""Numbers of best-effort flows."""
 STARVED = 20
-"""Percent of an equal share below which a flow is starved; where senders never turn marking off it is 12."""
+"""Percent of an equal share below which a flow is starved; if senders never turn marking off the poorest has 12."""
 
 
 def _marked_share(report: Report) -> float:
-    """Share of the three flows' packets that was delivered marked, %."""
+    """Return the share of marked packets in the packets delivered to the three flows with targets, %."""
     marked = sum(coloured(report, "green", name) for name in NAMES)
     plain = sum(coloured(report, "yellow", name) for name in NAMES)
     return 100 * marked / (marked + plain)
 
 
 def _windows(report: Report) -> Trace:
-    """Times, and the two windows of the flow with the highest target, segments."""
+    """Return times in s and the windows of the flow with the highest target, in segments."""
     series = report.data["series"]
-    assert series is not None, "the point samples"
+    assert series is not None, "the point sets no run.sample"
     return series["time_s"], series["transports"]["high"]
 
 
 class IntegratedMarking(Experiment):
-    """Three flows with targets among others without, marked by their senders or in the network."""
+    """Three flows with targets among flows without, marked by their senders or by engines in the network."""
 
     id = "internet-e20"
     title = "Packet marking in the sender"
@@ -65,23 +65,23 @@ class IntegratedMarking(Experiment):
         Axis("engine", "marking engine"),
         Axis("targets", "targets (Mbit/s)"),
         Axis("others", "best-effort flows"),
-        Axis("window", "window of the estimate", "ms"),
+        Axis("window", "window of the rate estimate", "ms"),
     )
     quick = Profile(duration="150s", warmup="50s", replications=4, max_replications=16, cpu_s=18)
     full = Profile(duration="840s", warmup="40s", replications=5, max_replications=30, cpu_s=110)
     metrics = (
-        *(services.entered(name, name, f"observed, {name} target") for name in NAMES),
-        *(services.unmarked_rate(name, f"{name}_unmarked", f"unmarked, {name} target") for name in NAMES),
-        *(services.green_rate(name, f"{name}_marked", f"marked, {name} target") for name in NAMES),
-        services.unmarked_rate("best", "best", "delivered of one best-effort flow"),
-        Observable("marked", "marked packets of flows with a target", "%", _marked_share),
+        *(services.entered(name, name, f"rate into the network, {name} target") for name in NAMES),
+        *(services.unmarked_rate(name, f"{name}_unmarked", f"unmarked rate, {name} target") for name in NAMES),
+        *(services.green_rate(name, f"{name}_marked", f"marked rate, {name} target") for name in NAMES),
+        services.unmarked_rate("best", "best", "mean rate of a best-effort flow"),
+        Observable("marked", "share of marked packets, flows with a target", "%", _marked_share),
         services.least_share(),
         m.utilisation(BOTTLENECK, label="utilisation"),
     )
     traces = {"windows": _windows}  # noqa: RUF012
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """Both engines with each set of targets; more flows, other windows."""
+        """Return the points: both engines, each set of targets, numbers of other flows, windows of the estimate."""
         windows = (100, 1000)
         both = (INTEGRATED, TRANSPARENT)
         return (
@@ -93,10 +93,10 @@ class IntegratedMarking(Experiment):
         )
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """Each flow's engine, and the number of others."""
+        """Return the settings of each flow's marking, and of the number of best-effort flows."""
         settings: dict[str, Value] = {"flows[best].count": point["others"], "run.sample": "200ms"}
         if point["targets"] == OVER and point["engine"] != BLIND and profile == "quick":
-            # Several periods of marking and resting.
+            # Long enough for several periods of marking and of rest.
             settings["run.duration"] = "300s"
         window = f"{point['window']}ms"
         for name, target in zip(NAMES, TARGETS[str(point["targets"])], strict=True):
@@ -112,8 +112,8 @@ class IntegratedMarking(Experiment):
         return settings
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Targets are reached, and the best-effort parts are equal where the sender marks."""
-        source = "Feng and others 1998, as summarised; network and parameters reconstructed"
+        """Return the claims: targets are reached, and best-effort parts are equal if the sender marks."""
+        source = "Feng and others 1998, from a summary; network and parameters reconstructed"
         usual = results.where(others=FEW, window=300)
         inside = usual.where(engine=INTEGRATED, targets=MIXED)
         outside = usual.where(engine=TRANSPARENT, targets=MIXED)
@@ -133,79 +133,94 @@ class IntegratedMarking(Experiment):
         return [
             Claim(
                 "I1",
-                "Marked in the sender, flows reach their 1.5, 2 and 2.5 Mbit/s within 5 %.",
+                "If the sender marks, flows with targets of 1.5, 2 and 2.5 Mbit/s reach them within 5 %.",
                 source,
                 reached(inside),
             ),
-            Claim("I2", "Marked outside, they reach them as well.", source, reached(outside)),
+            Claim(
+                "I2",
+                "If an engine outside the host marks, flows with targets of 1.5, 2 and 2.5 Mbit/s reach them within 5 "
+                "%.",
+                source,
+                reached(outside),
+            ),
             Claim(
                 "I3",
-                "Marked in the sender, each gets as much unmarked as a flow without a target, within 15 %.",
+                "If the sender marks, the unmarked rate of each flow with a target is that of a flow without one, "
+                "within 15 %.",
                 source,
                 equal(inside),
             ),
             Claim(
                 "I4",
-                "Marked outside, each gets less unmarked than when the sender marks, and so takes more marks.",
+                "If an engine outside the host marks, the unmarked rate of each flow with a target is lower than if "
+                "the sender marks, so that more of its packets are marked.",
                 source,
                 more[0] & more[1] & more[2],
             ),
             Claim(
                 "I5",
-                "Flows whose share is above their target mark next to nothing: below 1 %.",
+                "Flows whose share without marking is above their target mark less than 1 % of their packets.",
                 source,
                 usual.where(targets=LOW)["marked"] < 1,
             ),
             Claim(
                 "I6",
-                "Targets of 15 Mbit/s: senders that notice leave the poorest flow more than senders that do not.",
+                "With targets of 15 Mbit/s in total, the lowest goodput of a flow is higher if senders turn marking "
+                "off when targets are out of reach than if they never do.",
                 source,
                 usual.where(engine=INTEGRATED, targets=OVER)["least"]
                 > usual.where(engine=BLIND, targets=OVER)["least"],
             ),
             Claim.calibrated(
                 "I6-starved",
-                f"And no flow gets below {STARVED} % of an equal share.",
-                "specification E20: no flow starves; the bound is ours",
+                "With targets of 15 Mbit/s in total, and senders that turn marking off when targets are out of reach, "
+                f"no flow gets less than {STARVED} % of an equal share.",
+                "specification E20: no flow starves; the bound is not from the source",
                 usual.where(engine=INTEGRATED, targets=OVER)["least"] >= STARVED,
-                f"{STARVED} % was chosen after both had been seen, above the 12 % that is left where nobody notices",
+                f"{STARVED} % was chosen after both results had been seen, above the 12 % of the poorest flow where "
+                "senders never turn marking off",
             ),
             Claim.comparison(
                 "I7",
-                "The poorest flow where senders never turn marking off, of an equal share.",
-                "Ours",
+                "With targets of 15 Mbit/s in total, and senders that never turn marking off: lowest goodput of a "
+                "flow, relative to an equal share.",
+                "not in the thesis",
                 usual.where(engine=BLIND, targets=OVER)["least"],
-                "shows what noticing over-subscription is worth",
+                "not judged; it shows the benefit of detecting over-subscription",
             ),
             Claim(
                 "I8",
-                "I1 holds with a window of 1 s.",
-                "Ours: sensitivity",
+                "If the sender marks and estimates its rate over 1 s instead of 300 ms, flows with targets of 1.5, 2 "
+                "and 2.5 Mbit/s reach them within 5 %.",
+                "not in the thesis: sensitivity",
                 reached(results.where(engine=INTEGRATED, targets=MIXED, others=FEW, window=1000)),
             ),
             Claim.comparison(
                 "I10",
-                "Observed of the flow with a target of 2 Mbit/s, with a window of 100 ms.",
-                "Ours: sensitivity",
+                "Rate into the network of the flow with a target of 2 Mbit/s, if the sender estimates its rate over "
+                "100 ms.",
+                "not in the thesis: sensitivity",
                 results.where(engine=INTEGRATED, targets=MIXED, others=FEW, window=100)["middle"],
-                "a window of one round trip sees bursts as the rate, and stops too early: see the page",
+                "an estimate over one round trip mistakes bursts for the rate, and marking stops too early: see the "
+                "page",
             ),
             Claim.comparison(
                 "I9",
-                "Unmarked part of the middle flow with twelve best-effort flows.",
-                "Ours: sensitivity",
+                "Unmarked rate of the flow with a target of 2 Mbit/s, among twelve best-effort flows.",
+                "not in the thesis: sensitivity",
                 results.where(engine=INTEGRATED, targets=MIXED, others=MANY)["middle_unmarked"],
-                "small best-effort windows repair losses by timeouts, which larger ones do not: see the page",
+                "small best-effort windows need timeouts to repair losses, larger ones do not: see the page",
             ),
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """Marked and unmarked goodput of each flow, and the two windows over time."""
+        """Yield marked and unmarked rate of each flow; the unmarked rate by number of others; the two windows."""
         return [
             Figure(
                 "parts",
-                "What each flow gets, marked and unmarked",
-                "Dashed: what a flow without a target gets.",
+                "Delivered rate of each flow with a target, marked and unmarked",
+                "Black lines: the targets. Dashed: mean rate of a flow without a target.",
                 lambda: _draw_parts(results),
                 claims=("I1", "I2", "I3", "I4"),
             ),
@@ -214,16 +229,16 @@ class IntegratedMarking(Experiment):
                     engine: results.where(engine=engine, targets=MIXED, window=300)["middle_unmarked"]
                     for engine in (INTEGRATED, TRANSPARENT)
                 }
-                | {"one without": results.where(engine=INTEGRATED, targets=MIXED, window=300)["best"]},
+                | {"a flow without a target": results.where(engine=INTEGRATED, targets=MIXED, window=300)["best"]},
                 "unmarked",
-                "Unmarked part of the middle flow",
+                "Unmarked rate of the flow with a target of 2 Mbit/s",
                 x="others",
                 claims=("I3", "I9"),
             ),
             Figure(
                 "windows",
-                "The two windows of the flow with the highest target",
-                "Losses of unmarked segments halve the best-effort window only.",
+                "Marked and best-effort window of the flow with the highest target",
+                "The sender marks. The loss of an unmarked segment halves the best-effort window only.",
                 lambda: _draw_windows(results),
                 claims=("I1",),
             ),
@@ -231,7 +246,7 @@ class IntegratedMarking(Experiment):
 
 
 def _draw_parts(results: Results) -> Drawing:
-    """Stacked bars, by engine and flow."""
+    """Draw the marked and unmarked rate of each flow as stacked bars, one panel per engine."""
     from tailback.plotting import plot
 
     drawn = plot.new(2, width=3.8, height=3.2, sharey=True)
@@ -260,7 +275,7 @@ def _mean(results: Results, name: str) -> float:
 
 
 def _draw_windows(results: Results) -> Drawing:
-    """Both windows over 40 s."""
+    """Draw both windows over 40 s."""
     from tailback.plotting import plot
 
     drawn = plot.new(1, 1, width=7.2, height=2.8)

@@ -1,4 +1,4 @@
-"""E19, packet marking outside the host: groups of connections that reach a bandwidth together."""
+"""internet-e19, packet marking outside the host: groups of connections that reach a target bandwidth together."""
 
 from __future__ import annotations
 
@@ -40,19 +40,19 @@ ONE, EACH, TWO, OVER, DETECTED, UNDER_RIO = (
     "one group, RIO",
 )
 FLOWS = 4
-"""Of each group."""
+"""Number of flows in each group."""
 SILVER: dict[str, float] = {TWO: 4, OVER: 8, DETECTED: 8}
-"""Target of the second group, Mbit/s; without one it is best effort."""
+"""Target of the second group, Mbit/s, by case; in other cases the group is best effort."""
 STEP = 0.01
 BELOW, ABOVE = (2,), (4, 6)
-"""Targets of one group below and above its share without marking, which is 2.5 Mbit/s."""
+"""Targets of the first group, Mbit/s, below and above its share without marking, which is 2.5."""
 STARVED = 10
 """Percent of an equal share below which a flow is starved."""
 PLAIN: dict[str, Value] = {"meter": {"kind": "fixed", "colour": "yellow"}}
 
 
 def _marked_share(report: Report) -> float:
-    """Share of the first group's packets that was delivered marked, %."""
+    """Return the share of marked packets in the packets delivered to the first group, %."""
     return 100 * coloured(report, "green", "gold") / (8e-6 * services.HEADERS * _delivered(report) / report.measured_s)
 
 
@@ -61,16 +61,16 @@ def _delivered(report: Report) -> int:
 
 
 def _probability(report: Report) -> Trace:
-    """Times, and the marking probability of each engine that flows share."""
+    """Return times in s, and the marking probability of each engine that a group shares, by group."""
     series = report.data["series"]
-    assert series is not None, "the point samples"
+    assert series is not None, "the point sets no run.sample"
     return series["time_s"], {
         name: shown["probability"] for name, shown in series["meters"].items() if "probability" in shown
     }
 
 
 class TransparentMarking(Experiment):
-    """Marking engines for groups of four connections among sixteen."""
+    """Marking engines for groups of four connections among sixteen connections."""
 
     id = "internet-e19"
     title = "Packet marking outside the host"
@@ -83,14 +83,17 @@ class TransparentMarking(Experiment):
     quick = Profile(duration="120s", warmup="40s", replications=4, max_replications=16, cpu_s=18)
     full = Profile(duration="680s", warmup="80s", replications=5, max_replications=30, cpu_s=130)
     metrics = (
-        services.entered("gold", "gold", "observed of the first group"),
-        services.entered("silver", "silver", "observed of the second group"),
+        services.entered("gold", "gold", "rate into the network, first group"),
+        services.entered("silver", "silver", "rate into the network, second group"),
         services.rate("gold", "goodput", "goodput of the first group"),
-        services.best_effort("best", "best", "goodput of one best-effort flow"),
-        Observable("marked", "marked packets of the first group", "%", _marked_share),
+        services.best_effort("best", "best", "mean goodput of a best-effort flow"),
+        Observable("marked", "share of marked packets, first group", "%", _marked_share),
         services.least_share(),
         Observable(
-            "poorest", "poorest of the first group", "Mbit/s", lambda r: min(map(_rate, r.goodputs_bps("gold")))
+            "poorest",
+            "lowest goodput of a flow of the first group",
+            "Mbit/s",
+            lambda r: min(map(_rate, r.goodputs_bps("gold"))),
         ),
         m.jain("gold"),
         m.utilisation(BOTTLENECK, label="utilisation"),
@@ -98,7 +101,7 @@ class TransparentMarking(Experiment):
     traces = {"probability": _probability}  # noqa: RUF012
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """One group with targets below and above its share, others as the names say, and other increments."""
+        """Return the points: one group with several targets and increments, and the other cases."""
         targets = (1, 2, 3, 4, 6, 8) if profile == "full" else (*BELOW, *ABOVE)
         steps = (0.001, 0.002, 0.005, 0.05, 0.2) if profile == "full" else (0.005, 0.05)
         return (
@@ -111,7 +114,7 @@ class TransparentMarking(Experiment):
         )
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """The engines of the two groups."""
+        """Return the settings of the two groups' engines, and of the discipline."""
         case = str(point["case"])
         more: dict[str, Value] = {"patience": "5s", "rest": "60s"} if case == DETECTED else {}
 
@@ -132,15 +135,15 @@ class TransparentMarking(Experiment):
             "run.sample": "500ms",
         }
         if case == DETECTED and profile == "quick":
-            # Several periods of marking and resting.
+            # Long enough for several periods of marking and of rest.
             settings["run.duration"] = "350s"
         if case == UNDER_RIO:
             settings[f"{PORT}.discipline"] = services.QUEUES[RIO]
         return settings
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Targets are reached, marking stops where it is not needed, and no flow starves if excess is detected."""
-        source = "Feng and others 1998, as summarised; network and parameters reconstructed"
+        """Return the claims: targets are reached, marking stops if not needed, and no flow starves."""
+        source = "Feng and others 1998, from a summary; network and parameters reconstructed"
         usual = results.where(step=STEP)
         one = usual.where(case=ONE)
         steps = results.where(case=ONE, target=4)
@@ -149,84 +152,90 @@ class TransparentMarking(Experiment):
         return [
             Claim(
                 "P1",
-                "One engine for a group of four brings it within 5 % of 4 and of 6 Mbit/s.",
+                "One marking engine for a group of four connections brings the group within 5 % of targets of 4 and "
+                "of 6 Mbit/s.",
                 source,
                 _reached(one, "gold", 4) & _reached(one, "gold", 6),
             ),
             Claim(
                 "P2",
-                "An engine for each of the four brings them together within 5 % of the same.",
+                "One marking engine for each of four connections brings the four together within 5 % of targets of 4 "
+                "and of 6 Mbit/s.",
                 source,
                 _reached(usual.where(case=EACH), "gold", 4) & _reached(usual.where(case=EACH), "gold", 6),
             ),
             Claim(
                 "P3",
-                "Two groups side by side reach their 3 and 4 Mbit/s within 5 %.",
+                "Two groups with targets of 3 and 4 Mbit/s both reach them within 5 %.",
                 source,
                 two["gold"].within(0.95 * 3, 1.05 * 3) & two["silver"].within(0.95 * 4, 1.05 * 4),
             ),
             Claim(
                 "P4",
-                "A group whose share without marking is above its target marks next to nothing: below 1 %.",
+                "A group whose share without marking is above its target marks less than 1 % of its packets.",
                 source,
                 one.where(**below)["marked"] < 1,
             ),
             Claim(
                 "P5",
-                "Targets of 14 Mbit/s: where nobody notices, a best-effort flow gets below 5 % of an equal share.",
-                "Derived: enhanced RED drops unmarked packets first",
+                "With targets of 14 Mbit/s in total, and engines that never turn marking off, a best-effort flow gets "
+                "less than 5 % of an equal share.",
+                "derived: enhanced RED drops unmarked packets first",
                 usual.where(case=OVER)["least"] < 5,
             ),
             Claim(
                 "P6",
-                f"Where the engines notice and rest for a minute, no flow gets below {STARVED} % of an equal share.",
+                "With targets of 14 Mbit/s in total, and engines that detect over-subscription and turn marking off "
+                f"for a minute, no flow gets less than {STARVED} % of an equal share.",
                 source,
                 usual.where(case=DETECTED)["least"] >= STARVED,
             ),
             Claim(
                 "P7",
-                "P1 holds at 4 Mbit/s with increments of half and of five times as much, and under RIO.",
-                "Ours: sensitivity",
+                "One marking engine brings a group within 5 % of a target of 4 Mbit/s also with half and with five "
+                "times the increment, and under RIO.",
+                "not in the thesis: sensitivity",
                 steps.where(step=[0.005, 0.05])["gold"].within(0.95 * 4, 1.05 * 4)
                 & usual.where(case=UNDER_RIO)["gold"].within(0.95 * 4, 1.05 * 4),
             ),
             Claim.comparison(
                 "P8",
-                "The poorest connection of a group of four that is to reach 4 Mbit/s.",
-                "Ours",
+                "Lowest goodput of a connection in a group of four with a target of 4 Mbit/s.",
+                "not in the thesis",
                 one.where(target=4)["poorest"],
-                "nothing says how a group shares what it reaches",
+                "not judged: no source says how a group shares its target",
             ),
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """Goodput and marked share against the target, and the probability over time."""
+        """Yield rate and share of marked packets against the target, and the probability over time."""
         usual = results.where(step=STEP)
         one, each = usual.where(case=ONE), usual.where(case=EACH)
         return [
             fig.compare(
                 {
                     "one engine for the group": one["gold"],
-                    "one for each flow": each["gold"],
-                    "goodput, one for the group": one["goodput"],
+                    "one engine for each flow": each["gold"],
+                    "goodput, one engine for the group": one["goodput"],
                 },
                 "reached",
-                "Observed rate and goodput of the group",
-                "Four connections among sixteen at 10 Mbit/s; without marking they get 2.5 Mbit/s.",
+                "Rate into the network and goodput of the group, against its target",
+                "Four connections among sixteen share 10 Mbit/s; without marking the four get 2.5 Mbit/s.",
                 x="target",
                 claims=("P1", "P2"),
             ),
             fig.compare(
-                {"one engine for the group": one["marked"], "one for each flow": each["marked"]},
+                {"one engine for the group": one["marked"], "one engine for each flow": each["marked"]},
                 "marked",
-                "Marked packets",
+                "Share of marked packets of the group, against its target",
                 x="target",
                 claims=("P4",),
             ),
             Figure(
                 "probability",
                 "Marking probability over time",
-                "Two groups that reach 3 and 4 Mbit/s; then 6 and 8 Mbit/s, more than there is, noticed or not.",
+                "Left: two groups with targets of 3 and 4 Mbit/s, which they reach. Middle and right: targets of 6 "
+                "and 8 Mbit/s, more than the link carries, without and with detection of over-subscription.",
                 lambda: _draw(results),
                 claims=("P3", "P5", "P6"),
             ),
@@ -234,7 +243,7 @@ class TransparentMarking(Experiment):
 
 
 def _reached(results: Results, name: str, target: float) -> Condition:
-    """Within 5 % of the target."""
+    """Return the condition that a group's rate is within 5 % of its target."""
     return results.where(target=target)[name].within(0.95 * target, 1.05 * target)
 
 
@@ -243,7 +252,7 @@ def _rate(bps: float) -> float:
 
 
 def _draw(results: Results) -> Drawing:
-    """The probabilities of both engines, in three cases."""
+    """Draw the probabilities of both engines, one panel per case."""
     from tailback.plotting import plot
 
     drawn = plot.new(3, width=3.2, height=2.8, sharey=True)

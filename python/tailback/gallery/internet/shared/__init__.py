@@ -1,1 +1,1 @@
-"""Bottlenecks, senders, services and models of the Internet experiments."""
+"""Parts that the Internet experiments share: bottlenecks, senders, TCP models and service classes."""

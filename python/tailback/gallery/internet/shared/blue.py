@@ -1,4 +1,4 @@
-"""Parts that the Blue experiments share: the published parameter sets, and curves of RED's and Blue's."""
+"""Parts that the Blue experiments share: the published parameter sets of RED and Blue, and their curves."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["BLUE", "RED", "curves", "freeze_s", "settings"]
 
 RED: dict[str, float] = {"R1": 0.0002, "R2": 0.002, "R3": 0.02, "R4": 0.2}
-"""Weight of a new sample in RED's average; the other parameters are the same in all sets."""
+"""Weight of a new sample in RED's average queue, by set; the other parameters are the same in all sets."""
 
 BLUE: dict[str, tuple[int, float, float]] = {
     "B1": (10, 0.0025, 0.00025),
@@ -25,11 +25,11 @@ BLUE: dict[str, tuple[int, float, float]] = {
     "B3": (10, 0.02, 0.002),
     "B4": (100, 0.02, 0.002),
 }
-"""Freeze time in ms, increment (d1) and decrement (d2)."""
+"""Freeze time in ms, and increment (d1) and decrement (d2) of Blue's probability, by set."""
 
 
 def settings(name: str, buffer_kb: float, *, ecn: bool = True) -> Settings:
-    """The bottleneck's buffer and discipline by the name of a set, `R1` to `R4` or `B1` to `B4`."""
+    """Return the settings of the bottleneck's buffer and discipline for a set, `R1` to `R4` or `B1` to `B4`."""
     if name in RED:
         return dumbbell.red(buffer_kb, 1.0, ecn=ecn) | {f"{dumbbell.PORT}.discipline.weight": RED[name]}
     freeze, increment, decrement = BLUE[name]
@@ -44,15 +44,15 @@ def settings(name: str, buffer_kb: float, *, ecn: bool = True) -> Settings:
 
 
 def freeze_s(name: str) -> float:
-    """Least time in s in which Blue's probability can rise from 0 to 1."""
+    """Return the shortest time in s in which Blue's probability can rise from 0 to 1 with a set, `B1` to `B4`."""
     freeze, increment, _ = BLUE[name]
     return 1e-3 * freeze / increment
 
 
 def curves(axes: Axes, of: Callable[[str], Quantity], names: list[str], x: str) -> None:
-    """One curve per set: RED dashed from light to dark with the weight, Blue solid.
+    """Draw one curve per set: RED dashed, Blue solid, darker from the first set of each to the last.
 
-    Fewer than three points are not joined: a line across a decade would suggest values that were not measured.
+    Fewer than three points are not joined: a line from 100 to 1000 kB would suggest values that were not measured.
     """
     from matplotlib import colormaps
     from matplotlib.colors import to_hex

@@ -1,6 +1,6 @@
-"""Parts that the dumbbell experiments share: RED's settings, and observables of the bottleneck `a->b`.
+"""Parts that the dumbbell experiments share: RED's settings, and observables and drawings of the bottleneck `a->b`.
 
-Packets are of 1000 B unless a scenario says otherwise, so that 1 packet in a queue is 1 kB.
+Packets have 1000 B unless a scenario states another size, so that a queue of 1 packet is 1 kB.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ __all__ = [
 
 BOTTLENECK = "a->b"
 PORT = "switches.a.ports.b"
-"""Path of the bottleneck's queue in the scenario document."""
+"""Path of the bottleneck's port in the scenario; `BOTTLENECK` is its name in reports."""
 Trace = tuple[list[float], dict[str, list[float]]]
-"""Times in seconds, and values at these times by name."""
+"""Times in seconds, and the values at these times by the name of the series."""
 
 
 def red(
@@ -56,7 +56,10 @@ def red(
     packet_bytes: int = 1000,
     adaptive: Mapping[str, Value] | None = None,
 ) -> Settings:
-    """RED of the thesis at the bottleneck: thresholds of 20 and 80 % of the buffer, no gentle, packets counted."""
+    """Return the settings of the thesis' RED at the bottleneck: not gentle, and its average counts packets.
+
+    The thresholds `low_kb` and `high_kb` are 20 and 80 % of the buffer unless given.
+    """
     discipline: dict[str, Value] = {
         "kind": "red",
         "min": f"{low_kb or 0.2 * buffer_kb:g}kB",
@@ -74,19 +77,26 @@ def red(
 
 
 def bottleneck(buffer_kb: float, discipline: Value) -> Settings:
-    """A buffer at the bottleneck and its discipline."""
+    """Return the settings of the bottleneck's buffer and discipline."""
     return {f"{PORT}.buffer": f"{buffer_kb:g}kB", f"{PORT}.discipline": discipline}
 
 
 def sampled(report: Report) -> tuple[list[float], PortSeries]:
-    """The bottleneck's time series, warm-up included; the scenario must have `run.sample`."""
+    """Return the sampling times in s and the bottleneck's series, warm-up included.
+
+    The scenario must set `run.sample`.
+    """
     series = report.data["series"]
     assert series is not None, "the point sets no run.sample"
     return series["time_s"], series["ports"][BOTTLENECK]
 
 
 def trace(report: Report, start: float = 0.0, stop: float = float("inf")) -> Trace:
-    """Queue and RED's average in kB, packets marked and dropped so far, and RED's max_p, over a stretch of time."""
+    """Return the series of the bottleneck between two times in s.
+
+    `queue`, `average` (RED's) and `sent` are in kB, `dropped` and `marked` in packets since the start of the run;
+    `max_p` is RED's. A discipline without an average or a max_p has no such series.
+    """
     times, port = sampled(report)
     chosen = [index for index, at in enumerate(times) if start <= at <= stop]
 
@@ -106,14 +116,14 @@ def trace(report: Report, start: float = 0.0, stop: float = float("inf")) -> Tra
 
 
 def measured(report: Report) -> Iterator[int]:
-    """Indices of the samples after the warm-up."""
+    """Return the indices of the samples after the warm-up."""
     warmup = report.data["warmup_s"]
     times, _ = sampled(report)
     return (index for index, at in enumerate(times) if at >= warmup)
 
 
 def mean_average() -> Observable:
-    """Mean of RED's average queue, kB."""
+    """Return the observable of the mean of RED's average queue, kB; NaN if the discipline has no average."""
 
     def value(report: Report) -> float:
         _, port = sampled(report)
@@ -124,7 +134,10 @@ def mean_average() -> Observable:
 
 
 def share_of_time(name: str, label: str, low_kb: float, high_kb: float, *, of_average: bool = False) -> Observable:
-    """Share of the samples in which the queue, or RED's average of it, is between two levels, in percent."""
+    """Return the observable of the share of samples, in percent, in which the queue is between two levels, inclusive.
+
+    With `of_average` the level is that of RED's average queue; NaN if the discipline has no average.
+    """
 
     def value(report: Report) -> float:
         _, port = sampled(report)
@@ -141,14 +154,14 @@ def share_of_time(name: str, label: str, low_kb: float, high_kb: float, *, of_av
 
 
 def changes(values: Sequence[float]) -> Iterator[tuple[float, float]]:
-    """Yield a sampled value before and after each change."""
+    """Yield the sampled values before and after each change."""
     return ((before, after) for before, after in pairwise(values) if before != after)
 
 
 def offered_rate(found: Trace, every: int) -> tuple[list[float], list[float]]:
-    """Return the arrival rate at the bottleneck, Mbit/s, over spans of the given number of samples.
+    """Return times in s and the arrival rate at the bottleneck in Mbit/s, averaged over the given number of samples.
 
-    It is the rate sent, plus that dropped (packets of 1 kB), plus the growth of the queue.
+    The arrival rate is the rate sent, plus the rate dropped (packets of 1 kB), plus the growth of the queue.
     """
     times, series = found
     kept = range(0, len(times), every)
@@ -160,7 +173,7 @@ def offered_rate(found: Trace, every: int) -> tuple[list[float], list[float]]:
 
 
 def draw_queue(axes: Axes, found: Trace, levels: Mapping[str, float], *, ink: str, title: str = "") -> None:
-    """Draw the queue and RED's average of it; levels are dashed lines with their names right of the panel."""
+    """Draw the queue in kB and RED's average of it over time; each level is a dashed line, named right of the panel."""
     from tailback.plotting import plot
 
     times, series = found
@@ -180,7 +193,7 @@ def draw_queue(axes: Axes, found: Trace, levels: Mapping[str, float], *, ink: st
 def draw_queues(
     lines: Mapping[str, Trace], levels: Mapping[str, float] | Sequence[Mapping[str, float]], *, top: float = 105
 ) -> Drawing:
-    """Draw queues below each other, with common or individual levels."""
+    """Draw one panel per queue, one below the other, with common levels or a mapping of levels for each."""
     from tailback.plotting import plot
 
     figure = plot.new(1, len(lines), width=8.0, height=2.3, sharex=True, sharey=True)
@@ -194,7 +207,7 @@ def draw_queues(
 
 
 def from_level(figure: Figure, level: float, top: float = 100.0) -> Drawing:
-    """Draw a figure of shares in % with a y axis that begins at a level, so that curves near the top are separate."""
+    """Draw a figure of shares in % with a y axis that begins at `level`, so that curves near 100 % do not overlap."""
     drawn = figure.draw()
     for axes in drawn.axes:
         axes.set_ylim(level, top + 0.03 * (top - level))

@@ -1,4 +1,4 @@
-"""Parts that E15, E16 and E17 share: senders, disciplines, and measures of flows against their hashes."""
+"""Parts that internet-e15, -e16 and -e17 share: senders, rates lost and delivered, and flows that SFB misclassifies."""
 
 from __future__ import annotations
 
@@ -29,27 +29,28 @@ __all__ = [
 
 BOTTLENECK = "r0->r1"
 RATE = 45.0
-"""Of the bottleneck, Mbit/s."""
+"""Rate of the bottleneck, Mbit/s."""
 PACKET_BITS = 8000
 TCP = 400
 """Number of TCP flows."""
 STARVED = 0.25
-"""A flow below this share of the median goodput is starved."""
+"""Share of the median goodput below which a TCP flow counts as starved."""
 
 NO_ECN, Y1999, RFC3168 = "no ECN", "ECN, 1999", "ECN, RFC 3168"
 NS2, BACKOFF = "ECN, ns-2", "ECN, RFC 3168 and back-off"
-"""ns-2.35's sender, the thesis having been simulated with ns; and one whose timeout each echo in a row doubles."""
+"""`NS2`: the sender of ns-2.35, since the thesis was simulated with ns. `BACKOFF`: RFC 3168's rule, and a timeout that
+each further echo doubles."""
 
 _FLOORS = {Y1999: "none", RFC3168: "rfc3168", NS2: "ns-2", BACKOFF: "backoff"}
 _OF_NS2: Settings = {
     "flows[tcp].transport.limited-transmit": "always",
     "flows[tcp].transport.congestion-control": {"kind": "reno", "byte-counting": 1, "reduction": "window"},
 }
-"""Other settings of ns-2.35's `Reno`, see docs/validation.md."""
+"""Settings of ns-2.35's `Reno` other than its rule for echoes, see docs/validation.md."""
 
 
 def sender(name: object) -> Settings:
-    """Return the settings of a kind of sender: ECN, and its rule at a window of one segment (`ecn-floor`)."""
+    """Return the settings of one of these senders: ECN, and the rule for an echo at a window of one (`ecn-floor`)."""
     return {
         "flows[tcp].transport.ecn": "off" if name == NO_ECN else "classic",
         "flows[tcp].transport.ecn-floor": _FLOORS.get(str(name), "none"),
@@ -58,7 +59,7 @@ def sender(name: object) -> Settings:
 
 
 def lost_rate(flows: str, name: str, label: str) -> Observable:
-    """Packets lost, headers included, in Mbit/s, as in the slide's table."""
+    """Return the observable of the rate of lost packets, headers included, in Mbit/s, as in the slide's table."""
     return Observable(
         name,
         label,
@@ -70,26 +71,27 @@ def lost_rate(flows: str, name: str, label: str) -> Observable:
 
 
 def delivered_rate(report: Report, flows: str) -> float:
-    """Packets delivered, headers included, in Mbit/s."""
+    """Return the rate of delivered packets, headers included, in Mbit/s."""
     return 1e-6 * PACKET_BITS * sum(f["delivered"]["packets"] for f in report.flows(flows)) / report.measured_s
 
 
 def carried_rate(flows: str, name: str, label: str) -> Observable:
-    """Packets delivered, headers included, in Mbit/s."""
+    """Return the observable of `delivered_rate`."""
     return Observable(name, label, "Mbit/s", lambda report: delivered_rate(report, flows), precision=(0.1, 0.0))
 
 
 def starved_flows(report: Report) -> set[int]:
-    """Return the TCP flows that have less than a quarter of the median goodput."""
+    """Return the numbers of the TCP flows with less than a quarter of the median goodput."""
     rates = report.goodputs_bps("tcp")
     least = STARVED * median(rates)
     return {flow for flow, rate in enumerate(rates) if rate < least}
 
 
 def covered_flows(report: Report, others: int, draw: int = 0) -> set[int]:
-    """Return the TCP flows that share each of their bins with one of the others, by the run's own hashes.
+    """Return the numbers of the TCP flows each of whose bins, by the run's own hashes, also holds an unresponsive flow.
 
-    Flows are numbered as in the report, the TCP flows first; `draw` is that of the set of bins, 0 for the first.
+    Flows are numbered as in the report: the TCP flows first, then the `others` unresponsive ones. `draw` is the number
+    of the set of bins, 0 for the first.
     """
     seed = draws(report.seed, BOTTLENECK, draw + 1)[draw]
     unresponsive: Sequence[int] = range(TCP, TCP + others)

@@ -1,8 +1,8 @@
-"""The hashes that a run of stochastic fair Blue has drawn: they determine the flows that it misclassifies.
+"""The hashes that a run of stochastic fair Blue has drawn, which determine the flows that it misclassifies.
 
-The port's random stream is that of its name under the run's seed: xoshiro256++ (Blackman and Vigna 2019) seeded with
-SipHash-1-3. Its first draw is the seed of the first set of bins, its second that of the next set. A level's hash is the
-finaliser of SplitMix64 over flow and salt. This is a second implementation, made for the experiments' oracle.
+A port's random stream is xoshiro256++ (Blackman and Vigna 2019), seeded with SipHash-1-3 of the port's name under the
+run's seed. Its first draw is the seed of the first set of bins, its second that of the next set. A level's hash is the
+finaliser of SplitMix64 over flow and salt. This implementation is independent of the engine's and serves as an oracle.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ _GOLDEN = 0x9E3779B97F4A7C15
 
 
 def formula(m: int, levels: int = 2, bins: int = 23) -> float:
-    """Probability that a flow shares each of its bins with one of m others: [1 - (1 - 1/N)^M]^L."""
+    """Return the probability that a flow shares each of its bins with one of m others: [1 - (1 - 1/bins)^m]^levels."""
     return float((1 - (1 - 1 / bins) ** m) ** levels)
 
 
 def covered(seed: int, flows: Sequence[int], others: Sequence[int], levels: int = 2, bins: int = 23) -> list[int]:
-    """Return those of `flows` whose bin at each level is also one of the others' under the hashes of `seed`."""
+    """Return those of `flows` whose bin at every level also holds one of `others`, under the hashes of `seed`."""
     taken = [{place(seed, other, level, bins) for other in others} for level in range(levels)]
     return [flow for flow in flows if all(place(seed, flow, k, bins) in taken[k] for k in range(levels))]
 
 
 def mean_covered(seeds: Sequence[int], flows: int, others: int, levels: int = 2, bins: int = 23) -> float:
-    """Return the mean number, over hashes, of the first flows that are covered by the others, numbered after them."""
+    """Return the mean over seeds of the number of covered flows; flows are numbered from 0, then come the others."""
     import numpy as np
 
     def mix(x: np.ndarray) -> np.ndarray:
@@ -51,13 +51,13 @@ def mean_covered(seeds: Sequence[int], flows: int, others: int, levels: int = 2,
 
 
 def place(seed: int, flow: int, level: int, bins: int = 23) -> int:
-    """Return a flow's bin at a level."""
+    """Return a flow's bin at a level, from 0."""
     salt = _mix((seed + (level + 1) * _GOLDEN) & _MASK)
     return _mix(_mix((flow + _GOLDEN) & _MASK) ^ salt) % bins
 
 
 def draws(run_seed: int, port: str, count: int = 1) -> list[int]:
-    """Return the first 64-bit draws of a port's stream."""
+    """Return the first `count` 64-bit draws of a port's random stream."""
     name = f"port {port}".encode()
     first, second = _siphash13(run_seed, 0, name), _siphash13(run_seed, 1, name)
     state = [*first, *second]
@@ -85,7 +85,7 @@ def _rotate(x: int, by: int) -> int:
 
 
 def _siphash13(k0: int, k1: int, data: bytes) -> tuple[int, int]:
-    """SipHash-1-3 with a result of 128 bits (Aumasson and Bernstein 2012)."""
+    """Return SipHash-1-3 with a result of 128 bits (Aumasson and Bernstein 2012), the low half first."""
     v = [k0 ^ 0x736F6D6570736575, k1 ^ 0x646F72616E646F6D ^ 0xEE, k0 ^ 0x6C7967656E657261, k1 ^ 0x7465646279746573]
 
     def rounds(times: int) -> None:

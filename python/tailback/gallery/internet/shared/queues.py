@@ -1,4 +1,4 @@
-"""The queues that E15 compares, and the slide's numbers."""
+"""Queues that internet-e15 compares, and the losses on the slide."""
 
 from __future__ import annotations
 
@@ -7,18 +7,21 @@ from tailback.scenario import Value
 
 RED, SFQ_RED, SFB = "RED", "SFQ+RED", "SFB"
 STEEP, ANY = "SFB, d1 = 100 d2", "SFB, any full bin drops"
-"""Steps of 0.02 and 0.0002 instead of 0.005 and 0.001; and the rule of the paper's figure for full bins."""
+"""`STEEP`: steps of 0.02 up and 0.0002 down instead of 0.005 and 0.001. `ANY`: one full bin is enough for a drop, as in
+the paper's figure."""
 UNCOUNTED, PRESSURE, HOLD, SLOW = "SFB, uncounted", "SFB, pressure", "SFB, hold", "SFB, frozen for 50 ms"
 KEEP, DOWN = "SFB, keep", "SFB, decrements frozen for 100 ms"
-"""Boxed flows' bins are not lowered by other flows; decrements have their own timer."""
+"""`KEEP`: other flows do not lower the bins of boxed flows. `DOWN`: decrements have a freeze timer of their own."""
 DEPART = "SFB, lowered at departures"
-"""Bins fall when their last packet leaves, as in Feng's code for ns, and not when an arrival finds them empty."""
+"""A bin's probability is lowered when its last packet departs, as in Feng's code for ns, and not when an arrival finds
+the bin empty."""
 FLOOR = 0.5
-"""Least retransmission timeout in s with which RED's row is reproduced; the calibrated choice."""
+"""Minimum RTO in s, calibrated: with it RED's row of the slide is reproduced."""
+# Equal share of the bottleneck for each TCP flow and the unresponsive one, Mbit/s.
 FAIR = RATE / (TCP + 1)
 
 SLIDE = {RED: (3.07, 10.32), SFQ_RED: (2.53, 43.94), SFB: (0.01, 44.84)}
-"""Lost by TCP and by the other flow, Mbit/s."""
+"""Rates lost by TCP and by the unresponsive flow on the slide, Mbit/s."""
 
 _RED: dict[str, Value] = {
     "max-p": 1.0,
@@ -32,17 +35,20 @@ _BOX = {UNCOUNTED: "uncounted", PRESSURE: "pressure", HOLD: "hold", KEEP: "keep"
 
 
 def discipline(queue: object, ecn: bool, size: float = 1.0) -> tuple[dict[str, Value], str]:
-    """Return a queue with `size` times the slide's buffer; thresholds that are shares of the buffer scale with it."""
+    """Return a queue's discipline, and its buffer of `size` times the slide's.
+
+    RED's thresholds, and SFB's limit of a bin in packets, scale with the buffer.
+    """
     if queue == RED:
         low, high = f"{40 * size:g}kB", f"{160 * size:g}kB"
         return {"kind": "red", "min": low, "max": high, "ecn": ecn, **_RED}, f"{200 * size:g}kB"
     if queue == SFQ_RED:
-        # 400 kB in 46 buckets are 8.7 kB each; thresholds at 20 and 80 % of that.
+        # 400 kB / 46 buckets = 8.7 kB each; thresholds at 20 and 80 % of that.
         red: dict[str, Value] = {"min": f"{round(1740 * size)}B", "max": f"{round(6960 * size)}B", "ecn": ecn, **_RED}
         return {"kind": "sfq-red", "buckets": 46, "red": red}, f"{400 * size:g}kB"
     sfb: dict[str, Value] = {"kind": "sfb", "ecn": ecn}
     if size != 1:
-        # Half as much again as a fair share of 200 packets in 23 bins, which is the default of 13.
+        # 1.5 times the fair share of a bin; for the slide's 200 packets in 23 bins that is 13, the default.
         sfb |= {"bin-size": round(1.5 * 200 * size / 23)}
     if queue == STEEP:
         sfb |= {"increment": 0.02, "decrement": 0.0002}

@@ -1,6 +1,6 @@
-"""Properties of sources that the slides do not state, as named choices: rule, timers and workload.
+"""Named choices of what the slides do not state about sources: rule for echoes, timers and workload.
 
-Many of the thesis' results depend on these choices; `internet-1999` has all combinations.
+Many of the thesis' results depend on these choices; `internet-1999` runs all combinations.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ __all__ = [
 ]
 
 RFC, BACKOFF, NS2, NONE = "rfc3168", "backoff", "ns-2", "none"
-"""Values of `ecn-floor`, the sender's rule for an echo at a window of one segment. RFC 3168, section 6.1.2: it sends
-one segment when the timer expires; the same with a timeout that doubles at each further echo; as ns-2.35's senders; or
-nothing, so that it never sends less than a segment per round trip."""
+"""Values of `ecn-floor`, the sender's rule for an echo at a window of one segment. `RFC`: it sends one segment when the
+retransmission timer expires (RFC 3168, section 6.1.2). `BACKOFF`: the same, and each further echo doubles the timeout.
+`NS2`: the rule of ns-2.35's senders. `NONE`: it goes on, and never sends less than a segment per round trip."""
 
 FLOORS: dict[str, str] = {
     RFC: "RFC 3168",
@@ -40,7 +40,7 @@ FLOORS: dict[str, str] = {
     NS2: "ns-2.35",
     NONE: "no rule",
 }
-"""The rules in words."""
+"""Names of the rules in figures."""
 
 NS2_TIMERS, THESIS, BSD = "10 ms, 0.2 s", "100 ms, 0.5 s", "500 ms, 1 s"
 TIMERS: dict[str, tuple[str, str]] = {
@@ -48,14 +48,14 @@ TIMERS: dict[str, tuple[str, str]] = {
     THESIS: ("100ms", "500ms"),
     BSD: ("500ms", "1s"),
 }
-"""Tick and least timeout. The first are ns-2.35's (a tick of 10 ms since 2002, 0.2 s since 2004); the second those with
-which RED's row of the thesis' table of losses is reproduced in `internet-e15`: ticks of 100 ms were ns's before 2002,
-and 0.5 s is calibrated; the third those of 4.4BSD."""
+"""Clock tick and minimum RTO. `NS2_TIMERS`: ns-2.35 (a tick of 10 ms since 2002, 0.2 s since 2004). `THESIS`: those
+with which `internet-e15` reproduces RED's row in the thesis' table of losses; a tick of 100 ms was ns's before 2002,
+and 0.5 s is calibrated. `BSD`: 4.4BSD."""
 
 PERSISTENT, ON_OFF = "persistent", "on/off"
 WORKLOADS = (PERSISTENT, ON_OFF)
 ACTIVE = 0.4
-"""Share of the time for which an on/off source is on: 2 s of 5 s."""
+"""Mean share of time for which an on/off source is on: 2 s of 5 s."""
 
 _PARETO: Table = {
     "kind": "on-off",
@@ -69,7 +69,7 @@ _PARETO: Table = {
 
 
 def sender(floor: AxisValue, group: str = "tcp") -> Settings:
-    """Return the rule of a group of flows; with `NS2` all else that ns-2.35's `Sack1` does, too."""
+    """Return the settings of a rule for a group of flows; `NS2` also sets all else that ns-2.35's `Sack1` does."""
     path = f"flows[{group}].transport.ecn-floor"
     if floor != NS2:
         return {path: str(floor)}
@@ -77,26 +77,27 @@ def sender(floor: AxisValue, group: str = "tcp") -> Settings:
 
 
 def timers(name: AxisValue, group: str = "tcp") -> Settings:
-    """Return the timers of a group of flows; the first timeout is 3 s in all of them (RFC 1122, section 4.2.3.1)."""
+    """Return the settings of timers for a group of flows; the initial RTO is always 3 s (RFC 1122, section 4.2.3.1)."""
     tick, floor = TIMERS[str(name)]
     table: Table = {"clock": "coarse", "granularity": tick, "min-rto": floor, "initial-rto": "3s"}
     return {f"flows[{group}].transport.timers": table}
 
 
 def workload(name: AxisValue, group: str = "tcp") -> Settings:
-    """Return the sources of a group: endless, or as in the published evaluation of Blue.
+    """Return the settings of a group's sources: endless, or on/off as in the published evaluation of Blue.
 
-    That is Pareto times of shape 1.5, on for 2 s and off for 3 s on average (Feng, Shin, Kandlur and Saha, IEEE/ACM
-    Transactions on Networking 10(4), 2002, from memory); 1 Mbit/s while on is reconstructed. It is written four
-    segments at a time, with which 4000 sources lose as much as with one. Data that a source offers while its connection
-    is held back waits in the connection.
+    On and off times are Pareto with shape 1.5, 2 s on and 3 s off on average (Feng, Shin, Kandlur and Saha, IEEE/ACM
+    Transactions on Networking 10(4), 2002, from memory); the rate of 1 Mbit/s while on is reconstructed. A source
+    writes four segments at a time; with 4000 sources the loss is the same as if it wrote one at a time. Data that a
+    source offers while its connection cannot send waits in the connection.
     """
     return {f"flows[{group}].source": dict(_PARETO)} if name == ON_OFF else {}
 
 
 def equivalent(connections: int, name: AxisValue) -> int:
-    """Return the number of sources equivalent to a number of persistent ones: on/off ones are active 40 % of the time.
+    """Return the number of sources of a workload that is active as often as a number of persistent connections.
 
-    So the publication has 1000 and 4000 sources for 400 and 1600 connections.
+    On/off sources are on for 40 % of the time, so the publication has 1000 and 4000 of them for 400 and 1600
+    connections.
     """
     return round(connections / ACTIVE) if name == ON_OFF else connections

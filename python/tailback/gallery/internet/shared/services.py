@@ -1,6 +1,7 @@
-"""Parts that the experiments on differentiated services share: rates with headers, by colour; two kinds of sender.
+"""Parts that the experiments on differentiated services share: senders, queues, and rates with headers, by colour.
 
-Packets are of 1000 B, of which 40 B are headers; rates and targets count headers.
+Packets have 1000 B, of which 40 B are headers; rates and targets include headers. Marked packets are green, unmarked
+ones yellow.
 """
 
 from __future__ import annotations
@@ -35,9 +36,9 @@ __all__ = [
 ]
 
 CAPACITY = 10.0
-"""Of the bottleneck, Mbit/s."""
+"""Rate of the bottleneck, Mbit/s."""
 HEADERS = 1000 / 960
-"""Bytes of a packet per byte of its payload."""
+"""Ratio of a packet's size to its payload."""
 COARSE_CLOCK, RENO, MODERN = "Reno, coarse clock", "Reno", "SACK"
 
 ERED, RIO = "ered", "rio"
@@ -62,7 +63,7 @@ OLD_TIMERS: Settings = {"clock": "coarse", "granularity": "100ms", "min-rto": "5
 
 
 def sender(name: AxisValue, *groups: str) -> Settings:
-    """Return the settings that give groups one kind of sender: current, Reno with a fine clock, or that of 1999."""
+    """Return the settings of a sender for groups of flows: current, Reno with a fine clock, or Reno of 1999."""
     changes: dict[str, Settings] = {
         COARSE_CLOCK: {
             "recovery": {"kind": "reno"},
@@ -87,41 +88,44 @@ def sender(name: AxisValue, *groups: str) -> Settings:
 
 
 def goodput(report: Report, flows: str) -> float:
-    """Sum of the goodputs of some flows, each byte once, with its header, Mbit/s."""
+    """Return the sum of the goodputs of some flows, headers included, Mbit/s; each byte counts once."""
     return 1e-6 * HEADERS * report.goodput_bps(flows)
 
 
 def coloured(report: Report, colour: Literal["green", "yellow", "red"], flows: str) -> float:
-    """Delivered rate of a colour, with headers, Mbit/s."""
+    """Return the rate of delivered packets of a colour, headers included, Mbit/s."""
     return 8e-6 * HEADERS * report.coloured_bytes(colour, flows) / report.measured_s
 
 
 def rate(flows: str, name: str, label: str) -> Observable:
-    """The goodput of some flows together, with headers."""
+    """Return the observable of the total goodput of some flows, headers included."""
     return Observable(name, label, "Mbit/s", lambda report: goodput(report, flows), precision=(0.02, 0.02))
 
 
 def entered(flows: str, name: str, label: str) -> Observable:
-    """Rate that some flows together send into the network, with headers, as a marking engine there observes it."""
+    """Return the observable of the total rate of some flows into the network, headers included.
+
+    This is the rate that a marking engine observes.
+    """
     return Observable(
         name, label, "Mbit/s", lambda report: 1e-6 * HEADERS * report.offered_bps(flows), precision=(0.02, 0.02)
     )
 
 
 def best_effort(flows: str, name: str, label: str) -> Observable:
-    """The mean goodput of one of some flows, with headers."""
+    """Return the observable of the mean goodput per flow, headers included."""
     return Observable(
         name, label, "Mbit/s", lambda report: goodput(report, flows) / len(report.flows(flows)), precision=(0.02, 0.01)
     )
 
 
 def green_rate(flows: str, name: str, label: str) -> Observable:
-    """Delivered rate of marked packets of some flows together, with headers."""
+    """Return the observable of the total rate of delivered marked packets of some flows, headers included."""
     return Observable(name, label, "Mbit/s", lambda report: coloured(report, "green", flows), precision=(0.02, 0.02))
 
 
 def unmarked_rate(flows: str, name: str, label: str) -> Observable:
-    """Mean unmarked rate of one of some flows, with headers."""
+    """Return the observable of the mean rate of delivered unmarked packets per flow, headers included."""
 
     def value(report: Report) -> float:
         return fmean([coloured(report, "yellow", flow["name"]) for flow in report.flows(flows)])
@@ -130,7 +134,7 @@ def unmarked_rate(flows: str, name: str, label: str) -> Observable:
 
 
 def green_losses(name: str = "marked_losses") -> Observable:
-    """Marked packets that were lost, of all flows."""
+    """Return the observable of the number of marked packets of all flows that were lost."""
 
     def counts(report: Report) -> tuple[int, int]:
         rows = [colours["green"] for flow in report.flows() if (colours := flow["colours"]) is not None]
@@ -140,10 +144,10 @@ def green_losses(name: str = "marked_losses") -> Observable:
 
 
 def least_share(name: str = "least") -> Observable:
-    """Least goodput of a flow, in percent of an equal share of the link."""
+    """Return the observable of the lowest goodput of a flow, in percent of an equal share of the link."""
 
     def value(report: Report) -> float:
         rates = report.goodputs_bps()
         return 100 * 1e-6 * HEADERS * min(rates) * len(rates) / CAPACITY
 
-    return Observable(name, "goodput of the poorest flow, of an equal share", "%", value)
+    return Observable(name, "lowest goodput of a flow, relative to an equal share", "%", value)

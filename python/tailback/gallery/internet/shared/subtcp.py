@@ -1,4 +1,4 @@
-"""Parts that the SubTCP experiments share: disciplines and hosts by name."""
+"""Parts that the SubTCP experiments share: settings of disciplines and hosts by name."""
 
 from __future__ import annotations
 
@@ -27,12 +27,13 @@ __all__ = [
 
 DROP_TAIL, RED, RED_ECN, ADAPTIVE = "drop-tail", "RED", "RED, ECN", "adaptive RED, ECN"
 BOUNDED = "adaptive RED, ECN, max_p at most 1"
-"""The thesis and its code in ns-2.35 have no upper bound of max_p (`ADAPTIVE`); with this one, RED marks less than all
-packets up to the upper threshold, above which it drops them."""
+"""The thesis and its code in ns-2.35 have no upper bound of max_p (`ADAPTIVE`). With a bound of 1, RED does not mark
+all packets until its average reaches the upper threshold, above which it drops them all."""
 BACKOFF = "TCP, RFC 3168, doubled"
 TCP, RULE, NS2, SUBTCP = "TCP", "TCP, RFC 3168", "TCP, ns-2.35", "SubTCP"
-"""TCP without, with RFC 3168's and with ns-2.35's rule for an echo at a small window; SubTCP with intervals, which
-need no such rule. `BACKOFF` doubles the timeout with each echo in a row, which RFC 3168 does not require."""
+"""`TCP` has no rule for an echo at a small window, `RULE` has that of RFC 3168, `NS2` that of ns-2.35. `SUBTCP` backs
+off by intervals and needs no such rule. `BACKOFF` doubles the timeout with each consecutive echo, which RFC 3168 does
+not require."""
 SUBTCP_RULE, SUBTCP_PLAIN = "SubTCP, RFC 3168", "SubTCP, plain timer"
 HOSTS: dict[str, tuple[Table, str]] = {
     TCP: ({"kind": "reno"}, "none"),
@@ -43,7 +44,7 @@ HOSTS: dict[str, tuple[Table, str]] = {
     SUBTCP_RULE: ({"kind": "subtcp", "back-off": "rfc3168"}, "rfc3168"),
     SUBTCP_PLAIN: ({"kind": "subtcp", "back-off": "none"}, "none"),
 }
-"""Congestion control, and `ecn-floor`. SubTCP has its own back-off."""
+"""Congestion control and `ecn-floor` of each kind of host. `SUBTCP` backs off by its own intervals instead."""
 
 OF_NS2: Settings = {
     "flows[tcp].transport.recovery": {
@@ -57,16 +58,16 @@ OF_NS2: Settings = {
     "flows[tcp].transport.limited-transmit": "always",
     "flows[tcp].transport.congestion-control": {"kind": "reno", "byte-counting": 1, "reduction": "window"},
 }
-"""Other settings of ns-2.35's `Sack1`, see docs/validation.md."""
+"""Settings of ns-2.35's `Sack1` other than its rule for echoes, see docs/validation.md."""
 
 
 def of_ns2(flow: str) -> Settings:
-    """`OF_NS2` for a group of connections by another name than `tcp`."""
+    """Return `OF_NS2` for a group of connections whose name is not `tcp`."""
     return {path.replace("flows[tcp]", f"flows[{flow}]"): value for path, value in OF_NS2.items()}
 
 
 def settings(hosts: str, discipline: str, buffer_kb: float = 100, x: float = 0.1) -> Settings:
-    """Hosts and bottleneck; X only matters to SubTCP."""
+    """Return the settings of hosts and bottleneck; `x`, the growth per round trip, is used by SubTCP only."""
     control, floor = HOSTS[hosts]
     ecn = discipline in (RED_ECN, ADAPTIVE, BOUNDED)
     if discipline == DROP_TAIL:

@@ -1,6 +1,6 @@
-"""TCP's rate at a given loss, by two published models, and the loss that a given load needs.
+"""TCP's rate at a given loss, by two published models, and the loss at which connections just fill a link.
 
-The models assume random losses, the same for all connections, and a window that only losses limit.
+The models assume random losses with the same probability for all connections, and windows that only losses limit.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from math import fsum, sqrt
 __all__ = ["PERIODIC", "Response", "loss_needed", "pftk", "square_root", "timeout_s"]
 
 PERIODIC = sqrt(1.5)
-"""C of the square-root law with one acknowledgement per segment and losses at equal distances."""
+"""Constant C of the square-root law for one acknowledgement per segment and equally spaced losses."""
 
 Response = Callable[[float, float], float]
-"""Segments per second that a connection sends, lost ones included, at a loss (0 to 1) and a round trip in s."""
+"""Model: segments per second that a connection sends, lost ones included, at a loss (0 to 1) and a round trip in s."""
 
 
 def square_root(loss: float, round_trip_s: float) -> float:
-    """Return the rate by the law of the thesis' slides: C / (RTT √p), without time-outs.
+    """Return the rate in segments per second by the law on the thesis' slides: C / (RTT √p), without timeouts.
 
     M. Mathis, J. Semke, J. Mahdavi and T. Ott, ACM CCR 27(3), 1997.
     """
@@ -26,14 +26,14 @@ def square_root(loss: float, round_trip_s: float) -> float:
 
 
 def timeout_s(round_trip_s: float, least_s: float = 0.2) -> float:
-    """Return the first timeout that goes with a round trip: four of them (RFC 5348 section 4.3), or the least one."""
+    """Return the RTO in s assumed for a round trip: 4 RTT (RFC 5348 section 4.3), or `least_s`, the minimum RTO."""
     return max(4 * round_trip_s, least_s)
 
 
 def pftk(loss: float, round_trip_s: float, first_timeout_s: float | None = None, b: int = 1) -> float:
-    """Return the rate of Reno with time-outs; an acknowledgement opens the window for `b` segments.
+    """Return the rate of Reno in segments per second, timeouts included; an acknowledgement is sent for `b` segments.
 
-    J. Padhye, V. Firoiu, D. Towsley and J. Kurose, SIGCOMM 1998, equation 30, without a receiver's limit.
+    J. Padhye, V. Firoiu, D. Towsley and J. Kurose, SIGCOMM 1998, equation 30, without a limit by the receive window.
     """
     p = loss
     first = timeout_s(round_trip_s) if first_timeout_s is None else first_timeout_s
@@ -47,10 +47,10 @@ def pftk(loss: float, round_trip_s: float, first_timeout_s: float | None = None,
 
 
 def loss_needed(response: Response, round_trips_s: Sequence[float], carried: float, unresponsive: float = 0.0) -> float:
-    """Return the loss (0 to 1) at which connections of these round trips deliver that many segments per second.
+    """Return the loss p (0 to 1) at which connections with these round trips deliver `carried` segments per second.
 
-    Lost segments load the senders and not the link: the share 1 - p of a connection's segments arrives. The
-    same holds for the segments of additional `unresponsive` senders, which losses do not slow.
+    Of the segments that a connection sends, the share 1 - p is delivered. The same holds for the `unresponsive`
+    segments per second of additional senders, which losses do not slow.
     """
 
     def delivered(loss: float) -> float:

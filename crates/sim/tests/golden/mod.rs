@@ -1,25 +1,15 @@
-//! One fixed scenario per mechanism, whose results are kept in `golden.txt`: a few counts, so that a
-//! change can be read, and the digest of everything. Both engines must give them, on every platform.
+//! One fixed scenario per mechanism of a local network, whose results are pinned in `lan.txt` by levels. Both engines must
+//! give them, on every platform. They are our own results: they say that something has changed, not that it was right.
 
-#![allow(clippy::disallowed_methods, reason = "settings of the test come from the environment")]
+mod levels;
 
 use crate::common::*;
-use std::fmt::Write;
-use std::path::Path;
+use levels::{Levels, all_differ, compare};
+use std::path::{Path, PathBuf};
 use tailback_qdisc::{Spec, discipline::drop_head};
 use tailback_sim::plan::*;
 use tailback_traffic::{Distribution, Model, OnOff, Peak, SelfSimilar, Truncation, UniformFixed, Video};
 use tailback_units::{Dur, Rate, Size};
-
-const ADVICE: &str = "
-The results of a fixed scenario have changed. If you did not mean to change what is simulated, this
-is an error: find it. If you did (an error is mended, an order of events or of random draws is
-defined anew, a scenario here is new), run
-
-    TAILBACK_GOLDEN=accept cargo test -p tailback-sim --test all golden
-
-read the difference, and say in the commit which behaviour has changed and why the new one is right.
-";
 
 /// s1 (hosts h0 to h3) and s4 (h4) send over s2 to d2 and, by 10 Mbit/s, to d1 and d3 at s3, which is
 /// too little for both; some traffic goes back. Of two classes each destination gets both.
@@ -124,7 +114,7 @@ fn timeline(net: &mut Net) {
 }
 
 fn scenarios() -> Vec<(&'static str, Net)> {
-    let mac = |law: BackPressure| BackPressure { signal: Signal::Mac { quanta: 200 }, ..law };
+    let mac = |quanta, law: BackPressure| BackPressure { signal: Signal::Mac { quanta }, ..law };
     let forecast = Detection::FillRate { high: 0.8, low: 0.7, window: Dur::from_ms(2), horizon: Dur::from_ms(5) };
     let slow = Response::Rate { decrease: 0.5, floor: 0.05, increase: 0.05, interval: Dur::from_ms(5) };
     let pressed = |law: BackPressure| campus(2, Some(BackPressure { response_time: Dur::from_us(10), ..law }));
@@ -144,8 +134,8 @@ fn scenarios() -> Vec<(&'static str, Net)> {
         ),
         ("feeding", pressed(BackPressure { notify: Notify::Feeding, ..PLAIN })),
         ("end-stations", pressed(BackPressure { end_stations: true, ..PLAIN })),
-        ("pause", pressed(mac(PLAIN))),
-        ("priority-pause", pressed(mac(scope(Scope::Class)))),
+        ("pause", pressed(mac(200, PLAIN))),
+        ("priority-pause", pressed(mac(20, scope(Scope::Class)))),
         ("slowing-down", pressed(BackPressure { response: slow, ..scope(Scope::Class) })),
         ("fill-rate", pressed(BackPressure { detection: forecast, ..PLAIN })),
         ("shared-memory", fabric(Fabric::SharedMemory { memory: 40_000, alpha: 1.0 })),
@@ -176,44 +166,22 @@ fn scenarios() -> Vec<(&'static str, Net)> {
     ]
 }
 
-fn told() -> String {
-    let mut lines = String::from("# scenario: offered, delivered, dropped, control frames, hops; digest\n");
-    for (name, net) in scenarios() {
-        let report = net.run();
-        let sum = |get: fn(&tailback_sim::FlowReport) -> u64| report.flows.iter().map(|flow| get(&flow)).sum::<u64>();
-        let (offered, delivered, dropped) =
-            (sum(|f| f.offered.packets), sum(|f| f.delivered.packets), sum(|f| f.dropped.packets));
-        let (control, hops, digest) = (report.control_frames, report.packet_hops, &report.digest);
-        writeln!(lines, "{name}: {offered}, {delivered}, {dropped}, {control}, {hops}; {digest}")
-            .expect("a string takes all");
-    }
-    lines
+fn file() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/lan.txt")
 }
 
 #[test]
 fn fixed_scenarios_give_the_results_that_they_gave_before() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden.txt");
-    let now = told();
-    if std::env::var("TAILBACK_GOLDEN").is_ok_and(|v| v == "accept") {
-        std::fs::write(&path, &now).expect("golden.txt can be written");
-        return;
-    }
-    let before = std::fs::read_to_string(&path).unwrap_or_default();
-    let changed: Vec<String> = before
-        .lines()
-        .filter(|line| !now.lines().any(|l| l == *line))
-        .map(|line| format!("- {line}"))
-        .chain(now.lines().filter(|line| !before.lines().any(|l| l == *line)).map(|line| format!("+ {line}")))
-        .collect();
-    assert!(changed.is_empty(), "{}\n{ADVICE}", changed.join("\n"));
+    let line = |(name, mut net): (&str, Net)| {
+        net.plan.sample = Some(Dur::from_ms(50));
+        Levels::of(&net.run()).line(name)
+    };
+    compare(&file(), &scenarios().into_iter().map(line).collect::<Vec<_>>());
 }
 
 #[test]
 fn every_mechanism_leaves_its_mark_so_no_two_scenarios_are_alike() {
-    let lines = told();
-    let digests: Vec<&str> = lines.lines().filter_map(|line| Some(line.split_once("; ")?.1)).collect();
-    for (i, digest) in digests.iter().enumerate() {
-        assert!(digests[..i].iter().all(|other| other != digest), "{lines}");
-    }
-    assert_eq!(digests.len(), scenarios().len() + 1, "the heading and a line for each");
+    let pinned = std::fs::read_to_string(file()).expect("lan.txt");
+    assert_eq!(levels::parsed(&pinned).len(), scenarios().len(), "a line for each");
+    all_differ(&[("lan", pinned)]);
 }
