@@ -20,8 +20,7 @@ pub struct ConditionerPlan {
     pub meter: tailback_diffserv::Meter,
     /// Bytes that the meter counts for each packet in addition to buffer bytes.
     pub accounting: tailback_qdisc::Accounting,
-    /// Colour from which on packets are dropped: packets of this colour and of worse ones; `None`: no packet is
-    /// dropped.
+    /// Best colour that is dropped: packets of this colour and of worse ones are dropped; `None`: no packet is dropped.
     pub police: Option<tailback_diffserv::Colour>,
     /// Actions for green, yellow and red packets.
     pub actions: [Action; 3],
