@@ -1,7 +1,8 @@
-//! Barrier and mailboxes of the threads.
+//! Barrier and mailboxes of the threads that run partitions.
 //!
-//! Everything exists twice, for even and odd windows: a thread that has passed the barrier of one window may post for
-//! the next while others still take what was posted for this one, but it cannot pass the next barrier before they have.
+//! All state exists twice, for even and for odd windows. A thread that has passed the barrier of one window may post
+//! messages for the next window while other threads still take the messages of this window, but it cannot pass the next
+//! barrier before they have taken them.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -9,8 +10,9 @@ use std::thread::Thread;
 use tailback_sim::Messages;
 use tailback_units::Time;
 
-/// Upper and lower bound on the spins of a thread at the barrier before it parks (the upper bound is about 10 µs). The
-/// number is halved after a wait that ended in parking, when there are more threads than idle processors.
+/// Maximum and minimum number of spins of a thread at the barrier before it parks; the maximum takes about 10 µs. The
+/// number is halved after each wait that ended in parking, which happens if there are more threads than idle
+/// processors.
 const MOST_SPINS: u32 = 1_000;
 const LEAST_SPINS: u32 = 4;
 
@@ -23,21 +25,22 @@ pub struct Barrier {
     abandoned: AtomicBool,
 }
 
-/// State of one thread, in cache lines of its own.
+/// State of one thread, in separate cache lines.
 #[repr(align(128))]
 #[derive(Default)]
 struct Participant {
-    /// Number of windows that it has finished.
+    /// Number of windows that the thread has finished.
     ended: AtomicU64,
-    /// `true` if it is parked, or about to park.
+    /// `true` if the thread is parked, or about to park.
     parked: AtomicBool,
-    /// Reduction of its spins from the upper bound.
+    /// Difference between the maximum number of spins and that of this thread.
     backoff: AtomicU32,
-    /// Handle by which others unpark it.
+    /// Handle by which other threads unpark this one.
     thread: OnceLock<Thread>,
-    /// By parity: time of its next event, or of the first arrival that it has posted.
+    /// By parity of the window: time of the thread's next event, or of the first arrival that it has posted, whichever
+    /// is earlier.
     next: [AtomicU64; 2],
-    /// By parity: `true` if it requests the end of the run.
+    /// By parity of the window: `true` if the thread requests the end of the run.
     stops: [AtomicBool; 2],
 }
 
@@ -60,7 +63,7 @@ impl Barrier {
         }
     }
 
-    /// Posts messages to another thread, and takes back empty ones.
+    /// Posts messages to another thread; `messages` are then the empty ones that this mailbox held.
     pub fn post(&self, window: u64, from: usize, to: usize, messages: &mut Messages) {
         self.at(window, from, to, |there| std::mem::swap(there, messages));
     }
@@ -75,14 +78,15 @@ impl Barrier {
         f(&mut messages.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// Waits until all threads have finished a window; `None`: one has panicked.
+    /// Waits until all threads have finished a window; `None`: a thread has panicked.
     pub fn wait(&self, window: u64, me: usize, next: Time, stops: bool) -> Option<Reduced> {
         let parity = window as usize % 2;
         let participant = &self.participants[me];
         participant.next[parity].store(next.0, Ordering::Relaxed);
         participant.stops[parity].store(stops, Ordering::Relaxed);
-        // Publishes the stores before it. The stores and loads of `ended` and `parked` are sequentially consistent:
-        // either a thread that parks sees this store, or this thread sees that it is about to park.
+        // Publishes the stores before this one. The stores and loads of `ended` and `parked` are sequentially
+        // consistent: either a thread that parks reads this store, or this thread reads that the other one is about to
+        // park.
         participant.ended.store(window + 1, Ordering::SeqCst);
         self.unpark_all();
         let most = MOST_SPINS - participant.backoff.load(Ordering::Relaxed);
@@ -107,7 +111,7 @@ impl Barrier {
         Some(Reduced { next: Time(next.unwrap_or(u64::MAX)), stops })
     }
 
-    /// Parks, unless the other thread has arrived or has panicked: spinning would keep the processor from it.
+    /// Parks, unless the other thread has arrived or has panicked: spinning would take the processor away from it.
     #[cold]
     fn park(&self, participant: &Participant, other: &Participant, window: u64) {
         participant.thread.get_or_init(std::thread::current);
