@@ -636,7 +636,7 @@ def test_a_flow_in_a_fair_queue_of_a_class_holds_a_quarter_of_the_limit():
 def test_an_evident_platform_is_named_and_another_is_refused():
     found = case("05-iosxr.txt", "traffic4.csv")
     assert any("defaults of IOS XR, whose syntax this is" in message for message in messages(found, "assumed"))
-    with pytest.raises(ValueError, match="no platform `junos`"):
+    with pytest.raises(ValueError, match="`junos` is not a platform"):
         case("05-iosxr.txt", "traffic4.csv", platform="junos")
 
 

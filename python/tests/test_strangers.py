@@ -83,7 +83,7 @@ def test_a_pipe_without_an_end_is_not_waited_for(tailback: Cli, film: Callable[[
     os.mkfifo(tmp_path / "own" / "pipe.txt")
     refused = tailback("validate", film("pipe.txt"))
     assert refused.code == 3
-    assert "no regular file" in refused.err
+    assert "not a regular file" in refused.err
 
 
 def test_control_characters_are_shown_and_not_obeyed(tailback: Cli, merge: Path) -> None:

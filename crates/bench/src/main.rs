@@ -1,12 +1,12 @@
 //! Runs one benchmark workload and prints its number of packet-hops.
 //!
-//! It reads no clock: the caller measures the CPU time of the process, or the instructions counted by valgrind. The
-//! workloads are those of `peers/`, which print the same line.
+//! The program reads no clock: the caller measures the CPU time of the process, or the instructions counted by
+//! valgrind. The workloads are those of `peers/`, whose programs print the same line.
 
 use std::process::ExitCode;
 use tailback_scenario::{Scenario, build};
 
-/// Name and document of each workload. `tailback bench` runs them too, except the last: the load of
+/// Name and document of each workload. `tailback bench` runs all of them except the last one, which is the load of
 /// `tools/bench_disciplines.py`.
 const WORKLOADS: [(&str, &str); 13] = [
     ("forward", include_str!("../../../python/tailback/bench/forward.toml")),
@@ -79,7 +79,7 @@ mod tests {
     #[test]
     fn every_workload_moves_packets() {
         for (name, _) in WORKLOADS {
-            // One second of links of 10 Gbit/s and more would take minutes in this test.
+            // One simulated second on links of 10 Gbit/s and more would take minutes in this test.
             let duration = match name {
                 "dc10g" => "run.duration=5ms",
                 "leafspine128" | "fattree1024" => "run.duration=20us",

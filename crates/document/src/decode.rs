@@ -8,7 +8,7 @@ use serde_path_to_error::Segment;
 /// Decodes `value`; otherwise returns the first error with its path.
 ///
 /// # Errors
-/// If `value` does not fit the type: the first mistake, with its path.
+/// If `value` does not fit the type: the first error, with its path.
 pub fn decode<T: DeserializeOwned>(value: Value) -> Result<T, DecodeError> {
     serde_path_to_error::deserialize(value).map_err(|error| {
         let outer = Path(error.path().iter().filter_map(step).collect());
@@ -29,7 +29,7 @@ fn step(segment: &Segment) -> Option<Step> {
     }
 }
 
-/// Rewrites serde's message at `path` as a [`DecodeError`]. The path of an unknown key includes the key.
+/// Converts serde's message at `path` into a [`DecodeError`]. The path of an unknown key includes the key.
 fn reworded(text: &str, path: Path) -> DecodeError {
     if let Some((key, expected)) = named(text, "unknown field `") {
         let (message, help) = (format!("unknown key `{key}`"), Some(choice(&key, &expected, "keys")));
@@ -73,7 +73,7 @@ fn choice(word: &str, names: &[String], what: &str) -> String {
     }
 }
 
-/// Returns names of Rust's and serde's types in terms of TOML.
+/// Returns Rust's and serde's names of types in terms of TOML.
 fn plain_type(expected: &str) -> String {
     let plain = match expected {
         "u8" => "a whole number from 0 to 255",

@@ -3,7 +3,7 @@
 use core::fmt;
 use serde::{Deserialize, Serialize};
 
-/// One step of a path from a document's root to a value.
+/// One step of a path from a document's root to a value in it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Step {
     /// Key of a table.
@@ -112,9 +112,9 @@ impl fmt::Display for Path {
 /// Error of a `check`: a value of the right type that is invalid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Invalid {
-    /// Field, relative to the struct, dotted if nested; empty: the whole struct.
+    /// Path of the field relative to the struct, dotted if nested; empty: the whole struct.
     pub path: String,
-    /// Message, which says what to change.
+    /// Message, which includes the accepted values.
     pub message: String,
 }
 
@@ -160,9 +160,9 @@ pub struct DecodeError {
     pub path: Path,
     /// Kind of error.
     pub problem: Problem,
-    /// Message: a phrase.
+    /// Message, a phrase without a full stop.
     pub message: String,
-    /// Advice: what to write instead; `None`: unknown.
+    /// Advice, such as the accepted values; `None`: there is none.
     pub help: Option<String>,
 }
 
@@ -174,8 +174,8 @@ impl DecodeError {
     pub fn value(path: Path, message: impl Into<String>, help: Option<String>) -> DecodeError {
         DecodeError { path, problem: Problem::Value, message: message.into(), help }
     }
-    /// Packs the error into a serde error, for `Deserialize` implementations with an inner path: serde's errors carry
-    /// only text, so path and help are encoded in it until [`decode`](crate::decode()) unpacks them.
+    /// Packs the error into a serde error, for `Deserialize` implementations that find errors at inner paths. Serde's
+    /// errors carry only text, so path and help are encoded in the text until [`decode`](crate::decode()) unpacks them.
     pub fn carry<E: serde::de::Error>(self) -> E {
         // Serialising strings and integers into a string does not fail.
         E::custom(format!("{CARRIED}{}", serde_json::to_string(&self).unwrap_or_default()))

@@ -30,15 +30,14 @@ use serde_json::{Map, Value, json};
 /// assert_eq!(model.kind(), "cbr");
 /// ```
 ///
-/// The enum is `Clone`, `Debug`, `PartialEq`, `Serialize`, `Deserialize` and `JsonSchema`, and has
-/// - `NAMES: &[&str]`, every kind in the order of declaration,
-/// - `kind(&self) -> &'static str`, the name of this one,
+/// The enum is `Clone`, `Debug`, `PartialEq`, `Serialize`, `Deserialize` and `JsonSchema`, and has the following items:
+/// - `NAMES: &[&str]`, all kinds in the order of declaration,
+/// - `kind(&self) -> &'static str`, the name of the value's kind,
 /// - [`Checked`], which calls the `check` of the parameter struct.
 ///
-/// Each parameter struct (with braces, also when it is empty) derives `Clone`, `Debug`,
-/// `PartialEq`, `Serialize`, `Deserialize` and `JsonSchema`, denies unknown fields, and has a
-/// method `check`. Its doc comments become the descriptions of the schema. A new kind is one such
-/// struct and one line here.
+/// Each parameter struct (with braces even if it is empty) derives `Clone`, `Debug`, `PartialEq`, `Serialize`,
+/// `Deserialize` and `JsonSchema`, denies unknown fields, and has a method `check`. Its doc comments become the
+/// descriptions of the schema. A new kind is one such struct and one line here.
 #[macro_export]
 macro_rules! kinds {
     (
@@ -118,17 +117,17 @@ macro_rules! kinds {
 
 /// Parameters with a check beyond their types.
 pub trait Checked {
-    /// Checks the parameters; the error says what to change.
+    /// Checks the parameters; the error contains the accepted values.
     ///
     /// # Errors
-    /// If a parameter is out of range or contradicts another: the parameter, and what to change.
+    /// If a parameter is out of range or contradicts another: the parameter, and the accepted values.
     fn check(&self) -> Result<(), Invalid>;
 }
 
 /// Reads a table and removes its `kind`, which is one of `names`.
 ///
 /// # Errors
-/// If it is no table, or its `kind` is missing or unknown.
+/// If the value is not a table, or its `kind` is missing or unknown.
 pub fn take_kind<'de, D: Deserializer<'de>>(
     deserializer: D,
     names: &[&'static str],
@@ -165,7 +164,7 @@ pub fn take_kind<'de, D: Deserializer<'de>>(
     }
 }
 
-/// Decodes a kind's parameters; the error includes the path inside them.
+/// Decodes the parameters of a kind; the path of an error includes the path inside the parameters.
 ///
 /// # Errors
 /// If the parameters do not fit the type or fail their check.

@@ -2,8 +2,9 @@
 
 /// Returns the candidate nearest to `word`; `None`: no candidate is near enough.
 ///
-/// Compared without case and with `_` as `-`. Up to a third of the letters may differ, and at least one; failing that,
-/// a candidate of which the word is a prefix, or which is a prefix of the word.
+/// Letters are compared without regard to case, and `_` equals `-`. Up to a third of the letters may differ, but at
+/// least one; if no candidate is that near, one is taken of which the word is a prefix or which is a prefix of the
+/// word.
 pub fn suggest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let plain = |s: &str| s.to_lowercase().replace('_', "-");
     let word = plain(word);
@@ -13,7 +14,7 @@ pub fn suggest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     for candidate in candidates {
         let other = plain(candidate);
         let distance = strsim::damerau_levenshtein(&word, &other);
-        // A third of the longer word: "bufer" finds "buffer", "x" does not find "cbr".
+        // A third of the longer word: "bufer" finds "buffer", but "x" does not find "cbr".
         let allowed = (letters.max(other.chars().count()) / 3).max(1).min(letters.saturating_sub(1));
         if distance <= allowed && best.is_none_or(|(d, _)| distance < d) {
             best = Some((distance, candidate));

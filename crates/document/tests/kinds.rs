@@ -141,7 +141,7 @@ fn a_missing_or_unknown_key_is_distinguished_from_a_wrong_value() {
     assert_eq!(error(json!({ "kind": "cbr", "rate": 3 })).problem, Problem::Value);
     let e = decode::<Document>(json!({ "flows": [{ "sources": 1 }] })).unwrap_err();
     assert_eq!((e.path.to_string().as_str(), e.problem), ("flows[0].sources", Problem::UnknownKey));
-    // A key of the same name one level up must not hide it.
+    // A key of the same name one level up must not hide the error.
     let e = error(json!({ "kind": "silent", "source": 1 }));
     assert_eq!((e.path.to_string().as_str(), e.problem), ("flows[0].source.source", Problem::UnknownKey));
     let e = decode::<Document>(json!({ "flows": 3 })).unwrap_err();

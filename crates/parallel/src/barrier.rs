@@ -1,7 +1,8 @@
-//! Barrier and mailboxes of the threads.
+//! Barrier and mailboxes of the threads that run partitions.
 //!
-//! Everything exists twice, for even and odd windows: a thread that has passed the barrier of one window may post for
-//! the next while others still take what was posted for this one, but it cannot pass the next barrier before they have.
+//! All state exists twice, for even and for odd windows. A thread that has passed the barrier of one window may post
+//! messages for the next window while other threads still take the messages of this window, but it cannot pass the next
+//! barrier before they have taken them.
 
 use crate::sync::{
     AtomicBool, AtomicU32, AtomicU64, LEAST_SPINS, MOST_SPINS, Mutex, OnceLock, Ordering, PoisonError, Thread, current,
@@ -18,21 +19,22 @@ pub struct Barrier<M> {
     abandoned: AtomicBool,
 }
 
-/// State of one thread, in cache lines of its own.
+/// State of one thread, in separate cache lines.
 #[repr(align(128))]
 #[derive(Default)]
 struct Participant {
-    /// Number of windows that it has finished.
+    /// Number of windows that the thread has finished.
     ended: AtomicU64,
-    /// `true` if it is parked, or about to park.
+    /// `true` if the thread is parked, or about to park.
     parked: AtomicBool,
-    /// Reduction of its spins from the upper bound.
+    /// Difference between the maximum number of spins and that of this thread.
     backoff: AtomicU32,
-    /// Handle by which others unpark it.
+    /// Handle by which other threads unpark this one.
     thread: OnceLock<Thread>,
-    /// By parity: time of its next event, or of the first arrival that it has posted.
+    /// By parity of the window: time of the thread's next event, or of the first arrival that it has posted, whichever
+    /// is earlier.
     next: [AtomicU64; 2],
-    /// By parity: `true` if it requests the end of the run.
+    /// By parity of the window: `true` if the thread requests the end of the run.
     stops: [AtomicBool; 2],
 }
 
@@ -55,7 +57,7 @@ impl<M: Default> Barrier<M> {
         }
     }
 
-    /// Posts messages to another thread, and takes back empty ones.
+    /// Posts messages to another thread; `messages` are then the empty ones that this mailbox held.
     pub fn post(&self, window: u64, from: usize, to: usize, messages: &mut M) {
         self.at(window, from, to, |there| std::mem::swap(there, messages));
     }
@@ -70,14 +72,15 @@ impl<M: Default> Barrier<M> {
         f(&mut messages.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// Waits until all threads have finished a window; `None`: one has panicked.
+    /// Waits until all threads have finished a window; `None`: a thread has panicked.
     pub fn wait(&self, window: u64, me: usize, next: Time, stops: bool) -> Option<Reduced> {
         let parity = window as usize % 2;
         let participant = &self.participants[me];
         participant.next[parity].store(next.0, Ordering::Relaxed);
         participant.stops[parity].store(stops, Ordering::Relaxed);
-        // Publishes the stores before it. The stores and loads of `ended` and `parked` are sequentially consistent:
-        // either a thread that parks sees this store, or this thread sees that it is about to park.
+        // Publishes the stores before this one. The stores and loads of `ended` and `parked` are sequentially
+        // consistent: either a thread that parks reads this store, or this thread reads that the other one is about to
+        // park.
         participant.ended.store(window + 1, Ordering::SeqCst);
         self.unpark_all();
         let most = MOST_SPINS - participant.backoff.load(Ordering::Relaxed);
@@ -102,7 +105,7 @@ impl<M: Default> Barrier<M> {
         Some(Reduced { next: Time(next.unwrap_or(u64::MAX)), stops })
     }
 
-    /// Parks, unless the other thread has arrived or has panicked: spinning would keep the processor from it.
+    /// Parks, unless the other thread has arrived or has panicked: spinning would take the processor away from it.
     #[cold]
     fn park(&self, participant: &Participant, other: &Participant, window: u64) {
         participant.thread.get_or_init(current);

@@ -1,12 +1,13 @@
-//! Parallel simulation of one run on several threads, with results identical bit for bit to those on one.
+//! Parallel simulation of one run on several threads, with results that are identical bit for bit to those on one
+//! thread.
 //!
-//! Conservative parallel discrete-event simulation. `tailback_sim::Parts` divides the network into partitions; here
-//! each gets a thread. A thread handles its events up to a limit, posts the packets that leave for other partitions,
-//! waits at a barrier, and takes the packets posted for it. All threads compute the same limit from the values reduced
-//! at the barrier, so that there is no coordinator and one barrier per window.
+//! Conservative parallel discrete-event simulation. `tailback_sim::Parts` divides the network into partitions; this
+//! crate gives each partition a thread. A thread handles its events up to a limit, posts the packets that leave for
+//! other partitions, waits at a barrier, and takes the packets posted for it. All threads compute the same limit from
+//! the values reduced at the barrier, so that there is no coordinator and one barrier per window.
 //!
-//! A window is a few microseconds of work, so that a waiting thread spins first and then parks. More threads than idle
-//! processors are slower than one.
+//! A window is a few microseconds of work, so a waiting thread spins first and parks later. With more threads than idle
+//! processors, a run is slower than on one thread.
 
 mod barrier;
 mod sync;
@@ -20,11 +21,11 @@ use tailback_units::Time;
 
 /// Events between two calls of `watch`: about 5 ms of work.
 const EVENTS_PER_WATCH: u64 = 50_000;
-/// Upper bound on the windows between two calls of `watch`.
+/// Maximum number of windows between two calls of `watch`.
 const WINDOWS_PER_WATCH: u64 = 1_000;
 
-/// Runs a plan to its end in at most `most` partitions with a thread each, including the caller's. With `most` below 2,
-/// or if the network cannot be divided, it is run as a whole.
+/// Runs a plan to its end in at most `most` partitions, each on its own thread; one of these is the caller's. With
+/// `most` below 2, or if the network cannot be divided, it is run as a whole.
 ///
 /// `watch` is called regularly in the caller's thread with the fraction of the simulated time that has passed, 0 to 1;
 /// an error that it returns ends the run.
@@ -89,11 +90,12 @@ fn guarded(
     catch_unwind(AssertUnwindSafe(work)).inspect_err(|_| barrier.abandon())
 }
 
-/// Runs one partition; `None`: the run was ended early. `goes_on` is called regularly.
+/// Runs one partition; `None`: the run was ended early. `goes_on` is called regularly and ends the run by returning
+/// `false`.
 fn work(parts: &Parts, me: usize, barrier: &Barrier<Messages>, mut goes_on: impl FnMut(&Part) -> bool) -> Option<Part> {
     let mut part = parts.part(me);
     let (mut window, mut watched, mut stops) = (0, (0, 0), false);
-    // The first barrier is before the first event.
+    // The first barrier precedes the first event.
     let mut limit = Time::ZERO;
     loop {
         part.run_before(limit);

@@ -8,7 +8,8 @@ use tailback_scenario::Problem;
 
 create_exception!(tailback._native, ScenarioError, PyValueError, "A scenario that cannot be run.");
 
-/// Returns the exception with its attributes: those of the first error, the complete text, and all errors.
+/// Returns the exception with its attributes: those of the first error, the text of all errors, and the list of all
+/// errors.
 pub fn raise(py: Python<'_>, error: &tailback_scenario::ScenarioError) -> PyErr {
     let rendered = error.rendered();
     let made = ScenarioError::new_err(rendered.clone());
@@ -34,7 +35,7 @@ fn decorate(py: Python<'_>, made: &PyErr, error: &tailback_scenario::ScenarioErr
     value.setattr("problems", problems)
 }
 
-/// Returns warnings as a list of tables: those of an error, and their names.
+/// Returns warnings as a list of dictionaries, each with the attributes of an error and the warning's name.
 pub fn warnings<'py>(py: Python<'py>, found: &[tailback_scenario::Warning]) -> PyResult<Bound<'py, PyList>> {
     let list = PyList::empty(py);
     for warning in found {

@@ -1,7 +1,7 @@
 //! The Python extension `tailback._native`: scenarios in, reports out, as text.
 //!
-//! Its types for Python are in `python/tailback/_native.pyi`. A run releases the interpreter lock, so that replications
-//! run in parallel on all processors.
+//! The types of the module's items for Python are in `python/tailback/_native.pyi`. A run releases the interpreter
+//! lock, so that replications run in parallel on all processors.
 
 mod error;
 mod panics;
@@ -34,7 +34,7 @@ fn names() -> String {
     tailback_scenario::names().to_string()
 }
 
-/// Explains a kind and its parameters; `None`: there is no such kind.
+/// Explains a section, key, kind or word of documents; `None`: there is no such name.
 #[pyfunction]
 fn explain(name: &str) -> Option<String> {
     tailback_scenario::explain(name)
@@ -66,12 +66,12 @@ fn refused(error: QuantityError) -> PyErr {
 #[pyfunction]
 fn t_quantile(p: f64, dof: f64) -> PyResult<f64> {
     if !(p > 0.0 && p < 1.0 && dof > 0.0) {
-        return Err(PyValueError::new_err("p is between 0 and 1, and dof above 0"));
+        return Err(PyValueError::new_err("p must be between 0 and 1, and dof above 0"));
     }
     Ok(statistics::t_quantile(p, dof))
 }
 
-/// Returns the number of leading values that the MSER-5 rule drops; `None`: there is no steady state.
+/// Returns the number of leading values that the MSER-5 rule drops; `None`: no steady state was reached.
 #[pyfunction]
 fn mser5(values: Vec<f64>) -> Option<usize> {
     statistics::mser5(&values)

@@ -9,7 +9,7 @@ thread_local! {
     static LAST: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// Keeps the message of a panic, with its place, for [`guarded`]; also prints it if `TAILBACK_DEBUG` is set.
+/// Records the message of each panic and its place for [`guarded`]; also prints them if `TAILBACK_DEBUG` is set.
 #[allow(clippy::disallowed_methods, reason = "debugging output, not a result, depends on it")]
 pub fn catch_messages() {
     let print = std::panic::take_hook();
@@ -23,10 +23,10 @@ pub fn catch_messages() {
 
 /// Returns the result of `work`, or the message of its panic.
 pub fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, String> {
-    // State that the panic left inconsistent is dropped with it.
+    // A panic may leave state inconsistent; that state is dropped with the panic.
     catch_unwind(AssertUnwindSafe(work)).map_err(|panic| {
         let message = LAST.with(|last| last.borrow_mut().take());
-        // A panic in another thread left its message there, but carries the text.
+        // A panic in another thread recorded its message there, but its payload carries the text.
         let text = || panic.downcast::<String>().map(|text| *text).ok();
         message.or_else(text).unwrap_or_else(|| "the simulator stopped without a message".to_owned())
     })

@@ -54,14 +54,15 @@ pub fn video_score(rate_bps: f64, loss: f64, frame_rate: f64, codec: &str) -> Py
     Ok(video.score())
 }
 
-/// Returns the objectives of a class of ITU-T Y.1541: mean delay, variation, loss.
+/// Returns the objectives of a class of ITU-T Y.1541: mean delay, delay variation (both in seconds) and loss ratio;
+/// `None`: the class has no such objective.
 #[pyfunction]
 pub fn y1541_limits(class_: u8) -> PyResult<(Option<f64>, Option<f64>, Option<f64>)> {
     let limits = class(class_)?.limits();
     Ok((limits.delay_s, limits.variation_s, limits.loss))
 }
 
-/// Returns the objectives of a class that a stream misses.
+/// Returns the names of the objectives of a class that a stream does not meet.
 #[pyfunction]
 pub fn y1541_violations(class_: u8, delay_s: f64, variation_s: f64, loss: f64) -> PyResult<Vec<&'static str>> {
     let name = |violation| match violation {
@@ -72,12 +73,13 @@ pub fn y1541_violations(class_: u8, delay_s: f64, variation_s: f64, loss: f64) -
     Ok(class(class_)?.violations(delay_s, variation_s, loss).into_iter().map(name).collect())
 }
 
-/// Returns the strictest class that a stream meets.
+/// Returns the strictest class whose objectives a stream meets.
 #[pyfunction]
 pub fn y1541_class(delay_s: f64, variation_s: f64, loss: f64) -> u8 {
     QosClass::met_by(delay_s, variation_s, loss).number()
 }
 
 fn class(number: u8) -> PyResult<QosClass> {
-    QosClass::new(number).ok_or_else(|| PyValueError::new_err(format!("classes are 0 to 5, not {number}")))
+    QosClass::new(number)
+        .ok_or_else(|| PyValueError::new_err(format!("{number} is not a class; the classes are 0 to 5")))
 }

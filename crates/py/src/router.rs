@@ -19,19 +19,19 @@ fn language(name: &str) -> PyResult<&'static Language> {
 fn writer(name: &str) -> PyResult<Writer> {
     language(name)?.writer.ok_or_else(|| {
         let names: Vec<_> = LANGUAGES.iter().filter(|language| language.writer.is_some()).map(|l| l.name).collect();
-        PyValueError::new_err(format!("`{name}` is import only; use {}", names.join(" or ")))
+        PyValueError::new_err(format!("`{name}` can only be imported, not exported; use {}", names.join(" or ")))
     })
 }
 
 fn overhead(text: &str) -> PyResult<Overhead> {
     Overhead::named(text).ok_or_else(|| {
         PyValueError::new_err(format!(
-            "there is no overhead `{text}`; use none, ethernet, dot1q, mpls, ppp, pppoe, atm, atm-vc, or 0 to 255 bytes"
+            "`{text}` is not an overhead; use none, ethernet, dot1q, mpls, ppp, pppoe, atm, atm-vc, or 0 to 255 bytes"
         ))
     })
 }
 
-/// Imports a configuration as a scenario; returns both and the reports as JSON.
+/// Imports a configuration as a scenario; returns the scenario, the configuration and the reports as JSON.
 #[pyfunction]
 #[pyo3(signature = (language, text, traffic = None, interface = None, policy = None, rate_bps = None, overhead = None, title = None, duration = None, platform = None))]
 #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
@@ -54,7 +54,7 @@ pub fn import_router(
             .map(|text| {
                 Platform::named(text).ok_or_else(|| {
                     PyValueError::new_err(format!(
-                        "there is no platform `{text}`; use classic, hqf, xe, xr, nxos or arista"
+                        "`{text}` is not a platform; use classic, hqf, xe, xr, nxos or arista"
                     ))
                 })
             })
@@ -62,7 +62,7 @@ pub fn import_router(
         let Imported { config, mut report } = import(text);
         let (traffic, table) = traffic.map_or_else(|| (Traffic::default(), Report::default()), Traffic::from_csv);
         let options = Options { interface, policy, rate: rate_bps, overhead, title, duration, platform };
-        // An erroneous configuration gives no scenario, since its behaviour is not known.
+        // A configuration with errors gives no scenario, since its behaviour is not known.
         let lowered = (!report.has_errors() && !table.has_errors()).then(|| {
             let mut lowered = lower(&config, &traffic, &options);
             lowered.report.quote(text);
@@ -88,7 +88,7 @@ pub fn import_router(
     })
 }
 
-/// Translates a configuration from one language to another: text and reports as JSON.
+/// Translates a configuration from one language to another; returns text and reports as JSON.
 #[pyfunction]
 pub fn translate_router(from_: &str, text: &str, to: &str) -> PyResult<String> {
     whole(|| {
@@ -100,8 +100,8 @@ pub fn translate_router(from_: &str, text: &str, to: &str) -> PyResult<String> {
     })
 }
 
-/// Exports the policy of a port of a scenario, given as its canonical JSON: text and report as JSON. `name` is the name
-/// of the interface or device there.
+/// Exports the policy of a port of a scenario, which is given as its canonical JSON; returns text and report as JSON.
+/// `name` is the name of the interface or device in the exported text.
 #[pyfunction]
 #[pyo3(signature = (language, document, port = None, name = None))]
 pub fn export_router(language: &str, document: &str, port: Option<&str>, name: Option<&str>) -> PyResult<String> {
@@ -120,8 +120,8 @@ pub fn export_router(language: &str, document: &str, port: Option<&str>, name: O
     })
 }
 
-/// Writes the values of a scenario, given as its canonical JSON, into the text that it was imported from: the new text,
-/// the replacements, the lines for a router's session, and the report as JSON.
+/// Writes the values of a scenario, which is given as its canonical JSON, into the text from which it was imported.
+/// Returns the new text, the replacements, the commands for a router's session, and the report, as JSON.
 #[pyfunction]
 #[pyo3(signature = (language, original, document, traffic = None, interface = None, policy = None, rate_bps = None, overhead = None))]
 #[expect(clippy::too_many_arguments, reason = "keywords in Python")]

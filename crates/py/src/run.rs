@@ -1,4 +1,4 @@
-//! Runs of one replication without the interpreter lock, which can be cancelled.
+//! Runs of one replication without the interpreter lock; they can be cancelled.
 
 use crate::panics::guarded;
 use pyo3::create_exception;
@@ -11,10 +11,11 @@ use tailback_sim::{Parts, Report};
 
 create_exception!(tailback._native, Cancelled, PyException, "The run was stopped through its Cancel.");
 
-/// Number of checks of the cancel flag per call of the progress function, which needs the interpreter lock.
+/// Number of checks of the cancel flag for each call of the progress function, since that call needs the interpreter
+/// lock.
 const LOOKS_PER_PROGRESS: u64 = 10;
 
-/// Cancels the runs to which it was given.
+/// Cancels the runs that it was passed to.
 #[pyclass(frozen, module = "tailback._native")]
 pub struct Cancel(Arc<AtomicBool>);
 
@@ -33,7 +34,7 @@ impl Cancel {
     }
 }
 
-/// Runs a plan in at most `parts` partitions with a thread each, and returns `of` its report.
+/// Runs a plan in at most `parts` partitions with a thread each, and returns the result of `of` for the report.
 pub fn run<T: Send>(
     py: Python<'_>,
     plan: Plan,
@@ -65,7 +66,7 @@ pub fn run<T: Send>(
     done.unwrap_or_else(|message| Err(PyRuntimeError::new_err(message)))
 }
 
-/// Runs a plan in at most `parts` partitions, one after the other on this thread, and returns its report as JSON.
+/// Runs a plan in at most `parts` partitions, one after the other on this thread; returns the report as JSON.
 pub fn in_turn(py: Python<'_>, plan: Plan, parts: usize) -> PyResult<String> {
     let done = py.detach(|| guarded(|| Parts::new(plan, parts).run_in_turn().report()));
     Ok(json(&done.map_err(PyRuntimeError::new_err)?))

@@ -142,7 +142,7 @@ impl Scenario {
                 })
             })
             .collect();
-        // Of flows with random ends, every sender and every receiver once.
+        // For flows between random hosts: every sender and every receiver once.
         let pairs = |f: &FlowPlan| match f.among.as_deref() {
             None => vec![(f.from, f.to)],
             Some(Among { from, to, .. }) => {
@@ -166,14 +166,14 @@ impl Scenario {
     }
 }
 
-/// Returns a reader of files relative to `folder`, and inside it unless others are allowed: a scenario may be
-/// untrusted.
+/// Returns a reader of files relative to `folder`. Files outside `folder` are refused unless `allow_files`: a scenario
+/// may come from an untrusted source.
 fn files_in(folder: &Path, allow_files: bool) -> Files {
     let folder = if folder.as_os_str().is_empty() { Path::new(".").to_owned() } else { folder.to_owned() };
     Files::read_by(move |file| {
         let path = folder.join(file);
         if !allow_files {
-            // Symbolic links are resolved first, so that none leads out.
+            // Symbolic links are resolved first, so that no link leads out of the folder.
             let inside = folder.canonicalize().and_then(|folder| Ok(path.canonicalize()?.starts_with(folder)));
             if !inside.map_err(|e| e.to_string())? {
                 return Err(
@@ -182,9 +182,9 @@ fn files_in(folder: &Path, allow_files: bool) -> Files {
                         .to_owned(),
                 );
             }
-            // A pipe or a device may have no end.
+            // Reading a pipe or a device may never end.
             if !path.metadata().map_err(|e| e.to_string())?.is_file() {
-                return Err("it is no regular file".to_owned());
+                return Err("it is not a regular file".to_owned());
             }
         }
         std::fs::read_to_string(path).map_err(|e| e.to_string())

@@ -1,4 +1,4 @@
-//! Named random streams, transcendental functions with the same bits on every target, and a hash of keys.
+//! Named random streams, transcendental functions whose results have the same bits on every target, and a hash of keys.
 //!
 //! Each component of a run draws from a stream of its own, derived from (seed, component name): adding a flow or a
 //! probe does not change the draws of others, and two runs with the same names and seed have common random numbers.
@@ -8,7 +8,7 @@ mod stream;
 
 pub use stream::Rng;
 
-/// Increment of keys for [`mix`], 2^64 over the golden ratio, so that successive keys are uncorrelated.
+/// Increment of keys for [`mix`]: 2^64 divided by the golden ratio, so that successive keys are uncorrelated.
 pub const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// Hashes a key to 64 bits, the same on every target: the finaliser of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014),

@@ -38,13 +38,13 @@ impl Rng {
         (self.bits() >> 11) as f64 * (1.0 / 9_007_199_254_740_992.0)
     }
 
-    /// Returns a uniform number on (0, 1]: safe under a logarithm or a division.
+    /// Returns a uniform number on (0, 1], which is safe as an argument of a logarithm or as a divisor.
     #[inline]
     pub fn uniform_above_zero(&mut self) -> f64 {
         1.0 - self.uniform()
     }
 
-    /// Returns a uniform integer on [0, n); n above 0. Lemire's multiplication; its bias is below n / 2^64.
+    /// Returns a uniform integer on [0, n); n above 0. Uses Lemire's multiplication, whose bias is below n / 2^64.
     #[inline]
     pub fn below(&mut self, n: u64) -> u64 {
         ((u128::from(self.bits()) * u128::from(n)) >> 64) as u64
@@ -74,8 +74,8 @@ impl Rng {
         xm * maths::pow(self.uniform_above_zero(), -1.0 / alpha)
     }
 
-    /// Returns a standard normal number (Box and Muller 1958; one of the pair, so that draws are independent of earlier
-    /// calls).
+    /// Returns a standard normal number (Box and Muller 1958; only one number of each pair is used, so that a draw does
+    /// not depend on earlier calls).
     #[inline]
     pub fn normal(&mut self) -> f64 {
         let radius = (-2.0 * maths::ln(self.uniform_above_zero())).sqrt();

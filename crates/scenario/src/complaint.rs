@@ -1,4 +1,4 @@
-//! Errors and warnings of a document, before their position in a file is known.
+//! Errors and warnings of a document before they are located in its file.
 
 use tailback_document::{DecodeError, Invalid, Path, Problem};
 
@@ -14,9 +14,9 @@ pub(crate) enum On {
 pub(crate) struct Complaint {
     pub path: Path,
     pub on: On,
-    /// Message: a phrase.
+    /// Message, a phrase without a full stop.
     pub message: String,
-    /// Advice; `None`: it is part of the message.
+    /// Advice; `None`: the message contains it.
     pub help: Option<String>,
 }
 
@@ -28,7 +28,7 @@ impl From<DecodeError> for Complaint {
 }
 
 impl Complaint {
-    /// Splits a sentence of a parser or check, "what is wrong; what to write", into message and advice.
+    /// Splits a message of a parser or check in the form "error; remedy" into message and advice.
     fn split(self) -> Complaint {
         match (&self.help, self.message.rsplit_once("; ")) {
             (None, Some((wrong, advice))) => {
@@ -39,17 +39,17 @@ impl Complaint {
     }
 }
 
-/// Collects complaints; of several with the same advice at the same place (from nodes with one `count`, or links of one
-/// pattern) the first is kept.
+/// Collects complaints. Of several with the same advice at the same place, which come from the nodes of one `count` or
+/// the links of one pattern, the first is kept.
 #[derive(Debug, Default)]
 pub(crate) struct Complaints(Vec<Complaint>);
 
 impl Complaints {
-    /// Adds one about the value at `path`.
+    /// Adds a complaint about the value at `path`.
     pub fn value(&mut self, path: Path, message: impl Into<String>, help: impl Into<String>) {
         self.push(Complaint { path, on: On::Value, message: message.into(), help: Some(help.into()) });
     }
-    /// Adds one about the last key of `path`.
+    /// Adds a complaint about the last key of `path`.
     pub fn key(&mut self, path: Path, message: impl Into<String>, help: impl Into<String>) {
         self.push(Complaint { path, on: On::Key, message: message.into(), help: Some(help.into()) });
     }

@@ -14,9 +14,9 @@ const MOST: usize = 20;
 
 /// Decodes the tree and collects all independent errors, not only the first.
 ///
-/// serde stops at its first error. What it refuses is removed, what it misses is added from the schema's examples, and
-/// decoding is repeated: the next error is then independent. `schema` returns the schema of `T`, which is expensive and
-/// not needed for a document without errors.
+/// serde stops at its first error. A refused value is therefore removed, a missing one is added from the schema's
+/// examples, and decoding is repeated: the next error is then independent of the first. `schema` returns the schema of
+/// `T`; it is expensive to build, and not needed for a document without errors.
 pub(crate) fn document<T: DeserializeOwned + Serialize>(
     schema: fn() -> &'static Value,
     tree: &Value,
@@ -34,8 +34,8 @@ fn at_once<T: DeserializeOwned + Serialize>(tree: &Value) -> Option<T> {
     lists_stay(tree, &read).then_some(document)
 }
 
-/// `true` if each list of the tree is also a list in the document `read` from it: serde accepts a list for a struct,
-/// field by field.
+/// `true` if each list of the tree is also a list in the document `read` from it: serde also accepts a list for a
+/// struct, field by field.
 fn lists_stay(tree: &Value, read: &Value) -> bool {
     match tree {
         Value::Array(list) => {
@@ -55,7 +55,7 @@ fn step_by_step<T: DeserializeOwned>(root: &'static Value, tree: &Value) -> Resu
     let mut put_in: Vec<Path> = Vec::new();
     for path in lists_for_tables(root, tree, &Path::root()) {
         let help = match path.0.as_slice() {
-            [Step::Key(section)] => format!("there is one such table: write [{section}]"),
+            [Step::Key(section)] => format!("this section is a single table: write [{section}]"),
             _ => "write a table in braces, such as { … }".to_owned(),
         };
         let message = "expected a table, found a list".to_owned();
@@ -67,7 +67,7 @@ fn step_by_step<T: DeserializeOwned>(root: &'static Value, tree: &Value) -> Resu
         match decode::<T>(patched.clone()) {
             Ok(document) if complaints.is_empty() => return Ok(document),
             Ok(_) => return Err(complaints),
-            // An example that does not fit is not the user's error.
+            // An error in an inserted example is not the user's error.
             Err(e) if put_in.iter().any(|path| e.path.0.starts_with(&path.0)) => return Err(complaints),
             Err(e) => {
                 let complaint = as_written(explained(root, &e, &patched), &renamed);
@@ -81,7 +81,7 @@ fn step_by_step<T: DeserializeOwned>(root: &'static Value, tree: &Value) -> Resu
                         put_in.push(path.clone());
                         example.is_some_and(|example| add(&mut patched, &path, example))
                     }
-                    // The rest of the table belongs to an unknown kind and cannot be checked.
+                    // The other keys of a table with an unknown kind cannot be checked.
                     Problem::Value if names_no_kind(&e) => {
                         let table = e.path.parent().unwrap_or_default();
                         let example = schema::at(root, &patched, &table).and_then(|node| schema::example(root, node));
@@ -121,8 +121,8 @@ fn names_no_kind(e: &DecodeError) -> bool {
     e.path.0.last() == Some(&Step::from("kind")) && e.message.starts_with("unknown kind")
 }
 
-/// Returns the paths of lists for which the schema requires tables: serde would decode their entries as a struct's
-/// fields.
+/// Returns the paths of lists at which the schema requires tables: serde would decode their entries as the fields of a
+/// struct.
 fn lists_for_tables(root: &'static Value, value: &Value, path: &Path) -> Vec<Path> {
     let inner: Vec<(Path, &Value)> = match value {
         Value::Array(list) => {
@@ -140,7 +140,7 @@ fn lists_for_tables(root: &'static Value, value: &Value, path: &Path) -> Vec<Pat
     inner.iter().flat_map(|(path, value)| lists_for_tables(root, value, path)).collect()
 }
 
-/// Adds advice from the schema, or for frequent mistakes.
+/// Adds advice: from the schema, or written for a frequent mistake.
 fn explained(root: &'static Value, e: &DecodeError, tree: &Value) -> Complaint {
     let complaint = Complaint::from(e.clone());
     // TOML assigns keys after [run] to that section, until the next heading.
@@ -158,13 +158,13 @@ fn explained(root: &'static Value, e: &DecodeError, tree: &Value) -> Complaint {
         }
         (Problem::MissingKey(key), _) => schema::how_to_add(root, tree, &e.path, key),
         (Problem::Value, Some(Value::Object(_))) if e.path.0.len() == 1 && e.message.starts_with("expected a list") => {
-            Some(format!("each of the {0} has a table of its own: write [[{0}]]", e.path))
+            Some(format!("each entry of `{0}` is a table of its own: write [[{0}]]", e.path))
         }
         (Problem::Value, Some(_)) => {
             let example = schema::at(root, tree, &e.path).and_then(|node| schema::example(root, node));
             example.map(|example| match e.path.0.last() {
-                Some(Step::Key(key)) => format!("write it such as `{key} = {}`", toml_out::value(&example)),
-                _ => format!("write it such as {}", toml_out::value(&example)),
+                Some(Step::Key(key)) => format!("write, for example, `{key} = {}`", toml_out::value(&example)),
+                _ => format!("write, for example, {}", toml_out::value(&example)),
             })
         }
         _ => None,
@@ -172,7 +172,7 @@ fn explained(root: &'static Value, e: &DecodeError, tree: &Value) -> Complaint {
     Complaint { help, ..complaint }
 }
 
-/// Returns the key of a section that is nested in another one.
+/// Returns the key of a section that was nested in another section by mistake.
 fn misplaced<'a>(root: &Value, path: &'a Path) -> Option<&'a str> {
     let [_, .., Step::Key(key)] = path.0.as_slice() else { return None };
     let section = root["properties"].get(key)?;
@@ -180,7 +180,7 @@ fn misplaced<'a>(root: &Value, path: &'a Path) -> Option<&'a str> {
     if is("object") || is("array") { Some(key) } else { None }
 }
 
-/// Returns the complaint with the user's keys in place of the suggested ones.
+/// Returns the complaint with the keys as the user wrote them, in place of the suggested ones.
 fn as_written(mut complaint: Complaint, renamed: &[(Path, Path)]) -> Complaint {
     for (right, written) in renamed.iter().rev() {
         if let Some(rest) = complaint.path.0.strip_prefix(right.0.as_slice()) {

@@ -1,4 +1,4 @@
-//! Effect of a document: equal effects give equal results, even if the documents differ.
+//! Hash of a document's effect: documents with equal hashes give equal results, even if they differ.
 
 use crate::document::Document;
 use core::fmt::{self, Debug, Write};
@@ -8,11 +8,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use tailback_sim::plan::{FlowKind, FlowPlan, Plan};
 
-/// Returns the SipHash-2-4 of the plan and of everything else in the document that a run uses: 128 bits in hexadecimal.
-/// Unused settings, such as `network.buffer` if every switch has its own, change the document but not this hash.
+/// Returns the SipHash-2-4 of the plan and of all other parts of the document that a run uses: 128 bits in hexadecimal.
+/// Unused settings, such as `network.buffer` if every switch has a buffer of its own, do not change this hash.
 pub(crate) fn hash(document: &Document, plan: &Plan) -> String {
     let mut text = Text(SipHasher24::new());
-    // All fields by name, so that a new field cannot be forgotten.
+    // The pattern names every field, so that a new field cannot be forgotten.
     let Plan {
         nodes,
         links,
@@ -34,7 +34,7 @@ pub(crate) fn hash(document: &Document, plan: &Plan) -> String {
     } = plan;
     text.add(&(nodes, links, applications, routes, framing, classes, seed, warmup, end, sample));
     text.add(&(per_flow_delay, delay_variation, conditioners, labels, timeline, engine));
-    // Descriptions that flows share are hashed once, since there may be 100,000 flows.
+    // A description that several flows share is hashed once, since there may be 100,000 flows.
     let mut kinds: BTreeMap<*const FlowKind, usize> = BTreeMap::new();
     for FlowPlan { name, from, to, start, kind } in flows {
         let next = kinds.len();

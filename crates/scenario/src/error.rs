@@ -14,7 +14,7 @@ pub struct ScenarioError {
 /// One error of a scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// Message: a phrase.
+    /// Message, a phrase without a full stop.
     pub message: String,
     /// Path in the document, such as `links[2].rate`; empty for the document itself.
     pub path: String,
@@ -29,7 +29,7 @@ pub struct Problem {
 }
 
 impl ScenarioError {
-    /// Locates each complaint; in the order of the file.
+    /// Locates the complaints and returns them in the order of the file.
     pub(crate) fn locate(complaints: Vec<Complaint>, origin: &Origin) -> ScenarioError {
         let mut located: Vec<(Complaint, Option<Place<'_>>)> = complaints
             .into_iter()
@@ -71,7 +71,7 @@ impl fmt::Display for ScenarioError {
 impl std::error::Error for ScenarioError {}
 
 impl Problem {
-    /// Returns the complaint at its place; `what` is "error" or "warning".
+    /// Returns the complaint with its place in the source; `what` is "error" or "warning".
     pub(crate) fn new(what: &str, complaint: Complaint, place: Option<&Place<'_>>, origin: &Origin) -> Problem {
         let Complaint { path, message, help, .. } = complaint;
         let (path, message) = (path.to_string(), shortened(message));
@@ -87,7 +87,7 @@ impl Problem {
     }
 }
 
-/// Shortens a message with a long quotation, keeping its beginning and its end.
+/// Shortens a message with a long quotation by leaving out its middle.
 fn shortened(message: String) -> String {
     const MOST: usize = 500;
     const HEAD: usize = 200;

@@ -49,7 +49,7 @@ pub fn names() -> Value {
         names.insert(family.to_owned(), kinds(path).into_iter().filter_map(kind_of).collect());
     }
     for (family, path) in WORDS {
-        // An optional key has one alternative without a name.
+        // The alternative `null` of an optional key has no name.
         let words = by_path(path).into_iter().flat_map(alternatives).filter_map(|node| node["const"].as_str());
         names.insert(family.to_owned(), words.collect());
     }
@@ -80,7 +80,8 @@ pub fn explain(name: &str) -> Option<String> {
     if texts.is_empty() { None } else { Some(texts.join("\n")) }
 }
 
-/// Returns the kinds that are allowed at a path, for every kind on that path: TCP and RDMA have different recoveries.
+/// Returns the kinds that are allowed at a path under each kind of the tables above it: the recoveries of TCP and of
+/// RDMA differ.
 fn kinds(path: &str) -> Vec<&'static Value> {
     let Some(path) = Path::parse(path) else { return Vec::new() };
     let mut nodes = vec![schema()];
@@ -106,7 +107,8 @@ fn sections() -> Vec<&'static str> {
     properties.into_iter().flatten().filter(|(_, node)| tables(node)).map(|(name, _)| name.as_str()).collect()
 }
 
-/// Returns the schema's node of `links`, `links.rate`, `switches.ports` or `run.precision.metric`.
+/// Returns the schema's node of a dotted path, such as `links`, `links.rate`, `switches.ports` or
+/// `run.precision.metric`.
 fn by_path(name: &str) -> Option<&'static Value> {
     let path = Path::parse(name).filter(|path| !path.0.is_empty())?;
     let mut node = schema();
@@ -118,7 +120,7 @@ fn by_path(name: &str) -> Option<&'static Value> {
     Some(node)
 }
 
-/// Returns a node, or the entries of a list or of a table of names.
+/// Returns the node itself; for a list or a table with names as keys, the nodes of its entries.
 fn entries(node: &'static Value) -> Vec<&'static Value> {
     let inner = node.get("items").or_else(|| node.get("additionalProperties").filter(|any| any.is_object()));
     inner.map_or_else(|| vec![node], alternatives)
@@ -168,7 +170,7 @@ fn line(name: &str, facts: &str, node: &Value) -> String {
     lines.into_iter().fold(format!("    {name}{facts}\n"), |text, line| format!("{text}        {line}\n"))
 }
 
-/// Returns the notation of a parameter, its range and its default.
+/// Returns the notation of a parameter, its range and its default, separated by commas.
 fn facts(node: &'static Value, required: Option<bool>) -> String {
     let mut facts = vec![forms(node)];
     if let (Some(least), Some(most)) = (node["minimum"].as_number(), node["maximum"].as_number()) {
@@ -234,10 +236,10 @@ fn is_null(node: &Value) -> bool {
     node["type"] == "null"
 }
 
-/// Formats that describe storage rather than notation.
+/// Formats that describe storage and not notation.
 const MACHINE_FORMATS: [&str; 7] = ["uint8", "uint16", "uint32", "uint64", "double", "float", "uint"];
 
-/// Width of a default terminal in columns, and of the explanations.
+/// Line width of explanations in columns, that of a default terminal.
 const WIDTH: usize = 80;
 
 /// Wraps text to lines of at most `width` characters; an empty line separates paragraphs.

@@ -11,18 +11,18 @@ use tailback_traffic::{Model, Trace};
 /// Returns the text of a file by the path in the scenario, or an error message.
 type Read = dyn Fn(&str) -> Result<String, String> + Send + Sync;
 
-/// Reader of the files that a scenario names.
+/// Function that reads the files that a scenario names.
 #[derive(Clone)]
 pub struct Files(Arc<Read>);
 
 impl Files {
-    /// Reads files by this function.
+    /// Returns a reader that calls this function.
     pub fn read_by(read: impl Fn(&str) -> Result<String, String> + Send + Sync + 'static) -> Files {
         Files(Arc::new(read))
     }
-    /// Refuses all files.
+    /// Returns a reader that refuses all files.
     pub fn none() -> Files {
-        Files::read_by(|_| Err("files are not read here".to_owned()))
+        Files::read_by(|_| Err("reading files is disabled here".to_owned()))
     }
 }
 
@@ -46,7 +46,7 @@ pub(crate) fn load(document: &mut Document, files: &Files) -> Result<(), Vec<Com
     for (index, flow) in document.flows.iter_mut().enumerate() {
         let Some(Model::Trace(trace)) = &mut flow.source else { continue };
         if trace.file.is_empty() {
-            // Refused with the other parameters.
+            // Reported with the other parameters.
             continue;
         }
         let file = trace.file.clone();

@@ -2,7 +2,7 @@
 //!
 //! Text is parsed into a tree with source positions (`origin`), the tree decoded into a [`document::Document`]
 //! (`decode`), the document compiled into a [`Plan`](tailback_sim::plan::Plan) (`build`). Each step may fail with a
-//! [`ScenarioError`], which shows the source line with advice. A [`Scenario`] has passed all three.
+//! [`ScenarioError`], which shows the source line with advice. A [`Scenario`] has passed all three steps.
 
 mod build;
 mod complaint;

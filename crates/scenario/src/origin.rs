@@ -9,11 +9,11 @@ use toml_edit::{Item, TableLike, TomlError};
 
 use crate::complaint::{Complaint, On};
 
-/// A document's file and the later changes to it.
+/// A document's source text, if any, and the changes made to it later.
 #[derive(Clone, Debug)]
 pub(crate) struct Origin {
     filename: String,
-    /// The text, if the positions of its values are known (TOML).
+    /// The source text; `None`: the positions of values are not known (JSON).
     text: Option<String>,
     spans: BTreeMap<Path, Spans>,
     sets: Vec<Set>,
@@ -26,7 +26,7 @@ struct Spans {
     value: Option<Range<usize>>,
 }
 
-/// A change given as `path=value`, as on the command line.
+/// A change given as `path=value` on the command line.
 #[derive(Clone, Debug)]
 struct Set {
     path: Path,
@@ -34,7 +34,7 @@ struct Set {
     value_at: usize,
 }
 
-/// A position in a text, with what is needed to show it.
+/// A position in a text, and the data that is needed to show it.
 #[derive(Debug)]
 pub(crate) struct Place<'a> {
     file: &'a str,
@@ -101,7 +101,8 @@ pub(crate) fn read_toml(text: &str, filename: &str) -> Result<(Value, Origin), (
         }
         Err(e) => {
             let is_deep = e.message().contains("recursion");
-            // The span of the root is where the parser stopped; for dotted keys there is none.
+            // The root gets the span at which the parser stopped; for dotted keys that are nested too deeply there is
+            // none.
             let value = Some(e.span().unwrap_or_else(|| if is_deep { deepest_line(text) } else { 0..0 }));
             origin.spans.insert(Path::root(), Spans { key: None, value });
             let complaint = if is_deep {
@@ -115,7 +116,7 @@ pub(crate) fn read_toml(text: &str, filename: &str) -> Result<(Value, Origin), (
     }
 }
 
-/// Parses JSON into a tree; `filename` is used in messages.
+/// Parses JSON into a tree without positions; `filename` is used in messages.
 pub(crate) fn read_json(text: &str, filename: &str) -> Result<(Value, Origin), (Vec<Complaint>, Origin)> {
     match serde_json::from_str(text) {
         Ok(tree) => Ok((tree, Origin::nowhere(filename))),
@@ -132,14 +133,14 @@ pub(crate) fn read_json(text: &str, filename: &str) -> Result<(Value, Origin), (
     }
 }
 
-/// Returns the complaint about a text that is nested too deeply for its parser.
+/// Returns the complaint about a text that is nested too deeply to be parsed.
 fn too_deep() -> Complaint {
     let message = "tables and lists are nested too deeply".to_owned();
-    let help = "no key of a document stands deeper than some ten tables".to_owned();
+    let help = "no key of a document is nested deeper than about ten tables".to_owned();
     Complaint { path: Path::root(), on: On::Value, message, help: Some(help) }
 }
 
-/// Returns the line with the most dots, the first of several: that of the most deeply nested key.
+/// Returns the first of the lines with the most dots, which is likely to have the most deeply nested key.
 fn deepest_line(text: &str) -> Range<usize> {
     let (mut start, mut most, mut found) = (0, 0, 0..0);
     for line in text.split_inclusive('\n') {
@@ -159,7 +160,7 @@ fn syntax_help(e: &TomlError, text: &str) -> Option<String> {
         m if m.starts_with("string values must be quoted") && found.is_empty() => {
             "write a value after the `=`".to_owned()
         }
-        m if m.starts_with("string values must be quoted") => format!("write \"{found}\" in quotes"),
+        m if m.starts_with("string values must be quoted") => format!("write it in quotes: \"{found}\""),
         "duplicate key" => format!(
             "`{found}` is defined twice; remove or rename one of the two (a list of tables is headed [[{found}]])"
         ),
@@ -217,9 +218,11 @@ impl Walk<'_> {
                 "write a finite number, or \"unlimited\" for a buffer",
             ),
             toml_edit::Value::Boolean(b) => Value::Bool(*b.value()),
-            toml_edit::Value::Datetime(d) => {
-                self.refuse(path, format!("{} is a date", d.value()), "write a duration, such as \"20ms\"")
-            }
+            toml_edit::Value::Datetime(d) => self.refuse(
+                path,
+                format!("{} is a date, which no key accepts", d.value()),
+                "write a duration, such as \"20ms\"",
+            ),
             toml_edit::Value::Array(list) => {
                 let element = |(i, value): (usize, &toml_edit::Value)| {
                     let inner = path.join(i);
@@ -282,7 +285,7 @@ fn line_start(text: &str, at: usize) -> usize {
     text[..at].rfind('\n').map_or(0, |newline| newline + 1)
 }
 
-/// Returns the part of a line around `column` that fits on a screen, and its text before the column.
+/// Returns the part of a line around `column` that fits on a screen, and the text of that part before the column.
 fn window(line: &str, column: usize) -> (String, String) {
     const WIDTH: usize = 140;
     const LEAD: usize = 60;

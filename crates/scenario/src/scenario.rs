@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use tailback_document::Path;
 use tailback_sim::plan::{Engine, Plan};
 
-/// A valid document; every constructor checks it.
+/// A valid document; every constructor checks the document.
 #[derive(Clone, Debug)]
 pub struct Scenario {
     /// The document as written, including changes: the base of `with_set`.
@@ -23,22 +23,23 @@ pub struct Scenario {
     origin: Origin,
     document: Document,
     plan: Plan,
-    /// Reader of the files that it names.
+    /// Reader of the files that the document names.
     files: Files,
 }
 
 /// Returns the plan of one replication: that of the scenario with the given seed, and with the given engine unless it
-/// is `None`. With `warmup = "auto"` the plan has no warm-up; the caller determines it by a pilot run and sets it.
+/// is `None`. With `warmup = "auto"` the plan has a warm-up of zero; the caller determines its length by a pilot run
+/// and sets it.
 pub fn build(scenario: &Scenario, seed: u64, engine: Option<Engine>) -> Plan {
     let plan = scenario.plan.clone();
     Plan { seed, engine: engine.unwrap_or(plan.engine), ..plan }
 }
 
 impl Scenario {
-    /// Parses a document in TOML; `filename` is used in messages. Refuses one that names files.
+    /// Parses a document in TOML; `filename` is used in messages. A document that names files is refused.
     ///
     /// # Errors
-    /// If the text is no valid scenario: all mistakes that were found, with their places.
+    /// If the text is not a valid scenario: all errors found, with line and column.
     pub fn from_toml(text: &str, filename: &str) -> Result<Scenario, ScenarioError> {
         Scenario::from_toml_with(text, filename, Files::none())
     }
@@ -46,7 +47,7 @@ impl Scenario {
     /// Parses a document in TOML and loads the files that it names.
     ///
     /// # Errors
-    /// If the text is no valid scenario: all mistakes that were found, with their places.
+    /// If the text is not a valid scenario: all errors found, with line and column.
     pub fn from_toml_with(text: &str, filename: &str, files: Files) -> Result<Scenario, ScenarioError> {
         match origin::read_toml(text, filename) {
             Ok((tree, origin)) => Scenario::new(tree, origin, files),
@@ -54,10 +55,10 @@ impl Scenario {
         }
     }
 
-    /// Parses a document in JSON, with the same tables and lists as in TOML. Refuses one that names files.
+    /// Parses a document in JSON, with the same tables and lists as in TOML. A document that names files is refused.
     ///
     /// # Errors
-    /// If the text is no valid scenario: all mistakes that were found, with their paths.
+    /// If the text is not a valid scenario: all errors found, with their paths.
     pub fn from_json(text: &str) -> Result<Scenario, ScenarioError> {
         Scenario::from_json_with(text, Files::none())
     }
@@ -65,7 +66,7 @@ impl Scenario {
     /// Parses a document in JSON and loads the files that it names.
     ///
     /// # Errors
-    /// If the text is no valid scenario: all mistakes that were found, with their paths.
+    /// If the text is not a valid scenario: all errors found, with their paths.
     pub fn from_json_with(text: &str, files: Files) -> Result<Scenario, ScenarioError> {
         match origin::read_json(text, "<scenario>") {
             Ok((tree, origin)) => Scenario::new(tree, origin, files),
@@ -74,8 +75,8 @@ impl Scenario {
     }
 
     /// Returns the scenario with values replaced: pairs of a path, such as `links[0].rate`, `flows[data].source.burst`
-    /// or `flows[*].class`, and a TOML value or plain text. Pairs are applied in order; the result is checked once, at
-    /// the end.
+    /// or `flows[*].class`, and a TOML value or plain text. Pairs are applied in order, and only the final document is
+    /// checked.
     ///
     /// # Errors
     /// If a path or value is invalid, or the changed document is.
@@ -120,7 +121,8 @@ impl Scenario {
     pub fn warnings(&self) -> Vec<Warning> {
         warnings::of(&self.document, &self.plan, &self.origin)
     }
-    /// Returns the mean offered load of each group of flows over the measured time; `None`: it depends on the network.
+    /// Returns the mean offered load of each group of flows over the measured time; `None`: the load depends on the
+    /// state of the network.
     pub fn offered(&self) -> BTreeMap<String, Option<Offered>> {
         warnings::offered(&self.plan)
     }
@@ -139,7 +141,7 @@ impl Scenario {
     pub fn document(&self) -> &Document {
         &self.document
     }
-    /// Returns its title; empty if it has none.
+    /// Returns the document's title; empty if it has none.
     pub fn title(&self) -> &str {
         self.document.title.as_deref().unwrap_or("")
     }

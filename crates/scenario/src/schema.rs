@@ -1,4 +1,4 @@
-//! The JSON Schema of the document, and queries at a path of it.
+//! The JSON Schema of the document, and functions that look up the schema of a path.
 
 use crate::document::Document;
 use crate::origin::lookup;
@@ -55,7 +55,8 @@ fn child(root: &'static Value, node: &'static Value, here: Option<&Value>, step:
     }
 }
 
-/// Returns a value that the schema accepts, for messages and for recovery; `None`: it cannot be derived.
+/// Returns an example value that the schema accepts, for messages and for decoding after an error; `None`: none can be
+/// derived.
 pub(crate) fn example(root: &Value, node: &Value) -> Option<Value> {
     for node in core::iter::once(node).chain(alternatives(root, node)) {
         let first = |list: &str| node.get(list).and_then(|list| list.get(0)).cloned();

@@ -4,18 +4,18 @@ use crate::origin::lookup;
 use serde_json::{Map, Value};
 use tailback_document::{Path, Step, listed, suggest};
 
-/// Upper bound on the steps of a path. Documents have about ten levels; tree readers recurse once per level, and the
-/// parsers of TOML and JSON stop at about a hundred levels too.
+/// Upper bound on the number of steps of a path. Documents have about ten levels; readers of the tree recurse once per
+/// level, and the parsers of TOML and JSON stop at about a hundred levels.
 const DEEPEST: usize = 64;
 
 /// Targets of a value given as text.
 pub(crate) struct Assignment {
-    /// All matching paths; several with `*`.
+    /// All paths that match; several are possible with `*`.
     pub paths: Vec<Path>,
     pub value: Value,
 }
 
-/// Finds the targets of `path` in `tree`, and parses `value` as TOML, or else as plain text.
+/// Finds the targets of `path` in `tree`, and parses `value` as TOML or, if it is not TOML, as plain text.
 ///
 /// A step is a key (`run.seed`), an index from 0 (`links[0]`), the name of a list's entry (`flows[data]`), or `*` for
 /// all (`flows[*]`, `switches.*`).
@@ -25,7 +25,7 @@ pub(crate) fn assignment(tree: &Value, path: &str, value: &str) -> Result<Assign
     })?;
     if pattern.0.len() > DEEPEST {
         return Err(format!(
-            "this path has {} steps, above the limit of {DEEPEST}; write one such as run.duration",
+            "this path has {} steps, above the limit of {DEEPEST}; write a path such as run.duration",
             pattern.0.len()
         ));
     }
@@ -104,14 +104,14 @@ fn resolve(tree: Option<&Value>, steps: &[Step], here: &Path, found: &mut Vec<Pa
         (None | Some(Value::Null), Step::Key(key)) if key != "*" => onward(step.clone()),
         (None | Some(Value::Null), _) => Err(format!("there is no {}", shown())),
         (Some(Value::Object(_)), Step::Index(i)) => {
-            Err(format!("{} is a table and has no entry [{i}]; write .key", shown()))
+            Err(format!("{} is a table and has no entry [{i}]; write the name of a key, such as .key", shown()))
         }
         (Some(scalar), _) => Err(format!("{} is {scalar}, which is not a table; set it as a whole", shown())),
     }
 }
 
 fn value_of(text: &str) -> Value {
-    // A scenario has no dates and no infinities: such text is left to the parser of the field.
+    // A scenario has no dates and no infinities: such text is passed on as plain text, for the parser of the key.
     fn tree(value: &toml_edit::Value) -> Option<Value> {
         Some(match value {
             toml_edit::Value::String(s) => Value::String(s.value().clone()),
@@ -159,7 +159,7 @@ mod tests {
             ("nothing.*", "there is no `nothing`"),
             ("a..b", "is not a path"),
             ("", "is not a path"),
-            // Deeper than a program's stack, if each step takes a call.
+            // More levels than a program's stack holds if each step takes a call.
             (&"x.".repeat(50_000)[..99_999], "has 50000 steps"),
             (&"x.".repeat(65)[..129], "has 65 steps"),
         ] {

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 use toml_edit::{Array, ArrayOfTables, DocumentMut, InlineTable, Item, Table};
 
-/// Keys that come first, in this order; the others follow alphabetically.
+/// Keys that come first, in this order; all other keys follow alphabetically.
 const FIRST: &[&str] = &[
     "tailback",
     "title",
@@ -75,7 +75,7 @@ pub(crate) fn document(tree: &Value) -> String {
     document.to_string()
 }
 
-/// Returns a single value in the notation behind a `=`.
+/// Returns a single value as it is written after a `=`.
 pub(crate) fn value(tree: &Value) -> String {
     inline(tree).to_string()
 }
@@ -89,7 +89,7 @@ fn section(tree: &Value) -> Table {
     table
 }
 
-/// Line width beyond which a value is written as tables of its own, or a list on several lines.
+/// Line width in characters above which a table becomes a section of its own, and a list takes several lines.
 const WIDEST: usize = 100;
 
 /// Returns a table with one value per line; long values become subtables, such as
@@ -113,7 +113,7 @@ fn fitted(key: &str, value: &Value) -> Item {
     let is_table = |value: &Value| value.as_object().is_some_and(|table| !table.is_empty());
     match (value, line) {
         (Value::Object(_), _) => Item::Table(nested(value)),
-        // The alternatives of a condition are written as a list.
+        // The alternatives of a match are written as a list of inline tables.
         (Value::Array(list), _) if key != "match" && list.iter().all(is_table) => {
             let mut tables = ArrayOfTables::new();
             for entry in list {
@@ -160,12 +160,12 @@ fn inline(tree: &Value) -> toml_edit::Value {
             }
             table.into()
         }
-        // Callers leave nulls out; TOML has none.
+        // Callers leave out nulls, which TOML does not have.
         Value::Null => "".into(),
     }
 }
 
-/// Returns a table's entries without nulls, the well-known keys first.
+/// Returns a table's entries without nulls, those of `FIRST` first.
 pub(crate) fn ordered(tree: &Value) -> Vec<(&str, &Value)> {
     let rank = |key: &str| FIRST.iter().position(|first| *first == key).unwrap_or(FIRST.len());
     let entries = tree.as_object().into_iter().flat_map(Map::iter);

@@ -303,7 +303,7 @@ source = {{ kind = "cbr", packet = "1500B", rate = "1Mbit/s" }}
     of("6kB").expect("three inputs of 10 kB");
     let refused = of("7kB").expect_err("33 kB");
     assert!(
-        refused.contains("of all inputs and classes take 33kB") && refused.contains("write \"33kB\" or more"),
+        refused.contains("of all inputs and classes need 33kB") && refused.contains("write \"33kB\" or more"),
         "{refused}"
     );
     of("16EB").expect_err("more than 64 bits hold");
@@ -327,7 +327,7 @@ fn invalid_combinations_are_refused_with_advice() {
     // Frames that leave in another order than they arrived would be charged to another ingress account.
     let limited = "model = { kind = \"shared-buffer\", memory = \"1MB\" }\nrate-limiters = { law = { kind = \"bcn\" }, buffer = \"99kB\" }";
     wrong(limited, "", press, "", "those of rate limiters are served round robin");
-    wrong("watchdog = { after = \"0s\", restore = \"1ms\" }", "", press, "", "a storm of zero length");
+    wrong("watchdog = { after = \"0s\", restore = \"1ms\" }", "", press, "", "the time is zero");
     let change = |text: &str| format!("[[timeline]]\nat = \"0s\"\n{text}\n");
     wrong(buffer, "", press, &change("host = \"h1\"\nstate = \"down\""), "write \"storm\" or \"calm\"");
     wrong(buffer, "", "", &change("host = \"h1\"\nstate = \"storm\""), "signal = { kind = \"mac\" }");

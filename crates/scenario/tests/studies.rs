@@ -52,9 +52,9 @@ const MISTAKES: &[Mistake] = &[
     ("kind = \"grid\"", "kind = \"grid\"\n‸seed = 4", "design.seed", "no random draws"),
     ("name = \"load\"", "‸nmae = \"load\"", "axes[0].nmae", "did you mean `name`?"),
     ("name = \"load\"", "name = ‸\"metric\"", "axes[0].name", "a column of the results"),
-    ("[\"3Mbit/s\", \"4Mbit/s\"]", "‸[]", "axes[0].values", "no value to try"),
+    ("[\"3Mbit/s\", \"4Mbit/s\"]", "‸[]", "axes[0].values", "the list of values is empty"),
     ("path = [\"network.buffer\"]", "path = ‸[]", "axes[1].path", "no path"),
-    ("[\"network.buffer\"]", "‸\"flows[data].source.rate\"", "axes[1].path", "set by an axis before"),
+    ("[\"network.buffer\"]", "‸\"flows[data].source.rate\"", "axes[1].path", "already set by an earlier axis"),
     ("steps = 3, ", "‸stpes = 3, ", "axes[1].range.stpes", "did you mean `steps`?"),
     ("steps = 3, ", "steps = ‸1, ", "axes[1].range.steps", "2 to 10000"),
     ("from = \"10kB\"", "from = ‸\"many\"", "axes[1].range.from", "a number with a unit"),
@@ -65,7 +65,7 @@ const MISTAKES: &[Mistake] = &[
     ("to = \"40kB\"", "to = ‸\"0.01MB\"", "axes[1].range.to", "the ends are equal"),
     ("from = \"10kB\"", "from = ‸\"0kB\"", "axes[1].range.from", "begins above zero"),
     ("scale = \"log\"", "digits = ‸16", "axes[1].range.digits", "1 to 15"),
-    ("name = \"plain\"", "name = ‸\"none\"", "mechanisms[1].name", "a second mechanism"),
+    ("name = \"plain\"", "name = ‸\"none\"", "mechanisms[1].name", "another mechanism is already named"),
     ("metric = \"loss\"\n", "", "until", "add `metric = \"loss\"`"),
     ("max-replications = 20", "max-replications = ‸2", "until.max-replications", "at least 3 here"),
     ("of = \"difference\"", "relative = ‸0.0", "until.relative", "a half-width of 0 is never reached"),
@@ -135,7 +135,7 @@ fn a_list_needs_the_same_number_of_values_on_every_axis() {
     let text = RIGHT.replace("kind = \"grid\"", "kind = \"list\"");
     let error = Study::from_toml(&text, "study.toml").unwrap_err();
     assert_eq!(error.first().path, "axes[1]", "{error}");
-    assert!(error.rendered().contains("3 values, and axes[0] has 2"), "{error}");
+    assert!(error.rendered().contains("3 values, but axes[0] has 2"), "{error}");
     assert!(Study::from_toml(&text.replace("steps = 3", "steps = 2"), "study.toml").is_ok());
 }
 

@@ -68,7 +68,7 @@ fn load_above_a_links_rate_includes_headers_and_gaps() {
 fn a_host_above_its_own_link_is_reported_and_ports_behind_it_are_not() {
     // 3 Gbit/s × 1.038 = 3.114 Gbit/s into 10 Mbit/s: each second adds work for 311.4 s.
     let message = only(&two_into_one("", &cbr("3Gbit/s")), Overload, "flows[0].source");
-    for part in ["h1->sw is offered 3.114Gbit/s", "one port like it", "delay grows by 310.4s every second"] {
+    for part in ["h1->sw is offered 3.114Gbit/s", "one similar port", "delay grows by 310.4s every second"] {
         assert!(message.contains(part), "{message}");
     }
     // 9.7 Mbit/s × 1.038 = 10.07 Mbit/s is above a host's link, 9.6 Mbit/s only above the shared one.
@@ -174,7 +174,7 @@ fn equal_cost_paths_share_a_load() {
     none(&fabric("ecmp", &source("4.8Mbit/s")));
     let message = only(&fabric("ecmp", &source("4.9Mbit/s")), Overload, "fabric.rate");
     assert!(message.contains("10.17Mbit/s (mean over the equal-cost paths)"), "{message}");
-    assert!(message.contains("one port like it"), "both uplinks are: {message}");
+    assert!(message.contains("one similar port"), "both uplinks are: {message}");
 }
 
 const RED: &str = "[network]\nbuffer = \"50kB\"\n[network.discipline]\nkind = \"red\"\n";

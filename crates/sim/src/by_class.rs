@@ -2,8 +2,9 @@
 
 use std::ops::{Index, IndexMut};
 
-/// Per-class array, at least one class, the highest priority first. Class 0 is stored inline: most ports have no other,
-/// and its state then shares cache lines with the rest of the port; with thousands of ports a hop waits for cache misses.
+/// Per-class array of at least one class, the highest priority first. Class 0 is stored inline: most ports have no
+/// other class, and the state of class 0 then shares cache lines with the rest of the port. With thousands of ports
+/// most of a hop's time is spent on cache misses.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct ByClass<T> {
@@ -12,7 +13,7 @@ pub(crate) struct ByClass<T> {
 }
 
 impl<T> ByClass<T> {
-    /// Collects one element per class; there has to be one.
+    /// Collects one element per class; `of_classes` must yield at least one.
     pub fn new(mut of_classes: impl Iterator<Item = T>) -> ByClass<T> {
         let Some(first) = of_classes.next() else { unreachable!("there is at least one class") };
         ByClass { first, more: of_classes.collect() }

@@ -1,7 +1,7 @@
 //! Traffic conditioning (RFC 2475 section 2.3.3): meters colour packets where a flow enters the network and at the ports
 //! of switches, and policers drop packets that do not conform.
 //!
-//! Without conditioners it costs a comparison per packet generated and one per packet forwarded.
+//! Without conditioners the cost is one comparison for each generated and each forwarded packet.
 
 use crate::ledger::Count;
 use crate::plan::{ConditionerPlan, Place, Plan};
@@ -33,11 +33,11 @@ pub(crate) struct Rule {
     pub plan: ConditionerPlan,
     /// Classifier whose class 0 are the packets of this conditioner; `None`: all packets.
     matches: Option<Classifier>,
-    /// By flow, or under 0 if all flows share one.
+    /// Meters by flow; under key 0 if all flows share one meter.
     pub meters: BTreeMap<u32, Meter>,
-    /// Measured packets by the colour that they were given.
+    /// Measured packets by the colour that the meter gave them.
     pub metered: [Count; 3],
-    /// Measured packets dropped.
+    /// Measured packets that the conditioner dropped.
     pub dropped: Count,
     seed: u64,
 }
@@ -77,7 +77,7 @@ impl Rule {
         })
     }
 
-    /// Returns the node at which the meter of `key` is.
+    /// Returns the node that runs the meter of `key`.
     pub fn node(&self, key: u32, plan: &Plan) -> u16 {
         let end = |port: u32, side: u32| plan.links[port as usize / 2].ends[((port % 2) ^ side) as usize];
         match self.plan.place {
@@ -126,7 +126,7 @@ impl Rule {
 }
 
 impl Meter {
-    /// Passes the meter's state to `f`, by name.
+    /// Passes each state variable of the meter to `f`, with its name.
     pub fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
         self.marker.probe(f);
     }

@@ -13,7 +13,7 @@ pub(crate) struct CongestionPoint {
     rng: Rng,
     /// Number of the congestion point in messages and tags, from 1.
     pub number: u16,
-    /// Format of its messages.
+    /// Format of the congestion point's messages.
     pub format: wire::Format,
     /// Messages sent since the start.
     pub said: u64,
@@ -29,7 +29,7 @@ pub(crate) struct Counters {
     pub sampled: u64,
     /// Messages to stop, to slow down and to speed up.
     pub sent: [u64; 3],
-    /// Messages in answer to frames that solicited one and were not sampled.
+    /// Messages for frames that requested one and were not sampled.
     pub solicited: u64,
 }
 
@@ -45,8 +45,8 @@ impl CongestionPoint {
         }
     }
 
-    /// Judges the arrival of a frame of `size` buffer bytes at a queue of length `queued`. Returns the feedback for its
-    /// source; `None`: no message is sent.
+    /// Processes the arrival of a frame of `size` buffer bytes at a queue of length `queued`. Returns the feedback for
+    /// the frame's source; `None`: no message is sent.
     pub fn judge(&mut self, queued: Count, size: u16, tag: Option<Tag>) -> Option<Feedback> {
         let queued = Backlog { packets: queued.packets, bytes: queued.bytes };
         let limited = tag.filter(|tag| tag.point == self.number).map(|tag| tag.solicit);

@@ -3,15 +3,15 @@
 use crate::plan::Scope;
 use tailback_qdisc::congestion_notification::{Feedback, Frame};
 
-/// Congested queue in whose name a notification is sent. Several may stop the same port, and each clears only what it
-/// stopped.
+/// Congested queue on whose behalf a notification is sent. Several queues may stop the same port; each resumes only the
+/// traffic that it stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct CongestionSource {
     /// The congested port.
     pub port: u32,
-    /// The congested class.
+    /// The class of the congested queue.
     pub class: u8,
-    /// The congested destination, where each destination has its own limit.
+    /// The congested destination; `None`: destinations have no limits of their own.
     pub destination: Option<u16>,
 }
 
@@ -43,9 +43,9 @@ pub(crate) struct Message {
     pub feedback: Feedback,
     /// The sampled frame.
     pub frame: Frame,
-    /// Host that sent it.
+    /// Host that sent the sampled frame.
     pub source: u16,
-    /// Length of the message's frame in bytes, check sequence included.
+    /// Length of the message's frame in bytes, including the frame check sequence.
     pub length: u16,
 }
 
@@ -54,17 +54,17 @@ pub(crate) struct Message {
 pub(crate) struct Notification {
     pub source: CongestionSource,
     pub scope: Scope,
-    /// Destinations concerned; empty unless the scope has destinations.
+    /// Destinations that are stopped or resumed; empty unless the scope has destinations.
     pub destinations: Vec<u16>,
 }
 
 /// Shortest Ethernet frame, bytes.
 const MIN_FRAME: usize = 64;
-/// Header and check sequence, bytes.
+/// Header and frame check sequence, bytes.
 const HEADER: usize = 18;
 /// Opcode and source in an address list, bytes.
 const LIST_HEAD: usize = 4;
-/// Upper bound of addresses in a frame: 6 bytes each in a payload of 1500 bytes.
+/// Maximum number of addresses in a frame: 6 bytes each in a payload of 1500 bytes.
 pub(crate) const MAX_ADDRESSES: usize = (1500 - LIST_HEAD) / 6;
 /// Preamble and inter-frame gap, bytes.
 const OVERHEAD: usize = 20;
@@ -85,8 +85,8 @@ impl ControlFrame {
             .expect("an address list is split over frames of at most 1518 bytes")
     }
 
-    /// Merges a later PAUSE into this one, which still waits: a PAUSE replaces the one before, so refreshes that come
-    /// faster than their frames leave do not queue up. Returns `false` for other control frames.
+    /// Merges a later PAUSE into this one, which is still queued. A PAUSE replaces the one before, so refreshes that
+    /// are generated faster than frames can leave do not queue up. Returns `false` for other control frames.
     pub fn overtaken_by(&mut self, later: &ControlFrame) -> bool {
         match (self, later) {
             (ControlFrame::Pause(mine), ControlFrame::Pause(theirs)) => *mine = *theirs,
@@ -94,7 +94,7 @@ impl ControlFrame {
                 ControlFrame::PriorityPause { enabled, quanta },
                 ControlFrame::PriorityPause { enabled: more, quanta: theirs },
             ) => {
-                // Each has the state of all classes; `enabled` names those that changed or are refreshed.
+                // Each PFC frame holds the state of all classes; `enabled` marks those that changed or are refreshed.
                 *enabled |= more;
                 *quanta = *theirs;
             }
@@ -104,7 +104,7 @@ impl ControlFrame {
     }
 }
 
-/// Control frames under way, by the handle that their packet carries.
+/// Control frames in the network, by the handle that their packet carries.
 #[derive(Debug, Default)]
 pub(crate) struct ControlFrames {
     slots: Vec<Option<ControlFrame>>,

@@ -16,11 +16,11 @@ use tailback_units::Time;
 #[derive(Debug)]
 pub(crate) struct Crossbar {
     pub inputs: Vec<Input>,
-    /// Per output: whether it is busy, and the input that round robin considers first.
+    /// Per output: `true` if it is busy, and the input that round robin considers first.
     pub outputs: Vec<Output>,
     classes: usize,
     limits: Limits,
-    /// Transfer rate relative to the output's rate.
+    /// Transfer rate divided by the output's rate.
     pub speedup: f64,
 }
 
@@ -31,7 +31,7 @@ pub(crate) struct Limits {
     pub virtual_queues: bool,
     /// Memory of an input.
     pub memory: u64,
-    /// Limit of each of its queues.
+    /// Limit of each queue of an input.
     pub queue: u64,
     /// `true`: each destination in a queue has the whole limit of the queue.
     pub partition: bool,
@@ -49,13 +49,13 @@ pub(crate) struct Input {
     detector: Option<Detector>,
 }
 
-/// A queue at an input.
+/// A queue at an input, with the frames for one output and class, or all frames of a FIFO.
 #[derive(Debug, Default)]
 struct InputQueue {
     frames: VecDeque<(usize, Packet)>,
-    /// Buffer bytes of its frames, and of one from it that is in transfer.
+    /// Buffer bytes of the queue's frames, including one that is in transfer.
     bytes: u64,
-    /// The same by destination, where each has its own limit.
+    /// Buffer bytes by destination; used if each destination has its own limit.
     by_destination: Vec<(u16, u64)>,
     detector: Option<Detector>,
 }
@@ -109,7 +109,7 @@ impl Crossbar {
         }
     }
 
-    /// Adds detectors: of the queues if these have limits, else of the memory of the inputs.
+    /// Adds detectors: one for each queue if queues have limits, otherwise one for the memory of each input.
     pub fn watch(&mut self, detection: Detection) {
         let Limits { memory, queue, .. } = self.limits;
         for input in &mut self.inputs {
@@ -161,10 +161,10 @@ impl Crossbar {
         Ok(())
     }
 
-    /// Starts the next transfer to a free `output`: round robin over the idle inputs whose head of line goes there,
-    /// the highest class first within an input. `admits` returns `true` if the output has room for a frame. If only
-    /// some destinations are stopped (`selects`), their frames are passed over in a virtual output queue; in a FIFO they
-    /// block. Returns the input.
+    /// Starts the next transfer to a free `output`: round robin over the idle inputs whose head-of-line frame goes
+    /// there, the highest class first within an input. `admits` returns `true` if the output has room for a frame. If
+    /// only some destinations are stopped (`selects`), their frames are skipped in a virtual output queue, and block
+    /// the queue in a FIFO. Returns the input that sends; `None`: no frame can be transferred.
     pub fn start(&mut self, output: usize, selects: bool, admits: impl Fn(&Packet) -> bool) -> Option<usize> {
         if self.outputs[output].busy {
             return None;
@@ -211,8 +211,8 @@ impl Crossbar {
         Some((output, packet))
     }
 
-    /// Evaluates the occupancy that a frame shares a limit with, after its arrival or departure. Returns the transition
-    /// and the destination of the limit, if that is per destination.
+    /// Evaluates the occupancy of the limit to which a frame is subject, after the frame's arrival or departure.
+    /// Returns the transition, and the destination if the limit is one per destination.
     pub fn observe(&mut self, now: Time, place: Place) -> Option<(Transition, Option<u16>)> {
         let (queue, partition) = (self.queue_of(place.output, place.class), self.limits.partition);
         let input = &mut self.inputs[place.input];
@@ -228,7 +228,7 @@ impl Crossbar {
         Some((waiting.detector.as_mut()?.observe(now, level, of), of))
     }
 
-    /// Returns the detector that a frame is subject to.
+    /// Returns the detector of the limit to which a frame is subject.
     pub fn detector(&mut self, place: Place) -> Option<&mut Detector> {
         let queue = self.queue_of(place.output, place.class);
         let input = &mut self.inputs[place.input];
@@ -252,8 +252,8 @@ impl Crossbar {
         found
     }
 
-    /// Returns the episodes under way at an input, each with the output and class of its queue; `None`: the whole
-    /// memory.
+    /// Returns the episodes in progress at an input, each with the output and class of its queue; `None`: the episode
+    /// is about the whole memory.
     pub fn episodes(&self, input: usize) -> impl Iterator<Item = (Option<(usize, u8)>, &Episode)> {
         let (input, classes) = (&self.inputs[input], self.classes);
         let whole = input.detector.iter().flat_map(|d| &d.episodes).map(|episode| (None, episode));

@@ -11,9 +11,9 @@ pub(crate) struct Detector {
     /// Occupancy below which congestion ends, buffer bytes.
     low: u64,
     detection: Detection,
-    /// Growth of the queue (fill-rate detection), by destination if partitioned.
+    /// Growth of the queue (fill-rate detection), by destination if the queue is partitioned.
     growth: Vec<(Option<u16>, Growth)>,
-    /// Episodes under way: at most one, or one per destination if partitioned.
+    /// Episodes in progress: at most one, or one per destination if the queue is partitioned.
     pub episodes: Vec<Episode>,
     /// Upstream ports that sent into the queue since it was last empty.
     pub feeders: Vec<u32>,
@@ -22,7 +22,7 @@ pub(crate) struct Detector {
 /// Congestion episode of a queue.
 #[derive(Debug)]
 pub(crate) struct Episode {
-    /// The congested destination, where each has its own limit.
+    /// The congested destination; `None`: destinations have no limits of their own.
     pub destination: Option<u16>,
     /// Ports whose neighbours have been notified.
     pub targets: Vec<u32>,
@@ -60,7 +60,7 @@ impl Detector {
         detector
     }
 
-    /// Sets new thresholds, as fractions of the limit; an episode under way continues with them.
+    /// Sets new thresholds as fractions of the limit; an episode in progress continues under the new thresholds.
     pub fn set_thresholds(&mut self, high: f64, low: f64, limit: u64) {
         // An unbounded queue is never congested.
         let mark = |fraction: f64| if limit == u64::MAX { u64::MAX } else { (limit as f64 * fraction) as u64 };
@@ -68,7 +68,8 @@ impl Detector {
         self.low = mark(low);
     }
 
-    /// Returns the episode of `destination` (`None` if not partitioned), if it is congested.
+    /// Returns the episode in progress of `destination` (`None`: the queue is not partitioned); `None`: it is not
+    /// congested.
     pub fn episode(&mut self, destination: Option<u16>) -> Option<&mut Episode> {
         self.episodes.iter_mut().find(|e| e.destination == destination)
     }
@@ -92,13 +93,13 @@ impl Detector {
                     growth.since = now;
                     growth.from = level;
                 }
-                // Growth only: a falling queue may be about to receive the next burst, so the forecast is never below the
-                // occupancy, and detects congestion no later than a watermark would.
+                // Only growth is extrapolated: a shrinking queue may be about to receive the next burst. The forecast
+                // is thus never below the occupancy, and detects congestion no later than a watermark would.
                 (level as f64 + growth.slope.max(0.0) * horizon.0 as f64) as u64
             }
         };
-        // An empty queue always ends the episode: the neighbours are stopped, so no frame would cause another
-        // observation.
+        // An empty queue always ends the episode: since the neighbours are stopped, no frame would arrive to cause
+        // another observation.
         if !congested && expected > self.high && level > 0 {
             Transition::Congested
         } else if congested && (expected < self.low || level == 0) {

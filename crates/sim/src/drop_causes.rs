@@ -1,4 +1,4 @@
-//! Causes of drops: port and reason, per flow.
+//! Causes of drops per flow: port and reason.
 
 use std::collections::BTreeMap;
 use tailback_qdisc::Reason;
@@ -8,13 +8,13 @@ pub(crate) type DropCause = (u32, Reason);
 
 /// Measured drops of all flows by cause.
 ///
-/// Most flows have one cause only. Its count is not stored: it is the flow's total less the counts of its other causes.
-/// With a hundred thousand flows a map of all would be larger, and looked up at each drop.
+/// Most flows have a single cause, whose count is not stored: it is the flow's total minus the counts of the other
+/// causes. With a hundred thousand flows a map of all counts would take more memory, and a lookup for each drop.
 #[derive(Debug, Default)]
 pub(crate) struct DropCauses {
-    /// First cause of each flow; empty before any drop.
+    /// First cause of each flow; empty before the first drop.
     first: Vec<Option<DropCause>>,
-    /// Packets dropped by further causes, by flow and cause.
+    /// Packets dropped by causes other than the first, by flow and cause.
     others: BTreeMap<(u32, DropCause), u64>,
 }
 
@@ -63,12 +63,13 @@ impl Since {
         self.causes = DropCauses::default();
     }
 
-    /// As [`DropCauses::of`]; `lost` is the flow's total since the start.
+    /// Returns the same as [`DropCauses::of`] for drops since the end of the warm-up; `lost` is the flow's total since
+    /// the start.
     pub fn of(&self, flow: u32, lost: u64) -> Vec<(DropCause, u64)> {
         self.causes.of(flow, lost - self.before.get(flow as usize).copied().unwrap_or(0))
     }
 
-    /// Adds the counts of another partition; `lost` are its totals per flow since the start.
+    /// Adds the counts of another partition; `lost` is that partition's total for each flow since the start.
     pub fn merge(&mut self, other: &Since, lost: &[u64]) {
         for (flow, gone) in (0..).zip(lost) {
             for (cause, packets) in other.of(flow, *gone) {
@@ -109,7 +110,8 @@ mod tests {
     fn what_was_lost_before_the_warm_up_s_end_is_forgotten_and_parts_add_up() {
         let (full, early) = ((7, Reason::BufferFull), (8, Reason::Early));
         let mut parts = [Since::default(), Since::default()];
-        // Part 0 has lost two packets of flow 1 before the end of the warm-up and three after it, part 1 one after it.
+        // Part 0 loses two packets of flow 1 before the end of the warm-up and three after it; part 1 loses one after
+        // it.
         for cause in [full, early] {
             parts[0].add(1, 2, cause, 1);
         }

@@ -6,11 +6,11 @@ use tailback_diffserv::TokenBucket;
 use tailback_qdisc::{Accounting, Gate, Packet};
 use tailback_units::{Rate, Time};
 
-/// Packets that the scheduler has released, in that order, and the shaper that delays them.
+/// Packets that the scheduler has released, in order of release, and the shaper that delays them.
 #[derive(Debug)]
 pub(crate) struct Egress {
     ring: VecDeque<Packet>,
-    /// Capacity of the ring, packets; 0: no ring.
+    /// Capacity of the ring, packets; 0: there is no ring.
     places: usize,
     shaper: Option<Shaping>,
 }
@@ -20,11 +20,12 @@ pub(crate) struct Egress {
 struct Shaping {
     bucket: TokenBucket,
     rate: Rate,
-    /// Bytes counted of each packet in addition to its buffer bytes.
+    /// Bytes that the shaper counts for each packet in addition to buffer bytes.
     accounting: Accounting,
-    /// Counted length of the largest packet so far, bytes: without a ring the next packet is not known in advance.
+    /// Counted length of the largest packet so far, bytes: without a ring, the shaper does not know the next packet in
+    /// advance.
     largest: u32,
-    /// Earliest time at which the packet that is held back conforms.
+    /// Earliest time at which the delayed packet conforms.
     release: Time,
 }
 
@@ -32,7 +33,7 @@ impl Shaping {
     fn counts(&self, packet: &Packet) -> u32 {
         self.accounting.bytes(packet)
     }
-    /// Returns `true` if `bytes` conform now. More bytes than the bucket holds conform when it is full.
+    /// Returns `true` if `bytes` conform now. More bytes than the bucket's size conform once it is full.
     fn allows(&mut self, now: Time, bytes: u32) -> bool {
         self.bucket.fill(now);
         let need = u64::from(bytes).min(self.bucket.depth()) as u32;
@@ -43,7 +44,7 @@ impl Shaping {
 }
 
 impl Egress {
-    /// Returns the stages; `None`: neither a ring nor a shaper. `ring` is its capacity in packets.
+    /// Returns the stages; `None`: the port has neither a ring nor a shaper. `ring` is the ring's capacity in packets.
     pub fn new(ring: Option<u32>, shaper: Option<&ShaperPlan>) -> Option<Box<Egress>> {
         if ring.is_none() && shaper.is_none() {
             return None;
@@ -82,7 +83,7 @@ impl Egress {
             shaper.largest = shaper.largest.max(shaper.counts(packet));
         }
     }
-    /// Removes and returns the oldest packet of the ring if it conforms and the gate admits it.
+    /// Removes and returns the oldest packet of the ring if it conforms to the shaper and the gate admits it.
     pub fn pop(&mut self, now: Time, gate: &Gate) -> Option<Packet> {
         let head = self.ring.front()?;
         if !gate.admits(head.class(), head.dst) {
@@ -111,13 +112,14 @@ impl Egress {
             shaper.bucket.charge(bytes);
         }
     }
-    /// Returns when the packet that the shaper holds back conforms; [`Time::NEVER`] if the shaper holds back none.
+    /// Returns the time at which the packet that the shaper delays conforms; [`Time::NEVER`]: the shaper delays no
+    /// packet.
     pub fn release(&self, now: Time) -> Time {
         self.shaper
             .as_ref()
             .map_or(Time::NEVER, |shaper| if shaper.release > now { shaper.release } else { Time::NEVER })
     }
-    /// Returns the rate at which the scheduler is served on a link of `rate`.
+    /// Returns the rate at which the scheduler is served on a link of `rate`: that of the shaper, if it is lower.
     pub fn rate(&self, rate: Rate) -> Rate {
         self.shaper.as_ref().map_or(rate, |shaper| shaper.rate.min(rate))
     }
@@ -140,8 +142,8 @@ mod tests {
         packet
     }
 
-    /// Offers packets of random sizes at random times and polls; checks the token bucket's bound between any two instants
-    /// by way of the least credit so far.
+    /// Offers packets of random sizes at random times and polls. Checks the token bucket's bound between any two
+    /// instants by comparing with the lowest credit so far.
     fn conforms(ring: Option<u32>, seed: u64) {
         const RATE: u64 = 5_000_000;
         const BYTE: i128 = 8_000_000_000_000;

@@ -1,5 +1,5 @@
-//! Memory that a switch with a shared buffer sets aside for its inputs: per input and class a reserve, and headroom for
-//! frames that arrive after their sender was notified to stop (IEEE 802.1Q annex N).
+//! Memory that a switch with a shared buffer sets aside for its inputs: for each input and class a reserve, and
+//! headroom for frames that arrive after their sender was notified to stop (IEEE 802.1Q annex N).
 
 use crate::plan::{Fabric, LinkPlan, NodeId, NodeKind, Plan, SharedBufferPlan, SwitchPlan};
 use tailback_units::Dur;
@@ -8,7 +8,7 @@ use tailback_units::Dur;
 const PAUSE_BYTES: u32 = 84;
 
 /// Returns the memory of a switch with a shared buffer and the part of it that is set aside for its inputs, both in
-/// buffer bytes; `None`: another kind of node. More than the whole memory may be set aside; then headroom can overflow.
+/// buffer bytes; `None`: another kind of node. If more than the whole memory is set aside, headroom can overflow.
 pub fn set_aside(plan: &Plan, node: NodeId) -> Option<(u64, u64)> {
     let NodeKind::Switch(switch) = &plan.nodes[usize::from(node)].kind else { return None };
     let Fabric::SharedBuffer(buffer) = switch.fabric else { return None };
@@ -19,7 +19,8 @@ pub fn set_aside(plan: &Plan, node: NodeId) -> Option<(u64, u64)> {
     Some((buffer.memory, inputs.iter().map(one).fold(0, u64::saturating_add)))
 }
 
-/// Returns the headroom of each input of a switch in buffer bytes per class; `ports` are the ports that leave it.
+/// Returns the headroom of each input of a switch, in buffer bytes per class; `ports` are the output ports of the
+/// switch.
 pub(crate) fn of_inputs(plan: &Plan, switch: &SwitchPlan, buffer: SharedBufferPlan, ports: &[u32]) -> Vec<u64> {
     let input = |port: &u32| {
         let (link, side) = (&plan.links[*port as usize / 2], 1 - *port as usize % 2);
@@ -28,9 +29,9 @@ pub(crate) fn of_inputs(plan: &Plan, switch: &SwitchPlan, buffer: SharedBufferPl
     ports.iter().map(input).collect()
 }
 
-/// Returns the buffer bytes that may arrive from `link.ends[side]` after this switch decides to stop it: while the PAUSE
-/// waits for a frame in transmission and travels, until it takes effect, while the frame then in transmission ends,
-/// and what is on the link and in the switch's own latency by then.
+/// Returns the buffer bytes that may arrive from `link.ends[side]` after this switch decides to stop that node. Frames
+/// arrive while the PAUSE waits for a frame in transmission and then travels, until it takes effect, and until the
+/// frame then in transmission has been sent and has passed the link and the switch's latency.
 fn headroom(plan: &Plan, switch: &SwitchPlan, link: &LinkPlan, side: usize) -> u64 {
     let framing = plan.framing;
     let frame = (framing.mtu + framing.header).max(framing.min_frame) + framing.overhead;

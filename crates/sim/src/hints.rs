@@ -1,4 +1,4 @@
-//! Hints to the processor: prefetches, and branches that are unlikely.
+//! Hints to the processor: prefetches, and unlikely branches.
 //!
 //! With thousands of flows the state that an event touches is in no cache, and a hop would spend most of its time on
 //! cache misses. The event queue knows upcoming events, so their state can be prefetched. A hint changes no result.
@@ -11,7 +11,7 @@ pub(crate) fn prefetch<T>(at: &T) {
     prefetch_lines::<T, 1>(at);
 }
 
-/// Prefetches `N` cache lines from `at` on; only the address is used.
+/// Prefetches `N` cache lines from `at` on; the memory is not accessed.
 #[inline(always)]
 pub(crate) fn prefetch_lines<T, const N: usize>(at: *const T) {
     #[cfg(target_arch = "x86_64")]
@@ -24,7 +24,7 @@ pub(crate) fn prefetch_lines<T, const N: usize>(at: *const T) {
     let _ = at;
 }
 
-/// Returns `condition`, which is expected to be `false`: the code of the other case is laid out elsewhere, so that the
+/// Returns `condition`, which is expected to be `false`: code for the unlikely case is placed elsewhere, so that the
 /// likely path is contiguous and keeps its registers.
 #[inline(always)]
 pub(crate) fn unlikely(condition: bool) -> bool {

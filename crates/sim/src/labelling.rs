@@ -1,8 +1,9 @@
 //! MPLS label stacks: where they are pushed and popped, and the traffic class field.
 //!
-//! A port is labelled or not, and a label-switched path is a chain of labelled ports. The ports by which a packet
-//! arrives at and leaves a node decide: neither labelled, nothing happens; only the latter, the stack is pushed; both,
-//! labels are swapped; only the former, the stack is popped.
+//! A port is labelled or not, and a label-switched path is a chain of labelled ports. The label operation at a node
+//! depends on the port by which a packet arrives and the port by which it leaves: if neither is labelled, there is
+//! none; if only the port of departure is, the stack is pushed; if both are, labels are swapped; if only the port of
+//! arrival is, the stack is popped.
 
 use crate::plan::{LabelPlan, Plan, Tunnel};
 use tailback_qdisc::Packet;
@@ -24,8 +25,8 @@ impl Labelling {
         made
     }
 
-    /// Returns `true` if labels may change packets that are queued at a port: it is labelled, or a port that leads to its
-    /// node is.
+    /// Returns `true` if labels may change packets that are queued at a port: the port or any port that leads to its
+    /// node is labelled.
     pub fn concern(plan: &Plan, port: u32) -> bool {
         let sender = |port: u32| plan.links[port as usize / 2].ends[port as usize % 2];
         plan.labels.iter().any(|label| label.port == port || sender(label.port ^ 1) == sender(port))
@@ -36,12 +37,12 @@ impl Labelling {
         !self.ports.is_empty()
     }
 
-    /// Applies the label operation to a packet that is about to be queued at `port`; `via` is the port by which it came,
-    /// `None`: it was generated here.
+    /// Applies the label operation to a packet that is about to be queued at `port`. `via` is the port by which it
+    /// arrived; `None`: it was generated at this node.
     pub fn switch(&self, via: Option<u32>, port: u32, packet: &mut Packet) {
         let label = |port: u32| self.ports[port as usize].as_ref();
         match (via.and_then(label), label(port)) {
-            // In pipe mode the class of the labels was kept for the port before.
+            // In pipe mode, the labels' traffic class was kept for scheduling at the previous port only.
             (None, None) => packet.set_exp(packet.code >> 3 & 0b111),
             (None, Some(pushed)) => {
                 packet.relabel(0, pushed.labels);
@@ -62,7 +63,7 @@ fn pop(tunnel: Tunnel, packet: &mut Packet) {
     match tunnel {
         Tunnel::Pipe => {}
         Tunnel::ShortPipe => packet.set_exp(precedence),
-        // Three bits cannot encode a drop precedence: an unchanged class keeps the code point.
+        // Three bits cannot encode a drop precedence, so an unchanged class leaves the code point as it is.
         Tunnel::Uniform if exp == precedence => {}
         Tunnel::Uniform => packet.code = exp << 3,
     }
@@ -100,7 +101,7 @@ mod tests {
         packet
     }
 
-    /// Code point and traffic class at each port, where the second labelled one re-marks to `remark`.
+    /// Code point and traffic class at each port; the second labelled port sets the traffic class to `remark`.
     fn walk(labelling: &Labelling, mut packet: Packet, remark: Option<u8>) -> Vec<(u8, u8, u16)> {
         let mut seen = Vec::new();
         for port in [0, 2, 4, 6, 8] {
@@ -123,7 +124,7 @@ mod tests {
     fn in_uniform_mode_a_class_changed_on_the_way_becomes_the_packets_own() {
         let uniform = path(Tunnel::Uniform, copied());
         let classes = |remark| walk(&uniform, packet(AF31), remark).iter().map(|s| (s.0, s.1)).collect::<Vec<_>>();
-        // Class selector 1 is 8; a class that has not changed keeps its drop precedence.
+        // Class selector 1 is code point 8; a class that has not changed keeps its drop precedence.
         assert_eq!(classes(Some(1)), [(AF31, 3), (AF31, 3), (AF31, 1), (8, 1), (8, 1)]);
         assert_eq!(classes(None)[3..], [(AF31, 3), (AF31, 3)]);
     }

@@ -38,7 +38,7 @@ pub(crate) struct FlowAccount {
     delay_low: u64,
     /// Sum of the delays: upper 32 bits.
     delay_high: u32,
-    /// Next sequence number in order, unmeasured packets included; a lower one is reordered.
+    /// Next expected sequence number, unmeasured packets included; a packet with a lower one is reordered.
     next_seq: u32,
     /// Largest delay, picoseconds.
     pub delay_max: u64,
@@ -56,7 +56,7 @@ pub(crate) struct Unmeasured {
     pub dropped: Count,
 }
 
-/// Account of the acknowledgements of a connection, which are never measured, packets.
+/// Account of the acknowledgements of a connection, in packets; they are never measured.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct AckAccount {
     pub offered: u64,
@@ -65,7 +65,7 @@ pub(crate) struct AckAccount {
 }
 
 impl AckAccount {
-    /// Returns the number in the network.
+    /// Returns the number of packets in the network.
     pub fn in_network(&self) -> u64 {
         self.offered - self.delivered - self.dropped
     }
@@ -96,7 +96,7 @@ pub(crate) struct Extras {
     pub variation: Option<Box<Variation>>,
 }
 
-/// Optional statistics that are kept of each flow.
+/// Choice of the optional statistics that are kept for each flow.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Keep {
     pub delays: bool,
@@ -104,7 +104,7 @@ pub(crate) struct Keep {
     pub variation: bool,
 }
 
-/// Measured packets and payload bytes by colour, at the entry, the delivery and the drop.
+/// Measured packets and payload bytes by colour: when they enter the network, are delivered, and are dropped.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ByColour {
     pub offered: [Count; 3],
@@ -118,7 +118,7 @@ pub(crate) struct Ledger {
     pub flows: Vec<FlowAccount>,
     /// Unmeasured packets by flow; empty in runs without a warm-up.
     unmeasured: Vec<Unmeasured>,
-    /// By connection.
+    /// Acknowledgements by connection.
     pub acks: Vec<AckAccount>,
     /// Optional statistics by flow; empty if the run keeps none.
     extras: Vec<Extras>,
@@ -132,7 +132,7 @@ pub(crate) struct Ledger {
 }
 
 impl Ledger {
-    /// Returns empty accounts; `has_warmup` if some packets are not measured.
+    /// Returns empty accounts; `has_warmup`: some packets are not measured.
     pub fn new(flows: usize, connections: usize, classes: usize, has_warmup: bool, keep: Keep) -> Ledger {
         let extras = || Extras {
             delays: keep.delays.then(Sketch::default),
@@ -173,7 +173,7 @@ impl Ledger {
         self.causes.of(flow as u32, self.flows[flow].dropped.packets)
     }
 
-    /// Returns the drop causes, after the end of the warm-up, of a flow's packets generated in it.
+    /// Returns the causes of drops after the end of the warm-up, of a flow's packets that were generated during it.
     pub fn unmeasured_causes(&self, flow: usize) -> Vec<(DropCause, u64)> {
         self.unmeasured_causes.of(flow as u32, self.unmeasured(flow).dropped.packets)
     }
@@ -183,13 +183,13 @@ impl Ledger {
         self.ack_causes.of(connection as u32, self.acks[connection].dropped)
     }
 
-    /// Ends the warm-up: drops of unmeasured packets and of acknowledgements are counted by cause from now on.
+    /// Ends the warm-up: from now on drops of unmeasured packets and of acknowledgements are counted by cause.
     pub fn end_warmup(&mut self) {
         self.unmeasured_causes.begin(self.unmeasured.iter().map(|unmeasured| unmeasured.dropped.packets));
         self.ack_causes.begin(self.acks.iter().map(|acks| acks.dropped));
     }
 
-    /// Returns the bytes of the accounts that packets touch.
+    /// Returns the size of the accounts that packets touch, bytes.
     pub fn hot_bytes(&self) -> usize {
         size_of_val(&*self.flows) + size_of_val(&*self.acks)
     }
@@ -235,7 +235,7 @@ impl Ledger {
     pub fn deliver(&mut self, packet: Packet, now: Time) {
         let (flow, bytes) = (packet.flow() as usize, u64::from(packet.payload));
         let account = &mut self.flows[flow];
-        // Serial number arithmetic: half of the number space counts as later (RFC 1982).
+        // Serial number arithmetic (RFC 1982): half of the number space counts as later.
         if unlikely(packet.seq.wrapping_sub(account.next_seq) > u32::MAX / 2) {
             account.reordered += 1;
         } else {
@@ -281,8 +281,8 @@ impl Ledger {
 }
 
 impl Ledger {
-    /// Adds the accounts of another partition, which `owns` the destinations of some flows and so has their order and
-    /// delays.
+    /// Adds the accounts of another partition. `owns` returns `true` for flows whose destination is in that partition,
+    /// which has their order of arrival and their delays.
     pub fn merge(&mut self, other: Ledger, owns: impl Fn(usize) -> bool) {
         for flow in 0..other.flows.len() {
             for (cause, packets) in other.causes(flow) {
@@ -318,7 +318,7 @@ impl FlowAccount {
     pub fn in_network(&self) -> Count {
         self.offered.minus(self.delivered.plus(self.dropped))
     }
-    /// Adds the counts of a partition without the flow's destination.
+    /// Adds the counts of a partition that does not have the flow's destination.
     fn add(&mut self, other: &FlowAccount) {
         self.offered = self.offered.plus(other.offered);
         self.delivered = self.delivered.plus(other.delivered);
@@ -351,7 +351,7 @@ fn add(mine: &mut [Count], theirs: &[Count]) {
 }
 
 impl Extras {
-    /// Adds the counts of a partition without the flow's destination.
+    /// Adds the counts of a partition that does not have the flow's destination.
     fn add(&mut self, other: &Extras) {
         if let (Some(mine), Some(theirs)) = (&mut self.colours, &other.colours) {
             add(&mut mine.offered, &theirs.offered);

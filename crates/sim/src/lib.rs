@@ -1,6 +1,6 @@
 //! The engine: deterministic discrete-event simulation of a network of hosts, switches and links, packet by packet.
 //!
-//! The modules, in the order in which a packet meets them:
+//! The modules, in the order in which a packet passes them:
 //!
 //! - input: [`plan`], the network and its traffic as plain data; `routes`, next hops;
 //! - `world`: the event loop, with a module per activity; `event_queue`, pending events in order;
@@ -12,16 +12,17 @@
 //! - arrival: delivered, or forwarded through the switch's fabric (`world/arrive`): `crossbar`, or memory accounted by
 //!   input (`shared_buffer`, `world/shared_buffer`, `headroom`); switches may add in-band `telemetry`;
 //! - back-pressure: a congested queue is detected (`detector`) and notifies neighbours (`world/notify`, for inputs of
-//!   crossbars `world/inputs`) by control frames (`control_frame`); these stop or slow down (`responder`,
-//!   `world/respond`), for times that `stops` counts; `world/deadlock` finds ports that wait for each other;
-//! - congestion notification: a `congestion_point` notifies sources, rate limiters obey (`world/feedback`);
+//!   crossbars `world/inputs`) by control frames (`control_frame`); ports that receive these stop or slow down
+//!   (`responder`, `world/respond`), and `stops` measures for how long; `world/deadlock` finds ports that wait for each
+//!   other;
+//! - congestion notification: a `congestion_point` notifies sources, and rate limiters respond (`world/feedback`);
 //! - timeline: links, flows and thresholds change (`world/change`);
 //! - results: the `ledger` of packets with their `drop_causes`, time series (`world/observe`), and the `report`;
 //! - parallel runs: `partition` divides a network, `parts` runs the partitions, `world/share` exchanges their messages,
 //!   `world/gather` merges their results; `hints` are prefetches and branch hints.
 //!
-//! Time comes from the event queue only, randomness from named streams only: equal plans give equal digests on every
-//! platform.
+//! Time comes only from the event queue, and randomness only from named streams: equal plans give equal digests on
+//! every platform.
 
 mod accounts;
 mod by_class;

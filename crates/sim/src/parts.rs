@@ -1,4 +1,5 @@
-//! Conservative parallel simulation: a run in partitions, each a world that handles the events of a window on its own.
+//! Conservative parallel simulation: a run in partitions, each of which is a world that handles the events of a window
+//! independently.
 //!
 //! ```text
 //! each partition:  run_before(limit) ─▶ outbox(): messages to each other partition
@@ -8,7 +9,7 @@
 //! ```
 //!
 //! There are no threads here: the caller moves the partitions to its threads ([`Part`] is `Send`).
-//! [`Parts::run_in_turn`] runs all of them on one.
+//! [`Parts::run_in_turn`] runs all partitions on one thread.
 
 use crate::partition::Partition;
 use crate::plan::Plan;
@@ -17,18 +18,18 @@ use crate::world::{Messages, World};
 use std::sync::Arc;
 use tailback_units::Time;
 
-/// Lower bound of windows in a run, so that the caller can check for interruption.
+/// Minimum number of windows in a run, so that the caller can check for an interruption.
 const WINDOWS: u64 = 1_000;
 
 /// A run that is divided into partitions, before its first event.
 #[derive(Clone, Debug)]
 pub struct Parts {
-    /// All random choices of the plan have been drawn.
+    /// The plan, whose random choices have all been drawn.
     plan: Plan,
     partition: Arc<Partition>,
 }
 
-/// One partition of a run under way.
+/// One partition of a run in progress.
 #[derive(Debug)]
 pub struct Part {
     world: World,
@@ -36,7 +37,7 @@ pub struct Part {
 
 impl Parts {
     /// Divides a run into at most `most` partitions: fewer if the network does not allow as many, one if it cannot be
-    /// divided. The plan has been checked; an inconsistent one panics.
+    /// divided. The plan must have been checked; an inconsistent plan panics.
     pub fn new(mut plan: Plan, most: usize) -> Parts {
         draw(&mut plan);
         let partition = Arc::new(Partition::of(&plan, most));
@@ -58,8 +59,8 @@ impl Parts {
         World::drawn(self.plan, None)
     }
 
-    /// Returns the end of the next window, exclusive, if the earliest next event is at `next`; `None`: that is after the
-    /// end of the run.
+    /// Returns the exclusive end of the next window, if the earliest next event is at `next`; `None`: `next` is after
+    /// the end of the run.
     pub fn limit(&self, next: Time) -> Option<Time> {
         let end = self.plan.end.0.saturating_add(1);
         let window = self.partition.look_ahead().0.min(end.div_ceil(WINDOWS));
@@ -107,15 +108,15 @@ impl Part {
     pub fn next_time(&self) -> Time {
         self.world.next_time()
     }
-    /// Handles all events before `limit` up to the end of the run.
+    /// Handles all events before `limit`, but none after the end of the run.
     pub fn run_before(&mut self, limit: Time) {
         self.world.run_before(limit);
     }
-    /// Returns the messages to each partition, to be taken before the next window.
+    /// Returns the messages to each partition; they must be taken before the next window.
     pub fn outbox(&mut self) -> &mut [Messages] {
         self.world.outbox()
     }
-    /// Delivers messages of another partition, and empties them.
+    /// Takes the messages of another partition, which are then empty.
     pub fn accept(&mut self, messages: &mut Messages) {
         self.world.accept(messages);
     }

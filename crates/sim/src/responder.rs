@@ -1,7 +1,7 @@
-//! Response of an output port to notifications: the traffic that is stopped or slowed, and by which source.
+//! Response of an output port to notifications: the traffic that is stopped or slowed, and the source of each stop.
 //!
-//! Several congested queues may stop the same traffic. Each source is stored and clears only its own stops, so a port
-//! that two downstream queues have stopped resumes when both are relieved.
+//! Several congested queues may stop the same traffic. Each source is stored, and clears only its own stops: a port
+//! that two downstream queues have stopped resumes when both are no longer congested.
 
 use crate::control_frame::{CongestionSource, ControlFrame, Notification};
 use crate::plan::{Response, Scope, Watchdog};
@@ -22,18 +22,18 @@ pub(crate) struct Responder {
     limiters: Vec<Limiter>,
     /// Expiry of the PAUSE in force; in the past if there is no PAUSE.
     paused_until: Time,
-    /// The same by class (IEEE 802.1Qbb).
+    /// Expiry of the PAUSE in force for each class (IEEE 802.1Qbb).
     class_paused_until: [Time; 8],
     watchdog: Option<Watchdog>,
-    /// Watch on the pause in force: by class, and last for the whole port.
+    /// Watch on the pauses in force: those of the classes, and last that of the whole port.
     watches: [Watch; 9],
     /// Number of pauses that the watchdog has ended.
     pub storms: u64,
     /// Traffic that is stopped now.
     gate: Gate,
-    /// Next change of the gate by the passing of time.
+    /// Time of the next change of the gate without a further notification.
     until: Time,
-    /// Time in force of the stops.
+    /// Times during which stops are in force.
     pub stops: Stops,
 }
 
@@ -42,7 +42,7 @@ pub(crate) struct Responder {
 struct Watch {
     /// Start of the uninterrupted pause in force; [`Time::NEVER`]: no pause.
     since: Time,
-    /// End of the time in which PAUSE frames are ignored.
+    /// End of the time during which PAUSE frames are ignored.
     ignored_until: Time,
 }
 
@@ -52,11 +52,11 @@ struct Limiter {
     target: Target,
     /// Fraction of the link's rate, above 0 and at most 1.
     fraction: f64,
-    /// Sources that hold the rate down.
+    /// Congested queues that keep the rate down.
     holds: Vec<CongestionSource>,
     /// Earliest start of the next frame.
     next: Time,
-    /// Next change of the fraction.
+    /// Time of the next change of the fraction.
     step: Time,
 }
 
@@ -131,7 +131,7 @@ impl Responder {
                     self.watch(class, now, quanta[class]);
                 }
             }
-            // For rate limiters only; never delivered here.
+            // Feedback is handled by rate limiters and never delivered here.
             ControlFrame::Feedback(_) => {}
         }
         self.refresh(now);
@@ -150,7 +150,7 @@ impl Responder {
         }
     }
 
-    /// Ends pauses that have lasted too long, and the watch on those that are over.
+    /// Ends pauses that have lasted too long, and the watch on pauses that are over.
     fn check_watchdog(&mut self, now: Time) {
         let Some(watchdog) = self.watchdog else { return };
         for which in 0..9 {
@@ -273,7 +273,8 @@ impl Responder {
         self.until = self.next_change(now);
     }
 
-    /// Returns the next change of the gate by the passing of time; [`Time::NEVER`]: there is no such change.
+    /// Returns the time of the next change of the gate without a further notification; [`Time::NEVER`]: there is no
+    /// such change.
     pub fn next_change(&self, now: Time) -> Time {
         let pauses = self.class_paused_until.iter().chain([&self.paused_until]).copied();
         let limits = self.limiters.iter().flat_map(|l| [l.next, l.step]);

@@ -1,8 +1,8 @@
-//! Ring buffer of packets: the store of every link.
+//! Ring buffer of packets, in which every link stores its packets.
 //!
-//! `VecDeque` would do; this one indexes with a mask, which saves about a tenth of the cost of a hop, and its memory
-//! follows its length: in a network of thousands of links most have had a burst at some time, and capacity kept for
-//! another one would be most of the memory of a run.
+//! A `VecDeque` has the same functions. This buffer indexes with a mask, which saves about a tenth of the cost of a
+//! hop, and its memory shrinks with its length: in a network of thousands of links, most links have had a burst at some
+//! time, and the capacity kept for another one would be most of the memory of a run.
 
 #![allow(unsafe_code, reason = "uninitialised slots; the tests run under Miri")]
 
@@ -24,7 +24,7 @@ const _: () = assert!(!std::mem::needs_drop::<Packet>());
 
 /// Initial capacity, packets.
 const LEAST: usize = 4;
-/// Free places that are left beyond a quarter of the capacity before it is halved, packets.
+/// Free places beyond a quarter of the capacity that must remain before the capacity is halved, packets.
 const SPARE: usize = 8;
 
 impl Ring {
@@ -146,14 +146,14 @@ mod tests {
         let mut rng = Rng::named(1, "ring");
         let (mut ring, mut deque) = (Ring::default(), VecDeque::new());
         let mut capacities = std::collections::BTreeSet::new();
-        // Fewer under Miri, an interpreter.
+        // Miri is an interpreter, so it gets fewer steps.
         let scale = if cfg!(miri) { 16 } else { 1 };
         for n in 0..40_000 / scale {
             capacities.insert(ring.slots.len());
             if rng.chance(0.001) {
                 ring.shrink();
             }
-            // Fills for a while, then empties.
+            // The ring is filled for a while, and then emptied.
             let pushes = [0.8, 0.3][(n * scale) as usize / 5_000 % 2];
             if rng.chance(0.1) {
                 assert_eq!(ring.pop_back().map(|p| p.seq), deque.pop_back());
@@ -177,7 +177,7 @@ mod tests {
     #[test]
     fn what_a_burst_has_taken_is_given_back() {
         let mut ring = Ring::default();
-        // Fewer under Miri, an interpreter.
+        // Miri is an interpreter, so it gets fewer packets.
         let burst = if cfg!(miri) { 1_000 } else { 100_000 };
         for n in 0..burst {
             ring.push_back(Packet::new(0, Traits::default(), Time::ZERO, n, 0));

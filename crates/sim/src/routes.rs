@@ -1,26 +1,26 @@
-//! Forwarding tables, and the choice among links of equal cost.
+//! Forwarding tables, and the choice among equal-cost links.
 
 use crate::plan::{GROUP, NO_ROUTE, NodeId, Plan, Routes, Row, Spread};
 use std::fmt;
 use tailback_random::{GOLDEN, Rng, mix};
 
-/// Forwarding tables: ports in place of the links of [`Routes`].
+/// Forwarding tables: [`Routes`] with ports instead of links.
 #[derive(Debug)]
 pub(crate) struct Forwarding {
-    /// By node and destination; empty for a host with a single link.
+    /// Ports by node and destination; empty for a host with a single link.
     tables: Vec<Vec<u32>>,
     groups: Vec<Vec<u32>>,
     spread: Spread,
     keys: HashKeys,
 }
 
-/// Keys of the hash that chooses among links of equal cost. All keys are drawn per run from streams named after
-/// their nodes and flows, so that what is added elsewhere changes no path. Empty if there is nothing to choose.
+/// Keys of the hash that chooses among equal-cost links. All keys are drawn for each run from streams named after their
+/// nodes and flows, so that adding a node or flow changes no other path. Empty if there is nothing to choose.
 #[derive(Debug, Default)]
 pub(crate) struct HashKeys {
     /// By node.
     nodes: Vec<u64>,
-    /// By flow number: the flows, then the acknowledgements of those with a transport.
+    /// By flow number: first the flows, then the acknowledgements of flows with a transport.
     flows: Vec<u64>,
 }
 
@@ -70,7 +70,7 @@ impl Forwarding {
         if entry & GROUP == 0 { entry } else { self.choose(entry, node, flow, seq) }
     }
 
-    /// Returns the port if it does not depend on the packet; for prefetches only.
+    /// Returns the port if it does not depend on the packet; used only for prefetches.
     #[inline]
     pub fn single(&self, node: u16, destination: u16) -> Option<u32> {
         let entry = *self.tables[usize::from(node)].get(usize::from(destination))?;

@@ -1,5 +1,5 @@
-//! Switch memory accounted by input: when an input's share is used up, the neighbour behind it is stopped before
-//! anything is lost (IEEE 802.1Qbb).
+//! Switch memory accounted by input: when an input has used up its share, the neighbour behind it is stopped before any
+//! frame is lost (IEEE 802.1Qbb).
 //!
 //! Each input and class has a reserve, a share of the free memory, and headroom for frames that arrive between the
 //! decision to stop the neighbour and its effect:
@@ -11,11 +11,11 @@
 
 use crate::plan::SharedBufferPlan;
 
-/// State of a switch's memory. All amounts in buffer bytes.
+/// State of a switch's memory. All amounts are in buffer bytes.
 #[derive(Debug)]
 #[repr(align(64))]
 pub(crate) struct SharedBuffer {
-    /// By input, then by class.
+    /// Memory in use by input, then by class.
     inputs: Box<[Input]>,
     /// Shared pool: the memory without reserves and headroom.
     pool: u64,
@@ -23,7 +23,7 @@ pub(crate) struct SharedBuffer {
     shared: u64,
     /// Reserve of each input and class.
     reserve: u64,
-    /// Distance below the threshold at which the neighbour resumes.
+    /// Distance below the threshold at which a stopped neighbour is resumed.
     resume: u64,
     /// Dynamic threshold: free pool / 2^shift.
     shift: u8,
@@ -32,7 +32,7 @@ pub(crate) struct SharedBuffer {
     stopped: u32,
 }
 
-// A frame touches two cache lines: this one, and its input's.
+// A frame touches two cache lines: this one and that of its input.
 const _: () = assert!(size_of::<SharedBuffer>() == 64 && size_of::<Input>() == 32);
 
 /// Memory in use by frames of a class from an input.
@@ -48,7 +48,7 @@ struct Input {
     stopped: bool,
 }
 
-/// Notification to the neighbour that an admission or a release causes.
+/// Notification to the neighbour that follows from an admission or a release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FlowControl {
     Unchanged,
@@ -81,13 +81,13 @@ impl SharedBuffer {
         slot * usize::from(self.classes) + class
     }
 
-    /// Returns the pool bytes that an input and class may use now.
+    /// Returns the bytes of the pool that an input and class may use now.
     fn threshold(&self) -> u64 {
         self.pool.saturating_sub(self.shared) >> self.shift
     }
 
-    /// Returns `true` if a frame of `size` would be admitted without stopping its neighbour. Monotone: memory that is
-    /// freed can only turn `false` into `true`.
+    /// Returns `true` if a frame of `size` would be admitted without stopping its neighbour. Freeing memory can only
+    /// turn `false` into `true`.
     #[inline]
     pub fn stays(&self, slot: usize, class: usize, size: u64) -> bool {
         let input = &self.inputs[self.place(slot, class)];
@@ -113,7 +113,7 @@ impl SharedBuffer {
             self.shared += shared - before;
         }
         let (taken, beyond) = (input.bytes.saturating_sub(reserve), input.beyond > 0);
-        // By the memory that is free after the admission.
+        // Compared with the memory that is free after the admission.
         let stops = beyond || (taken > 0 && taken >= self.threshold());
         let input = &mut self.inputs[self.place(slot, class)];
         let stops = stops && !input.stopped;
@@ -166,14 +166,14 @@ mod tests {
     #[test]
     fn an_input_takes_its_reserve_then_half_of_what_is_free_then_headroom() {
         let mut buffer = SharedBuffer::new(PLAN, 1, &[10_000, 10_000]);
-        // The pool is 100 kB less twice 14 kB; with a shift of 1 an input stops at a third of it.
+        // The pool is 100 kB minus twice 14 kB; with a shift of 1 an input is stopped at a third of it.
         let mut held = 0;
         while buffer.admit(0, 0, 1000).expect("there is room") == FlowControl::Unchanged {
             held += 1000;
         }
         assert_eq!(held + 1000, 4_000 + 24_000);
         assert!(buffer.stops(0, 0) && !buffer.stops(1, 0));
-        // At the threshold of 24 kB the next frame goes to headroom, which holds ten.
+        // At the threshold of 24 kB the next frame goes to the headroom, which holds ten frames.
         let more = (0..20).take_while(|_| buffer.admit(0, 0, 1000).is_some()).count();
         assert_eq!(more, 10);
         assert_eq!(buffer.used(), 38_000);
@@ -186,7 +186,7 @@ mod tests {
         while buffer.admit(0, 0, 1000).expect("there is room") == FlowControl::Unchanged {}
         buffer.admit(0, 0, 1000).unwrap();
         let mut turns = (0..29).map(|_| buffer.release(0, 0, 1000));
-        // One from headroom; then s + 3 kB ≤ (72 kB − s)/2 first holds for s = 22 kB.
+        // After one frame from the headroom, s + 3 kB ≤ (72 kB − s)/2 first holds for s = 22 kB.
         let go = turns.position(|action| action == FlowControl::Resume).unwrap();
         assert_eq!(go, 2);
         assert!(turns.all(|action| action == FlowControl::Unchanged));

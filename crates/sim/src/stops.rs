@@ -1,8 +1,8 @@
-//! Time for which notifications are in force at a port: in all, and by target.
+//! Time during which notifications are in force at a port, in total and by target.
 //!
-//! A stop is in force from the instant of its effect until it is lifted, whether or not data waits for it: a port with
-//! one of many destinations stopped continues to send. The time for which data waits while the transmitter is idle is
-//! counted by the port itself (`blocked`).
+//! A stop is in force from the instant of its effect until it is lifted or expires, whether or not data waits for it: a
+//! port at which one of many destinations is stopped continues to send. The time during which data waits while the
+//! transmitter is idle is counted by the port itself (`blocked`).
 
 use crate::target::Target;
 use std::collections::BTreeMap;
@@ -13,18 +13,18 @@ use tailback_units::Time;
 pub(crate) struct Stops {
     /// At least one stop is in force.
     pub any: Spell,
-    /// A limiter keeps something below the rate of the link.
+    /// A limiter keeps some traffic below the rate of the link.
     pub slowed: Spell,
-    /// By target, of all targets that were ever stopped.
+    /// Stops by target, for all targets that were ever stopped.
     pub by_target: BTreeMap<Target, Spell>,
 }
 
-/// On-time of a condition: the intervals in which it holds.
+/// On-time of a condition: the total length of the intervals in which the condition holds.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Spell {
     /// Start of the current interval; `None`: the condition does not hold.
     since: Option<Time>,
-    /// Expiry of the current interval; [`Time::NEVER`]: it must be ended.
+    /// End of the current interval if it is known; [`Time::NEVER`]: the interval lasts until the condition is reset.
     until: Time,
     /// Total of past intervals, picoseconds.
     over: u64,
@@ -35,7 +35,7 @@ pub(crate) struct Spell {
 }
 
 impl Spell {
-    /// Sets the condition from `now` on: it holds until an instant, or (`None`) does not hold.
+    /// Sets the condition from `now` on: it holds until the given instant, or (`None`) does not hold.
     fn set(&mut self, now: Time, until: Option<Time>) {
         if self.since.is_some() && self.until < now {
             self.end(self.until);
@@ -61,12 +61,12 @@ impl Spell {
         self.since.is_some() && self.until > now
     }
 
-    /// Returns the time for which it held by `now`, picoseconds since the start.
+    /// Returns the time during which the condition held up to `now`, picoseconds since the start.
     pub fn total(&self, now: Time) -> u64 {
         self.over + self.since.map_or(0, |since| now.min(self.until).since(since).0)
     }
 
-    /// Returns the time for which it held since the end of the warm-up, picoseconds.
+    /// Returns the time during which the condition held since the end of the warm-up, picoseconds.
     pub fn measured(&self, now: Time) -> u64 {
         self.total(now) - self.base.0
     }
@@ -82,7 +82,8 @@ impl Spell {
 }
 
 impl Stops {
-    /// Sets the stops in force from `now` on, each with its expiry; `slowed`: limiters hold something back.
+    /// Sets the stops in force from `now` on, each with its expiry; `slowed`: limiters keep some traffic below the rate
+    /// of the link.
     pub fn set(&mut self, now: Time, mut stopped: Vec<(Target, Time)>, slowed: bool) {
         if slowed || self.slowed.since.is_some() {
             self.slowed.set(now, slowed.then_some(Time::NEVER));
@@ -92,7 +93,7 @@ impl Stops {
             return;
         }
         self.any.set(now, last);
-        // Of several stops of one target the one that ends last comes first.
+        // Of several stops of one target, the one that ends last comes first.
         stopped.sort_unstable_by_key(|(target, until)| (*target, std::cmp::Reverse(*until)));
         stopped.dedup_by_key(|(target, _)| *target);
         for (target, spell) in &mut self.by_target {

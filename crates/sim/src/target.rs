@@ -7,7 +7,7 @@ use tailback_qdisc::{Gate, Packet};
 pub(crate) enum Target {
     Port,
     Class(u8),
-    /// A destination in one class; `None`: in all classes.
+    /// A destination in one class; `None`: the destination in all classes.
     Destination(u16, Option<u8>),
 }
 

@@ -1,5 +1,6 @@
-//! In-band telemetry: the records that switches add to packets of flows that request it. A packet has no room for them,
-//! so they are stored here by flow and sequence number, from the sending of a segment to its acknowledgement.
+//! In-band telemetry: the records that switches add to packets of flows that request it. Packets have no field for
+//! them, so the records are stored here by flow and sequence number, from the sending of a segment to its
+//! acknowledgement.
 
 use crate::plan::Plan;
 use std::collections::VecDeque;
@@ -8,17 +9,17 @@ use tailback_transport::Hop;
 /// Telemetry records of all flows that collect them.
 #[derive(Debug)]
 pub(crate) struct Telemetry {
-    /// Index into `logs` of each flow; [`NONE`] if it collects nothing.
+    /// Index into `logs` of each flow; [`NONE`]: the flow collects no telemetry.
     of_flow: Vec<u32>,
     logs: Vec<Log>,
     /// Spare records for reuse, cleared at the next use.
     spare: Vec<Vec<Hop>>,
 }
 
-/// Index of a flow that collects nothing.
+/// Index of a flow that collects no telemetry.
 const NONE: u32 = u32::MAX;
 
-/// Records of a flow's segments under way.
+/// Records of a flow's segments that are not acknowledged.
 #[derive(Debug, Default)]
 struct Log {
     /// Sequence number of the first segment.
@@ -46,7 +47,7 @@ impl Telemetry {
         self.logs.get_mut(place as usize)
     }
 
-    /// Adds an empty record for a segment that is sent, or clears it if the segment is sent again.
+    /// Adds an empty record for a segment that is sent; clears the record of a segment that is retransmitted.
     pub fn sent(&mut self, flow: u32, seq: u32) {
         let mut fresh = self.spare.pop().unwrap_or_default();
         fresh.clear();
@@ -72,8 +73,8 @@ impl Telemetry {
         }
     }
 
-    /// Removes the records before `next`, which are acknowledged. Returns the record of the last of these segments;
-    /// `None`: nothing new is acknowledged.
+    /// Removes the records of segments before `next`, which are acknowledged. Returns the record of the last of these
+    /// segments; `None`: the acknowledgement covers no new segment.
     pub fn acknowledged(&mut self, flow: u32, next: u32) -> Option<&[Hop]> {
         let place = *self.of_flow.get(flow as usize)?;
         let log = self.logs.get_mut(place as usize)?;

@@ -1,6 +1,6 @@
 //! Amounts in a queue.
 
-/// An amount in a queue, in documents a size, `"50kB"`, or a number of packets, `"100packets"`.
+/// An amount in a queue: in documents a size, such as `"50kB"`, or a number of packets, such as `"100packets"`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Amount {
     /// Bytes.
@@ -28,7 +28,7 @@ impl Amount {
     pub fn in_packets(self, mean: f64) -> f64 {
         match self {
             Amount::Bytes(n) => n as f64 / mean,
-            // Not multiplied by 1e-3, which would give 5 packets a rounding error.
+            // Divided and not multiplied by 1e-3, which would give 5 packets a rounding error.
             Amount::Millipackets(n) => n as f64 / 1e3,
         }
     }

@@ -1,4 +1,4 @@
-//! Notations of quantities: a decimal number followed by a unit, `"1.5 Mbit/s"`, `"50kB"`, `"20ms"`.
+//! Notations of quantities: a decimal number followed by a unit, such as `"1.5 Mbit/s"`, `"50kB"` or `"20ms"`.
 
 use crate::{Amount, Dur, Rate};
 use core::fmt;
@@ -21,7 +21,7 @@ impl std::error::Error for QuantityError {}
 struct Units {
     what: &'static str,
     example: &'static str,
-    /// Resolution, and the largest value.
+    /// Resolution and largest value, in the notation of the quantity.
     finest: &'static str,
     most: &'static str,
     accepted: &'static [(&'static str, u128)],
@@ -135,19 +135,20 @@ const PACKETS: Units = Units {
     refused: &[("p", "packets"), ("pkt", "packets"), ("pkts", "packets")],
 };
 
-/// Parses a duration such as `"20ms"`, exact to the picosecond. Refuses negative ones, a missing or unknown unit, a
-/// resolution below 1 ps, and more than 213 days.
+/// Parses a duration such as `"20ms"`, exact to the picosecond. Negative numbers, a missing or unknown unit, a
+/// resolution below 1 ps and durations above 213 days are refused.
 ///
 /// # Errors
-/// A sentence that says what to write.
+/// A message with the accepted form.
 pub fn parse_duration(text: &str) -> Result<Dur, QuantityError> {
     parse(text, &DURATION).map(Dur)
 }
 
-/// Parses a rate such as `"10Mbit/s"`. Refuses negative ones, zero, a missing or unknown unit, and more than 10 Tbit/s.
+/// Parses a rate such as `"10Mbit/s"`. Negative numbers, zero, a missing or unknown unit and rates above 10 Tbit/s are
+/// refused.
 ///
 /// # Errors
-/// A sentence that says what to write.
+/// A message with the accepted form.
 pub fn parse_rate(text: &str) -> Result<Rate, QuantityError> {
     let bits = parse(text, &RATE)?;
     if bits == 0 {
@@ -162,7 +163,7 @@ pub fn parse_rate(text: &str) -> Result<Rate, QuantityError> {
 /// Parses a size such as `"50kB"` (kB = 1000 bytes, KiB = 1024 bytes).
 ///
 /// # Errors
-/// If the text is negative, has no unit or an unknown one, or is too large: a sentence that says what to write.
+/// If the text is negative, has no unit or an unknown one, or is too large: a message with the accepted form.
 pub fn parse_bytes(text: &str) -> Result<Bytes, QuantityError> {
     parse(text, &SIZE)
 }
@@ -171,7 +172,7 @@ pub fn parse_bytes(text: &str) -> Result<Bytes, QuantityError> {
 /// resolution of a thousandth of a packet.
 ///
 /// # Errors
-/// If the text is negative, has no unit or an unknown one, or is too large: a sentence that says what to write.
+/// If the text is negative, has no unit or an unknown one, or is too large: a message with the accepted form.
 pub fn parse_amount(text: &str) -> Result<Amount, QuantityError> {
     let unit =
         text.trim().trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | '_' | '+' | '-')).trim();
@@ -180,18 +181,22 @@ pub fn parse_amount(text: &str) -> Result<Amount, QuantityError> {
     }
     if unit.is_empty() {
         return Err(QuantityError(format!(
-            "`{text}` has no unit; an amount is written such as \"50kB\" or \"100packets\""
+            "`{text}` has no unit; write an amount with a unit, such as \"50kB\" or \"100packets\""
         )));
     }
     parse(text, &SIZE).map(Amount::Bytes)
 }
 
-/// Parses a fraction written as a percentage, `"80%"`, into 0 to 1.
+/// Parses a fraction, written as a percentage such as `"80%"`; returns a number from 0 to 1.
 ///
 /// # Errors
-/// If the text is no percentage from 0 to 100: a sentence that says what to write.
+/// If the text is not a percentage from 0% to 100%: a message with the accepted form.
 pub fn parse_fraction(text: &str) -> Result<f64, QuantityError> {
-    let refuse = || QuantityError(format!("`{text}` is not a fraction; write a number from 0 to 1, or \"80%\""));
+    let refuse = || {
+        QuantityError(format!(
+            "`{text}` is not a fraction; write a number from 0 to 1, or a percentage such as \"80%\""
+        ))
+    };
     let number = text.trim().strip_suffix('%').ok_or_else(refuse)?.trim_end();
     if let Some((before, after)) = number.split_once(',') {
         comma(text, before, &format!(",{after}%"))?;
@@ -217,7 +222,7 @@ fn parse(text: &str, units: &Units) -> Result<u64, QuantityError> {
         return Err(QuantityError(format!("`{text}` is not {what}; write a number and a unit, such as \"{example}\"")));
     }
     if unit.is_empty() {
-        return Err(QuantityError(format!("`{text}` has no unit; {what} is written such as \"{example}\"")));
+        return Err(QuantityError(format!("`{text}` has no unit; write {what} with a unit, such as \"{example}\"")));
     }
     let Some(&(_, factor)) = units.accepted.iter().find(|(name, _)| *name == unit) else {
         if let Some((_, advice)) = units.refused.iter().find(|(name, _)| *name == unit) {
@@ -231,14 +236,14 @@ fn parse(text: &str, units: &Units) -> Result<u64, QuantityError> {
     };
     decimal(number, factor).map_err(|fault| {
         QuantityError(match fault {
-            Fault::Malformed => format!("`{number}` is not a number; {what} is written such as \"{example}\""),
-            Fault::TooFine => format!("`{text}` is finer than {}, to which {what} is exact", units.finest),
+            Fault::Malformed => format!("`{number}` is not a number; write {what} such as \"{example}\""),
+            Fault::TooFine => format!("`{text}` is finer than {}, the resolution of {what}", units.finest),
             Fault::TooLarge => format!("`{text}` is too large; {what} is at most {}", units.most),
         })
     })
 }
 
-/// Refuses a comma behind `number`, with the likely intended number.
+/// Refuses a comma after `number`, with the number that is probably intended.
 fn comma(text: &str, number: &str, rest: &str) -> Result<(), QuantityError> {
     let follows = rest.strip_prefix(',').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
     if number.is_empty() || !follows {
@@ -271,7 +276,8 @@ fn decimal(number: &str, factor: u128) -> Result<u64, Fault> {
     if !is_digits(whole) || !is_digits(fraction) {
         return Err(Fault::Malformed);
     }
-    // Without leading and trailing zeros, 20 or more digits are beyond any unit: too large, or too fine.
+    // After leading and trailing zeros are removed, 20 or more digits are beyond any unit: the number is too large, or
+    // too fine.
     let (whole, fraction) = (whole.trim_start_matches('0'), fraction.trim_end_matches('0'));
     if whole.len() > 20 {
         return Err(Fault::TooLarge);

@@ -3,15 +3,15 @@
 use crate::Dur;
 use core::fmt;
 
-/// A rate in bit/s; of a link 1 to 10^13.
+/// A rate in bit/s. Rates of links are 1 to 10^13 bit/s.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Rate(pub u64);
 
-/// Transmission time of a byte at a rate, picoseconds in fixed point with 20 fractional bits.
+/// Transmission time of a byte at a rate, in picoseconds with 20 fractional bits (fixed point).
 ///
-/// One multiplication per packet instead of a division. Exact for every rate that divides 8·10^12 · 2^20; otherwise the
-/// error is below 2^-21 ps per byte, rounded to the nearest picosecond per packet and without carry, so that packets of
-/// equal length take equal time.
+/// Costs one multiplication per packet instead of a division. Exact for every rate that divides 8·10^12 · 2^20;
+/// otherwise the error is below 2^-21 ps per byte. The time of each packet is rounded to the nearest picosecond without
+/// carry, so that packets of equal length take equal time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TxClock(u64);
 

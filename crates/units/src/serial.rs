@@ -1,4 +1,4 @@
-//! Serialisation of quantities in documents: text with a unit, never bare numbers.
+//! Serialisation of quantities in documents: text with a unit, never a bare number.
 //!
 //! A bare number is refused with advice, because `rate = 10` means bit/s, Mbit/s or bytes in different programs. A
 //! serialised quantity parses back to the same value.
@@ -11,11 +11,11 @@ use serde::de::{self, Deserialize, Deserializer, Visitor};
 use serde::ser::{Serialize, Serializer};
 use std::borrow::Cow;
 
-/// A size in bytes, in documents `"50kB"` (1000 bytes each) or `"64KiB"` (1024 bytes each).
+/// A size in bytes; in documents such as `"50kB"` (1 kB = 1000 bytes) or `"64KiB"` (1 KiB = 1024 bytes).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Size(pub u64);
 
-/// A fraction from 0 to 1, in documents `0.8` or `"80%"`.
+/// A fraction from 0 to 1; in documents such as `0.8` or `"80%"`.
 #[derive(Clone, Copy, PartialEq, PartialOrd, Default)]
 pub struct Fraction(pub f64);
 
@@ -72,13 +72,13 @@ impl fmt::Debug for Fraction {
     }
 }
 
-/// A quantity with a notation of a number and a unit.
+/// A quantity whose notation is a number and a unit.
 trait Written: Sized + fmt::Display {
     /// Name in messages and in a schema's `format`.
     const FORMAT: &'static str;
     /// Expected notation in error messages.
     const EXPECTING: &'static str;
-    /// Regular expression of the notation, for editors that check against the schema.
+    /// Regular expression of the notation, for editors that check documents against the schema.
     const PATTERN: &'static str;
     const EXAMPLES: &'static [&'static str];
     fn parse(text: &str) -> Result<Self, QuantityError>;
@@ -141,7 +141,7 @@ impl<T: Written> Visitor<'_> for WrittenVisitor<T> {
         self.visit_str(&n.to_string())
     }
     fn visit_f64<E: de::Error>(self, n: f64) -> Result<T, E> {
-        // Scientific notation for large numbers: plain `Display` writes 1e300 with three hundred zeros.
+        // Large numbers in scientific notation, since plain `Display` writes 1e300 with three hundred zeros.
         self.visit_str(&if n.abs() < 1e15 { n.to_string() } else { format!("{n:e}") })
     }
 }
@@ -183,7 +183,7 @@ struct FractionVisitor;
 impl Visitor<'_> for FractionVisitor {
     type Value = Fraction;
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a fraction: a number from 0 to 1, or \"80%\"")
+        f.write_str("a fraction: a number from 0 to 1, or a percentage such as \"80%\"")
     }
     fn visit_str<E: de::Error>(self, text: &str) -> Result<Fraction, E> {
         parse_fraction(text).map(Fraction).map_err(E::custom)
@@ -196,12 +196,16 @@ impl Visitor<'_> for FractionVisitor {
     }
     fn visit_f64<E: de::Error>(self, x: f64) -> Result<Fraction, E> {
         if (0.0..=1.0).contains(&x) {
-            // `+ 0.0` turns -0.0 into 0.0, so that equal documents have equal bytes.
+            // Adding 0.0 turns -0.0 into 0.0, so that equal documents have equal bytes.
             Ok(Fraction(x + 0.0))
         } else if x > 1.0 && x <= 100.0 {
-            Err(E::custom(format!("{x} is above 1; a fraction is from 0 to 1: write \"{x}%\" if you mean per cent")))
+            Err(E::custom(format!(
+                "{x} is above 1; a fraction is from 0 to 1: write \"{x}%\" if you mean a percentage"
+            )))
         } else {
-            Err(E::custom(format!("{x} is not a fraction; write a number from 0 to 1, or \"80%\"")))
+            Err(E::custom(format!(
+                "{x} is not a fraction; write a number from 0 to 1, or a percentage such as \"80%\""
+            )))
         }
     }
 }
@@ -247,7 +251,10 @@ mod tests {
 
     #[test]
     fn a_number_without_unit_is_refused_with_the_written_form() {
-        assert_eq!(read::<Rate>(10u64).unwrap_err(), "`10` has no unit; a rate is written such as \"10Mbit/s\"");
+        assert_eq!(
+            read::<Rate>(10u64).unwrap_err(),
+            "`10` has no unit; write a rate with a unit, such as \"10Mbit/s\""
+        );
         assert!(read::<Rate>(-3i64).unwrap_err().contains("negative"));
         assert!(read::<Dur>(1.5f64).unwrap_err().contains("`1.5` has no unit"));
         assert!(read::<Size>(1e300f64).unwrap_err().len() < 100);

@@ -22,7 +22,7 @@ const fn times(n: u64, ps: u64) -> u64 {
 impl Time {
     /// The start of the run.
     pub const ZERO: Time = Time(0);
-    /// Sentinel for "never": later than every event.
+    /// The time of an event that never happens; later than every event.
     pub const NEVER: Time = Time(u64::MAX);
 
     /// Returns the time elapsed since `earlier`; zero if `earlier` is later than `self`.
@@ -30,7 +30,7 @@ impl Time {
     pub fn since(self, earlier: Time) -> Dur {
         Dur(self.0.saturating_sub(earlier.0))
     }
-    /// Returns the instant in seconds, for reports only (the core never computes with it).
+    /// Returns the instant in seconds; only for reports, since the core computes with integers.
     pub fn as_secs(self) -> f64 {
         self.0 as f64 * 1e-12
     }
@@ -65,7 +65,7 @@ impl Dur {
         // A float-to-integer cast saturates and maps NaN to 0.
         Dur((s * 1e12 + 0.5) as u64)
     }
-    /// Returns the duration in seconds, for reports and for models whose reference has reals.
+    /// Returns the duration in seconds, for reports and for models whose reference uses real numbers.
     pub fn as_secs(self) -> f64 {
         self.0 as f64 * 1e-12
     }

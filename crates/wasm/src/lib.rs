@@ -1,6 +1,6 @@
 //! The simulator as a WebAssembly module with raw exports, for browsers and Node.js.
 //!
-//! The module has no imports, so that its host cannot influence a result. A call: the host allocates memory for its
+//! The module has no imports, so that its host cannot influence a result. For a run, the host allocates memory for its
 //! text ([`tailback_alloc`]), writes the scenario there as UTF-8, calls [`tailback_run`], reads the answer at
 //! [`tailback_result_ptr`], and frees the memory ([`tailback_free`]). `tools/wasm_digest.mjs` is an example of a host.
 
@@ -19,7 +19,7 @@ thread_local! {
 /// warm-up of `"auto"` is ignored here, since it needs a pilot run.
 ///
 /// # Errors
-/// If the document is invalid: all mistakes that were found, as text.
+/// If the document is invalid: all errors that were found, as text.
 pub fn replicate(toml: &str, seed: u64) -> Result<String, String> {
     let scenario = Scenario::from_toml(toml, "<scenario>").map_err(|e| e.rendered())?;
     let mut world = World::new(build(&scenario, seed, None));
@@ -40,7 +40,7 @@ pub extern "C" fn tailback_alloc(len: usize) -> *mut u8 {
 /// `at` came from `tailback_alloc(len)` with the same `len`, and is freed once.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tailback_free(at: *mut u8, len: usize) {
-    // SAFETY: by the contract above this is the boxed slice of tailback_alloc.
+    // SAFETY: by the contract above this is the boxed slice that tailback_alloc returned.
     drop(unsafe { Box::from_raw(std::ptr::slice_from_raw_parts_mut(at, len)) });
 }
 

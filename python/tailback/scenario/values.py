@@ -97,7 +97,7 @@ _DEEPEST = 100
 def check_depth(depth: int) -> None:
     """Raise ScenarioError if tables and lists are nested too deeply."""
     if depth > _DEEPEST:
-        advice = "no key of a document stands deeper than some ten tables"
+        advice = "no key of a document is nested deeper than about ten tables"
         raise unreadable("<scenario>", "tables and lists are nested too deep", advice)
 
 

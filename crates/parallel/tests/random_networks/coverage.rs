@@ -1,4 +1,4 @@
-//! Coverage: the networks of the ordinary test include every kind of everything.
+//! Coverage: the networks of the ordinary test include every kind of every feature.
 
 use crate::judge::scenario;
 use crate::network::document;
@@ -107,8 +107,8 @@ impl Seen {
     }
 }
 
-/// Every kind of everything is in several of the networks, and so is every change: kinds that are never drawn are never
-/// tested.
+/// Every kind of every feature occurs in several of the networks, and so does every change of the timeline: kinds that
+/// are never drawn are never tested.
 #[test]
 fn every_kind_of_everything_is_drawn() {
     let (mut seen, mut refused) = (Seen::default(), BTreeMap::new());

@@ -23,11 +23,11 @@ impl Draw {
     pub fn index(&mut self, length: usize) -> usize {
         self.0.below(length as u64) as usize
     }
-    /// Returns one of these with equal probability.
+    /// Returns one of the values with equal probability.
     pub fn one<T: Clone>(&mut self, of: &[T]) -> T {
         of[self.index(of.len())].clone()
     }
-    /// Returns one of these with probability in proportion to its weight.
+    /// Returns one of the values with probability in proportion to its weight.
     pub fn weighted<T: Clone>(&mut self, of: &[(u64, T)]) -> T {
         let mut left = self.0.below(of.iter().map(|(weight, _)| weight).sum());
         for (weight, choice) in of {

@@ -5,10 +5,10 @@ use crate::network::{Network, Traits};
 use serde_json::{Value, json};
 use tailback_transport::Cc;
 
-/// Content of the trace file of sources: a frame per line, in bytes.
+/// Content of the trace file that sources use: one frame per line, in bytes.
 pub const TRACE: &str = "1000\n20000\n3\n0\n1500\n";
 
-/// `true` if full packets leave room for more headers.
+/// `true` if a full packet has room for a segment's headers.
 pub fn segment_fits(traits: &Traits) -> bool {
     traits.mtu < 65_535
 }
@@ -140,7 +140,8 @@ pub fn meter(draw: &mut Draw) -> Value {
     ])
 }
 
-/// A congestion control of any kind, with its defaults or other parameters; often its constants are for faster links.
+/// A congestion control of any kind, with default or other parameters; the constants of many are chosen for faster
+/// links.
 fn control(draw: &mut Draw, traits: &Traits) -> Value {
     let kind = draw.one(Cc::NAMES);
     let mut written = json!({ "kind": kind });

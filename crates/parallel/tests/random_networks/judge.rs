@@ -8,7 +8,7 @@ use tailback_scenario::{Files, Scenario, build};
 use tailback_sim::plan::{Engine, Plan};
 use tailback_sim::{Counts, FlowReport, Parts, Report, Status, World};
 
-/// Upper bound on events, above that of any of these networks: a run that reaches it does not end.
+/// Maximum number of events, above that of any of these networks: a run that reaches this number does not end.
 const MOST_EVENTS: u64 = 30_000_000;
 
 /// Returns the scenario of a document, with the only trace file; otherwise a message.
@@ -34,7 +34,7 @@ fn compare_all(scenario: &Scenario) -> Result<u64, String> {
     conserved(&whole)?;
     let engines = run(Plan { engine: Engine::Plain, ..plan.clone() }, "plain")?;
     same(&whole, &engines, "the plain engine")?;
-    // Number of partitions and engine are chosen by the seed, independently of the network.
+    // The seed chooses the number of partitions and the engine, independently of the network.
     let turn = plan.seed;
     let engine = if turn.is_multiple_of(2) { Engine::Merged } else { Engine::Plain };
     let most = 2 + (turn / 2 % 3) as usize;
@@ -85,7 +85,7 @@ fn difference(a: &Value, b: &Value) -> Option<String> {
     }
 }
 
-/// Checks the totals of the report; `World::report` has checked them packet by packet.
+/// Checks the totals of the report; `World::report` has already checked the packets one by one.
 fn conserved(report: &Report) -> Result<(), String> {
     let sum = |counts: &[Counts]| {
         let add = |get: fn(&Counts) -> u64| counts.iter().map(get).sum::<u64>();

@@ -4,7 +4,7 @@
 //!
 //! `network` generates the document of a seed, `judge` checks its properties, `coverage` checks that every kind occurs.
 //!
-//! The ordinary test has the same networks each time; the long one (`make validate`) draws its first seed and prints
+//! The ordinary test has the same networks in each run; the long test (`make validate`) draws its first seed and prints
 //! it. A failure prints the network's seed and the smallest document with the same failure: `TAILBACK_FUZZ_SEED=n
 //! TAILBACK_FUZZ=1 cargo test -p tailback-parallel --test random_networks` repeats it.
 
@@ -40,7 +40,7 @@ fn variable(name: &str) -> Option<u64> {
 fn judge_all(first: u64, count: u32) {
     let first = variable("TAILBACK_FUZZ_SEED").unwrap_or(first);
     let count = variable("TAILBACK_FUZZ").unwrap_or(u64::from(count));
-    // Written directly to stderr, past the capture of test output: a run that passes prints its seed, too.
+    // Written directly to stderr, without the capture of test output, so that a run that passes prints its seed too.
     writeln!(std::io::stderr(), "{count} random networks from TAILBACK_FUZZ_SEED={first} on")
         .expect("stderr takes text");
     let (next, hops) = (AtomicU64::new(0), AtomicU64::new(0));
@@ -49,7 +49,7 @@ fn judge_all(first: u64, count: u32) {
         loop {
             let number = next.fetch_add(1, Ordering::Relaxed);
             let mut known = failed.lock().expect("nobody panics with it");
-            // Earlier ones are still judged, so that the first failure does not depend on the threads.
+            // Networks with lower numbers are still judged, so that the first failure does not depend on the threads.
             if number >= count || known.as_ref().is_some_and(|(earlier, _)| *earlier < number) {
                 return;
             }

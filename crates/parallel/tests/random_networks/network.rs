@@ -1,7 +1,7 @@
 //! Random networks as documents: hosts and switches of all models in a tree or a mesh, links from 1 to 100 Mbit/s.
 //!
-//! Documents rather than plans: every document that the checks accept must run, senders have the path parameters of
-//! ordinary runs, and a failure is a file for `tailback run`. Every generated document is valid.
+//! Documents are generated and not plans: every document that the checks accept must run, senders have the path
+//! parameters of ordinary runs, and a failure is a file for `tailback run`. Every generated document is valid.
 
 use crate::draw::Draw;
 use crate::flows::flows;
@@ -9,7 +9,7 @@ use crate::switching::{law, limiters, model, point, ports, queue};
 use crate::timeline::timeline;
 use serde_json::{Map, Value, json};
 
-/// Rates of links and of changes to them: down to well below the minimum rates of laws for fast links.
+/// Rates of links and of their changes, including rates well below the minimum rates of laws for fast links.
 pub const RATES: [&str; 5] = ["1Mbit/s", "3Mbit/s", "10Mbit/s", "33Mbit/s", "100Mbit/s"];
 
 /// Properties of the whole network, drawn first since everything else must be consistent with them.
@@ -21,7 +21,7 @@ pub struct Traits {
     pub classes: u64,
     /// Largest payload of a packet, bytes.
     pub mtu: u64,
-    /// `true` if back-pressure may name addresses. Then all queues are drop-tail, and there are no rate responses.
+    /// `true` if back-pressure may name addresses. All queues are then drop-tail, and there are no rate responses.
     pub addressed: bool,
     /// `true` if there are congestion points and rate limiters. Their tags replace DSCPs and colours.
     pub notified: bool,
@@ -41,7 +41,7 @@ pub struct Network {
     pub hosts: Vec<Node>,
     pub switches: Vec<Node>,
     pub links: Vec<[String; 2]>,
-    /// By switch.
+    /// Back-pressure of each switch; `None`: the switch only drops.
     pub laws: Vec<Option<Value>>,
 }
 
@@ -144,7 +144,7 @@ fn topology(draw: &mut Draw, traits: Traits, mesh: bool) -> Network {
     for n in 1..=hosts {
         let switch = draw.between(1, switches as u64);
         network.link(format!("h{n}"), format!("s{switch}"));
-        // A second adapter, possibly at the same switch.
+        // A second adapter of the host, possibly at the same switch.
         if mesh && draw.chance(0.1) {
             let second = draw.between(1, switches as u64);
             network.link(format!("s{second}"), format!("h{n}"));
@@ -157,7 +157,7 @@ fn topology(draw: &mut Draw, traits: Traits, mesh: bool) -> Network {
             network.link(format!("s{a}"), format!("s{b}"));
         }
     }
-    // Most laws are those of the network, so that neighbours are compatible.
+    // Most switches have the same law, so that neighbours are compatible.
     let common = law(draw, &network.traits);
     network.laws = (0..switches)
         .map(|_| match draw.index(5) {

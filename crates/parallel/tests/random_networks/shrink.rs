@@ -1,25 +1,25 @@
-//! Shrinking: the smallest document that still fails.
+//! Shrinking: search for the smallest document that still fails.
 
 use serde_json::Value;
 
-/// Upper bound on trials: each runs a network several times.
+/// Maximum number of trials; each trial runs a network several times.
 const MOST: usize = 600;
 
-/// A step from a table or list to what is in it.
+/// A step from a table or list to one of its entries.
 #[derive(Clone, Debug)]
 enum Step {
     Key(String),
     Index(usize),
 }
 
-/// Returns `document` without every entry and key that is not needed for `fails`.
+/// Returns `document` without the entries and keys that are not needed for `fails`.
 pub fn shrink(document: &Value, mut fails: impl FnMut(&Value) -> bool) -> Value {
     let (mut smallest, mut trials) = (document.clone(), 0);
     loop {
         let mut places = Vec::new();
         collect(&smallest, &mut Vec::new(), &mut places);
         let mut shrunk = false;
-        // From the back, so that the earlier places remain valid.
+        // From the back, so that places before the removed ones remain valid.
         for place in places.iter().rev() {
             trials += 1;
             if trials > MOST {

@@ -1,5 +1,5 @@
-//! Applications: their flows become sessions with additional flows for responses, or connections that transfers take in
-//! turn.
+//! Applications: their flows become client-server sessions with additional flows for responses, or connections that
+//! carry one transfer after another.
 
 use super::builder::Builder;
 use super::flows::MOST_FLOWS;
@@ -18,7 +18,7 @@ impl Builder<'_> {
             self.complaints.value(
                 path.join("name"),
                 format!(
-                    "the responses of `{}` are reported as `{answers}`, which is the name of another group",
+                    "the responses of `{}` are reported under the name `{answers}`, which is also the name of another group",
                     group.name
                 ),
                 "rename one of the two",
@@ -32,8 +32,8 @@ impl Builder<'_> {
         match application.pages() {
             None => self.complaints.value(
                 path,
-                "each transfer needs a connection, and these flows have no transport",
-                "add `transport = { kind = \"tcp\" }`, or use the source \"poisson\" for datagrams",
+                "the application opens a connection for each transfer, but these flows have no transport",
+                "add `transport = { kind = \"tcp\" }`, or use the source \"poisson\" to send datagrams",
             ),
             Some(pages) if pages.timeout.is_none() => self.complaints.value(
                 path,
@@ -45,20 +45,20 @@ impl Builder<'_> {
     }
 
     /// Returns the plans of all applications. Appends the flows that carry responses, and those of a client's further
-    /// connections, behind all others, so that the numbers of the others are kept.
+    /// connections, after all others, so that the numbers of the other flows do not change.
     pub(super) fn applications(&mut self, flows: &mut Vec<FlowPlan>) -> Vec<ApplicationPlan> {
         let mut applications = Vec::new();
         let named = flows.len();
         for group in &self.document.flows {
             let Some(application) = group.application.as_ref().filter(|application| application.check().is_ok()) else {
-                // No application, or a refused one.
+                // There is no application, or it was refused.
                 continue;
             };
             let law = Arc::new(application.clone());
             let of_group: Vec<u32> =
                 (0..named as u32).filter(|flow| flows[*flow as usize].group == group.name).collect();
             if of_group.is_empty() {
-                // Refused before.
+                // Already refused.
                 continue;
             }
             let Some(pages) = application.pages() else {
@@ -69,12 +69,12 @@ impl Builder<'_> {
             if flows.len() + more > MOST_FLOWS {
                 self.complaints.value(
                     Path::root().join("flows"),
-                    format!("`{}` needs {more} flows for responses and further connections", group.name),
+                    format!("`{}` requires {more} additional flows for its responses and connections", group.name),
                     format!("the limit is {MOST_FLOWS} flows; lower the number of users or of their connections"),
                 );
                 continue;
             }
-            // Responses of equal requests share one description.
+            // Equal requests share one description of their responses.
             let mut answers: Option<[Arc<FlowKind>; 2]> = None;
             for user in of_group {
                 let mut channels = Vec::new();
@@ -108,9 +108,9 @@ impl Builder<'_> {
     }
 }
 
-/// Returns the common parameters of the responses to these requests.
+/// Returns the parameters that the responses to these requests share.
 fn answering(requests: &FlowKind) -> FlowKind {
-    // The client's handshake opens both directions.
+    // The handshake of the client's connection opens both directions.
     let opened = |tcp: &Arc<Tcp>| Arc::new(Tcp { handshake: false, ..(**tcp).clone() });
     FlowKind {
         group: response_group(&requests.group),

@@ -1,10 +1,10 @@
-//! Context of the stages.
+//! State that the stages of compilation share.
 
 use crate::complaint::Complaints;
 use crate::document::Document;
 use tailback_document::Path;
 
-/// Context of the stages: the document, and the collected errors.
+/// State that the stages of compilation share: the document, and the errors found so far.
 pub(super) struct Builder<'a> {
     pub(super) document: &'a Document,
     pub(super) complaints: Complaints,

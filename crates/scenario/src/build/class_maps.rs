@@ -1,4 +1,5 @@
-//! Class maps: in all matches names are replaced by conditions, and groups of flows by flow numbers.
+//! Class maps: in all matches, names of class maps are replaced by their conditions, and groups of flows by flow
+//! numbers.
 
 use super::builder::Builder;
 use super::conditioners::of_groups;
@@ -33,8 +34,9 @@ impl Resolve for Names<'_> {
     }
     fn flows(&self, group: &str) -> Result<Vec<u32>, Invalid> {
         let found = if is_pattern(group) {
-            let glob = Glob::new(group)
-                .map_err(|e| Invalid::new("flows", format!("{e}; patterns have `*`, `?` and `[12]`")))?;
+            let glob = Glob::new(group).map_err(|e| {
+                Invalid::new("flows", format!("{e}; patterns may contain `*`, `?` and sets such as `[12]`"))
+            })?;
             of_groups(self.flows, |name| glob.matches(name))
         } else {
             of_groups(self.flows, |name| name == group)
@@ -61,7 +63,7 @@ impl Builder<'_> {
             let before = self.complaints.count();
             self.complaints.invalid(&path, map.check());
             if self.complaints.count() == before {
-                // By name, so that a cycle of references is detected.
+                // Resolved by name, so that a cycle of references is detected.
                 self.complaints.invalid(&path, Match::Named(name.clone()).resolved(&names).map(|_| ()));
             }
         }

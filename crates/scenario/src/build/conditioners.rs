@@ -1,4 +1,4 @@
-//! Meters and policers, where flows enter the network and at the ports of switches.
+//! Meters, markers and policers: where flows enter the network, and at the ports of switches.
 
 use super::builder::{Builder, entry};
 use super::links::LinkOf;
@@ -45,7 +45,7 @@ impl<'a> Builder<'a> {
                 }
             }
         }
-        // Conditioners of parallel links, and several of one port, are numbered.
+        // Conditioners with equal names (of parallel links, or of one port) are numbered.
         for index in 0..plans.len() {
             let count = plans[..index].iter().filter(|plan| plan.name == plans[index].name).count();
             if count > 0 {
@@ -102,12 +102,12 @@ impl<'a> Builder<'a> {
             self.complaints.value(path.join("class"), format!("there is no class {class}"), help);
         }
         if let Some(precedence) = action.precedence.filter(|precedence| *precedence > 7) {
-            let message = format!("{precedence} does not fit into three bits");
-            self.complaints.value(path.join("precedence"), message, "write 0 to 7");
+            let message = format!("{precedence} is not a precedence, which has three bits");
+            self.complaints.value(path.join("precedence"), message, "write a number from 0 to 7");
         }
         if action.precedence.is_some() && action.dscp.is_some() {
             let help = "remove one: the precedence is the upper three bits of the DSCP";
-            self.complaints.key(path.join("precedence"), "the action sets a DSCP and a precedence", help);
+            self.complaints.key(path.join("precedence"), "the action sets both a DSCP and a precedence", help);
         }
         let Action { drop, dscp, precedence, class } = action;
         plan::Action { drop, dscp: dscp.map(Dscp::codepoint), precedence, class }
@@ -120,7 +120,7 @@ impl<'a> Builder<'a> {
             match Glob::new(pattern) {
                 Ok(glob) => of_groups(flows, |name| glob.matches(name)),
                 Err(message) => {
-                    self.complaints.value(path, message, "patterns have `*`, `?` and `[12]`");
+                    self.complaints.value(path, message, "patterns may contain `*`, `?` and sets such as `[12]`");
                     return None;
                 }
             }
@@ -147,7 +147,8 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// Returns the conditioners of a switch's port towards a neighbour, by name, or else by pattern or group.
+/// Returns the conditioners of a switch's port towards a neighbour: those under its name, otherwise those under a
+/// pattern or group that matches it.
 fn port_conditioners<'a>(nodes: &Nodes<'a>, node: &Node<'a>, to: &Node<'a>) -> Vec<(Path, &'a Conditioner)> {
     let What::Switch(switch) = node.what else { return Vec::new() };
     let several = || switch.ports.iter().find(|(key, _)| nodes.fits(key, to));

@@ -1,4 +1,4 @@
-//! Fabrics: expansion into hosts, switches and links, which follow those that are written.
+//! Fabrics: expansion into hosts, switches and links, which follow the written ones.
 
 use crate::complaint::Complaints;
 use crate::document::{Delays, Directions, Document, Ends, Fabric, Host, Link, Switch};

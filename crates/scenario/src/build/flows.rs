@@ -14,9 +14,9 @@ use tailback_traffic::{Bulk, Model};
 use tailback_transport::Line;
 use tailback_units::{Dur, Size, Time};
 
-/// Upper bound on the number of flows; more indicate a wrong pattern.
+/// Upper bound on the number of flows; a larger number indicates a wrong pattern.
 pub(super) const MOST_FLOWS: usize = 200_000;
-/// Upper bound on the bytes that a source without a transport may enqueue at its host at once: some 700,000 packets.
+/// Upper bound on the bytes that a source without a transport may enqueue at its host at once, about 700,000 packets.
 const MOST_AT_ONCE: Size = Size(1_000_000_000);
 const LONGEST_NAME: usize = 64;
 
@@ -106,8 +106,8 @@ impl<'a> Builder<'a> {
         {
             self.complaints.value(
                 path,
-                format!("`{}` cannot be a flow's name", name.escape_debug()),
-                format!("a name has 1 to {LONGEST_NAME} letters, without []*?"),
+                format!("`{}` is not a name of a flow", name.escape_debug()),
+                format!("write 1 to {LONGEST_NAME} characters without []*? and control characters"),
             );
         }
     }
@@ -116,21 +116,21 @@ impl<'a> Builder<'a> {
         let classes = self.document.network.classes;
         if group.class >= classes && (1..=8).contains(&classes) {
             let there_are = if classes == 1 {
-                "there is class 0 only".to_owned()
+                "the only class is 0".to_owned()
             } else {
                 format!("the classes are 0 to {}", classes - 1)
             };
             self.complaints.value(
                 path.join("class"),
                 format!("there is no class {}", group.class),
-                format!("{there_are}, as `network.classes` is {classes}; raise that, or choose another class"),
+                format!("{there_are}, as `network.classes` is {classes}; raise it, or choose another class"),
             );
         }
         let end = self.document.run.duration;
         if group.start >= end && end > Dur::ZERO {
             self.complaints.value(
                 path.join("start"),
-                format!("the source starts at {}, and the run ends at {end}", group.start),
+                format!("the source starts at {}, but the run ends at {end}", group.start),
                 "start it earlier, or lengthen `run.duration`",
             );
         }
@@ -160,14 +160,14 @@ impl<'a> Builder<'a> {
         if group.count.is_some_and(|n| !(1..=MOST_FLOWS as u32).contains(&n)) {
             self.complaints.value(
                 path.join("count"),
-                format!("a count of {} flows per pair", group.count.unwrap_or(0)),
+                format!("{} flows per pair is out of range", group.count.unwrap_or(0)),
                 format!("write a number from 1 to {MOST_FLOWS}"),
             );
         }
         if group.pair == Some(Pair::Random) && group.count.is_none() {
             self.complaints.value(
                 path.join("pair"),
-                "the number of flows with random ends is missing",
+                "the number of flows between random hosts is missing",
                 "write `count`, such as `count = 100`",
             );
         }
@@ -180,7 +180,7 @@ impl<'a> Builder<'a> {
             if let Some(Model::Bulk(Bulk { size: None })) = &group.source {
                 self.complaints.value(
                     path.join("source"),
-                    "an unlimited transfer would fill the host's queue at once",
+                    "without a transport, an unlimited transfer would enter the host's queue all at once",
                     "give it a `size`, or a `transport` with congestion control",
                 );
             }
@@ -189,7 +189,7 @@ impl<'a> Builder<'a> {
             {
                 self.complaints.value(
                     path.join("source").join("size"),
-                    format!("without a transport all {size} would be in the host's queue at once"),
+                    format!("without a transport, all {size} would enter the host's queue at once"),
                     format!(
                         "give the flow a `transport` with congestion control, a source with a rate, or at most \"{MOST_AT_ONCE}\""
                     ),
@@ -215,8 +215,8 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Returns the pairs of sender and receiver of a group. If they are drawn at random: placeholder pairs, and the
-    /// hosts to draw from.
+    /// Returns the pairs of sender and receiver of a group. For random pairs: placeholder pairs, and the hosts to draw
+    /// from.
     fn flow_pairs(
         &mut self,
         path: &Path,
@@ -247,8 +247,8 @@ impl<'a> Builder<'a> {
         if group.pair == Some(Pair::Random) {
             let pair = from.iter().flat_map(|a| to.iter().map(|b| [*a, *b])).find(|[a, b]| a != b);
             let Some(pair) = pair else {
-                let message = format!("`{}` would be sender and receiver", nodes.name(from[0]));
-                self.complaints.value(path.join("to"), message, "random ends need two or more hosts");
+                let message = format!("`{}` would be both sender and receiver", nodes.name(from[0]));
+                self.complaints.value(path.join("to"), message, "random pairs require two or more hosts");
                 return (Vec::new(), None);
             };
             return (vec![pair], Some(Arc::new(Among { from, to, draw: Draw::Independent })));
@@ -257,7 +257,7 @@ impl<'a> Builder<'a> {
             let apart = !from.iter().any(|id| to.contains(id));
             if from.len() != to.len() || from.len() < 2 || !(apart || from == to) {
                 let message = format!(
-                    "`{}` matches {} hosts and `{}` {}, and each sender needs a receiver of its own",
+                    "`{}` matches {} hosts and `{}` {}, but a permutation needs as many receivers as senders",
                     group.from,
                     from.len(),
                     group.to,
@@ -286,7 +286,7 @@ impl<'a> Builder<'a> {
                 self.complaints.value(
                     place,
                     format!(
-                        "`{}` matches {} hosts and `{}` {}, so they cannot be paired one to one",
+                        "`{}` matches {} hosts but `{}` matches {}, so they cannot be paired one to one",
                         group.from,
                         from.len(),
                         group.to,
@@ -341,7 +341,8 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// Returns the host nearest to `to` that would have to forward on a path along the links; `None`: there is none.
+/// Returns the host that would have to forward on a path along the links, the one nearest to `to`; `None`: there is no
+/// such host.
 fn host_between(nodes: &Nodes<'_>, links: &[LinkOf<'_>], from: NodeId, to: NodeId) -> Option<String> {
     let mut before: BTreeMap<NodeId, NodeId> = BTreeMap::from([(from, from)]);
     let mut queue = VecDeque::from([from]);

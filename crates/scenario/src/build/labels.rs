@@ -8,11 +8,11 @@ use tailback_document::Path;
 use tailback_qdisc::Packet;
 use tailback_sim::plan::{self, LabelPlan};
 
-/// Upper bound on the depth of a label stack; more indicates a wrong number.
+/// Upper bound on the depth of a label stack; a larger number indicates an error.
 const MOST_LABELS: u8 = 8;
 
 impl<'a> Builder<'a> {
-    /// Returns the labelled ports.
+    /// Returns the ports that push labels.
     pub(super) fn labels(&mut self, nodes: &Nodes<'a>, links: &[LinkOf<'a>], framing: &FramingTable) -> Vec<LabelPlan> {
         let mut plans = Vec::new();
         for (number, link) in links.iter().enumerate() {
@@ -42,15 +42,16 @@ impl<'a> Builder<'a> {
             return;
         }
         let help = if most == 0 {
-            format!("frames of {longest} bytes have no room for labels; give `network.framing` a smaller `mtu`")
+            format!("frames of {longest} bytes leave no room for labels; give `network.framing` a smaller `mtu`")
         } else {
-            format!("write a number from 1 to {most}, or remove `mpls`; a virtual private network takes 2")
+            format!("write a number from 1 to {most}, or remove `mpls`; an MPLS VPN uses 2")
         };
         self.complaints.value(path.clone(), format!("a stack of {labels} labels"), help);
     }
 }
 
-/// Returns the labels that a switch pushes towards a neighbour, by name, or else by pattern or group.
+/// Returns the labels that a switch pushes towards a neighbour: those under its name, otherwise those under a pattern
+/// or group that matches it.
 fn port_labels<'a>(nodes: &Nodes<'a>, node: &Node<'a>, to: &Node<'a>) -> Option<(Path, &'a Mpls)> {
     let What::Switch(switch) = node.what else { return None };
     let several = || switch.ports.iter().find(|(key, _)| nodes.fits(key, to));

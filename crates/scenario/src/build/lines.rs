@@ -1,4 +1,4 @@
-//! Path parameters of connections: rate and round-trip time, for the transports that need them.
+//! Path parameters of connections (link rate and round-trip time), for the transports that depend on them.
 
 use super::links::LinkOf;
 use super::nodes::Nodes;
@@ -12,11 +12,11 @@ use tailback_units::Dur;
 /// The connections of a group of flows: one description for all, or one for each distinct path.
 pub(super) struct Transports<'a> {
     tcp: Option<Tcp>,
-    /// Common description of all connections, if they need no path parameters.
+    /// Description that all connections share; `None`: it depends on path parameters.
     common: Option<Arc<Tcp>>,
-    /// Descriptions so far, by path parameters.
+    /// Descriptions created so far, by path parameters.
     made: BTreeMap<Line, Arc<Tcp>>,
-    /// Path parameters of all connections, if the ends are random and not known yet.
+    /// Path parameters that all connections use because their hosts are drawn at random and not known yet.
     longest: Option<Line>,
     /// `true` if connections use the round-trip time of the longest path of their group.
     shares: bool,
@@ -33,7 +33,7 @@ struct Network<'a> {
 }
 
 impl<'a> Transports<'a> {
-    /// Returns the connections of a group with this transport; `among`: the ends are drawn at random.
+    /// Returns the connections of a group with this transport. `among`: the hosts are drawn at random.
     pub fn new(
         tcp: Option<Tcp>,
         among: Option<&Among>,
@@ -54,7 +54,7 @@ impl<'a> Transports<'a> {
         Transports { tcp, common, made: BTreeMap::new(), longest, shares, base_rtt: None, network }
     }
 
-    /// Examines all paths of the group, if connections need the longest one.
+    /// Determines the longest path of the group, if connections need it.
     pub fn look(&mut self, ends: impl Iterator<Item = (NodeId, NodeId)>) {
         let Some(tcp) = self.tcp.as_ref().filter(|_| self.shares && self.longest.is_none()) else { return };
         let pairs: BTreeSet<(NodeId, NodeId)> = ends.collect();
@@ -76,11 +76,11 @@ impl<'a> Transports<'a> {
 }
 
 impl Network<'_> {
-    /// Returns the link rate at `from` and the round trip to `to`; `None`: there is no path.
+    /// Returns the rate of the link at `from` and the round-trip time to `to`; `None`: there is no path.
     fn line(&self, tcp: &Tcp, from: NodeId, to: NodeId) -> Option<Line> {
         let framing = self.document.network.framing.table();
         let wire = |payload: u64| {
-            // Saturating: values out of range are reported elsewhere.
+            // Saturating, since values out of range are reported elsewhere.
             let frame = payload.saturating_add(tcp.header.0).saturating_add(framing.header.0).max(framing.min_frame.0);
             u32::try_from(frame.saturating_add(framing.overhead.0)).unwrap_or(u32::MAX)
         };

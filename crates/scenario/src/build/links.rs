@@ -1,4 +1,4 @@
-//! Links: patterns become pairs of nodes.
+//! Links: the two patterns of an entry become pairs of nodes.
 
 use super::builder::{Builder, entry};
 use super::nodes::Nodes;
@@ -8,7 +8,7 @@ use tailback_document::Path;
 use tailback_sim::plan::{LinkPlan, NodeId, QueuePlan};
 use tailback_units::Dur;
 
-/// Default delay of a link: that of 200 m.
+/// Default delay of a link: the propagation delay over 200 m.
 const DEFAULT_DELAY: Dur = Dur::from_us(1);
 
 /// A link, and the index of its entry in `[[links]]`.
@@ -59,8 +59,8 @@ impl<'a> Builder<'a> {
         if link.delay.is_some() && link.length.is_some() {
             self.complaints.key(
                 path.join("length"),
-                "a link has a delay or a length, not both",
-                "remove one of the two; a length means 5 ns per metre",
+                "the link has both a delay and a length",
+                "remove one of the two; a length adds 5 ns of delay per metre",
             );
         }
         let end = self.document.run.duration;
@@ -70,8 +70,8 @@ impl<'a> Builder<'a> {
             if time >= end && end > Dur::ZERO && time > DEFAULT_DELAY {
                 self.complaints.value(
                     path.join(key),
-                    format!("frames would take {time} over this link, and the run ends after {end}"),
-                    "shorten it: 200 m of cable take \"1us\", the earth's half circumference \"100ms\"",
+                    format!("frames would take {time} over this link, but the run ends after {end}"),
+                    "shorten it: the delay is \"1us\" over 200 m of cable, and \"100ms\" around half of the earth",
                 );
             }
         }
@@ -81,14 +81,14 @@ impl<'a> Builder<'a> {
         let Some(accounting) = link.accounting else { return };
         self.complaints.invalid(path, accounting.check(""));
         if accounting.takes_away() {
-            let help = "write 0B or more, and a smaller `network.framing.overhead`";
-            self.complaints.value(path.clone(), "a link carries at least the bytes of the wire", help);
+            let help = "write \"0B\" or more; for fewer bytes on the wire lower `network.framing.overhead`";
+            self.complaints.value(path.clone(), "the accounting makes frames shorter than their wire length", help);
         }
         let cuts =
             |node: NodeId| nodes.get(node).switch().is_some_and(|own| matches!(own.model, SwitchModel::CutThrough(_)));
         if pairs.iter().flatten().any(|node| cuts(*node)) {
             let help = "remove it, or give the switch another `model`";
-            self.complaints.value(path.clone(), "a cut-through switch supports only the bytes of the wire", help);
+            self.complaints.value(path.clone(), "a link of a cut-through switch cannot have an accounting", help);
         }
     }
 
@@ -107,7 +107,7 @@ impl<'a> Builder<'a> {
             (true, true) if first.len() != second.len() => {
                 self.complaints.value(
                     path.clone(),
-                    format!("`{a}` matches {} nodes and `{b}` {}", first.len(), second.len()),
+                    format!("`{a}` matches {} nodes, but `{b}` matches {}", first.len(), second.len()),
                     "two patterns are linked one to one and must have the same number of matches; name a single node on one side to link it to all",
                 );
                 return Vec::new();

@@ -1,9 +1,9 @@
-//! Compilation of a document into a plan: names become indices, patterns lists, and invalid combinations are refused
-//! with advice.
+//! Compilation of a document into a plan: names become indices and patterns become lists; invalid combinations are
+//! refused with advice.
 //!
-//! The stages follow the document: settings, nodes, links, queues, routes, flows, timeline. Each continues after an
-//! error as long as later checks are still meaningful, so that a user sees several errors at once and no consequential
-//! ones.
+//! The stages follow the document: settings, nodes, links, queues, routes, flows, timeline. After an error, a stage
+//! continues as long as its later checks are still meaningful, so that a user gets all independent errors at once,
+//! without those that merely follow from another.
 
 mod applications;
 mod builder;
@@ -48,7 +48,7 @@ pub(crate) fn plan(document: &Document) -> Result<Plan, Vec<Complaint>> {
     let nodes_sound = builder.complaints.count() == before;
     let switches = builder.switches(&nodes, &framing);
     if !nodes_sound {
-        // Later stages would only report consequences of these errors.
+        // Later stages would only report consequences of the errors found so far.
         return Err(builder.complaints.into_vec());
     }
     let before = builder.complaints.count();
@@ -102,7 +102,8 @@ pub(crate) fn plan(document: &Document) -> Result<Plan, Vec<Complaint>> {
     if complaints.is_empty() { Ok(plan) } else { Err(complaints.into_vec()) }
 }
 
-/// Checks that memory accounted by ingress holds the reserves and headroom of all inputs, which depend on their links.
+/// Checks that memory accounted by ingress holds the reserves and the headroom of all inputs; the headroom depends on
+/// the links.
 fn set_aside(plan: &Plan, places: &[Path]) -> Complaints {
     let mut complaints = Complaints::default();
     for (node, place) in (0..).zip(places) {
@@ -111,8 +112,11 @@ fn set_aside(plan: &Plan, places: &[Path]) -> Complaints {
         {
             complaints.value(
                 place.join("model").join("memory"),
-                format!("reserves and headroom of all inputs and classes take {}", Size(aside)),
-                format!("write \"{}\" or more, or a smaller `reserve` or `headroom`", Size(aside)),
+                format!(
+                    "the reserves and headroom of all inputs and classes need {}, more than the memory",
+                    Size(aside)
+                ),
+                format!("write \"{}\" or more, or lower `reserve` or `headroom`", Size(aside)),
             );
         }
     }

@@ -7,21 +7,21 @@ use std::collections::BTreeMap;
 use tailback_document::{Path, listed, suggest};
 use tailback_sim::plan::{HostPlan, NodeId, NodeKind, NodePlan, SwitchPlan};
 
-/// The engine numbers nodes in 16 bits.
+/// Upper bound on the number of nodes: the engine uses node numbers of 16 bits.
 const MOST_NODES: usize = 60_000;
 
 /// All nodes, hosts first, both in natural order of names.
 pub(super) struct Nodes<'a> {
     pub list: Vec<Node<'a>>,
     index: BTreeMap<String, NodeId>,
-    /// Names of entries with `count`, with the number of their nodes.
+    /// Names of entries with `count`, each with its number of nodes.
     groups: BTreeMap<&'a str, u32>,
 }
 
 /// A node, and the entry of the document that it comes from.
 pub(super) struct Node<'a> {
     pub name: String,
-    /// Key of its entry in `[hosts]` or `[switches]`.
+    /// Key of the node's entry in `[hosts]` or `[switches]`.
     pub entry: &'a str,
     pub what: What<'a>,
 }
@@ -37,7 +37,7 @@ impl<'a> Node<'a> {
     pub fn is_host(&self) -> bool {
         matches!(self.what, What::Host(_))
     }
-    /// Returns the path of its entry.
+    /// Returns the path of the node's entry.
     pub fn path(&self) -> Path {
         Path::root().join(if self.is_host() { "hosts" } else { "switches" }).join(self.entry)
     }
@@ -73,8 +73,8 @@ impl<'a> Builder<'a> {
         if entry.is_empty() || !entry.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-')) {
             self.complaints.key(
                 path,
-                format!("`{entry}` cannot be a node's name"),
-                "a name has letters, digits, `_` and `-`",
+                format!("`{entry}` is not a name of a node"),
+                "use only letters, digits, `_` and `-`",
             );
             return;
         }
@@ -89,8 +89,8 @@ impl<'a> Builder<'a> {
             let place = if count.is_some() { path.join("count") } else { path };
             self.complaints.value(
                 place,
-                format!("{made} more nodes would be {} in all", nodes.list.len() + made),
-                format!("the limit is {MOST_NODES} hosts and switches in all; lower `count`"),
+                format!("with these {made} nodes the network has {}", nodes.list.len() + made),
+                format!("the limit is {MOST_NODES} hosts and switches in total; lower `count`"),
             );
         } else if let Some(count) = count {
             nodes.groups.insert(entry, count);
@@ -103,7 +103,7 @@ impl<'a> Builder<'a> {
     fn twice(&mut self, first: &Node<'_>, second: &Node<'_>) {
         let (made_first, made_second) = (first.path(), second.path());
         let message = if first.is_host() == second.is_host() {
-            format!("`{}` is defined twice, by {made_first} and by {made_second}", first.name)
+            format!("`{}` is defined twice: by {made_first} and by {made_second}", first.name)
         } else {
             format!("`{}` is the name of a host and of a switch", first.name)
         };
@@ -126,11 +126,12 @@ impl<'a> Nodes<'a> {
         self.list.iter().filter(move |node| wanted(node)).map(|node| node.name.as_str())
     }
 
-    /// Returns the number of nodes of an entry with `count`; `None`: no such entry, or a single node has that name.
+    /// Returns the number of nodes of an entry with `count`; `None`: there is no such entry, or the text is also the
+    /// name of a single node.
     fn group(&self, name: &str) -> Option<u32> {
         if self.index.contains_key(name) { None } else { self.groups.get(name).copied() }
     }
-    /// `true` if a text matches nodes by group or pattern, rather than naming one.
+    /// `true` if the text matches nodes as a group or pattern, instead of naming a single node.
     pub fn is_several(&self, text: &str) -> bool {
         is_pattern(text) || self.group(text).is_some()
     }
@@ -143,8 +144,8 @@ impl<'a> Nodes<'a> {
         }
     }
 
-    /// Returns the nodes that a name, a group's name or a pattern matches, in natural order; of groups and patterns
-    /// only nodes that are `wanted`. The error is a message and advice.
+    /// Returns the nodes that a node's name, a group's name or a pattern matches, in natural order; of groups and
+    /// patterns only the nodes that are `wanted`. The error is a message and advice.
     pub fn find(
         &self,
         text: &str,
@@ -152,7 +153,8 @@ impl<'a> Nodes<'a> {
         what: &str,
     ) -> Result<Vec<NodeId>, (String, String)> {
         if is_pattern(text) {
-            let glob = Glob::new(text).map_err(|e| (e, "patterns have `*`, `?` and `[12]`".to_owned()))?;
+            let glob =
+                Glob::new(text).map_err(|e| (e, "patterns may contain `*`, `?` and sets such as `[12]`".to_owned()))?;
             let found: Vec<NodeId> =
                 self.ids().filter(|id| wanted(self.get(*id)) && glob.matches(self.name(*id))).collect();
             if found.is_empty() {
@@ -172,7 +174,7 @@ impl<'a> Nodes<'a> {
             if found.is_empty() {
                 let kind = if members().any(|id| self.get(id).is_host()) { "hosts" } else { "switches" };
                 return Err((
-                    format!("`{text}` is {count} {kind}, and no {what}"),
+                    format!("`{text}` is {count} {kind}, not a {what}"),
                     format!("the names are {}", listed(self.names(wanted))),
                 ));
             }

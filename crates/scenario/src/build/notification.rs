@@ -34,7 +34,7 @@ fn limiters<'a>(node: &Node<'a>) -> Option<&'a RateLimiters> {
 }
 
 impl<'a> Builder<'a> {
-    /// Checks congestion notification throughout the document.
+    /// Checks the congestion points and rate limiters of the whole document.
     pub(super) fn notification(&mut self, nodes: &Nodes<'a>, links: &[LinkOf<'a>], framing: &FramingTable) {
         let (mut first_point, mut first_limiter, mut points, mut tagged) = (None, None, 0, false);
         for id in nodes.ids() {
@@ -52,8 +52,8 @@ impl<'a> Builder<'a> {
                 if matches!(switch.model, SwitchModel::InputFifo(_) | SwitchModel::VirtualOutputQueues(_)) {
                     self.complaints.value(
                         node.path().join("model"),
-                        "congestion points sample output queues, and in a crossbar switch frames wait at the inputs",
-                        "take another model, or remove `congestion-notification`",
+                        "congestion points sample output queues, but in a crossbar switch frames wait at the inputs",
+                        "choose another model, or remove `congestion-notification`",
                     );
                 }
                 let limited =
@@ -67,7 +67,7 @@ impl<'a> Builder<'a> {
                         path.clone(),
                         format!("`{}` brings the number of congestion points to {points}", node.name),
                         format!(
-                            "the limit is {most}, one for each class of each output port; have them at fewer switches"
+                            "the limit is {most}, one for each class of each output port; configure them at fewer switches"
                         ),
                     );
                     return;
@@ -79,7 +79,7 @@ impl<'a> Builder<'a> {
             (Some(path), None) => self.complaints.key(
                 path.clone(),
                 "no rate limiter reacts to the congestion points",
-                "add `rate-limiters = { law = { kind = \"bcn\" }, buffer = \"150kB\" }` to the switches at the edge, or to the hosts",
+                "add `rate-limiters = { law = { kind = \"bcn\" }, buffer = \"150kB\" }` to the edge switches, or to the hosts",
             ),
             (None, Some(path)) => self.complaints.key(
                 path.clone(),
@@ -116,7 +116,7 @@ impl<'a> Builder<'a> {
         if limited.is_empty() {
             self.complaints.key(
                 path.clone(),
-                format!("`{}` has no link to another switch, where its rate limiters would be", node.name),
+                format!("`{}` has no link to another switch, so its rate limiters have no port", node.name),
                 "give them to the hosts instead, or to the switches that have such links",
             );
         }
@@ -131,13 +131,15 @@ impl<'a> Builder<'a> {
         if let Some(name) = asks {
             self.complaints.key(
                 path.clone(),
-                format!("rate limiters cannot stop single destinations, as the back-pressure of `{name}` requires"),
+                format!(
+                    "rate limiters cannot stop individual destinations, which the back-pressure of `{name}` requires"
+                ),
                 "use back-pressure with scope \"plain\" or \"class\" there",
             );
         }
     }
 
-    /// The tag shares its bits in a packet with the DSCP: no DSCP may be set or read.
+    /// A frame's tag uses the bits of its DSCP in the packet, so no DSCP may be set or matched.
     fn untagged_code_points(&mut self, nodes: &Nodes<'a>) {
         let document = self.document;
         let given = "frames cannot have a DSCP in a network whose rate limiters tag them";
@@ -172,7 +174,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// The tag shares its bits in a packet with the colour.
+    /// A frame's tag uses the bits of its colour in the packet, so nothing may colour packets.
     fn untagged_colours(&mut self, nodes: &Nodes<'a>) {
         let help = "remove one of the two: a tag replaces the colour";
         let message = "frames cannot have a colour in a network whose rate limiters tag them";
@@ -180,7 +182,7 @@ impl<'a> Builder<'a> {
             if group.marking.is_some() {
                 self.complaints.key(entry("flows", i).join("marking"), message, help);
             }
-            // Colours of a reservation, and of a congestion control that colours packets.
+            // Colours come from a reservation, or from a congestion control that colours packets.
             if group.transport.as_ref().is_some_and(|transport| transport.connection().marks()) {
                 self.complaints.key(entry("flows", i).join("transport"), message, help);
             }

@@ -5,7 +5,7 @@ use super::nodes::Nodes;
 use std::collections::VecDeque;
 use tailback_sim::plan::NodeId;
 
-/// By node, its links as (neighbour, index of the link), lowest index first.
+/// Links of each node as (neighbour, index of the link), lowest index first.
 pub(super) type Neighbours = Vec<Vec<(NodeId, u32)>>;
 
 pub(super) fn neighbours(count: usize, links: &[LinkOf<'_>]) -> Neighbours {
@@ -18,8 +18,8 @@ pub(super) fn neighbours(count: usize, links: &[LinkOf<'_>]) -> Neighbours {
     neighbours
 }
 
-/// Returns, for each node with a path to `destination`, the next links of all shortest paths, or only the first one.
-/// Hosts do not forward, so that only switches extend a path.
+/// Returns, for each node with a path to `destination`, the next links of all shortest paths, or only that of the first
+/// one. Hosts do not forward, so only switches extend a path.
 pub(super) fn shortest(
     destination: NodeId,
     neighbours: &Neighbours,
@@ -57,14 +57,14 @@ pub(super) fn shortest(
 
 /// Up*/down* routes, which never go up after having gone down.
 ///
-/// A link points up to the end that is nearer to the first switch, at equal distance to the one with the lower index. A
-/// node with a path that only goes down takes it; any other goes up. Every path is thus a sequence of ups, then of
-/// downs, and a cycle of buffer dependencies, which would need a turn from down to up, cannot form.
+/// Each link has an upper end: the end nearer to the first switch or, at equal distance, the one with the lower index.
+/// A node with a path that only goes down takes it; any other node goes up. Every path thus consists of links up, then
+/// links down. A cycle of buffer dependencies would need a turn from down to up, so that no such cycle can form.
 pub(super) struct UpDown<'a> {
     neighbours: &'a Neighbours,
-    /// By node: distance from the first switch, then index; lower is higher up.
+    /// Rank of each node: distance from the first switch in links, then index; the lower rank is the upper end.
     rank: Vec<(u32, NodeId)>,
-    /// All nodes, the highest first.
+    /// All nodes, the uppermost first.
     order: Vec<NodeId>,
 }
 
@@ -86,7 +86,7 @@ impl<'a> UpDown<'a> {
                 }
             }
         }
-        // Hosts keep the lowest rank: they are never above a switch, and so never forward.
+        // Hosts keep the largest distance: no host is above a switch, so no host forwards.
         let rank: Vec<(u32, NodeId)> = nodes.ids().map(|id| (level[usize::from(id)], id)).collect();
         let mut order: Vec<NodeId> = nodes.ids().collect();
         order.sort_by_key(|id| rank[usize::from(*id)]);

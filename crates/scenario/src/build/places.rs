@@ -1,4 +1,4 @@
-//! Paths into the document for the parts of a plan, for later messages about them.
+//! Paths into the document for the parts of a plan, which later messages refer to.
 
 use super::builder::{Builder, entry};
 use super::fabric;
@@ -21,7 +21,7 @@ impl<'a> Spelled<'a> {
     pub fn new(document: &'a Document) -> Spelled<'a> {
         Spelled { written: document, whole: fabric::expand(document, &mut Complaints::default()) }
     }
-    /// Returns the paths of all parts of its plan.
+    /// Returns the paths of all parts of the document's plan.
     pub fn places(&self) -> Places<'_> {
         let mut builder = Builder { document: &self.whole, complaints: Complaints::default() };
         let nodes = builder.nodes();
@@ -30,7 +30,7 @@ impl<'a> Spelled<'a> {
     }
 }
 
-/// Paths into a document. A port's number is twice that of its link, plus the side that sends.
+/// Paths into a document. The number of a port is twice the number of its link, plus the side that sends (0 or 1).
 pub(crate) struct Places<'a> {
     written: &'a Document,
     whole: &'a Document,
@@ -55,7 +55,7 @@ impl<'a> Places<'a> {
         let [from, to] = self.ends(port).map(|id| self.nodes.name(id));
         format!("{from}->{to}")
     }
-    /// Returns a key that is equal for ports described by the same entries: of the link and of its ends.
+    /// Returns a key that two ports share if they are described by the same entries for their link and its ends.
     pub fn kind(&self, port: u32) -> (usize, &'a str, &'a str) {
         let [from, to] = self.ends(port).map(|id| self.node(id).entry);
         // All links of a fabric come from one table.
@@ -88,7 +88,7 @@ impl<'a> Places<'a> {
     pub fn table(&self, node: NodeId) -> Path {
         self.node(node).path()
     }
-    /// Returns the path of a group of flows, by name; for responses that of their requests.
+    /// Returns the path of a group of flows, by name; for a group of responses, that of its requests.
     pub fn flow(&self, group: &str) -> Path {
         let named = |name: &str| self.written.flows.iter().position(|flow| flow.name == name);
         let found = named(group).or_else(|| named(group.strip_suffix(" response")?));

@@ -15,7 +15,7 @@ use tailback_qdisc::discipline::shaper;
 use tailback_sim::plan::{NodeId, QueuePlan, ShaperPlan};
 use tailback_units::Size;
 
-/// Upper bound on the packets of a transmit ring; more indicates a wrong unit.
+/// Upper bound on the packets of a transmit ring; a larger number indicates a wrong unit.
 const LONGEST_RING: u32 = 10_000;
 
 /// A setting with its path in the document.
@@ -24,7 +24,7 @@ pub(super) struct Set<'a, T> {
     pub path: Path,
 }
 
-/// The settings of a switch's port: its own, or else the switch's, or else the network's.
+/// The settings of a switch's port: those of the port, otherwise those of the switch, otherwise those of the network.
 pub(super) struct Settings<'a> {
     pub buffer: Set<'a, Limits>,
     pub discipline: Set<'a, Spec>,
@@ -57,7 +57,7 @@ impl<'a> Settings<'a> {
     }
 }
 
-/// Returns a switch's settings for the port towards `to`: by name, then by pattern or group.
+/// Returns a switch's settings for the port towards `to`: by name first, then by pattern or group.
 fn fitting<'a>(nodes: &Nodes<'a>, switch: &'a Switch, to: &Node<'a>) -> impl Iterator<Item = (&'a str, &'a Port)> {
     let others = switch.ports.iter().filter(|(key, _)| **key != to.name && nodes.fits(key, to));
     switch.ports.get_key_value(&to.name).into_iter().chain(others).map(|(key, port)| (key.as_str(), port))
@@ -91,7 +91,7 @@ impl<'a> Builder<'a> {
         queues
     }
 
-    /// Checks a switch's port settings as far as they do not depend on its neighbours.
+    /// Checks those parts of a switch's port settings that do not depend on its neighbours.
     fn overrides(&mut self, node: &Node<'a>, switch: &'a Switch) {
         let path = node.path();
         if let Some(discipline) = &switch.discipline {
@@ -102,7 +102,7 @@ impl<'a> Builder<'a> {
             if is_pattern(neighbour)
                 && let Err(message) = Glob::new(neighbour)
             {
-                self.complaints.key(path.clone(), message, "patterns have `*`, `?` and `[12]`");
+                self.complaints.key(path.clone(), message, "patterns may contain `*`, `?` and sets such as `[12]`");
             }
             if let Some(discipline) = &port.discipline {
                 self.complaints.invalid(&path.join("discipline"), Checked::check(discipline));
@@ -111,8 +111,12 @@ impl<'a> Builder<'a> {
                 self.complaints.invalid(&path.join("shaper"), shaper::check(*rate, *burst, *accounting));
             }
             if let Some(ring) = port.ring.filter(|ring| !(1..=LONGEST_RING).contains(ring)) {
-                let help = format!("write 1 to {LONGEST_RING}, or remove it");
-                self.complaints.value(path.join("ring"), format!("a transmit ring of {ring} packets"), help);
+                let help = format!("write a number from 1 to {LONGEST_RING}, or remove `ring`");
+                self.complaints.value(
+                    path.join("ring"),
+                    format!("a transmit ring of {ring} packets is out of range"),
+                    help,
+                );
             }
         }
     }
@@ -148,8 +152,8 @@ impl<'a> Builder<'a> {
         QueuePlan { ring, shaper, ..queue_plan(discipline.value.clone(), &self.limits(&buffer, framing)) }
     }
 
-    /// Returns the settings of the port towards `neighbour`: by name, or else by the only pattern or group that
-    /// matches.
+    /// Returns the settings of the port towards `neighbour`: those under its name, otherwise those of the only pattern
+    /// or group that matches.
     fn port(
         &mut self,
         nodes: &Nodes<'a>,
@@ -201,7 +205,7 @@ impl<'a> Builder<'a> {
                     self.complaints.value(
                         set.path.clone(),
                         format!("{} limits for {classes} classes", limits.len()),
-                        format!("write one size for all classes or a list of {classes}, or change `network.classes`"),
+                        format!("write one limit for all classes or a list of {classes}, or change `network.classes`"),
                     );
                 }
                 limits.clone()
@@ -218,12 +222,11 @@ impl<'a> Builder<'a> {
 
     /// Refuses a buffer that cannot hold one full frame, and so would drop all of them.
     pub(super) fn holds_a_frame(&mut self, path: Path, size: Size, framing: &FramingTable) {
-        // Without framing, packet sizes are those of the sources: only a buffer of 0 B is too small.
+        // Without framing, packet sizes are those of the sources: only a buffer of 0 B is certainly too small.
         let framed = framing.mtu.0 < 65_535;
         let frame = if framed { framing.in_buffer(framing.mtu.0) } else { 1 };
         if size.0 < frame {
-            let message =
-                format!("a buffer of {size} does not hold a single full frame, which takes {} in it", Size(frame));
+            let message = format!("a buffer of {size} does not hold a full frame, which takes {}", Size(frame));
             self.complaints.value(
                 path,
                 message,
@@ -232,21 +235,21 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Checks that a queue separates destinations where single destinations are stopped: in a switch whose
-    /// back-pressure names them, and in a neighbour that is to stop them.
+    /// Checks that a queue separates destinations wherever individual destinations are stopped: in a switch whose
+    /// back-pressure names them, and in a neighbour that has to stop them.
     fn selectable(&mut self, discipline: &Set<'_, Spec>, node: &Node<'a>, to: &Node<'a>) {
         let names =
             |switch: &Switch| matches!(self.document.scope_of(switch), Scope::Destination | Scope::ClassDestination);
         let asked = to.switch().is_some_and(names);
         let crossbar =
             |switch: &&Switch| matches!(switch.model, SwitchModel::InputFifo(_) | SwitchModel::VirtualOutputQueues(_));
-        // In a crossbar frames wait at the inputs, which are watched instead.
+        // In a crossbar, frames wait at the inputs, and back-pressure watches those instead.
         let own = node.switch().filter(|switch| !crossbar(switch)).is_some_and(names);
         if asked && node.switch().is_some_and(|switch| matches!(switch.model, SwitchModel::SharedBuffer(_))) {
             self.complaints.value(
                 node.path().join("model"),
                 format!(
-                    "memory accounted by ingress needs FIFO queues, and neighbours require `{}` to stop single destinations",
+                    "memory accounted by ingress requires FIFO queues, but neighbours require `{}` to stop individual destinations",
                     node.name
                 ),
                 "use another model, or back-pressure of scope \"plain\" or \"class\" for the neighbours",
@@ -258,16 +261,16 @@ impl<'a> Builder<'a> {
             });
             let kind = discipline.value.kind();
             let message = if asked {
-                format!("`{kind}` cannot stop single destinations, as `{}` requires of `{}`", to.name, node.name)
+                format!("`{kind}` cannot stop individual destinations, which `{}` requires of `{}`", to.name, node.name)
             } else {
-                format!("`{kind}` does not separate destinations, as the back-pressure of `{}` requires", node.name)
+                format!("`{kind}` does not separate destinations, which the back-pressure of `{}` requires", node.name)
             };
             let help = format!("use {} here, or back-pressure with scope \"plain\" or \"class\"", listed(able));
             self.complaints.value(discipline.path.clone(), message, help);
         }
     }
 
-    /// Checks that watched limits are in bytes: back-pressure uses fractions of them.
+    /// Checks that watched limits are in bytes: back-pressure compares the queue with fractions of them.
     fn measurable(&mut self, buffer: &Set<'_, Limits>, node: &Node<'a>, switch: &Switch) {
         let without = match buffer.value {
             Limits::Each(limit) => Some(*limit).filter(|limit| limit.bytes().is_none()),
@@ -279,8 +282,8 @@ impl<'a> Builder<'a> {
             self.complaints.value(
                 buffer.path.clone(),
                 match without {
-                    Limit::Packets(_) => format!("back-pressure of `{}` watches bytes, and this is a limit in packets", node.name),
-                    _ => format!("back-pressure of `{}` watches fractions of its buffers, and a fraction of \"unlimited\" is never reached", node.name),
+                    Limit::Packets(_) => format!("back-pressure of `{}` needs a limit in bytes, but this one is in packets", node.name),
+                    _ => format!("the watermarks of back-pressure at `{}` are fractions of the buffer, and a fraction of \"unlimited\" is never reached", node.name),
                 },
                 "write a size such as \"50kB\", or disable back-pressure with `backpressure = { scope = \"none\" }`",
             );

@@ -1,4 +1,4 @@
-//! Routes: next links from every node to every host.
+//! Routes: the next links from every node towards every host.
 
 use super::builder::{Builder, entry};
 use super::links::LinkOf;
@@ -9,11 +9,11 @@ use std::collections::{BTreeMap, VecDeque};
 use tailback_document::Path;
 use tailback_sim::plan::{GROUP, NO_ROUTE, NodeId, Routes, Row, Spread};
 
-/// Upper bound on the entries of all routing tables: 64 MB.
+/// Upper bound on the number of entries in all routing tables together; they take 64 MB.
 const MOST_ROUTES: usize = 1 << 24;
 
 impl<'a> Builder<'a> {
-    /// Returns the routes; `None`: the links contradict `network.routing`.
+    /// Returns the routes; `None`: the links are not allowed by `network.routing`.
     pub(super) fn routes(&mut self, nodes: &Nodes<'a>, links: &[LinkOf<'a>]) -> Option<Routes> {
         let routing = self.document.network.routing;
         if routing == Routing::Tree && self.document.fabric.is_none() && !self.is_forest(nodes, links) {
@@ -23,8 +23,8 @@ impl<'a> Builder<'a> {
         let spreads = self.document.fabric.is_some() && routing == Routing::Tree
             || matches!(routing, Routing::Ecmp | Routing::Spray);
         let neighbours = neighbours(nodes.list.len(), links);
-        // A host with one link to a switch needs no table: the route to it is that to its switch and one link more, so
-        // that thousands of hosts cost no more than the few switches they are attached to.
+        // A host with a single link, to a switch, needs no table: the route to it is the route to its switch plus that
+        // link. Thousands of hosts then cost no more than the few switches to which they are attached.
         let leaf = |id: NodeId| match neighbours[usize::from(id)][..] {
             [(switch, link)] if nodes.get(id).is_host() && !nodes.get(switch).is_host() => Some((switch, link)),
             _ => None,
@@ -34,8 +34,8 @@ impl<'a> Builder<'a> {
         if forwarding * count > MOST_ROUTES {
             self.complaints.value(
                 Path::root().join("switches"),
-                format!("{forwarding} switches with routes to {count} nodes each make {} routes", forwarding * count),
-                format!("the limit is {MOST_ROUTES}; hosts with a single link need none: use fewer switches"),
+                format!("{forwarding} switches with routes to {count} nodes each need {} routes", forwarding * count),
+                format!("the limit is {MOST_ROUTES}; hosts with a single link need no routes; use fewer switches"),
             );
             return None;
         }
@@ -93,7 +93,7 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// Sets of equal-cost links, without duplicates.
+/// Sets of equal-cost links; equal sets are stored once.
 #[derive(Default)]
 struct Groups {
     list: Vec<Vec<u32>>,

@@ -6,15 +6,16 @@ use tailback_document::{Checked, Path};
 use tailback_qdisc::Packet;
 use tailback_units::{Dur, Size};
 
-/// Upper bound on the points of a time series; more indicates a wrong interval.
+/// Upper bound on the points of a time series; a larger number indicates a wrong interval.
 const MOST_SAMPLES: u64 = 1_000_000;
-/// Upper bound on the points over all ports; a few hundred megabytes.
+/// Upper bound on the points of the time series of all ports, which take a few hundred megabytes.
 const MOST_VALUES: u64 = 10_000_000;
-/// Upper bound on the number of replications; more indicates a wrong number.
+/// Upper bound on the number of replications; a larger number indicates an error.
 const MOST_REPLICATIONS: u32 = 100_000;
-/// Confidence levels that are meaningful: below 0.5 an interval says nothing, and the quantile of 1 is infinite.
+/// Meaningful confidence levels: an interval of a level below 0.5 rarely contains the mean, and the quantile for 1 is
+/// infinite.
 pub(crate) const CONFIDENCES: std::ops::RangeInclusive<f64> = 0.5..=0.999_999;
-/// Longest frame on the wire in bytes, including preamble and gap: the engine counts in 16 bits.
+/// Longest frame on the wire in bytes, including preamble and gap: the engine stores lengths in 16 bits.
 const LONGEST: u64 = 65_535;
 
 impl Builder<'_> {
@@ -23,7 +24,7 @@ impl Builder<'_> {
         if version != VERSION {
             self.complaints.value(
                 Path::root().join("tailback"),
-                format!("the document has format {version}; this program reads format {VERSION}"),
+                format!("the document has version {version} of the format, but this program reads version {VERSION}"),
                 format!("write `tailback = {VERSION}`, or use the version of Tailback that wrote the document"),
             );
         }
@@ -34,8 +35,8 @@ impl Builder<'_> {
         if !(1..=8).contains(&classes) {
             self.complaints.value(
                 network.join("classes"),
-                format!("{classes} classes are not possible"),
-                "802.1Q has 1 to 8 classes; write a number from 1 to 8",
+                format!("{classes} is not a number of classes"),
+                "write a number from 1 to 8, as in 802.1Q",
             );
         }
         self.complaints.invalid(&network.join("discipline"), Checked::check(&self.document.network.discipline));
@@ -58,7 +59,7 @@ impl Builder<'_> {
         {
             self.complaints.value(
                 at("warmup"),
-                format!("a warm-up of {warmup} leaves no time to measure in a run of {}", run.duration),
+                format!("a warm-up of {warmup} leaves no time to measure, since the run takes {}", run.duration),
                 format!("shorten the warm-up to below {0}, or lengthen `duration`, which includes it", run.duration),
             );
         }
@@ -72,30 +73,30 @@ impl Builder<'_> {
         if !(1..=MOST_REPLICATIONS).contains(&run.replications) {
             self.complaints.value(
                 at("replications"),
-                format!("{} replications", run.replications),
+                format!("{} is not a number of replications", run.replications),
                 format!("write a number from 1 to {MOST_REPLICATIONS}, such as 5"),
             );
         }
         if !CONFIDENCES.contains(&run.confidence.0) {
             self.complaints.value(
                 at("confidence"),
-                format!("a confidence level of {} is not possible", run.confidence),
-                "write 0.5 to 0.999999, such as 0.95 or \"99%\"",
+                format!("{} is not a confidence level", run.confidence),
+                "write a number from 0.5 to 0.999999, such as 0.95 or \"99%\"",
             );
         }
         if let Some(sample) = run.sample {
             if sample == Dur::ZERO {
                 self.complaints.value(
                     at("sample"),
-                    "a time series needs an interval above zero",
-                    "write one such as \"10ms\", or remove `sample`",
+                    "the sampling interval of a time series is zero",
+                    "write an interval such as \"10ms\", or remove `sample`",
                 );
             } else if run.duration.0 / sample.0 > MOST_SAMPLES {
                 let points = run.duration.0 / sample.0;
                 let least = rounded_up(run.duration.0.div_ceil(MOST_SAMPLES));
                 self.complaints.value(
                     at("sample"),
-                    format!("a sample every {sample} makes {points} points of a run of {}", run.duration),
+                    format!("a sample every {sample} gives {points} points in a run of {}", run.duration),
                     format!("the limit is {MOST_SAMPLES}; use an interval of {least} or more"),
                 );
             }
@@ -114,7 +115,7 @@ impl Builder<'_> {
             self.complaints.value(
                 Path::root().join("run").join("sample"),
                 format!(
-                    "a sample every {sample} of each of {ports} ports makes {} points",
+                    "a sample every {sample} at each of {ports} ports gives {} points",
                     (end.0 / sample.0).saturating_mul(ports)
                 ),
                 format!("the limit is {MOST_VALUES}; use an interval of {least} or more"),
@@ -136,15 +137,15 @@ impl Builder<'_> {
         if precision.absolute < 0.0 || !precision.absolute.is_finite() {
             self.complaints.value(
                 at("absolute"),
-                format!("a half-width of {} is not possible", precision.absolute),
-                "write 0 or more in the metric's unit, such as 0.001",
+                format!("{} is not a half-width", precision.absolute),
+                "write a number of 0 or more in the metric's unit, such as 0.001",
             );
         }
         if precision.max_replications < run.replications || precision.max_replications > MOST_REPLICATIONS {
             self.complaints.value(
                 at("max-replications"),
                 format!(
-                    "at most {} replications, where at least {} are run",
+                    "`max-replications` = {} is out of range, since at least {} are run",
                     precision.max_replications, run.replications
                 ),
                 format!("write a number from `replications` ({}) to {MOST_REPLICATIONS}", run.replications),
@@ -167,8 +168,8 @@ impl Builder<'_> {
                 sound = false;
                 self.complaints.value(
                     at(key),
-                    format!("a frame with `{key}` = \"{size}\" is not possible"),
-                    format!("write a size from \"{least}B\" to \"{LONGEST}B\"; Ethernet has mtu 1500B, header 18B, min-frame 64B and overhead 20B"),
+                    format!("`{key}` = \"{size}\" is out of range"),
+                    format!("write a size from \"{least}B\" to \"{LONGEST}B\"; Ethernet: mtu 1500B, header 18B, min-frame 64B, overhead 20B"),
                 );
             }
         }
@@ -200,7 +201,7 @@ impl Builder<'_> {
     }
 }
 
-/// Rounds up to two significant digits.
+/// Rounds a time up to two significant digits.
 fn rounded_up(ps: u64) -> Dur {
     let mut unit = 1;
     while ps / unit >= 100 {

@@ -12,7 +12,7 @@ use tailback_sim::plan::{self, Fabric, SwitchPlan};
 use tailback_units::Dur;
 
 impl Document {
-    /// Returns the back-pressure of a switch, its own or the network's.
+    /// Returns the back-pressure of a switch: its own, otherwise the network's.
     pub(super) fn backpressure_of<'a>(&'a self, switch: &'a Switch) -> Option<&'a BackPressure> {
         switch.backpressure.as_ref().or(self.backpressure.as_ref()).filter(|found| found.scope != Scope::None)
     }
@@ -50,8 +50,8 @@ impl<'a> Builder<'a> {
             if switch.latency >= end && end > Dur::ZERO {
                 self.complaints.value(
                     node.path().join("latency"),
-                    format!("frames would take {} through this switch, and the run ends after {end}", switch.latency),
-                    "shorten it: switches take from \"500ns\" to \"50us\"",
+                    format!("frames would take {} through this switch, but the run ends after {end}", switch.latency),
+                    "shorten it: typical latencies are \"500ns\" to \"50us\"",
                 );
             }
             if let Some(watchdog) = &switch.watchdog {
@@ -59,8 +59,8 @@ impl<'a> Builder<'a> {
                     if time == Dur::ZERO {
                         self.complaints.value(
                             node.path().join("watchdog").join(key),
-                            "a storm of zero length is not possible",
-                            "write a time such as \"1ms\"",
+                            "the time is zero",
+                            "write a time above zero, such as \"1ms\"",
                         );
                     }
                 }
@@ -77,20 +77,20 @@ impl<'a> Builder<'a> {
         plans
     }
 
-    /// Checks the back-pressure of a crossbar.
+    /// Checks the back-pressure of a crossbar switch.
     fn crossbar(&mut self, path: Path, switch: &Switch) {
         let Some(law) = self.document.backpressure_of(switch) else { return };
         let by_class = matches!(law.scope, Scope::Class | Scope::ClassDestination);
         match &switch.model {
             SwitchModel::InputFifo(_) if law.scope != Scope::Plain => self.complaints.value(
                 path,
-                "frames of all classes and destinations wait in one FIFO per input: they cannot be stopped separately",
+                "frames of all classes and destinations share one FIFO per input and cannot be stopped separately",
                 "use scope \"plain\", or the model \"virtual-output-queues\", or `backpressure = { scope = \"none\" }` for this switch",
             ),
             SwitchModel::VirtualOutputQueues(model) if model.output_buffer.is_none() && by_class => {
                 self.complaints.value(
                     path,
-                    "all classes share an input's memory, which is full for all of them at once",
+                    "all classes share an input's memory, so that congestion cannot be attributed to one class",
                     "give each queue a limit, such as `output-buffer = \"50kB\"`, or use scope \"plain\" or \"destination\"",
                 );
             }
@@ -109,7 +109,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Checks the combinations with memory accounted by ingress.
+    /// Checks the options that memory accounted by ingress excludes.
     fn shared_buffer(&mut self, path: &Path, switch: &Switch) {
         if matches!(self.document.scope_of(switch), Scope::Destination | Scope::ClassDestination) {
             self.complaints.value(
@@ -121,8 +121,8 @@ impl<'a> Builder<'a> {
         if switch.rate_limiters.is_some() {
             self.complaints.key(
                 path.join("rate-limiters"),
-                "memory accounted by ingress needs FIFO queues, and those of rate limiters are served round robin",
-                "give them to the hosts instead, or use another model",
+                "memory accounted by ingress requires FIFO queues, but those of rate limiters are served round robin",
+                "configure them at the hosts instead, or use another model",
             );
         }
         let discipline = switch.discipline.as_ref().unwrap_or(&self.document.network.discipline);
@@ -130,7 +130,7 @@ impl<'a> Builder<'a> {
         if let Some(other) = own.chain([discipline]).find(|d| !keeps_order(d)) {
             self.complaints.value(
                 path.join("model"),
-                format!("memory accounted by ingress needs FIFO queues, and `{}` is not one", other.kind()),
+                format!("memory accounted by ingress requires FIFO queues, and `{}` is not one", other.kind()),
                 "use \"drop-tail\" or \"red\" with drops at the tail, or another model",
             );
         }
@@ -182,7 +182,7 @@ impl<'a> Builder<'a> {
         if matches!((&backpressure.response, &backpressure.signal), (Response::Rate(_), Signal::Mac(_))) {
             self.complaints.value(
                 path.join("response"),
-                "PAUSE frames stop traffic; they cannot request a lower rate",
+                "PAUSE frames can stop traffic, but not request a lower rate",
                 "use `response = { kind = \"block\" }`, or `signal = { kind = \"on-off\" }`",
             );
         }

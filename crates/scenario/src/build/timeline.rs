@@ -10,8 +10,8 @@ use tailback_sim::plan::{self, ChangeKind, FlowPlan, NodeId};
 use tailback_units::{Dur, Time};
 
 impl<'a> Builder<'a> {
-    /// Returns all changes in order of time, at equal times in the order of the document. A missing flow is reported
-    /// only if the flows themselves are `sound`.
+    /// Returns all changes in order of time; those at equal times keep the order of the document. A missing flow is
+    /// reported only if the flows themselves are valid (`sound`).
     pub(super) fn timeline(
         &mut self,
         nodes: &Nodes<'a>,
@@ -26,7 +26,7 @@ impl<'a> Builder<'a> {
             if change.at > end && end > Dur::ZERO {
                 self.complaints.value(
                     path.join("at"),
-                    format!("the change comes at {}, and the run ends at {end}", change.at),
+                    format!("the change is at {}, but the run ends at {end}", change.at),
                     "make it earlier, or lengthen `run.duration`",
                 );
             }
@@ -40,7 +40,7 @@ impl<'a> Builder<'a> {
                     self.complaints.value(
                         path,
                         message,
-                        "write exactly one of `link = [\"sw1\", \"sw2\"]`, `flow = \"data\"` and `switch = \"sw1\"`",
+                        "write exactly one of `link = [\"sw1\", \"sw2\"]`, `flow = \"data\"`, `switch = \"sw1\"` and `host = \"h1\"`",
                     );
                     continue;
                 }
@@ -51,7 +51,7 @@ impl<'a> Builder<'a> {
         changes
     }
 
-    /// Refuses the keys that do not apply to this kind of target.
+    /// Refuses keys that do not apply to this target, and changes without any key.
     fn only(&mut self, path: &Path, change: &Change, what: &str, allowed: &[&str]) -> bool {
         let given = [
             ("state", change.state.is_some()),
@@ -74,7 +74,7 @@ impl<'a> Builder<'a> {
             self.complaints.value(
                 path.clone(),
                 format!("the change of the {what} is missing"),
-                format!("add {}", listed(allowed.iter().copied())),
+                format!("add one or more of {}", listed(allowed.iter().copied())),
             );
         }
         fine
@@ -110,7 +110,7 @@ impl<'a> Builder<'a> {
             self.complaints.value(
                 path.join("link"),
                 format!("no link joins `{a}` and `{b}`"),
-                format!("`{a}` is linked to {}", listed(neighbours)),
+                format!("the neighbours of `{a}` are {}", listed(neighbours)),
             );
         }
         let mut kinds = Vec::new();
@@ -122,7 +122,7 @@ impl<'a> Builder<'a> {
                 Some(State::Start | State::Stop | State::Storm | State::Calm) => {
                     self.complaints.value(
                         path.join("state"),
-                        "a link cannot be started or stopped",
+                        "this is not a state of a link",
                         "write \"up\" or \"down\"",
                     );
                 }
@@ -170,21 +170,25 @@ impl<'a> Builder<'a> {
             self.complaints.value(
                 path.join("flow"),
                 format!("`{name}` has an application, which the timeline cannot start or stop"),
-                "write `start` and `stop` with the flows",
+                "set `start` and `stop` in the group's [[flows]] table",
             );
         }
         let state = match change.state {
             Some(State::Start) => ChangeKind::FlowStart,
             Some(State::Stop) => ChangeKind::FlowStop,
             Some(State::Up | State::Down | State::Storm | State::Calm) | None => {
-                self.complaints.value(path.join("state"), "a flow cannot be up or down", "write \"start\" or \"stop\"");
+                self.complaints.value(
+                    path.join("state"),
+                    "this is not a state of a flow",
+                    "write \"start\" or \"stop\"",
+                );
                 return Vec::new();
             }
         };
         found.into_iter().map(state).collect()
     }
 
-    /// Checks changes of hosts: a storm of PAUSE frames needs a neighbour that obeys them.
+    /// Checks changes of hosts: a storm of PAUSE frames requires a neighbour that obeys PAUSE frames.
     fn host_changes(
         &mut self,
         path: &Path,
@@ -200,7 +204,7 @@ impl<'a> Builder<'a> {
             Some(State::Storm) => true,
             Some(State::Calm) => false,
             _ => {
-                let message = "a host cannot be started or down";
+                let message = "this is not a state of a host";
                 self.complaints.value(path.join("state"), message, "write \"storm\" or \"calm\"");
                 return Vec::new();
             }
@@ -221,7 +225,7 @@ impl<'a> Builder<'a> {
             if !nodes.get(*id).is_host() || !neighbours.into_iter().all(knows) {
                 self.complaints.value(
                     path.join("host"),
-                    format!("`{}` is not a host at switches that send and obey PAUSE frames", nodes.name(*id)),
+                    format!("`{}` is not a host whose switches send and obey PAUSE frames", nodes.name(*id)),
                     "name a host, and give its switch back-pressure with `signal = { kind = \"mac\" }`",
                 );
                 break;
@@ -268,7 +272,7 @@ impl<'a> Builder<'a> {
                 Some(switch) if self.document.backpressure_of(switch).is_none() => {
                     self.complaints.value(
                         path.join("switch"),
-                        format!("`{}` has no back-pressure, so no thresholds", node.name),
+                        format!("`{}` has no back-pressure and thus no thresholds", node.name),
                         help,
                     );
                 }

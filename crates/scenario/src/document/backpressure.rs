@@ -12,7 +12,7 @@ use tailback_units::{Dur, Fraction};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct BackPressure {
-    /// Granularity of a notification, and so of the stop: the port, a class or destinations.
+    /// Granularity of notifications, and so of the response to them: the port, a class or destinations.
     pub scope: Scope,
     /// Criterion for the congestion of an output queue, or of an input of a crossbar switch.
     #[serde(default)]
@@ -121,7 +121,7 @@ impl Watermark {
     /// Checks that the low watermark is below the high one.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// The name of the invalid parameter, and the accepted values.
     pub fn check(&self) -> Result<(), Invalid> {
         ordered(self.low, self.high)
     }
@@ -169,7 +169,7 @@ impl FillRate {
     /// Checks the order of the watermarks, and that both times are above zero.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// The name of the invalid parameter, and the accepted values.
     pub fn check(&self) -> Result<(), Invalid> {
         ordered(self.low, self.high)?;
         if self.window == Dur::ZERO {
@@ -211,7 +211,7 @@ impl Block {
     /// Always `Ok`: there are no parameters.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// The name of the invalid parameter, and the accepted values.
     pub fn check(&self) -> Result<(), Invalid> {
         Ok(())
     }
@@ -251,10 +251,10 @@ fn interval() -> Dur {
 }
 
 impl RateControl {
-    /// Checks that the factor decreases, that both fractions are above 0, and that the interval is.
+    /// Checks that `decrease` is between 0 and 1, and that `floor`, `increase` and `interval` are above 0.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// The name of the invalid parameter, and the accepted values.
     pub fn check(&self) -> Result<(), Invalid> {
         if self.decrease.0 <= 0.0 || self.decrease.0 >= 1.0 {
             return Err(Invalid::new(
@@ -276,7 +276,10 @@ impl RateControl {
             }
         }
         if self.interval == Dur::ZERO {
-            return Err(Invalid::new("interval", "steps need time between them; use an `interval` such as \"5ms\""));
+            return Err(Invalid::new(
+                "interval",
+                "the rate cannot change in steps of zero time; use an `interval` such as \"5ms\"",
+            ));
         }
         Ok(())
     }
@@ -305,7 +308,7 @@ impl OnOff {
     /// Always `Ok`: there are no parameters.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// The name of the invalid parameter, and the accepted values.
     pub fn check(&self) -> Result<(), Invalid> {
         Ok(())
     }
@@ -330,7 +333,7 @@ impl Mac {
     /// Checks that the pause time is above 0.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// The name of the invalid parameter, and the accepted values.
     pub fn check(&self) -> Result<(), Invalid> {
         if self.quanta == 0 {
             return Err(Invalid::new(

@@ -6,8 +6,8 @@ use tailback_document::{Invalid, kinds};
 use tailback_units::{Dur, Rate};
 
 kinds! {
-    /// Hosts, switches and links of a generated data-centre network. Their names may be keys of `hosts` and `switches`
-    /// to set options, but not `count`.
+    /// Hosts, switches and links of a generated data-centre network. Options of generated nodes, except `count`, are
+    /// set under their names in `hosts` and `switches`.
     pub enum Fabric {
         "leaf-spine" => LeafSpine(LeafSpine),
         "fat-tree" => FatTree(FatTree),
@@ -59,7 +59,7 @@ fn microsecond() -> Dur {
     Dur::from_us(1)
 }
 
-/// Upper bound on the number of nodes, which the engine numbers in 16 bits.
+/// Upper bound on the number of nodes: the engine uses node numbers of 16 bits.
 const MOST_NODES: u32 = 60_000;
 
 fn number(field: &str, value: u32, low: u32, high: u32) -> Result<(), Invalid> {
@@ -73,7 +73,7 @@ impl LeafSpine {
     /// Checks the ranges, and that the number of nodes is within the engine's limit.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// The name of the invalid parameter, and the accepted values.
     pub fn check(&self) -> Result<(), Invalid> {
         number("leaves", self.leaves, 1, 1000)?;
         number("spines", self.spines, 1, 1000)?;
@@ -93,7 +93,7 @@ impl FatTree {
     /// Checks that k is even and in range.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// The name of the invalid parameter, and the accepted values.
     pub fn check(&self) -> Result<(), Invalid> {
         number("k", self.k, 2, 48)?;
         if self.k % 2 == 1 {

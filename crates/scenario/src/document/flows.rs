@@ -21,8 +21,8 @@ pub struct FlowGroup {
     /// Receiving host, by name or pattern.
     #[schemars(example = &"h2")]
     pub to: String,
-    /// Pairing of senders with receivers. Absent: every sender with the single receiver (or every receiver with the
-    /// single sender); "zip" when both have the same number of hosts.
+    /// Pairing of senders with receivers. Absent: if one side is a single host, it is paired with every host of the
+    /// other side; if both sides have the same number of hosts, "zip".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pair: Option<Pair>,
     /// Number of flows per pair (with `pair = "random"`, in total), 1 to 200000. Default 1.
@@ -40,13 +40,13 @@ pub struct FlowGroup {
     /// Start time of the source; before the end of the run.
     #[serde(default)]
     pub start: Dur,
-    /// Width of the interval after `start` from which each flow draws its start time, uniformly.
+    /// Width of the interval after `start` from which the start time of each flow is drawn (uniform distribution).
     #[serde(default, skip_serializing_if = "is_zero")]
     pub start_spread: Dur,
     /// Stop time of the source, after `start`. Default: the end of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<Dur>,
-    /// Open-loop traffic of each flow, independent of the network's state. Every group has a `source` or an
+    /// Open-loop traffic of each flow, independent of the network's state. Every group has either a `source` or an
     /// `application`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<Model>,
@@ -57,8 +57,8 @@ pub struct FlowGroup {
     /// Transport protocol. Absent: packets leave when the source generates them, as with UDP.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transport: Option<Transport>,
-    /// Meter that colours the packets (drop precedence) where they enter the network. Absent: all are green, unless
-    /// their transport colours them.
+    /// Meter that colours the packets (drop precedence) where they enter the network. Absent: all packets are green,
+    /// unless their transport colours them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub marking: Option<Marking>,
     /// `true` if the time series (`run.sample`) include each flow's window and round-trip time.
@@ -75,7 +75,7 @@ kinds! {
 }
 
 impl Transport {
-    /// Returns the parameters of the connection.
+    /// Returns the parameters of the connection; those of RDMA are converted.
     pub fn connection(&self) -> Tcp {
         match self {
             Transport::Tcp(tcp) => tcp.clone(),
@@ -88,7 +88,7 @@ impl Transport {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Marking {
-    /// Meter that colours the packets; it counts the bytes that buffers count.
+    /// Meter that colours the packets. It counts the length of packets in buffers (`network.framing`).
     pub meter: Meter,
     /// "flow": each flow has a meter of its own; "group": one meter for all flows of the group. Default "flow".
     #[serde(default)]

@@ -57,7 +57,8 @@ pub struct Document {
     /// Traffic classes, framing, routing, and the defaults of every switch.
     #[serde(default)]
     pub network: Network,
-    /// Back-pressure of every switch that has no `backpressure` of its own. Absent: switches only drop.
+    /// Back-pressure of every switch that has no `backpressure` of its own. Absent: switches drop frames and send no
+    /// notifications.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backpressure: Option<BackPressure>,
     /// A generated data-centre topology. Absent: the network has only the nodes and links that are written.

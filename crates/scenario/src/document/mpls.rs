@@ -9,7 +9,8 @@ use tailback_diffserv::Dscp;
 use tailback_document::{DecodeError, Path};
 
 /// MPLS label stack (RFC 3032) pushed onto the packets that leave by a port. At the next node the stack is popped if
-/// they leave by a port without labels; by a port with labels it is swapped and the traffic class field is kept.
+/// the packets leave by a port without labels, and swapped if they leave by a port with labels; a swap keeps the
+/// traffic class field.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Mpls {

@@ -18,10 +18,10 @@ pub struct Network {
     #[serde(default = "one_class")]
     #[schemars(range(min = 1, max = 8))]
     pub classes: u8,
-    /// Routing: "tree" refuses links that form a cycle (with a `fabric` it means "ecmp"); "shortest-path" has the
-    /// fewest hops, ties broken by the order of `links`; "ecmp" hashes flows, and "spray" packets, over all shortest
-    /// paths; "up-down" goes towards the first switch and then away from it, which rules out cyclic buffer
-    /// dependencies.
+    /// Computation of paths. "tree": links that form a cycle are refused (with a `fabric`: the same as "ecmp").
+    /// "shortest-path": the path with the fewest hops, ties broken by the order of `links`. "ecmp": flows are hashed
+    /// over all paths with the fewest hops; "spray": packets are. "up-down": links towards the first switch (in natural
+    /// order of names), then links away from it, which rules out cyclic buffer dependencies.
     #[serde(default)]
     pub routing: Routing,
     /// Packet lengths in buffers and on the wire: "ethernet", "none", or a table.
@@ -74,8 +74,8 @@ pub enum Routing {
     Ecmp,
     /// Fewest hops; of several such paths each packet takes one by a hash.
     Spray,
-    /// Towards the first switch and then away from it (Autonet's up*/down*; Schroeder and others, IEEE JSAC 1991); ties
-    /// are broken by the order of `links`.
+    /// Links towards the first switch (in natural order of names), then links away from it (Autonet's up*/down*;
+    /// Schroeder and others, IEEE JSAC 1991); ties are broken by the order of `links`.
     UpDown,
 }
 
@@ -105,11 +105,11 @@ pub struct FramingTable {
     /// Minimum frame length, 0 B to 65535 B; shorter frames are padded.
     #[serde(default = "min_frame")]
     pub min_frame: Size,
-    /// Overhead of a frame on the wire (preamble, gap), 0 B to 65535 B; the longest frame takes at most 65535 B on the
-    /// wire, and no packet more than 255 B above its length in buffers.
+    /// Overhead of a frame on the wire (preamble, inter-frame gap), 0 B to 65535 B. The longest frame must not take
+    /// more than 65535 B on the wire, and no packet may take more than 255 B more on the wire than in buffers.
     #[serde(default = "overhead")]
     pub overhead: Size,
-    /// Length that buffer limits count.
+    /// Length of a packet that is counted by buffer limits: "frame", "payload" or "wire".
     #[serde(default)]
     pub buffer: FrameLength,
 }

@@ -12,8 +12,8 @@ use tailback_units::Size;
 
 /// Rate limiters at an output port. Frames of sources that a congestion point has slowed down wait in per-limiter
 /// queues, each with a rate of its own, and leave with a tag; all other frames take the default path with the port's
-/// discipline and buffer. The queues are served round robin, frame by frame. Back-pressure of the switch watches
-/// `buffer`, and notifies the neighbours that feed it.
+/// discipline and buffer. The queues are served round robin, frame by frame. Back-pressure of the switch also watches
+/// the limiters' memory (`buffer`), and notifies the neighbours whose frames fill it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct RateLimiters {
@@ -29,8 +29,8 @@ pub struct RateLimiters {
     pub queues: Option<u32>,
     /// Memory shared by the queues of all limiters at a port, per class.
     pub buffer: Size,
-    /// Memory that `buffer` limits: the limiters' "own", or "shared" with the default path of the port, whose frames
-    /// are then dropped when limited ones fill it. Default "own".
+    /// Memory that `buffer` limits: the limiters' "own", or "shared" with the default path of the port. Shared memory
+    /// that limited frames fill is also missing to the default path, whose frames are then dropped. Default "own".
     #[serde(default)]
     pub memory: Memory,
     /// Bytes that a tag adds to each frame from its limiter on, 0 to 64: 8 for BCN's tag, 4 for that of 802.1Qau.
@@ -54,7 +54,7 @@ impl RateLimiters {
     /// Checks the ranges of `queues` and `tag-bytes`.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// The name of the invalid parameter, and the accepted values.
     pub fn check(&self) -> Result<(), Invalid> {
         if self.queues.is_some_and(|n| !(1..=65_536).contains(&n)) {
             return Err(Invalid::new(

@@ -14,8 +14,8 @@ use tailback_units::{Dur, Fraction};
 pub struct Run {
     /// Simulated time at which the run ends, warm-up included; above 0.
     pub duration: Dur,
-    /// Warm-up: packets generated before this time are forwarded but not measured; below `duration`. "auto" finds it by
-    /// MSER-5 on a pilot run.
+    /// Warm-up: packets generated before this time are forwarded but not measured; below `duration`. "auto" determines
+    /// it by MSER-5 on a pilot run.
     #[serde(default)]
     pub warmup: Warmup,
     /// Seed of all random streams, 0 to 2^63 - 1. Replication k, counted from 0, uses this seed plus k.

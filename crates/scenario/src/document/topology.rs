@@ -24,10 +24,10 @@ pub struct Host {
     /// Buffer limit of the transmit queue of each class.
     #[serde(default = "unlimited")]
     pub buffer: Limit,
-    /// `true` if the host obeys back-pressure notifications, where hosts are notified (`end-stations`).
+    /// `true` if the host obeys back-pressure notifications; switches notify hosts only with `end-stations = true`.
     #[serde(default = "yes")]
     pub obeys: bool,
-    /// Rate limiters at its ports, which react to the congestion points of switches. Absent: none.
+    /// Rate limiters at the host's ports, which react to the congestion points of switches. Absent: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_limiters: Option<RateLimiters>,
 }
@@ -63,10 +63,12 @@ pub struct Switch {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backpressure: Option<BackPressure>,
     /// Makes each class of each output port a congestion point, which notifies the sources of sampled frames to slow
-    /// down, speed up or stop. Ports with rate limiters are excluded. At most 255 congestion points in all.
+    /// down, speed up or stop. Ports with rate limiters are excluded. A network has at most 511 congestion points, or
+    /// 65535 if all are of kind "qcn".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub congestion_notification: Option<cp::Spec>,
-    /// Rate limiters at its ports towards other switches, which react to the congestion points of those. Absent: none.
+    /// Rate limiters at the switch's ports towards other switches, which react to the congestion points of those
+    /// switches. Absent: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_limiters: Option<RateLimiters>,
     /// Protection against pause storms from neighbours. Absent: every PAUSE frame is obeyed.
@@ -88,8 +90,8 @@ pub struct Port {
     /// Queue discipline, in place of the switch's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub discipline: Option<Spec>,
-    /// Meters, markers and policers of the packets to or from the neighbour; in each direction the first that matches a
-    /// packet applies.
+    /// Meters, markers and policers of the packets to or from the neighbour. In each direction only the first
+    /// conditioner that matches a packet is applied to it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conditioners: Vec<Conditioner>,
     /// MPLS labels of the packets that leave towards the neighbour. Absent: none.
@@ -105,7 +107,7 @@ pub struct Port {
     pub ring: Option<u32>,
 }
 
-/// A token bucket before a link: in any interval of length t at most burst + rate · t leave.
+/// A token bucket before a link: in any interval of length t at most burst + rate · t leave it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Shaper {
@@ -115,7 +117,7 @@ pub struct Shaper {
     /// least 1600 B.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub burst: Option<Burst>,
-    /// Bytes that the shaper counts per packet beyond those of buffers (`network.framing`).
+    /// Bytes that the shaper counts for each packet in addition to its length in buffers (`network.framing`).
     #[serde(default)]
     pub accounting: Accounting,
 }
@@ -127,19 +129,21 @@ pub struct Conditioner {
     /// "egress": before the queue towards the neighbour; "ingress": after the link from it. Default "egress".
     #[serde(default)]
     pub direction: Direction,
-    /// Groups of flows to which it applies, by name or pattern. Absent: all, including acknowledgements.
+    /// Groups of flows to which the conditioner applies, by name or pattern. Absent: all, including acknowledgements.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flows: Option<String>,
-    /// Class map or conditions on the packets to which it applies. Absent: all packets of `flows`.
+    /// Class map or conditions on the packets to which the conditioner applies. Absent: all packets of `flows`.
     #[serde(default, rename = "match", skip_serializing_if = "Option::is_none")]
     pub matches: Option<Match>,
-    /// Meter that colours the packets; it counts the bytes that buffers count. Absent: every packet conforms.
+    /// Meter that colours the packets. It counts the length of packets in buffers (`network.framing`). Absent: every
+    /// packet conforms.
     #[serde(default = "all_conform")]
     pub meter: Meter,
-    /// Bytes that the meter counts per packet beyond those of buffers. Default "0B".
+    /// Bytes that the meter counts for each packet in addition to its length in buffers. Default "0B".
     #[serde(default, skip_serializing_if = "is_plain")]
     pub accounting: Accounting,
-    /// "group": one meter for all these flows; "flow": each flow has a meter of its own. Default "group".
+    /// "group": one meter for all packets to which the conditioner applies; "flow": each flow has a meter of its own.
+    /// Default "group".
     #[serde(default = "aggregate")]
     pub per: Per,
     /// Drops packets of this colour and of worse ones: "yellow" or "red". Absent: no packet is dropped.
@@ -186,10 +190,10 @@ impl Action {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Direction {
-    /// Out of the switch.
+    /// Out of the switch, before the queue.
     #[default]
     Egress,
-    /// Into it.
+    /// Into the switch, after the link.
     Ingress,
 }
 
@@ -232,20 +236,20 @@ impl OutputQueued {
     /// Always `Ok`: there are no parameters.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// The name of the invalid parameter, and the accepted values.
     pub fn check(&self) -> Result<(), Invalid> {
         Ok(())
     }
 }
 
-/// Output queues in one memory with dynamic thresholds (Choudhury and Hahne 1998): a queue holds at most `alpha` times
-/// the free memory.
+/// Output queues in one memory with dynamic thresholds (Choudhury and Hahne 1998): the limit of each queue is `alpha`
+/// times the free memory.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct SharedMemory {
     /// Size of the memory.
     pub memory: Size,
-    /// Factor alpha: the threshold of a queue divided by the free memory, above 0 and at most 1024.
+    /// Factor alpha, above 0 and at most 1024: the limit of a queue divided by the free memory.
     #[serde(default = "one")]
     #[schemars(range(min = 0, max = 1024))]
     pub alpha: f64,
@@ -259,7 +263,7 @@ impl SharedMemory {
     /// Checks the range of `alpha`.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// The name of the invalid parameter, and the accepted values.
     pub fn check(&self) -> Result<(), Invalid> {
         if self.alpha > 0.0 && self.alpha <= 1024.0 {
             return Ok(());
@@ -271,10 +275,11 @@ impl SharedMemory {
     }
 }
 
-/// Output queues in one memory accounted by ingress port and class, as in switches with priority-based flow control
-/// (802.1Qbb). An ingress class may take its reserve and then 1/2^`shift` of the free shared memory; above that its
-/// neighbour is stopped, and frames still in flight go into headroom. Takes back-pressure of scope "class" or "plain",
-/// whose `detection` is not used, and the disciplines "drop-tail" and "red". Without back-pressure it only drops.
+/// Output queues in one memory that is accounted by ingress port and class, as in switches with priority-based flow
+/// control (802.1Qbb). Each class of an ingress port may occupy its reserve and, beyond that, 1/2^`shift` of the free
+/// shared memory. Above this threshold the neighbour is stopped, and frames that are still in flight go into the
+/// headroom. Supported are back-pressure of scope "class" or "plain", whose `detection` is not used, and the
+/// disciplines "drop-tail" and "red". Without back-pressure, frames above the threshold are dropped.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct SharedBuffer {
@@ -287,12 +292,12 @@ pub struct SharedBuffer {
     /// Memory reserved for each ingress port and class. Default 4kB.
     #[serde(default = "four_kilobytes")]
     pub reserve: Size,
-    /// Hysteresis: bytes below its threshold at which a stopped ingress class is resumed. Default 3kB.
+    /// Hysteresis in bytes: a stopped ingress class is resumed once it is this far below its threshold. Default 3kB.
     #[serde(default = "three_kilobytes")]
     pub resume: Size,
     /// Memory of each ingress port and class for frames that arrive after its neighbour was stopped. Absent: the worst
-    /// case of its link: a frame and the PAUSE, the round-trip propagation delay, the response time, the switch's
-    /// latency and two frames.
+    /// case of its link, which is the bytes that arrive during the transmission of a frame and the PAUSE, the
+    /// round-trip propagation delay, the response time and the switch's latency, plus two frames.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub headroom: Option<Size>,
 }
@@ -311,7 +316,7 @@ impl SharedBuffer {
     /// Checks the range of `shift`.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// The name of the invalid parameter, and the accepted values.
     pub fn check(&self) -> Result<(), Invalid> {
         if self.shift <= 16 {
             return Ok(());
@@ -323,20 +328,20 @@ impl SharedBuffer {
     }
 }
 
-/// Watchdog against pause storms: a PAUSE that lasts too long is ignored, so that the frames queued for a faulty
-/// adapter leave.
+/// Watchdog against pause storms: a neighbour's PAUSE frames are ignored once a pause lasts too long, so that the
+/// frames queued for a faulty adapter leave.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Watchdog {
-    /// Uninterrupted pause time from which it is a storm; above 0s.
+    /// Duration of an uninterrupted pause that counts as a storm; above 0s.
     pub after: Dur,
-    /// Time without PAUSE frames after which they are obeyed again; above 0s.
+    /// Time without PAUSE frames after which PAUSE frames are obeyed again; above 0s.
     pub restore: Dur,
 }
 
-/// A crossbar with one FIFO per input port, subject to head-of-line blocking (Karol, Hluchyj and Morgan 1987). Takes
-/// back-pressure of scope "plain", which watches each input's FIFO and notifies the neighbour behind it; a FIFO cannot
-/// be stopped by class or destination.
+/// A crossbar with one FIFO per input port, subject to head-of-line blocking (Karol, Hluchyj and Morgan 1987).
+/// Back-pressure must have scope "plain", since a FIFO cannot be stopped by class or destination; it watches each
+/// input's FIFO and notifies the neighbour behind that input.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct InputFifo {
@@ -348,7 +353,7 @@ impl InputFifo {
     /// Always `Ok`: the limit is checked against the framing in `build`.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// The name of the invalid parameter, and the accepted values.
     pub fn check(&self) -> Result<(), Invalid> {
         Ok(())
     }
@@ -360,14 +365,14 @@ impl InputFifo {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct VirtualOutputQueues {
-    /// Memory limit of each input, shared by all its queues: without `output-buffer` the backlog of one output can fill
-    /// it, and frames to idle outputs are dropped.
+    /// Memory limit of each input, shared by all its queues. Without `output-buffer` the backlog of one output can fill
+    /// this memory; frames to idle outputs are then dropped.
     pub buffer: Size,
-    /// Limit of each queue (output and class) within that memory. Absent: only `buffer` limits it. Required by the
-    /// scopes of back-pressure that name classes.
+    /// Limit of each queue (output and class) within that memory. Absent: only `buffer` limits the queue. Required by
+    /// back-pressure with scope "class" or "class-destination", or with `addresses = "filtering-database"`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_buffer: Option<Size>,
-    /// Speed-up: crossing rate relative to the output's rate, 1 to 1000.
+    /// Speed-up of the crossbar: rate at which a frame crosses it divided by the rate of the output's link, 1 to 1000.
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 1000))]
     pub speedup: f64,
@@ -377,7 +382,7 @@ impl VirtualOutputQueues {
     /// Checks the range of `speedup`.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// The name of the invalid parameter, and the accepted values.
     pub fn check(&self) -> Result<(), Invalid> {
         if (1.0..=1000.0).contains(&self.speedup) {
             return Ok(());
@@ -392,7 +397,7 @@ impl VirtualOutputQueues {
     }
 }
 
-/// Output queues; a frame may leave while its tail is still arriving.
+/// Output queues with cut-through forwarding: a frame may leave while its tail is still arriving.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct CutThrough {
@@ -409,7 +414,7 @@ impl CutThrough {
     /// Checks the range of `header`.
     ///
     /// # Errors
-    /// The parameter at fault, and what to write.
+    /// The name of the invalid parameter, and the accepted values.
     pub fn check(&self) -> Result<(), Invalid> {
         if (1..=64_000).contains(&self.header.0) {
             return Ok(());
@@ -424,17 +429,17 @@ impl CutThrough {
     }
 }
 
-/// A full-duplex link, or one for each node that a pattern matches.
+/// A full-duplex link, or several: one for each node that a pattern matches.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Link {
     /// The two ends, by name or pattern (`*`, `?`, `[12]`, `[1-3]`). One pattern: a link for each match. Two patterns
     /// with the same number of matches: a link for each pair, in order.
     pub between: Ends,
-    /// Rate of both directions, or [forward, backward], forward being from the first end; at most 10Tbit/s.
+    /// Rate of both directions, or [forward, backward]; forward is from the first end of `between`. At most 10Tbit/s.
     pub rate: Directions<Rate>,
-    /// Propagation delay, or [first, last], spread evenly over the links of a pattern. Default "1us", if `length` is
-    /// absent too.
+    /// Propagation delay, or [first, last]: the delays of a pattern's links, evenly spaced in the order of their nodes.
+    /// Default "1us", if `length` is absent too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay: Option<Delays>,
     /// Cable length, 5 ns of delay per metre; in place of `delay`.
@@ -443,12 +448,12 @@ pub struct Link {
     /// Probability of random loss of a frame on the link, 0 to 1.
     #[serde(default)]
     pub loss: Fraction,
-    /// Upper bound of a frame's extra delay, drawn uniformly; frames stay in order. For both directions, or [forward,
-    /// backward].
+    /// Upper bound of the random additional delay of each frame (uniform from 0s); frames stay in order. One value for
+    /// both directions, or [forward, backward].
     #[serde(default)]
     pub jitter: Directions<Dur>,
-    /// Bytes on the link beyond the wire length (`network.framing`): additional bytes and whole ATM cells, such as {
-    /// bytes = "4B", cells = true }. Not at a cut-through switch. Absent: the wire length.
+    /// Bytes of each frame on the link in addition to its wire length (`network.framing`), and segmentation into ATM
+    /// cells, such as { bytes = "4B", cells = true }. Not allowed at a cut-through switch. Absent: the wire length.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accounting: Option<Accounting>,
 }
@@ -465,7 +470,7 @@ impl<'de> Deserialize<'de> for Ends {
             found => {
                 let found = found.map_or_else(|| value.to_string(), |n| format!("a list of {n}"));
                 let help = Some("write the names of two nodes, such as [\"h1\", \"sw1\"]".to_owned());
-                Err(DecodeError::value(Path::root(), format!("a link has two ends, found {found}"), help))
+                Err(DecodeError::value(Path::root(), format!("a link has two ends; found {found}"), help))
             }
         }
         .map_err(DecodeError::carry)

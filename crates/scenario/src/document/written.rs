@@ -61,7 +61,7 @@ impl<'de> Deserialize<'de> for Limit {
                 }
                 Amount::Millipackets(n) if n % 1_000 == 0 => Ok(Limit::Packets(n / 1_000)),
                 amount @ Amount::Millipackets(_) => {
-                    Err(D::Error::custom(format!("`{amount}`: a queue holds whole packets")))
+                    Err(D::Error::custom(format!("`{amount}` is not a whole number of packets")))
                 }
             },
         }
@@ -179,7 +179,7 @@ impl JsonSchema for Delays {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Directions<T>(pub [T; 2]);
 
-/// A value that a link may have per direction.
+/// A value that may differ between the two directions of a link.
 pub trait Directed {
     /// Name in messages: "a link has one … or two".
     const NAME: &str;
@@ -254,8 +254,8 @@ impl Length {
     /// If the text is no such length: a sentence that says what to write.
     pub fn parse(text: &str) -> Result<Length, String> {
         let refuse = || format!("`{text}` is not a length; write a number and mm, m or km, such as \"200m\"");
-        // A metre has a thousand millimetres as a nanosecond has a thousand picoseconds: the exact decimal parser of
-        // durations also reads lengths.
+        // Metres have as many millimetres as nanoseconds have picoseconds, so the exact decimal parser of durations
+        // also reads lengths.
         let (number, like) = [("mm", "ps"), ("km", "us"), ("m", "ns")]
             .iter()
             .find_map(|(unit, like)| Some((text.trim().strip_suffix(unit)?.trim_end(), *like)))
@@ -289,7 +289,7 @@ impl<'de> Deserialize<'de> for Length {
         match Value::deserialize(d)? {
             Value::String(text) => Length::parse(&text).map_err(D::Error::custom),
             Value::Number(n) => {
-                Err(D::Error::custom(format!("`{n}` has no unit; a length is written such as \"200m\"")))
+                Err(D::Error::custom(format!("`{n}` has no unit; write a length in mm, m or km, such as \"200m\"")))
             }
             other => Err(D::Error::custom(format!("expected a length such as \"200m\", found {other}"))),
         }

@@ -23,13 +23,21 @@ pub(super) fn check(document: &StudyDocument, complaints: &mut Complaints) {
         complaints.value(root.join("study"), message, format!("write study = {VERSION}"));
     }
     if document.replications.is_some_and(|n| n == 0 || n > MOST_REPLICATIONS) {
-        complaints.value(root.join("replications"), "out of range", "replications are 1 to 100000");
+        complaints.value(
+            root.join("replications"),
+            "the number of replications is out of range",
+            "write a number from 1 to 100000",
+        );
     }
     if document.seed.is_some_and(|seed| seed > i64::MAX as u64) {
-        complaints.value(root.join("seed"), "too large", "a seed is 0 to 2^63 - 1");
+        complaints.value(root.join("seed"), "the seed is too large", "write a number from 0 to 2^63 - 1");
     }
     if document.confidence.is_some_and(|confidence| !CONFIDENCES.contains(&confidence.0)) {
-        complaints.value(root.join("confidence"), "no confidence of an interval", "it is 0.5 to 0.999999");
+        complaints.value(
+            root.join("confidence"),
+            "the confidence level is out of range",
+            "write a number from 0.5 to 0.999999",
+        );
     }
     design(&document.design, complaints);
     axes(document, complaints);
@@ -50,7 +58,11 @@ fn design(design: &Design, complaints: &mut Complaints) {
             complaints.value(at, "the number of points is missing", "add `samples = 100`");
         }
         (true, Some(n)) if n == 0 || n > MOST_SAMPLES => {
-            complaints.value(at.join("samples"), "out of range", "samples are 1 to 1000000");
+            complaints.value(
+                at.join("samples"),
+                "the number of samples is out of range",
+                "write a number from 1 to 1000000",
+            );
         }
         (false, samples) => {
             let help = "remove it, or choose kind \"random\" or \"latin-hypercube\"";
@@ -79,15 +91,23 @@ fn axes(document: &StudyDocument, complaints: &mut Complaints) {
             Paths::Several(list) => list.iter().map(String::as_str).collect(),
         };
         if listed.is_empty() || listed.iter().any(|path| path.trim().is_empty()) {
-            complaints.value(at.join("path"), "no path", "write one such as \"flows[data].source.rate\"");
+            complaints.value(at.join("path"), "the axis has no path", "write one such as \"flows[data].source.rate\"");
             continue;
         }
         if let Some(path) = listed.iter().find(|path| !paths.insert(path.to_string())) {
-            complaints.value(at.join("path"), format!("`{path}` is set by an axis before"), "join the two axes");
+            complaints.value(
+                at.join("path"),
+                format!("`{path}` is already set by an earlier axis"),
+                "merge the two axes, or remove one",
+            );
         }
         let name = axis.name.as_deref().unwrap_or(listed[0]);
         if !names.insert(name) {
-            complaints.value(at.join("name"), format!("a second axis `{name}`"), "give each axis a name of its own");
+            complaints.value(
+                at.join("name"),
+                format!("another axis is already named `{name}`"),
+                "give each axis a name of its own",
+            );
         }
         if RESERVED.contains(&name) {
             complaints.value(at.join("name"), format!("`{name}` is a column of the results"), "choose another name");
@@ -97,7 +117,7 @@ fn axes(document: &StudyDocument, complaints: &mut Complaints) {
             _ if kind != DesignKind::List => {}
             None => length = Some((i, count)),
             Some((first, n)) if n != count => {
-                let message = format!("{count} values, and axes[{first}] has {n}");
+                let message = format!("the axis has {count} values, but axes[{first}] has {n}");
                 complaints.value(at, message, "a list needs the same number of values on every axis");
             }
             Some(_) => {}
@@ -115,7 +135,7 @@ fn values(axis: &Axis, kind: DesignKind, at: &Path, complaints: &mut Complaints)
         (Some(values), None) if values.is_empty() => {
             complaints.value(
                 at.join("values"),
-                "no value to try",
+                "the list of values is empty",
                 "write one or more, such as [\"1Mbit/s\", \"2Mbit/s\"]",
             );
             None
@@ -135,18 +155,26 @@ fn values(axis: &Axis, kind: DesignKind, at: &Path, complaints: &mut Complaints)
                     None
                 }
                 (false, Some(n)) if !(2..=MOST_STEPS).contains(&n) => {
-                    complaints.value(inner.join("steps"), "out of range", "steps are 2 to 10000");
+                    complaints.value(
+                        inner.join("steps"),
+                        "the number of steps is out of range",
+                        "write a number from 2 to 10000",
+                    );
                     None
                 }
                 (false, Some(n)) => Some(n as usize),
             }
         }
         (Some(_), Some(_)) => {
-            complaints.key(at.join("range"), "values and a range", "give one of the two");
+            complaints.key(at.join("range"), "the axis has both `values` and a `range`", "remove one of the two");
             None
         }
         (None, None) => {
-            complaints.value(at.clone(), "no values", "add `values = [\"1Mbit/s\", \"2Mbit/s\"]`, or a range");
+            complaints.value(
+                at.clone(),
+                "the axis has no values",
+                "add `values = [\"1Mbit/s\", \"2Mbit/s\"]`, or a range",
+            );
             None
         }
     }
@@ -154,14 +182,18 @@ fn values(axis: &Axis, kind: DesignKind, at: &Path, complaints: &mut Complaints)
 
 fn range(range: &Range, at: &Path, complaints: &mut Complaints) {
     if !(1..=15).contains(&range.digits) {
-        complaints.value(at.join("digits"), "out of range", "digits are 1 to 15");
+        complaints.value(at.join("digits"), "the number of digits is out of range", "write a number from 1 to 15");
     }
     let (Some((from, unit)), Some((to, other))) = (amount(&range.from), amount(&range.to)) else {
         let wrong = if amount(&range.from).is_none() { "from" } else { "to" };
-        complaints.value(at.join(wrong), "neither a number nor a number with a unit", "write it such as \"1Mbit/s\"");
+        complaints.value(
+            at.join(wrong),
+            "neither a number nor a number with a unit",
+            "write, for example, \"1Mbit/s\" or 0.5",
+        );
         return;
     };
-    // Ends in different multiples of one unit are compared in its base unit.
+    // Ends in different multiples of a unit, such as kB and MB, are compared in the base unit.
     let ends = match (multiple(unit), multiple(other)) {
         _ if unit == other => Some((from, to)),
         (Some((base, factor)), Some((same, others))) if base == same => Some((from * factor, to * others)),
@@ -184,7 +216,7 @@ fn range(range: &Range, at: &Path, complaints: &mut Complaints) {
     }
 }
 
-/// Returns the base unit of a unit, and the factor.
+/// Returns the base unit of a unit, and the factor from the unit to the base unit.
 fn multiple(unit: &str) -> Option<(&'static str, f64)> {
     let one = format!("1{unit}");
     let duration = || Some(("ps", parse_duration(&one).ok()?.0 as f64));
@@ -212,9 +244,9 @@ fn mechanisms(document: &StudyDocument, complaints: &mut Complaints) {
     for (i, mechanism) in document.mechanisms.iter().enumerate() {
         let at = Path::root().join("mechanisms").join(i).join("name");
         if mechanism.name.trim().is_empty() {
-            complaints.value(at, "an empty name", "name the variant");
+            complaints.value(at, "the name of the mechanism is empty", "write a name");
         } else if !names.insert(mechanism.name.as_str()) {
-            let message = format!("a second mechanism `{}`", mechanism.name);
+            let message = format!("another mechanism is already named `{}`", mechanism.name);
             complaints.value(at, message, "give each mechanism a name of its own");
         }
     }
@@ -230,15 +262,15 @@ fn until(until: &Until, document: &StudyDocument, complaints: &mut Complaints) {
         );
     }
     if !(until.absolute.is_finite() && until.absolute >= 0.0) {
-        complaints.value(at.join("absolute"), "out of range", "a half-width is 0 or more");
+        complaints.value(at.join("absolute"), "the half-width is out of range", "write a number of 0 or more");
     }
     let least = document.replications.unwrap_or(1).max(2);
     if until.max_replications < least || until.max_replications > MOST_REPLICATIONS {
-        let help = format!("it is at least {least} here, and at most 100000");
-        complaints.value(at.join("max-replications"), "out of range", help);
+        let help = format!("write a number from {least} to 100000");
+        complaints.value(at.join("max-replications"), "the largest number of replications is out of range", help);
     }
     if document.replications == Some(1) {
-        let help = "write replications = 3, or more";
+        let help = "write `replications = 3`, or more";
         complaints.value(Path::root().join("replications"), "one replication has no confidence interval", help);
     }
     if until.of == Of::Difference && document.mechanisms.len() < 2 {

@@ -25,7 +25,7 @@ impl Study {
     /// Parses a document in TOML; `filename` is used in messages.
     ///
     /// # Errors
-    /// If the text is no valid study: all mistakes that were found, with their places.
+    /// If the text is not a valid study: all errors found, with line and column.
     pub fn from_toml(text: &str, filename: &str) -> Result<Study, ScenarioError> {
         match origin::read_toml(text, filename) {
             Ok((tree, origin)) => Study::new(&tree, origin),
@@ -36,7 +36,7 @@ impl Study {
     /// Parses the same document in JSON.
     ///
     /// # Errors
-    /// If the text is no valid study: all mistakes that were found, with their paths.
+    /// If the text is not a valid study: all errors found, with their paths.
     pub fn from_json(text: &str) -> Result<Study, ScenarioError> {
         match origin::read_json(text, "<study>") {
             Ok((tree, origin)) => Study::new(&tree, origin),

@@ -31,13 +31,14 @@ pub(super) fn check(pass: &Pass<'_>, found: &mut Warnings) {
     if all.is_empty() {
         return;
     }
-    // Behind an overloaded port the load is lower than offered: only flows that pass no other overloaded port count.
+    // Behind an overloaded port the load is lower than offered: flows that pass another overloaded port before this one
+    // are not counted.
     let mut cut = none;
     for port in all.keys() {
         cut[*port as usize] = true;
     }
     let loads = loads(plan, &cut);
-    // Ports described by the same entries share one warning, about the worst.
+    // Ports described by the same entries share one warning, about the one with the greatest overload.
     let mut kinds: BTreeMap<_, Vec<(u32, Over)>> = BTreeMap::new();
     for (port, over) in overloaded(plan, &loads) {
         kinds.entry(pass.places.kind(port)).or_default().push((port, over));
@@ -96,8 +97,8 @@ fn warn(pass: &Pass<'_>, found: &mut Warnings, port: u32, over: Over, load: &Loa
     let what = if over.by_shaper { "its shaper lets pass" } else { "its link carries" };
     let others = match more {
         0 => String::new(),
-        1 => ", and so is one port like it".to_owned(),
-        n => format!(", and so are {n} ports like it"),
+        1 => ", and the same holds for one similar port".to_owned(),
+        n => format!(", and the same holds for {n} similar ports"),
     };
     let queue = queue(plan, port);
     // Classes inside a discipline have limits of their own.
@@ -105,7 +106,7 @@ fn warn(pass: &Pass<'_>, found: &mut Warnings, port: u32, over: Over, load: &Loa
         && queue.limits.iter().all(|limit| *limit == u64::MAX)
         && queue.places.iter().all(|places| *places == u64::MAX);
     let excess = if unlimited {
-        // Each second adds work for offered/carried seconds.
+        // Each second of arrivals takes offered/carried seconds to send.
         let grows = super::numbers::seconds(over.offered / over.carried - 1.0);
         format!("its queue has no limit, so nothing is lost and the delay grows by {grows} every second")
     } else {
@@ -129,7 +130,7 @@ fn warn(pass: &Pass<'_>, found: &mut Warnings, port: u32, over: Over, load: &Loa
     found.add(
         WarningName::Overload,
         source.filter(|_| is_host).unwrap_or(capacity),
-        format!("{} is offered {least}{offered}{mean} and {what} {carried}{others}: {excess}", places.port(port)),
+        format!("{} is offered {least}{offered}{mean}, but {what} {carried}{others}: {excess}", places.port(port)),
         advice,
     );
 }

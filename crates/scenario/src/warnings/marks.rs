@@ -1,4 +1,4 @@
-//! Transports that need ECN marks over queues that do not mark.
+//! Transports that need ECN marks on paths whose queues do not mark.
 
 use super::pass::{Pass, Warnings};
 use super::paths::paths;
@@ -10,11 +10,12 @@ use tailback_transport::{EcnMode, Ect, Tcp};
 
 pub(super) fn check(pass: &Pass<'_>, found: &mut Warnings) {
     let plan = pass.plan;
-    // By group: number of flows without a marking queue on their path, number of flows, transport, first such path.
+    // Per group: number of flows without a marking queue on their path, number of flows, transport, and the path of the
+    // first such flow.
     let mut groups: BTreeMap<&str, (usize, usize, &Tcp, Vec<u32>)> = BTreeMap::new();
     for flow in &plan.flows {
         let Some(tcp) = flow.transport.as_deref().filter(|tcp| wants_marks(tcp)) else { continue };
-        // Ends drawn at random may have any path.
+        // Hosts drawn at random may have any path between them.
         if flow.among.is_some() && tcp.ecn != EcnMode::Off {
             continue;
         }
@@ -37,7 +38,7 @@ pub(super) fn check(pass: &Pass<'_>, found: &mut Warnings) {
                 WarningName::NoMarks,
                 path.join("congestion-control"),
                 format!(
-                    "\"{control}\" needs ECN marks, and the segments of `{group}` cannot be marked: `ecn` is \"off\""
+                    "\"{control}\" needs ECN marks, but the segments of `{group}` cannot be marked, since `ecn` is \"off\""
                 ),
                 format!("write `{path}.ecn = \"classic\"`"),
             );
@@ -63,13 +64,13 @@ pub(super) fn check(pass: &Pass<'_>, found: &mut Warnings) {
         found.add(
             WarningName::NoMarks,
             path.join(key),
-            format!("{wants}, and no queue on the path of `{group}` marks{some}: {}{more}", names.join(", ")),
-            format!("let {place}, mark: `ecn = true` where it has that, or a discipline such as \"red\" with `ecn = true` or \"dualpi2\""),
+            format!("{wants}, but no queue on the path of `{group}` marks{some}: {}{more}", names.join(", ")),
+            format!("let {place}, mark: set `ecn = true` if it has that key, or use a discipline such as \"red\" with `ecn = true` or \"dualpi2\""),
         );
     }
 }
 
-/// `true` if a connection needs queues that mark.
+/// `true` if the congestion control of a connection responds to ECN marks.
 fn wants_marks(tcp: &Tcp) -> bool {
     tcp.congestion_control.needs().marks || tcp.ecn != EcnMode::Off && tcp.ect == Ect::Ect1
 }

@@ -1,4 +1,4 @@
-//! Measured times in which no measured packet arrives.
+//! Measured times that are too short for a measured packet to arrive.
 
 use super::numbers::seconds;
 use super::pass::{Pass, Warnings};
@@ -14,8 +14,8 @@ pub(super) fn check(pass: &Pass<'_>, found: &mut Warnings) {
     if plan.timeline.iter().any(|change| matches!(change.what, ChangeKind::LinkDelay(..))) {
         return;
     }
-    // By group, the shortest path of its flows. Flows of a group mostly share their ends: each pair of nodes is
-    // computed once.
+    // Per group, the shortest path of its flows. Many flows of a group have the same two hosts, so each pair of nodes
+    // is computed once.
     let mut groups: BTreeMap<&str, Dur> = BTreeMap::new();
     let mut known: BTreeMap<(u16, u16), Dur> = BTreeMap::new();
     for flow in plan.flows.iter().filter(|flow| flow.among.is_none()) {
@@ -27,7 +27,7 @@ pub(super) fn check(pass: &Pass<'_>, found: &mut Warnings) {
             WarningName::ShortMeasurement,
             Path::root().join("run").join("duration"),
             format!(
-                "{} are measured, and packets of `{group}` take at least {} to arrive: no measured packet does",
+                "{} are measured, but packets of `{group}` take at least {} to arrive, so no packet is measured",
                 seconds(measured.as_secs()),
                 seconds(delay.as_secs())
             ),
@@ -38,7 +38,7 @@ pub(super) fn check(pass: &Pass<'_>, found: &mut Warnings) {
 
 /// Returns a lower bound on the propagation delay over the shortest paths.
 fn shortest(plan: &Plan, from: u16, to: u16) -> Dur {
-    // Equal-cost paths have the same number of links: the sum of each step's minimum is a lower bound.
+    // Equal-cost paths have the same number of links, so the sum of the minimum delay of each step is a lower bound.
     let mut at = vec![from];
     let mut sum = Dur::ZERO;
     for _ in 0..plan.nodes.len() {

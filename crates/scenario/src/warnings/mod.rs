@@ -1,8 +1,9 @@
 //! Warnings about valid scenarios: checks of the plan before a run.
 //!
 //! Each family is a file with a function that examines the compiled plan and reports findings with numbers and a
-//! remedy; `CHECKS` lists them. A warning is about something that is certain from the plan, such as a load above a
-//! link's rate; what depends on the run is not reported. Bounds are used in the direction that warns less.
+//! remedy; `CHECKS` lists them. A warning reports only facts that are certain from the plan, such as a load above a
+//! link's rate, and nothing that depends on the run. Where only bounds are known, the one that gives fewer warnings is
+//! used.
 
 mod load;
 mod marks;

@@ -6,7 +6,7 @@ use crate::error::ScenarioError;
 use crate::scenario::Scenario;
 use tailback_document::Path;
 
-/// Settings of the network, and the settings of a switch or port that override them.
+/// Settings of the network, each with the settings of a switch and of a port that override it.
 const NEARER: [(&str, &str); 3] = [
     ("network.buffer", "switches.*.buffer"),
     ("network.discipline", "switches.*.discipline"),
@@ -14,7 +14,7 @@ const NEARER: [(&str, &str); 3] = [
 ];
 
 impl Scenario {
-    /// Returns those settings of `with_set` that change the document but not its effect.
+    /// Returns the settings among those of `with_set` that change the document but not its effect.
     ///
     /// # Errors
     /// If the document with all settings is invalid.
@@ -28,12 +28,12 @@ impl Scenario {
         for (number, (path, value)) in pairs.iter().enumerate() {
             let others = pairs[..number].iter().chain(&pairs[number + 1..]);
             let others: Vec<_> = others.map(|(path, value)| (path.as_ref(), value.as_ref())).collect();
-            // Without it another setting may be invalid: then it has an effect.
+            // If the document is invalid without this setting, the setting has an effect.
             let Ok(without) = self.with_set(&others) else { continue };
             if without.effect() != effect {
                 continue;
             }
-            // A setting equal to the present value is no mistake: a loop over values includes it.
+            // A setting equal to the present value is not a mistake: a loop over values may include it.
             if without.hash() == hash {
                 continue;
             }
@@ -41,7 +41,7 @@ impl Scenario {
             let place = Path::parse(path).unwrap_or_default();
             let message = format!("`{path}={value}` changes nothing: network, flows and run are the same without it");
             let advice = NEARER.iter().find(|(far, _)| path.starts_with(far)).map_or_else(
-                || "see which setting overrides or disables it".to_owned(),
+                || "check which other setting overrides or disables it".to_owned(),
                 |(far, near)| format!("set `{near}{}`, which overrides it", &path[far.len()..]),
             );
             found.add(WarningName::NoEffect, place, message, advice);

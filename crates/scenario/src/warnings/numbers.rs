@@ -1,6 +1,6 @@
 //! Numbers in messages: at most four significant digits, and a unit.
 
-/// Formats a number in the largest unit in which it is at least one after rounding to four significant digits.
+/// Formats a number in the largest of the units in which its rounded value is at least 1.
 fn in_units(value: f64, units: &[(&str, f64)]) -> String {
     let (unit, size) =
         units.iter().find(|(_, size)| value >= *size * 0.99995).or(units.last()).copied().unwrap_or(("", 1.0));
@@ -9,7 +9,7 @@ fn in_units(value: f64, units: &[(&str, f64)]) -> String {
 
 /// Formats four significant digits, without trailing zeros.
 pub(super) fn digits(value: f64) -> String {
-    // The exponent after rounding to four digits: 9.9999 is 10.
+    // Exponent after rounding to four digits: 9.9999 becomes 10.
     let scientific = format!("{value:.3e}");
     let exponent: i32 = scientific.rsplit('e').next().and_then(|text| text.parse().ok()).unwrap_or(0);
     let text = format!("{value:.*}", (3 - exponent).max(0) as usize);
@@ -31,7 +31,7 @@ pub(super) fn seconds(seconds: f64) -> String {
     in_units(seconds, &[("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9)])
 }
 
-/// Formats a fraction in percent.
+/// Formats a fraction as a percentage.
 pub(super) fn percent(part: f64) -> String {
     format!("{}%", digits(100.0 * part))
 }

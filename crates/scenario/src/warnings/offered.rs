@@ -1,4 +1,4 @@
-//! Mean offered load of sources with known rates at each port, over the measured time.
+//! Mean load over the measured time that sources with known rates offer to each port.
 
 use super::paths::{paths, paths_through};
 use std::collections::BTreeMap;
@@ -6,32 +6,32 @@ use tailback_sim::plan::{Among, ApplicationPlan, ChangeKind, Draw, FlowPlan, Pla
 use tailback_traffic::{Application, Model};
 use tailback_units::{Dur, Time};
 
-/// Offered load of a port.
+/// Load offered to a port.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Load {
-    /// Wire bytes, bit/s.
+    /// Load in wire bytes, bit/s.
     pub wire: f64,
-    /// Bytes counted by buffers and shapers, bit/s.
+    /// Load in bytes that buffers and shapers count, bit/s.
     pub buffer: f64,
-    /// `true` if it is a lower bound, since packet sizes are not known.
+    /// `true` if the load is a lower bound because packet sizes are not known.
     pub at_least: bool,
-    /// `true` if flows are divided among equal-cost paths, so that it is a mean.
+    /// `true` if the load is a mean over equal-cost paths, among which flows are divided.
     pub divided: bool,
-    /// The flow with the largest share, and its part of `wire`.
+    /// The flow with the largest share, and that share of `wire`, bit/s.
     pub largest: Option<(u32, f64)>,
 }
 
 /// Mean offered load of a group of flows over the measured time, before policing.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Offered {
-    /// Bytes counted by buffers, shapers and policers, bit/s.
+    /// Load in bytes that buffers, shapers and policers count, bit/s.
     pub buffer_bps: f64,
-    /// Wire bytes, bit/s.
+    /// Load in wire bytes, bit/s.
     pub wire_bps: f64,
 }
 
-/// Returns the offered load of each group of flows; `None`: it depends on the network, as for a bulk transfer, or is
-/// not known.
+/// Returns the offered load of each group of flows; `None`: it is not known, or depends on the state of the network, as
+/// for a bulk transfer.
 pub(crate) fn groups(plan: &Plan) -> BTreeMap<String, Option<Offered>> {
     let rates = Rates::new(plan);
     let mut found = BTreeMap::new();
@@ -51,8 +51,8 @@ struct Stream {
     at_least: bool,
 }
 
-/// Returns the load of each port. A flow counts at the ports of its path up to and including the first one in `cut`:
-/// behind it, the load depends on other traffic.
+/// Returns the load of each port. A flow is counted at the ports of its path up to and including the first one in
+/// `cut`; behind that port, its load depends on other traffic.
 pub(super) fn loads(plan: &Plan, cut: &[bool]) -> Vec<Load> {
     let mut loads = vec![Load::default(); 2 * plan.links.len()];
     let rates = Rates::new(plan);
@@ -63,7 +63,8 @@ pub(super) fn loads(plan: &Plan, cut: &[bool]) -> Vec<Load> {
         };
         let hops = match flow.among.as_deref() {
             None => paths_through(plan, flow.from, flow.to, through),
-            // The sender is certain, and so is its link if it has only one.
+            // With a permutation each host certainly sends, so the load of its first port is known if it has a single
+            // link.
             Some(Among { draw: Draw::Permutation, .. }) => {
                 paths(plan, flow.from, flow.to).into_iter().take(1).filter(|hop| !hop.divided).collect()
             }
@@ -87,11 +88,11 @@ pub(super) fn loads(plan: &Plan, cut: &[bool]) -> Vec<Load> {
 /// Context of the computation of flow rates.
 struct Rates<'a> {
     plan: &'a Plan,
-    /// Payload rate of flows that carry transfers, bit/s.
+    /// Payload rate of each flow that carries transfers, bit/s.
     transfers: BTreeMap<u32, f64>,
     /// Times at which the timeline starts and stops flows.
     switched: BTreeMap<u32, Vec<(Time, bool)>>,
-    /// Flows that a policer may thin out; `None`: all flows.
+    /// For each policer the flows from which it may drop packets; `None`: all flows.
     policed: Vec<Option<&'a [u32]>>,
 }
 
@@ -120,7 +121,7 @@ impl<'a> Rates<'a> {
         Rates { plan, transfers, switched, policed }
     }
 
-    /// Returns the offered load of a flow; `None`: it depends on the network, or is not known.
+    /// Returns the offered load of a flow; `None`: it is not known, or depends on the state of the network.
     fn of(&self, number: u32, flow: &FlowPlan) -> Option<Stream> {
         #[expect(clippy::ref_option_ref, reason = "what `any` passes")]
         let policed = |flows: &Option<&[u32]>| flows.is_none_or(|flows| flows.contains(&number));
@@ -130,12 +131,12 @@ impl<'a> Rates<'a> {
         self.sent(number, flow).filter(|stream| stream.wire > 0.0)
     }
 
-    /// Returns the same before policing on its path.
+    /// Returns the offered load of a flow before policing on its path.
     fn sent(&self, number: u32, flow: &FlowPlan) -> Option<Stream> {
         let (payload, burst) = match (&flow.transport, self.transfers.get(&number)) {
             (Some(tcp), Some(rate)) => (*rate, Bursts::Segments(tcp.segment.0 as u32, tcp.header.0 as u32)),
             (Some(_), None) => return None,
-            // A trace that ends has its mean rate only until then.
+            // A trace that is not repeated has its mean rate only until it ends.
             (None, _) if matches!(&flow.model, Model::Trace(trace) if !trace.repeat) => return None,
             (None, _) => (flow.model.mean_rate_bps()?, Bursts::Of(flow.model.burst_bytes())),
         };
@@ -144,7 +145,7 @@ impl<'a> Rates<'a> {
         Some(Stream { wire: payload * wire, buffer: payload * buffer, at_least })
     }
 
-    /// Returns the fraction of the measured time in which a flow's source is certainly active.
+    /// Returns the fraction of the measured time during which a flow's source is certainly active.
     fn active(&self, number: u32, flow: &FlowPlan) -> f64 {
         let (begin, end) = (self.plan.warmup, self.plan.end);
         let started = Time(flow.start.0.saturating_add(flow.start_spread.0));
@@ -172,13 +173,13 @@ impl<'a> Rates<'a> {
 enum Bursts {
     /// Bursts of this size in bytes; `None`: not known.
     Of(Option<u64>),
-    /// Segments of at most this payload, with this size of headers, in bytes.
+    /// Segments: largest payload, and headers of each, in bytes.
     Segments(u32, u32),
 }
 
 impl Bursts {
-    /// Returns wire and buffer bytes per byte of payload, and `true` if they are lower bounds: full packets have the
-    /// least overhead.
+    /// Returns wire bytes and buffer bytes per byte of payload, and `true` if they are lower bounds: packets whose size
+    /// is not known are taken as full, since full packets have the smallest relative overhead.
     fn per_byte(&self, plan: &Plan) -> (f64, f64, bool) {
         let framing = plan.framing;
         let mtu = u64::from(framing.mtu);

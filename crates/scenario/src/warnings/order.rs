@@ -1,4 +1,4 @@
-//! Go-back-N over sprayed paths: packets that are overtaken count as lost.
+//! Go-back-N over sprayed paths: packets that arrive out of order count as lost.
 
 use super::pass::{Pass, Warnings};
 use super::paths::paths;
@@ -13,7 +13,7 @@ pub(super) fn check(pass: &Pass<'_>, found: &mut Warnings) {
     if plan.routes.spread != Spread::Packet {
         return;
     }
-    // By group, the largest number of next hops of its packets at one node.
+    // Per group, the largest number of next hops for its packets at any node.
     let mut groups: BTreeMap<&str, f64> = BTreeMap::new();
     for flow in &plan.flows {
         let goes_back = flow.transport.as_ref().is_some_and(|tcp| matches!(tcp.recovery, Recovery::GoBackN(_)));

@@ -12,9 +12,9 @@ use tailback_sim::plan::Plan;
 /// A warning: a valid setting that is probably a mistake.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Warning {
-    /// Name, by which `run.accept` silences it.
+    /// Name; `run.accept` takes it to hide the warning.
     pub name: WarningName,
-    /// Place, message and advice, in the form of an error.
+    /// Place, message and advice, formatted like an error.
     pub problem: Problem,
 }
 

@@ -2,13 +2,13 @@
 
 use tailback_sim::plan::{NodeId, Plan};
 
-/// A port on a path: twice its link, plus the side that sends.
+/// A port on a path; its number is twice that of its link, plus the side that sends (0 or 1).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Hop {
     pub port: u32,
     /// Fraction of the packets that leave by this port if equal-cost paths are used evenly.
     pub share: f64,
-    /// `true` if there were equal-cost paths up to here.
+    /// `true` if the path to this port has been divided among equal-cost paths.
     pub divided: bool,
 }
 
@@ -17,8 +17,8 @@ pub(super) fn paths(plan: &Plan, from: NodeId, to: NodeId) -> Vec<Hop> {
     paths_through(plan, from, to, |_| 1.0)
 }
 
-/// Returns the same with losses: only the fraction `through` of a port's packets passes it; ports behind one that
-/// passes nothing are left out.
+/// Returns the ports of all paths with losses: only the fraction `through` of a port's packets passes it. Ports behind
+/// one that passes nothing are left out.
 pub(super) fn paths_through(plan: &Plan, from: NodeId, to: NodeId, through: impl Fn(u32) -> f64) -> Vec<Hop> {
     let mut hops = Vec::new();
     let mut front = vec![(from, 1.0, false)];
@@ -54,7 +54,7 @@ pub(super) fn paths_through(plan: &Plan, from: NodeId, to: NodeId, through: impl
 
 /// Ports that flows use.
 pub(crate) struct Used {
-    /// By port: `true` if it is on the path of a flow's data or acknowledgements.
+    /// By port: `true` if it is on the path of some flow's data or acknowledgements.
     ports: Vec<bool>,
 }
 
@@ -70,7 +70,7 @@ impl Used {
         }
         Used { ports }
     }
-    /// `true` if a port is on some flow's path. For random ends one of the paths is examined.
+    /// `true` if a port is on some flow's path. For hosts drawn at random only one of the paths is examined.
     pub fn is_used(&self, port: u32) -> bool {
         self.ports[port as usize]
     }

@@ -1,4 +1,4 @@
-//! Sampling intervals that are too coarse for the timeline or the measured time.
+//! Sampling intervals that are too long for the timeline or for the measured time.
 
 use super::pass::{Pass, Warnings};
 use crate::document::WarningName;
@@ -15,12 +15,12 @@ pub(super) fn check(pass: &Pass<'_>, found: &mut Warnings) {
         let count = within(sample, plan.warmup, plan.end);
         let samples = if count == 1 { "sample" } else { "samples" };
         add(
-            format!("samples are {sample} apart and {measured} are measured: {count} {samples} in all of it"),
+            format!("samples are {sample} apart, but only {measured} are measured: {count} {samples} in total"),
             format!("write \"{}\" or less", fraction(measured)),
         );
         return;
     }
-    // Times of changes within the run, with its start and end, without duplicates.
+    // Times of changes within the run, and its start and end, without duplicates.
     let changes = plan.timeline.iter().map(|change| change.at).filter(|at| *at > Time::ZERO && *at < plan.end);
     let mut times: Vec<Time> = [Time::ZERO].into_iter().chain(changes).chain([plan.end]).collect();
     times.dedup();
@@ -35,7 +35,7 @@ pub(super) fn check(pass: &Pass<'_>, found: &mut Warnings) {
         let samples = if count == 1 { "1 sample falls" } else { "no sample falls" };
         add(
             format!(
-                "samples are {sample} apart, and between {} and {} lie {length}: {samples} into that phase of the timeline",
+                "samples are {sample} apart, but the phase of the timeline from {} to {} takes {length}: {samples} into it",
                 Dur(from.0),
                 Dur(to.0)
             ),
@@ -44,7 +44,7 @@ pub(super) fn check(pass: &Pass<'_>, found: &mut Warnings) {
     }
 }
 
-/// Returns the number of samples after `from` and not after `to`; they are at multiples of the interval.
+/// Returns the number of samples after `from`, up to and including `to`; samples are at multiples of the interval.
 fn within(sample: Dur, from: Time, to: Time) -> u64 {
     to.0 / sample.0 - from.0 / sample.0
 }

@@ -1,4 +1,4 @@
-//! Thresholds that a queue can never reach, so that the discipline does less than its parameters suggest.
+//! Thresholds that a queue can never reach, so that the discipline never takes the action that the threshold triggers.
 
 use super::numbers::{bytes, digits, seconds};
 use super::pass::{Pass, Warnings};
@@ -9,14 +9,14 @@ use tailback_qdisc::Site;
 use tailback_qdisc::signals::{Length, Signals};
 use tailback_sim::plan::{ChangeKind, Fabric, NodeKind, Plan, SwitchPlan};
 
-/// A threshold above the longest possible queue, in the threshold's unit.
+/// A threshold above the longest possible queue, with both in the threshold's unit.
 struct Short {
     threshold: String,
     most: String,
 }
 
 pub(super) fn check(pass: &Pass<'_>, found: &mut Warnings) {
-    // One warning for each entry of the document, about the first port.
+    // Findings by entry of the document, so that each entry gives one warning, about its first port.
     let mut said: BTreeMap<Path, (u32, String, String, Path, u32)> = BTreeMap::new();
     for port in (0..2 * pass.plan.links.len() as u32).filter(|port| pass.used.is_used(*port)) {
         for (path, buffer, what, most) in unreachable(pass, port) {
@@ -37,8 +37,8 @@ pub(super) fn check(pass: &Pass<'_>, found: &mut Warnings) {
     }
 }
 
-/// Returns the unreachable thresholds at a port, the lowest of each discipline: path of the threshold, path of the
-/// limit, name, and the longest queue.
+/// Returns the unreachable thresholds at a port, only the lowest of each discipline: path of the threshold, path of the
+/// limit, name, and longest possible queue.
 fn unreachable(pass: &Pass<'_>, port: u32) -> Vec<(Path, Path, String, String)> {
     let plan = pass.plan;
     let link = &plan.links[port as usize / 2];
@@ -48,7 +48,7 @@ fn unreachable(pass: &Pass<'_>, port: u32) -> Vec<(Path, Path, String, String)> 
     let queue = &link.queue[side];
     let bounds = Bounds::new(plan, steady(plan, port));
     let mut found: BTreeMap<Path, (Path, String, String)> = BTreeMap::new();
-    // The class with the largest limit: a threshold that it cannot reach is unreachable for all.
+    // The class with the largest limit is examined: a threshold that it cannot reach is unreachable for every class.
     let limits = queue.limits.iter().zip(&queue.places).max_by_key(|(bytes, packets)| (**bytes, **packets));
     let Some((limit, places)) = limits else { return Vec::new() };
     let rate = queue.shaper.as_ref().map_or(link.rate[side], |shaper| shaper.rate.min(link.rate[side]));
@@ -58,12 +58,12 @@ fn unreachable(pass: &Pass<'_>, port: u32) -> Vec<(Path, Path, String, String)> 
         let Some(short) = bounds.short(threshold.length, &threshold.site) else { return };
         let inner = Path::parse(&threshold.path).unwrap_or_default();
         let table = discipline.join_path(&inner.parent().unwrap_or_default());
-        // If the lower threshold is unreachable, so is the higher one.
+        // If the lower threshold is unreachable, the higher one is too, and not reported again.
         if spoken.contains(&table) {
             return;
         }
         spoken.push(table);
-        let follows = if threshold.derived { ", its default," } else { "" };
+        let follows = if threshold.derived { ", a default," } else { "" };
         let what = format!("`{}`{follows} of {}", threshold.path, short.threshold);
         found.insert(discipline.join_path(&inner), (buffer.clone(), what, short.most));
     });
@@ -78,8 +78,8 @@ fn unreachable(pass: &Pass<'_>, port: u32) -> Vec<(Path, Path, String, String)> 
     found.into_iter().map(|(path, (buffer, what, most))| (path, buffer, what, most)).collect()
 }
 
-/// Returns the upper bound of an output queue of a switch by its memory, in buffer bytes; `None`: a crossbar, where
-/// frames wait at the inputs.
+/// Returns the upper bound that the memory of a switch sets to an output queue, in buffer bytes; `None`: the switch is
+/// a crossbar, where frames wait at the inputs.
 fn memory(switch: &SwitchPlan) -> Option<u64> {
     match switch.fabric {
         Fabric::OutputQueued | Fabric::CutThrough { .. } => Some(u64::MAX),
@@ -90,7 +90,7 @@ fn memory(switch: &SwitchPlan) -> Option<u64> {
     }
 }
 
-/// `true` if a port always sends at its link's rate while packets wait, in order of arrival.
+/// `true` if a port sends at its link's rate whenever packets wait, in order of arrival.
 fn steady(plan: &Plan, port: u32) -> bool {
     let (number, side) = (port / 2, port as usize % 2);
     let link = &plan.links[number as usize];
@@ -130,7 +130,7 @@ impl Bounds {
         let [smallest, wire, largest, largest_wire] = [smallest, wire, largest, largest_wire].map(f64::from);
         Bounds { smallest, largest, largest_wire, wire_per_byte: wire / smallest, steady }
     }
-    /// Returns the threshold and the upper bound of the queue, if that is lower.
+    /// Returns the threshold and the upper bound of the queue, if the bound is below the threshold.
     fn short(&self, length: Length, site: &Site) -> Option<Short> {
         let finite = |limit: u64| if limit == u64::MAX { f64::INFINITY } else { limit as f64 };
         let (limit, places) = (finite(site.bytes), finite(site.packets));
@@ -145,7 +145,7 @@ impl Bounds {
                 Short { threshold: packets(bound), most: packets(in_packets.floor()) }
             }),
             Length::Wait(bound) if self.steady => {
-                // All packets before it, and the packet in transmission.
+                // Longest wait: the transmission of all packets ahead, and of the packet in transmission.
                 let most = (in_bytes * self.wire_per_byte + self.largest_wire) * 8.0 / site.rate.0 as f64;
                 (bound.as_secs() > most)
                     .then(|| Short { threshold: bound.to_string(), most: format!("{} of waiting", seconds(most)) })

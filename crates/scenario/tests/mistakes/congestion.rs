@@ -62,7 +62,7 @@ pub const MISTAKES: &[Mistake] = &[
         "count = 2",
         "count = 2\ncongestion-notification = { kind = \"bcn\" }\nrate-limiters = { law = { kind = \"bcn\" }, buffer = ‸\"99B\" }",
         "switches.floor.rate-limiters.buffer",
-        "does not hold a single full frame",
+        "does not hold a full frame",
     ),
     (
         "count = 2",
@@ -106,7 +106,7 @@ pub const MISTAKES: &[Mistake] = &[
         "switches.floor.ports.core.mpls",
         "labels are derived from the DSCP",
     ),
-    ("tailback = 1", "tailback = ‸2", "tailback", "this program reads format 1"),
+    ("tailback = 1", "tailback = ‸2", "tailback", "this program reads version 1"),
     // back-pressure
     ("high = 0.8, low = 0.7", "high = 0.6, low = ‸0.7", "backpressure.detection.low", "lower `low` or raise `high`"),
     (
@@ -155,7 +155,7 @@ pub const MISTAKES: &[Mistake] = &[
         "count = 2\n\n[switches.core]\n",
         "count = 2\nbackpressure = { scope = \"destination\" }\n\n[switches.core]\nmodel = ‸{ kind = \"shared-buffer\", memory = \"9MB\" }\n",
         "switches.core.model",
-        "needs FIFO queues, and neighbours require `core`",
+        "requires FIFO queues, but neighbours require `core`",
     ),
     // A switch whose notifications name destinations also separates them in its own queues, at all ports.
     (
@@ -192,6 +192,6 @@ pub const MISTAKES: &[Mistake] = &[
         "count = 2",
         "count = 2\nmodel = { kind = \"virtual-output-queues\", buffer = \"1MB\", output-buffer = ‸\"99B\" }",
         "switches.floor.model.output-buffer",
-        "does not hold a single full frame",
+        "does not hold a full frame",
     ),
 ];

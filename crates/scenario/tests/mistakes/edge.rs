@@ -171,7 +171,7 @@ pub const MISTAKES: &[Mistake] = &[
         "buffer = \"100kB\"",
         "buffer = \"100kB\", conditioners = [{ exceed = { precedence = ‸9 } }]",
         "switches.core.ports.server.conditioners[0].exceed.precedence",
-        "write 0 to 7",
+        "write a number from 0 to 7",
     ),
     (
         "buffer = \"100kB\"",
@@ -190,7 +190,7 @@ pub const MISTAKES: &[Mistake] = &[
         "buffer = \"100kB\" }",
         "mpls = { labels = ‸0 } }",
         "switches.core.ports.server.mpls.labels",
-        "a virtual private network takes 2",
+        "an MPLS VPN uses 2",
     ),
     (
         "buffer = \"100kB\" }",

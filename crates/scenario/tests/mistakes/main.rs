@@ -144,7 +144,7 @@ fn an_empty_document_is_refused_with_its_required_keys() {
 #[test]
 fn a_table_in_place_of_a_list_is_recognised() {
     let e = error("tailback = 1\n[[run]]\nduration = \"1s\"\n[links]\nrate = \"1Mbit/s\"\n");
-    assert!(e.rendered().contains("there is one such table: write [run]"), "{e}");
+    assert!(e.rendered().contains("this section is a single table: write [run]"), "{e}");
     assert!(e.rendered().contains("write [[links]]"), "{e}");
 }
 

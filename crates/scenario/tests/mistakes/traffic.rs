@@ -136,7 +136,7 @@ pub const MISTAKES: &[Mistake] = &[
         "flow = \"voice\"\nstate = \"stop\"",
         "link = ‸[\"h1\", \"core\"]\nstate = \"down\"",
         "timeline[0].link",
-        "`h1` is linked to `floor1`",
+        "the neighbours of `h1` are `floor1`",
     ),
     ("state = \"stop\"", "state = ‸\"down\"", "timeline[0].state", "\"start\" or \"stop\""),
     ("flow = \"voice\"", "link = [\"core\", \"server\"]", "timeline[0].state", "\"up\" or \"down\""),

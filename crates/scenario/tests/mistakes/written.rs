@@ -75,7 +75,7 @@ pub const MISTAKES: &[Mistake] = &[
     ("classes = 3", "classes = 3\nframing = ‸\"ethernt\"", "network.framing", "did you mean \"ethernet\"?"),
     ("classes = 3", "classes = 3\nframing = { ‸mut = \"9000B\" }", "network.framing.mut", "did you mean `mtu`?"),
     // types and units
-    ("rate = \"10Mbit/s\"", "rate = ‸10", "links[0].rate", "a rate is written such as \"10Mbit/s\""),
+    ("rate = \"10Mbit/s\"", "rate = ‸10", "links[0].rate", "write a rate with a unit, such as \"10Mbit/s\""),
     ("rate = \"10Mbit/s\"", "rate = ‸\"10Mbps\"", "links[0].rate", "did you mean Mbit/s"),
     ("rate = \"10Mbit/s\"", "rate = ‸\"-10Mbit/s\"", "links[0].rate", "at least zero"),
     ("rate = \"10Mbit/s\"", "rate = ‸\"0Mbit/s\"", "links[0].rate", "above zero"),
@@ -92,7 +92,7 @@ pub const MISTAKES: &[Mistake] = &[
     ("class = 2", "class = ‸\"2\"", "flows[0].class", "found the text \"2\""),
     ("class = 2", "class = ‸1.5", "flows[0].class", "found `1.5`"),
     ("count = 2", "count = ‸1e9", "switches.floor.count", "whole number"),
-    ("high = 0.8", "high = ‸80", "backpressure.detection.high", "write \"80%\" if you mean per cent"),
+    ("high = 0.8", "high = ‸80", "backpressure.detection.high", "write \"80%\" if you mean a percentage"),
     ("high = 0.8", "high = ‸-0.1", "backpressure.detection.high", "a number from 0 to 1"),
     ("length = \"100m\"", "loss = ‸1.5", "links[2].loss", "a fraction is from 0 to 1"),
     ("length = \"100m\"", "loss = ‸\"x\"", "links[2].loss", "or \"80%\""),

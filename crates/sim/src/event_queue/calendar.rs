@@ -1,4 +1,4 @@
-//! The calendar: how buckets become current, and their width.
+//! The calendar queue: the choice of the current bucket, and of the buckets' width.
 
 use super::entry::Entry;
 use super::key::Key;
@@ -8,15 +8,15 @@ use super::{EventQueue, Form, LIST_LOW, Tree, Upcoming, WideBucket};
 use std::cmp::Reverse;
 use tailback_units::Time;
 
-/// Number of events within a turn of the wheel beyond which hints pay: each event touches about a kilobyte, and more of
-/// them do not fit into the caches. Timers further off touch nothing.
+/// Number of events within one turn of the wheel above which hints save time: each event touches about a kilobyte, and
+/// the state of more events does not fit into the caches. Timers further in the future touch no state.
 pub(super) const MANY_PENDING: usize = 1024;
 /// Number of events after which the width of the buckets is reviewed.
 const RESIZE_INTERVAL: usize = 8192;
-/// Upper bound of pending events of a wide bucket when its width is chosen; some room is left for more.
+/// Maximum number of pending events in a wide bucket when its width is chosen, which leaves room for more.
 const WIDE_PENDING: usize = WideBucket::CAPACITY / 4 * 3;
-/// Wide buckets are taken if the number of events handled in one is at least this multiple of the number pending in it,
-/// so that most are scheduled within the bucket.
+/// Wide buckets are used if the number of events handled in a bucket is at least this multiple of the number pending in
+/// it, so that most events are scheduled within the current bucket.
 const TURNOVER: usize = 3;
 /// Upper bound of the exponential back-off: the interval at which wide buckets are considered doubles at each failure,
 /// up to 2^6 times [`RESIZE_INTERVAL`].
@@ -25,7 +25,8 @@ pub(super) const BACKOFF_MAX: u32 = 6;
 const SHIFT_MAX: u32 = 43;
 
 impl EventQueue {
-    /// Makes the next bucket that has events current. Returns `false` if it begins after `end`, or there is none.
+    /// Makes the next non-empty bucket current. Returns `false` if it begins after `end`, or if there is no such
+    /// bucket.
     #[inline(never)]
     #[expect(clippy::ref_option, reason = "the closure is borrowed from the caller for many events")]
     pub(super) fn advance<F: Fn(Upcoming, Key)>(&mut self, end: Time, hint: &Option<F>) -> bool {
@@ -55,7 +56,7 @@ impl EventQueue {
             }
             stats.events += 1;
             if sorted.is_full() {
-                // A bucket of more events than the list holds: most of them are at one instant.
+                // A bucket with more events than the list holds; most of them are at the same instant.
                 stats.ties += 1;
                 overflow.push(Reverse(entry));
             } else {
@@ -67,7 +68,7 @@ impl EventQueue {
             self.later.peek_next(bucket, |key| hint(Upcoming::Later, Key(key)));
         }
         self.stats.buckets += 1;
-        // Where hints are given, they gain more than wide buckets.
+        // Where hints are enabled, they save more time than wide buckets.
         self.since_wide_check += self.stats.events - before;
         let check = self.since_wide_check > RESIZE_INTERVAL << self.wide_failures
             && self.overflow.is_empty()
@@ -85,12 +86,12 @@ impl EventQueue {
         self.stats.spilled += usize::from(!ties);
         self.overflow.push(Reverse(entry));
         if self.stats.spilled > RESIZE_INTERVAL.max(self.later.len()) {
-            // Traffic has started within one bucket: it is far too wide.
+            // Traffic has started within one bucket, which is far too wide.
             self.rebuild(Some(self.shift.saturating_sub(3)), false, Vec::new());
         }
     }
 
-    /// Puts the events of a wide bucket into its tree.
+    /// Inserts the events of a wide bucket into its tree.
     #[cold]
     fn fill_wide(&mut self, bucket: u64) {
         let EventQueue { wide_bucket, stats, .. } = self;
@@ -110,13 +111,14 @@ impl EventQueue {
         } else if events > RESIZE_INTERVAL.max(self.later.len()) {
             self.stats = Stats::default();
             if events < LIST_LOW * buckets || 2 * events > popped {
-                // Buckets have become too empty, or most events are scheduled for later ones.
+                // Buckets have become too empty, or most events are scheduled for later buckets.
                 self.abandon_wide(beyond);
             }
         }
     }
 
-    /// Adds events that do not fit into the current wide bucket: buckets become narrower, or narrow.
+    /// Adds events that do not fit into the current wide bucket: the calendar changes to narrower wide buckets, or to
+    /// narrow buckets.
     #[cold]
     #[inline(never)]
     pub(super) fn make_room(&mut self, more: Vec<Entry>) {
@@ -127,7 +129,7 @@ impl EventQueue {
         }
     }
 
-    /// Goes back to narrow buckets and adds events; backs off exponentially before wide ones are considered again.
+    /// Returns to narrow buckets and adds events. Wide buckets are considered again after an exponential back-off.
     fn abandon_wide(&mut self, more: Vec<Entry>) {
         self.wide_failures = (self.wide_failures + 1).min(BACKOFF_MAX);
         self.rebuild(None, false, more);
@@ -139,7 +141,8 @@ impl EventQueue {
             && self.later.within(self.current, buckets, WIDE_PENDING + 1) + self.sorted.len() <= WIDE_PENDING
     }
 
-    /// Takes wide buckets if the events of one fit into its tree and most are scheduled within it. Returns `true` if so.
+    /// Changes to wide buckets if the events of one fit into its tree and most are scheduled within the current bucket.
+    /// Returns `true` if it has changed.
     #[cold]
     #[expect(clippy::maybe_infinite_iter, reason = "a width beyond the wheel does not fit")]
     fn try_widen(&mut self) -> bool {
@@ -152,7 +155,7 @@ impl EventQueue {
         true
     }
 
-    /// Returns the number of events up to which a calendar goes back to a list.
+    /// Returns the number of events below which a calendar changes to a list.
     fn list_threshold(&self) -> usize {
         if self.prefetches { LIST_LOW } else { Tree::CAPACITY / 2 }
     }
@@ -170,15 +173,15 @@ impl EventQueue {
         self.rebuild(Some(shift), false, Vec::new());
     }
 
-    /// Rebuilds the calendar with `more` events and buckets of 2^shift picoseconds; `None`: a width by the density of
-    /// events. Few events go back to a list.
+    /// Rebuilds the calendar with `more` events and buckets of 2^shift picoseconds; `None`: the width follows from the
+    /// density of events. If there are few events, they go into a list.
     pub(super) fn rebuild(&mut self, shift: Option<u32>, wide: bool, more: Vec<Entry>) {
         let overflow: Vec<Entry> = self.overflow.drain().map(|Reverse(entry)| entry).collect();
         let mut entries =
             [self.sorted.drain(), overflow, self.wide_bucket.drain(), self.later.take_all(), more].concat();
         self.stats = Stats::default();
         if entries.len() <= self.list_threshold() {
-            // Which is promoted to a tree if need be.
+            // The list is promoted to a tree if it becomes too long.
             self.form = Form::List;
             return self.push_all(entries);
         }
@@ -191,9 +194,9 @@ impl EventQueue {
     }
 }
 
-/// Returns the shift at which a bucket has about four events.
+/// Returns the shift of a bucket width at which a bucket has about four events.
 fn shift_for_density(entries: &mut [Entry], first: u64) -> u32 {
-    // The density of the first quarter of the events; timers far off do not count.
+    // Density of the first quarter of the events, so that timers in the far future have no influence.
     let quarter = (entries.len() / 4).clamp(1, WIDE_PENDING);
     let (_, last, _) = entries.select_nth_unstable(quarter);
     (4 * ((last.time - first) / quarter as u64)).max(1).ilog2()

@@ -5,8 +5,8 @@ use std::cmp::Ordering;
 use std::hint::select_unpredictable;
 use tailback_units::Time;
 
-/// Last instant of simulated time, picoseconds; later times are clamped to it, such as the arrival of a packet that a
-/// queue would send after the end of time. The bucket of `u64::MAX` has to stay empty.
+/// Last instant of simulated time, picoseconds. Later times are clamped to it, such as the arrival of a packet that a
+/// queue would send after the end of time. The bucket of `u64::MAX` must stay empty.
 const LAST_INSTANT: u64 = u64::MAX - 4;
 
 /// An event: time in picoseconds, and the tie-breaker ([`Key`]).

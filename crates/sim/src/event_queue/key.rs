@@ -1,22 +1,22 @@
 //! Kinds of events, and the order of events at one time.
 
-/// Kind of an event; the order of declaration breaks ties in time. Transmitters become free, then the warm-up ends (so
-/// that every arrival at its last instant is measured), then frames arrive, then timers fire, then sources emit, then
-/// the timeline changes something and the time series is sampled.
+/// Kind of an event; the order of declaration breaks ties in time. First transmitters become free, then the warm-up
+/// ends (before the arrivals at that instant, which are thus measured), then frames arrive, timers fire and sources
+/// emit; last, the timeline is applied and the time series are sampled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub(crate) enum Kind {
-    /// End of a transmission at a port, while packets wait there.
+    /// End of a transmission at a port at which further packets wait.
     TxDone,
     /// End of the warm-up.
     WarmedUp,
     /// End of a frame's transfer over a crossbar.
     Crossed,
-    /// Arrival of the oldest frame of a link at the other end.
+    /// Arrival of the oldest frame on a link at the other end.
     Arrive,
     /// A notification takes effect at a port.
     Respond,
-    /// A port tries to transmit again: a pause expires, a limiter lets the next frame pass.
+    /// Another attempt of a port to transmit: a pause expires, or a limiter permits the next frame.
     Wake,
     /// Repetition of a port's PAUSE.
     Refresh,
@@ -47,7 +47,7 @@ impl Key {
     }
     #[inline]
     pub fn kind(self) -> Kind {
-        // In the order of declaration, so that the compiler leaves out the match.
+        // In the order of declaration, so that the compiler can eliminate the match.
         match self.0 >> 28 {
             0 => Kind::TxDone,
             1 => Kind::WarmedUp,

@@ -1,9 +1,9 @@
 //! The event queue: pending events in order of time, kind and component.
 //!
-//! Ties in time are broken by [`Key`], that is by kind and then by component, never by insertion order: the plain
-//! engine, the merged engine and a parallel run handle the same events in the same order. Each component has at most
-//! one live event of each kind. A re-armed timer leaves a stale entry behind, which its owner recognises by its time
-//! and ignores.
+//! Ties in time are broken by [`Key`], that is by kind and then by component, and never by insertion order. The plain
+//! engine, the merged engine and a parallel run thus handle events in the same order. Each component has at most one
+//! live event of each kind. A re-armed timer leaves a stale entry behind, which its owner recognises by its time and
+//! ignores.
 
 mod calendar;
 mod entry;
@@ -28,9 +28,9 @@ use wheel::Wheel;
 
 /// Upper bound of the sorted list, events; beyond it the other forms are faster.
 const LIST_MAX: usize = 32;
-/// Number of events below which a tree or a calendar goes back to a sorted list.
+/// Maximum number of events in the sorted list; above it the other forms are faster.
 const LIST_LOW: usize = 16;
-/// Upper bound of the current bucket's sorted list, events; further ones go to the overflow heap.
+/// Maximum number of events in the sorted list of the current bucket; further events go to the overflow heap.
 const SORTED_MAX: usize = 48;
 /// Tournament tree of all pending events.
 type Tree = Tournament<256, 512>;
@@ -39,21 +39,21 @@ type WideBucket = Tournament<1024, 2048>;
 
 /// Pending events.
 ///
-/// Up to 32 events are in a sorted list, which is cheapest while they arrive at regular intervals, up to 256 in a
-/// tournament tree. More of them, or more than 32 if the owner prefetches, are in a calendar queue (Brown, CACM 31(10),
-/// 1988) whose buckets are sorted when they become current. The order of events is total, so neither the form nor the
-/// width of the buckets can affect a result.
+/// Up to 32 events are kept in a sorted list, which is cheapest while events are added at regular intervals, and up to
+/// 256 in a tournament tree. More events, or more than 32 if the owner prefetches, are kept in a calendar queue (Brown,
+/// CACM 31(10), 1988), whose buckets are sorted when they become current. Since the order of events is total, neither
+/// the form nor the width of the buckets can affect a result.
 #[derive(Debug)]
 pub(crate) struct EventQueue {
     form: Form,
-    /// `true`: the owner of the queue prefetches what events will touch, so it is given hints.
+    /// `true`: the queue passes hints to its owner, which prefetches the state that events will touch.
     prefetches: bool,
-    /// Sorted list: all events (list), or those of the current bucket (calendar with narrow buckets).
+    /// Sorted list of all events (form list), or of those in the current bucket (calendar with narrow buckets).
     sorted: Sorted,
     /// All events of form `Tournament`.
     tournament: Tree,
-    /// `true`: buckets are so wide that most events are scheduled within the current one. `false`: a bucket has a few
-    /// events.
+    /// `true`: buckets are so wide that most events are scheduled within the current one. `false`: a bucket holds only
+    /// a few events.
     wide: bool,
     /// Number of times that wide buckets were abandoned, up to [`calendar::BACKOFF_MAX`].
     wide_failures: u32,
@@ -72,7 +72,7 @@ pub(crate) struct EventQueue {
     /// Counts since the width of the buckets was chosen.
     stats: Stats,
     /// `true` if more than [`calendar::MANY_PENDING`] events were pending when the bucket became current, so that hints
-    /// pay.
+    /// save time.
     hints_enabled: bool,
 }
 
@@ -89,9 +89,9 @@ enum Form {
 pub(crate) enum Upcoming {
     /// In the next bucket.
     Later,
-    /// In the current bucket; usually announced as `Later` before.
+    /// In the current bucket; usually already announced as `Later`.
     Soon,
-    /// The next event, unless the one that is being handled schedules an earlier one.
+    /// The next event, unless the event that is now being handled schedules an earlier one.
     Next,
 }
 
@@ -188,8 +188,8 @@ impl EventQueue {
         }
     }
 
-    /// Removes and returns the next event if its time is at most `end`. With many events pending `hint` is called with
-    /// upcoming ones, first when they are a bucket away and at last when they are next.
+    /// Removes and returns the next event if its time is at most `end`. If many events are pending, `hint` is called
+    /// with upcoming events: first when they are in the next bucket, and last when they are next.
     #[inline(always)]
     pub fn pop_until<F: Fn(Upcoming, Key)>(&mut self, end: Time, hint: Option<F>) -> Option<(Time, Key)> {
         match self.form {
@@ -215,7 +215,8 @@ impl EventQueue {
         }
     }
 
-    /// As [`EventQueue::pop_until`], if the current bucket is exhausted, has overflowed, or the form has to change.
+    /// Handles the cases that [`EventQueue::pop_until`] leaves: the current bucket is empty or has overflowed, or the
+    /// form must change.
     #[inline(never)]
     fn pop_slow<F: Fn(Upcoming, Key)>(&mut self, end: Time, hint: Option<F>) -> Option<(Time, Key)> {
         if self.form == Form::Tournament {
@@ -287,7 +288,7 @@ impl EventQueue {
         }
     }
 
-    /// Goes back to a sorted list.
+    /// Changes back to a sorted list.
     #[cold]
     #[inline(never)]
     fn demote(&mut self) {

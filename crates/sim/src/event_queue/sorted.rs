@@ -5,8 +5,8 @@ use super::entry::Entry;
 /// Capacity, events; a power of two.
 const CAPACITY: usize = 64;
 
-/// Sorted list of a few events in a ring buffer. An event is inserted from the nearer end, so that neither a frame's
-/// arrival, which is due soon, nor a source's next burst, which is due last, moves many others.
+/// Sorted list of a few events in a ring buffer. An event is inserted from the nearer end: neither the arrival of a
+/// frame, which is soon, nor the next burst of a source, which is usually last, moves many other events.
 #[derive(Debug)]
 pub(super) struct Sorted {
     ring: [Entry; CAPACITY],
@@ -55,7 +55,8 @@ impl Sorted {
         let others = self.len;
         self.len += 1;
         if others == 1 {
-            // One source and one link: which of both is next cannot be predicted, so there is no branch.
+            // With one source and one link, a branch on which of their events is next would be mispredicted often, so
+            // there is no branch.
             let (earlier, later, first) = entry.in_order(*self.at(0));
             (*self.at_mut(0), *self.at_mut(1)) = (earlier, later);
             return usize::from(!first);
@@ -79,7 +80,7 @@ impl Sorted {
         at
     }
 
-    /// Returns `true` if a neighbour of the event at this position has the same time.
+    /// Returns `true` if an event next to the one at `place` has the same time.
     pub fn has_ties(&self, place: usize) -> bool {
         let time = self.at(place).time;
         (place > 0 && self.at(place - 1).time == time) || (place + 1 < self.len && self.at(place + 1).time == time)

@@ -1,16 +1,16 @@
-//! Counts by which the width of the buckets is chosen.
+//! Counts from which the width of the buckets is chosen.
 
-/// Counts since the width of the buckets was chosen.
+/// Counts since the width of the buckets was last chosen.
 #[derive(Debug, Default)]
 pub(super) struct Stats {
-    /// Events of the buckets that became current.
+    /// Events in the buckets that became current.
     pub(super) events: usize,
-    /// Those of them at the same time as another event of their bucket.
+    /// Those of these events that have the same time as another event of their bucket.
     pub(super) ties: usize,
     /// Buckets that became current.
     pub(super) buckets: usize,
-    /// Events that went to the overflow heap of a narrow bucket, but for those at the time of the heap's first event.
+    /// Events that went to the overflow heap of a narrow bucket, except those at the time of the heap's first event.
     pub(super) spilled: usize,
-    /// Events taken out of wide buckets, including those scheduled within their bucket.
+    /// Events removed from wide buckets, including those that were scheduled while their bucket was current.
     pub(super) popped: usize,
 }

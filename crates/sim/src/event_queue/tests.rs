@@ -51,22 +51,22 @@ fn a_random_mix_of_pushes_and_pops_agrees_with_a_sorted_list() {
     }
 }
 
-/// Many events at times of every scale, in bursts, with long silences: the calendar is built, its buckets become wider
-/// and narrower, and it is given up.
+/// Many events at times of every scale, in bursts and with long silences: the calendar is built, its buckets become
+/// wider and narrower, and it is replaced by a list again.
 #[test]
 fn many_events_at_times_of_every_scale_agree_with_a_sorted_set() {
     let seen = [true, false].map(forms_that_agree_with_a_sorted_set);
     assert!(seen.iter().all(|seen| *seen > 8), "a list, a tournament, buckets of several widths: {seen:?}");
 }
 
-/// Returns the number of forms and widths that an event queue had.
+/// Returns the number of forms and widths that an event queue used.
 fn forms_that_agree_with_a_sorted_set(prefetches: bool) -> usize {
     let mut rng = Rng::named(2, "queue");
     let (mut queue, mut set, mut now) = (EventQueue::new(prefetches), std::collections::BTreeSet::new(), 0);
     let mut seen = std::collections::BTreeSet::new();
     for round in 0..40 {
         let scale = rng.below(45);
-        // Some rounds fill the queue, some empty it.
+        // Some rounds fill the queue, others empty it.
         let filling = [0.51, 0.56, 0.51, 0.3][round % 4];
         for _ in 0..10_000 {
             if rng.chance(filling) || set.is_empty() {
@@ -85,7 +85,7 @@ fn forms_that_agree_with_a_sorted_set(prefetches: bool) -> usize {
                     assert_eq!(queue.pop_until(Time(time.0 - 1), BLIND), None);
                 }
                 assert_eq!(queue.pop_until(Time::NEVER, BLIND), next);
-                // Times stay at the end of time.
+                // Later times are clamped to the end of time.
                 now = next.map_or(now, |(time, _)| if time.0 < 1 << 60 { time.0 } else { now });
             }
             assert_eq!(queue.len(), set.len());
@@ -95,8 +95,8 @@ fn forms_that_agree_with_a_sorted_set(prefetches: bool) -> usize {
     seen.len()
 }
 
-/// Some hundred events that soon follow each other among many far off: buckets become wide; with more of them, narrower
-/// and narrow; with fewer again, wide.
+/// A few hundred events that soon follow each other, among many in the far future: buckets become wide; with more
+/// events narrower and then narrow; with fewer events wide again.
 #[test]
 fn few_events_near_and_many_far_off_take_wide_buckets() {
     let mut rng = Rng::named(3, "queue");
@@ -121,7 +121,7 @@ fn few_events_near_and_many_far_off_take_wide_buckets() {
                     (soon..near).for_each(|n| push(&mut queue, &mut set, now + n as u64 * 700));
                     surplus = soon.saturating_sub(near);
                 }
-                // Each is followed by another one, unless there are too many.
+                // Each event schedules another one, unless there are too many.
                 if surplus == 0 {
                     push(&mut queue, &mut set, now + 500_000 + step * 7919 % 500_000);
                 }

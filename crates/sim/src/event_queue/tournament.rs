@@ -1,4 +1,4 @@
-//! Tournament tree of some hundred events.
+//! Tournament tree of a few hundred events.
 
 use super::entry::Entry;
 use std::hint::select_unpredictable;
@@ -8,27 +8,28 @@ const FIRST_ROUNDS: u32 = 6;
 /// Number of levels of the largest small tree. A larger tree uses all of its levels from the start, so that their
 /// number is known at compile time.
 const SMALL_ROUNDS: u32 = 8;
-/// Leaf of no event.
+/// Index that refers to no leaf.
 const NONE: u32 = u32::MAX;
-/// Content of an empty leaf: later than all events.
+/// Content of an empty leaf, which is later than every event.
 const EMPTY: Node = Node { time: u64::MAX, rest: u64::MAX };
 
 /// Tournament tree (winner tree; Knuth, *The Art of Computer Programming* 3, section 5.2.3): each inner node holds the
 /// earlier event of its two children, and the root the next event of all. A replaced leaf changes only the nodes above
-/// it. The six to ten comparisons compile to conditional moves: with events at irregular intervals mispredicted branches
-/// would double the time.
+/// it. The six to ten comparisons compile to conditional moves; with events at irregular intervals, mispredicted
+/// branches would double the time.
 ///
-/// The leaf of the event that was popped last is cleared late: usually the next event that is pushed replaces it.
+/// The leaf of the last event that was popped is not cleared at once, since the next event that is pushed usually
+/// replaces it.
 #[derive(Debug)]
 pub(super) struct Tournament<const PLACES: usize, const NODES: usize> {
     /// Node n is the winner of nodes 2n and 2n + 1; node `PLACES` + p is leaf p. `None`: before the first use.
     nodes: Option<Box<[Node; NODES]>>,
-    /// Number of levels in use above the leaves; with all of them the root is node 1.
+    /// Number of levels in use above the leaves; if all are in use, the root is node 1.
     rounds: u32,
     /// Stack of empty leaves; its first `free_len` elements are valid.
     free: [u16; PLACES],
     free_len: usize,
-    /// Leaf of the event that was popped last, or [`NONE`].
+    /// Leaf of the last event that was popped, or [`NONE`].
     vacant: u32,
 }
 
@@ -45,12 +46,12 @@ impl Node {
     fn new(event: Entry, place: u32) -> Node {
         Node { time: event.time, rest: u64::from(event.key) << 32 | u64::from(place) }
     }
-    /// Returns the earlier one of both, without a branch.
+    /// Returns the earlier of both, without a branch.
     #[inline(always)]
     fn or_earlier(self, other: Node) -> Node {
         let whole = |node: Node| u128::from(node.time) << 64 | u128::from(node.rest);
         let earlier = whole(other) < whole(self);
-        // Field by field: the compiler makes a branch of a selection between 128-bit integers.
+        // Selected field by field, since the compiler turns a selection between 128-bit integers into a branch.
         Node {
             time: select_unpredictable(earlier, other.time, self.time),
             rest: select_unpredictable(earlier, other.rest, self.rest),
@@ -86,14 +87,14 @@ impl<const PLACES: usize, const NODES: usize> Tournament<PLACES, NODES> {
         PLACES - self.free_len - usize::from(self.vacant != NONE)
     }
 
-    /// Returns the number of leaves in use, including that of the event that was popped last.
+    /// Returns the number of leaves in use, including that of the last event that was popped.
     #[inline]
     pub fn leaves_taken(&self) -> usize {
         PLACES - self.free_len
     }
 
-    /// Puts an event into the leaf of the one that was popped last, the usual case. Returns `false` if that leaf has been
-    /// reused or cleared.
+    /// Puts an event into the leaf of the last event that was popped, which is the usual case. Returns `false` if that
+    /// leaf has been reused or cleared.
     #[inline(always)]
     pub fn replace(&mut self, event: Entry) -> bool {
         let (place, rounds) = (self.vacant, self.rounds);
@@ -159,7 +160,7 @@ impl<const PLACES: usize, const NODES: usize> Tournament<PLACES, NODES> {
         places.filter(|(place, node)| *place != vacant && **node != EMPTY).map(|(_, node)| node.entry()).collect()
     }
 
-    /// Clears the leaf of the event that was popped last.
+    /// Clears the leaf of the last event that was popped.
     #[inline(never)]
     fn vacate(&mut self) {
         let place = std::mem::replace(&mut self.vacant, NONE);
@@ -200,7 +201,7 @@ fn put<const NODES: usize>(nodes: &mut [Node; NODES], place: u32, node: Node, ro
     }
 }
 
-/// As [`put`], with a number of levels that is constant at the call: the compiler unrolls the loop, and only then makes
+/// As [`put`], but for a number of levels that is constant at the call, so that the compiler unrolls the loop and emits
 /// no branches.
 #[inline(always)]
 fn play<const NODES: usize>(nodes: &mut [Node; NODES], place: u32, new: Node, rounds: u32) {

@@ -1,4 +1,4 @@
-//! Timing wheel: the events of later buckets, unsorted.
+//! Timing wheel: events of later buckets, unsorted.
 
 use super::entry::Entry;
 use std::cmp::Reverse;
@@ -16,7 +16,7 @@ pub(super) struct Wheel {
     /// Index in `events` of the first event of each bucket, by the bucket's index modulo [`BUCKETS`]; empty before the first
     /// use.
     first: Vec<u32>,
-    /// Bitmap of the buckets that have events; bit n of `words` is set if word n of this is not 0.
+    /// Bitmap of the non-empty buckets. Bit n of `words` is set if word n of this array is not 0.
     filled: [u64; (BUCKETS / 64) as usize],
     words: u64,
     events: Vec<Listed>,
@@ -94,26 +94,27 @@ impl Wheel {
         Some(first)
     }
 
-    /// Returns the first filled bucket from `index` on, around the wheel; there has to be one.
+    /// Returns the first non-empty bucket from `index` on, around the wheel; there must be one.
     fn filled_from(&self, index: u32) -> u64 {
         let (word, bit) = (index / 64, index % 64);
         let here = self.filled[word as usize] >> bit << bit;
         if here != 0 {
             return u64::from(word * 64 + here.trailing_zeros());
         }
-        // The words after this one, else from the first on, this one last.
+        // The words after this one, then those from the first up to this one.
         let after = if word < 63 { self.words >> (word + 1) << (word + 1) } else { 0 };
         let next = if after != 0 { after } else { self.words }.trailing_zeros();
         u64::from(next * 64 + self.filled[next as usize].trailing_zeros())
     }
 
-    /// Returns the number of events in the next `buckets` after `current`, less than a turn; stops counting at `enough`.
+    /// Returns the number of events in the next `buckets` after `current`, which must be less than a turn; counting
+    /// stops at `enough`.
     pub fn within(&self, current: u64, buckets: u64, enough: usize) -> usize {
         debug_assert!(buckets < BUCKETS);
         let (from, mut count, mut at) = (current.wrapping_add(1), 0, 0);
         while self.count > 0 && count < enough {
             let next = self.filled_from((from.wrapping_add(at) % BUCKETS) as u32);
-            // Distance from `from`; one that has been passed means a full turn, so that there are no more.
+            // Distance from `from`; a bucket that has been passed is a full turn away, and then there are no more.
             let distance = next.wrapping_sub(from) % BUCKETS;
             if distance < at || distance >= buckets {
                 break;
@@ -151,7 +152,7 @@ impl Wheel {
         }
     }
 
-    /// Passes the keys of the next filled bucket after `current` to `show`, but for events more than a turn away.
+    /// Passes the keys of the next non-empty bucket after `current` to `show`, except events more than a turn away.
     #[inline]
     pub fn peek_next(&self, current: u64, mut show: impl FnMut(u32)) {
         if self.count == 0 {

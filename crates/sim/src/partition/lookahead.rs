@@ -1,12 +1,13 @@
-//! Lookahead of links: the minimum time from the start of a transmission to its first effect at the other end.
+//! Lookahead of links: the minimum time from the start of a transmission to its first effect at the other end of the
+//! link.
 
 use crate::control_frame::MIN_WIRE;
 use crate::plan::{ChangeKind, Fabric, LinkPlan, NodeKind, Plan};
 use tailback_units::{Dur, Rate};
 
-/// Returns the lookahead of each link, the smaller one of its two directions: transmission of the shortest frame (at a
-/// cut-through switch of the bytes it waits for) and propagation. The highest rate and the shortest delay on the timeline
-/// count.
+/// Returns the lookahead of each link, the smaller of its two directions: transmission time of the shortest frame (at a
+/// cut-through switch, of the bytes that it waits for) plus propagation delay. If the timeline changes a link, its
+/// highest rate and its shortest delay are used.
 pub(super) fn of_links(plan: &Plan) -> Vec<Dur> {
     let shortest = shortest_frame(plan);
     let mut delay: Vec<Dur> = plan.links.iter().map(|link| link.delay).collect();

@@ -1,11 +1,11 @@
 //! Partitioning of a network for conservative parallel simulation.
 //!
 //! Partitions interact only by frames on the links between them, and a frame arrives no sooner than the *lookahead* of
-//! the link after its transmission began: the transmission time of the shortest frame, and the delay. So all partitions
-//! may handle the events of a window as long as the shortest lookahead of any link between them, each on its own, and
-//! then exchange messages (Chandy and Misra 1979; with windows: Nicol, JACM 40, 1993). Since the order of events at one
-//! instant is total and no random stream belongs to more than one component, the results equal those of one world, bit
-//! for bit.
+//! the link after its transmission began: the transmission time of the shortest frame, and the delay. All partitions
+//! can therefore handle the events of a window independently, if it is no longer than the shortest lookahead of any
+//! link between them, and exchange messages at its end (Chandy and Misra 1979; with windows: Nicol, JACM 40, 1993).
+//! Since the order of events at one instant is total and no random stream belongs to more than one component, the
+//! results equal those of one world, bit for bit.
 //!
 //! ```text
 //! nodes that must stay together (together.rs) ─┐
@@ -33,7 +33,8 @@ pub struct Partition {
 }
 
 impl Partition {
-    /// Divides a network into at most `most` partitions of about equal work; all random choices of its plan have been drawn.
+    /// Divides a network into at most `most` partitions of about equal work. All random choices of the plan must have
+    /// been drawn.
     pub(crate) fn of(plan: &Plan, most: usize) -> Partition {
         let lookahead = lookahead::of_links(plan);
         let together = together::groups(plan, &lookahead);
@@ -58,12 +59,12 @@ impl Partition {
     pub fn part_of(&self, node: u16) -> usize {
         usize::from(self.part_of[usize::from(node)])
     }
-    /// Returns the links between partitions, by index.
+    /// Returns the links between partitions, as indices into the plan's links.
     pub fn cut(&self) -> &[u32] {
         &self.cut
     }
-    /// Returns the lookahead: the shortest of the links between partitions, above zero; `u64::MAX` picoseconds if there are
-    /// no such links.
+    /// Returns the lookahead of the partition: the shortest one of the links between partitions, above zero; `u64::MAX`
+    /// picoseconds if there are no such links.
     pub fn look_ahead(&self) -> Dur {
         self.lookahead
     }

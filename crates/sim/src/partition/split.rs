@@ -1,9 +1,9 @@
 //! Graph partitioning: parts of about equal work, with long lookahead and little traffic between them.
 //!
-//! Several divisions are tried, and the one with the least expected time is taken. For each of several lookaheads, links
-//! with a smaller one are not cut. Then parts grow from distant seeds, each by the neighbour with which it exchanges most
-//! (greedy graph growing: Karypis and Kumar, SIAM J. Sci. Comput. 20, 1998), and pieces at their borders change sides if
-//! that is better.
+//! Several divisions are tried, and the one with the shortest expected time is taken. For each of several minimum
+//! lookaheads, only links with at least this lookahead may be cut. Parts then grow from distant seeds, each by the
+//! neighbour with which it exchanges most traffic (greedy graph growing: Karypis and Kumar, SIAM J. Sci. Comput. 20,
+//! 1998), and pieces at their borders change sides if that is better.
 
 use super::together::Groups;
 use super::work::Work;
@@ -11,13 +11,14 @@ use crate::plan::Plan;
 use std::collections::{BTreeMap, BTreeSet};
 use tailback_units::Dur;
 
-/// Upper bound of a part's work, percent of an equal share; the excess is accepted for fewer frames between parts.
+/// Maximum work of a part, percent of an equal share; the excess is accepted for fewer frames between parts.
 const TOLERANCE: u64 = 115;
-/// Upper bound of refinement rounds.
+/// Maximum number of refinement rounds.
 const ROUNDS: usize = 10;
-/// Upper bound of lookaheads that are tried.
+/// Maximum number of lookaheads that are tried.
 const TRIED: usize = 12;
-/// Processor time of a frame at a hop, nanoseconds; measured, as the two below, of which only the ratios matter.
+/// Processor time of a frame at a hop, nanoseconds. This and the next two constants were measured; only their ratios
+/// matter.
 const HOP_NS: u128 = 120;
 /// Additional processor time of a frame that crosses to another part, nanoseconds.
 const CROSSING_NS: u128 = 150;
@@ -65,7 +66,7 @@ struct Pieces {
 }
 
 impl Pieces {
-    /// Returns the pieces that remain if only links with a lookahead of at least `least` may be cut.
+    /// Returns the pieces if only links with a lookahead of at least `least` may be cut.
     fn new(plan: &Plan, together: &Groups, lookahead: &[Dur], work: &Work, least: Dur) -> Pieces {
         let nodes = plan.nodes.len();
         let mut groups = Groups::new(nodes);
@@ -98,8 +99,8 @@ impl Pieces {
         self.weights.iter().sum()
     }
 
-    /// Returns the cost and the part of each piece of the best of several attempts; `bits` is the length of a frame,
-    /// `lookahead` that of the links between parts.
+    /// Divides the graph several times and returns the best division: its cost, and the part of each piece. `bits` is
+    /// the length of a frame, `lookahead` that of the links between parts.
     fn divide(&self, parts: usize, bits: u64, lookahead: Dur) -> (u128, Vec<usize>) {
         let far = self.farthest(&[0]);
         let heaviest = (0..self.weights.len()).max_by_key(|piece| self.weights[*piece]).unwrap_or(0);
@@ -136,7 +137,7 @@ impl Pieces {
         loads
     }
 
-    /// Returns a piece at the largest hop distance from all of these.
+    /// Returns a piece at the largest distance, in links, from all of the given pieces.
     fn farthest(&self, from: &[usize]) -> usize {
         let mut seen = vec![false; self.weights.len()];
         let mut order = from.to_vec();
@@ -166,7 +167,7 @@ impl Pieces {
         for part in 0..parts - 1 {
             let target = left / (parts - part) as u64;
             let mut load = 0;
-            // Traffic of a piece with this part, less that with others.
+            // Traffic of a piece with this part minus its traffic with other parts.
             let mut gains = silent.clone();
             let mut border = BTreeSet::from([(gains[seeds[part]], seeds[part])]);
             while load < target && free.len() > parts - 1 - part {
@@ -174,7 +175,7 @@ impl Pieces {
                 let Some(piece) = chosen.filter(|piece| free.contains(piece)) else { continue };
                 let weight = self.weights[piece];
                 if load > 0 && load + weight > target && load + weight - target > target - load {
-                    // Closer to its share without it.
+                    // The part is closer to its share without this piece.
                     break;
                 }
                 free.remove(&piece);
@@ -195,8 +196,7 @@ impl Pieces {
         sides
     }
 
-    /// Moves pieces to other parts while that is better: less work for an overloaded part, or less traffic between
-    /// parts.
+    /// Moves pieces to other parts as long as that reduces the work of an overloaded part or the traffic between parts.
     fn refine(&self, sides: &mut [usize], parts: usize) {
         let tolerated = self.tolerated(parts);
         let mut loads = self.loads(sides, parts);

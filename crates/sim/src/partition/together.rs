@@ -1,4 +1,4 @@
-//! Nodes that cannot be in different partitions, since they interact other than by frames on a link.
+//! Nodes that must be in one partition, since they interact in other ways than by frames on a link.
 
 use crate::plan::{ApplicationPlan, Fabric, NodeId, NodeKind, Place, Plan};
 use std::collections::BTreeSet;
@@ -43,11 +43,11 @@ impl Groups {
 pub(super) fn groups(plan: &Plan, lookahead: &[Dur]) -> Groups {
     let mut groups = Groups::new(plan.nodes.len());
     for (link, lookahead) in plan.links.iter().zip(lookahead) {
-        // Without lookahead an action at one end affects the other at the same instant.
+        // Without lookahead, an event at one end affects the other end at the same instant.
         if *lookahead == Dur::ZERO {
             groups.join(link.ends[0], link.ends[1]);
         }
-        // Head-of-line blocking is counted by looking at the neighbour's queues.
+        // A port counts head-of-line blocking by inspecting its neighbour's queues.
         let looks = |node: NodeId| match &plan.nodes[usize::from(node)].kind {
             NodeKind::Switch(switch) => {
                 matches!(switch.fabric, Fabric::SharedBuffer(_)) && switch.backpressure.is_some()
@@ -85,7 +85,7 @@ fn conditioners(plan: &Plan, groups: &mut Groups) {
             None => groups.join_all(plan.flows.iter().map(|flow| flow.from)),
         }
     }
-    // Meters of a probed flow at several ports are in one time series.
+    // The meters of a probed flow at several ports are recorded in one time series.
     if plan.sample.is_some() && plan.conditioners.iter().any(|c| c.place != Place::Source && c.per_flow) {
         let node = |port: u32, side: u32| plan.links[port as usize / 2].ends[((port % 2) ^ side) as usize];
         let probed = plan.flows.iter().filter(|flow| flow.probe).map(|flow| flow.from);

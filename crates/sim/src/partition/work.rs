@@ -1,20 +1,20 @@
-//! Expected work at each node and link: bits per second of all flows at each hop, roughly.
+//! Expected work at each node and link: an estimate of the bits per second of all flows at each hop.
 
 use crate::plan::{NodeId, Plan};
 
 /// Expected traffic, bit/s.
 #[derive(Debug)]
 pub(super) struct Work {
-    /// Per node: generated and arriving.
+    /// Per node: traffic generated there and arriving there.
     pub nodes: Vec<u64>,
-    /// Per link, both directions.
+    /// Per link: traffic of both directions.
     pub links: Vec<u64>,
 }
 
 /// Returns the expected traffic of a plan.
 pub(super) fn expected(plan: &Plan) -> Work {
     let paths: Vec<Vec<u32>> = (0u32..).zip(&plan.flows).map(|(n, flow)| path(plan, n, flow.from, flow.to)).collect();
-    // By direction of a link.
+    // Traffic by direction of a link.
     let mut flows = vec![0u64; 2 * plan.links.len()];
     paths.iter().flatten().for_each(|port| flows[*port as usize] += 1);
     let capacity = |port: u32| plan.links[port as usize / 2].rate[port as usize % 2].0;
@@ -26,7 +26,7 @@ pub(super) fn expected(plan: &Plan) -> Work {
         let rate = stated.map_or(share, |rate| (rate as u64).min(bottleneck)).max(1);
         let mut add = |node: NodeId, rate: u64| work.nodes[usize::from(node)] += rate;
         add(flow.from, rate);
-        // An acknowledgement returns for each packet or two.
+        // One acknowledgement returns for every one or two packets.
         let both = if flow.transport.is_some() { rate + rate / 2 } else { rate };
         for port in path {
             let link = &plan.links[*port as usize / 2];
@@ -41,10 +41,10 @@ pub(super) fn expected(plan: &Plan) -> Work {
     work
 }
 
-/// Returns the ports on a flow's path; of several equal paths one by the flow's index.
+/// Returns the ports on a flow's path; among several shortest paths one is chosen by the flow's index.
 fn path(plan: &Plan, flow: u32, from: NodeId, to: NodeId) -> Vec<u32> {
     let (mut at, mut path) = (from, Vec::new());
-    // A path is not longer than the number of nodes.
+    // A path has fewer links than there are nodes.
     while at != to && path.len() < plan.nodes.len() {
         let choice = plan.routes.links(at, to);
         if choice.is_empty() {

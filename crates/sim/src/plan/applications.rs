@@ -1,4 +1,4 @@
-//! Applications: what drives flows in place of their models.
+//! Applications, which drive flows in place of the flows' traffic models.
 
 use std::sync::Arc;
 use tailback_traffic::Application;
@@ -9,30 +9,30 @@ use tailback_traffic::Application;
 pub enum ApplicationPlan {
     /// A client and its server.
     Session {
-        /// Behaviour of the client: any kind but transfers.
+        /// Behaviour of the client: any kind except transfers.
         law: Arc<Application>,
-        /// Pairs of flows, for requests and for responses; as many as there are concurrent requests, at least one. All
-        /// have the ends of the first request flow.
+        /// Pairs of flows, for requests and for responses: as many as there are concurrent requests, at least one. All
+        /// of them connect the two hosts of the first request flow.
         channels: Vec<[u32; 2]>,
     },
     /// Transfers, each on an idle one of these flows, all of which have a transport.
     Transfers {
         /// Sizes and arrivals: of kind transfers.
         law: Arc<Application>,
-        /// At least one.
+        /// Flows that carry transfers; at least one.
         flows: Vec<u32>,
     },
 }
 
 impl ApplicationPlan {
-    /// Returns its first flow.
+    /// Returns the application's first flow.
     pub fn first(&self) -> u32 {
         match self {
             ApplicationPlan::Session { channels, .. } => channels[0][0],
             ApplicationPlan::Transfers { flows, .. } => flows[0],
         }
     }
-    /// Returns its parameters.
+    /// Returns the application's parameters.
     pub fn law(&self) -> &Arc<Application> {
         match self {
             ApplicationPlan::Session { law, .. } | ApplicationPlan::Transfers { law, .. } => law,

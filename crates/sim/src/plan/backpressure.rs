@@ -2,11 +2,11 @@
 
 use tailback_units::Dur;
 
-/// Detection, notification and response of a switch (Tobagi, Fraleigh and Noureddine). Output queues are watched, of a
-/// crossbar the inputs, each of which notifies only the neighbour behind it.
+/// Detection, notification and response of a switch (Tobagi, Fraleigh and Noureddine). Congestion is detected in output
+/// queues; in a crossbar switch at the inputs, each of which notifies only the neighbour behind it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BackPressure {
-    /// Traffic that a notification names, and so stops.
+    /// Traffic that a notification names and that its receiver stops or slows.
     pub scope: Scope,
     /// Detection of congestion in an output queue.
     pub detection: Detection,
@@ -14,7 +14,7 @@ pub struct BackPressure {
     pub notify: Notify,
     /// Source of the destination addresses in notifications.
     pub addresses: Addresses,
-    /// `true`: each destination's virtual queue has the whole limit of the class.
+    /// `true`: each destination's virtual queue may occupy the whole limit of the class.
     pub partition: bool,
     /// Response of a notified neighbour.
     pub response: Response,
@@ -49,15 +49,17 @@ impl Scope {
 /// Detection of congestion in an output queue.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Detection {
-    /// Occupancy above `high` of the limit; ends below `low`.
+    /// Congestion begins when the occupancy exceeds `high`, and ends when it is below `low`, both as fractions of the
+    /// limit.
     Watermark {
         /// Fraction of the limit, 0 to 1.
         high: f64,
         /// Fraction of the limit, 0 to `high`.
         low: f64,
     },
-    /// Occupancy as forecast over `horizon` from its growth over the last `window`, not below the occupancy itself:
-    /// above `high` of the limit; ends when the forecast is below `low`.
+    /// Congestion begins when the forecast of the occupancy exceeds `high`, and ends when it is below `low`, both as
+    /// fractions of the limit. The forecast extrapolates the growth over the last `window` to `horizon`, and is never
+    /// below the occupancy itself.
     FillRate {
         /// Fraction of the limit, 0 to 1.
         high: f64,
@@ -65,7 +67,7 @@ pub enum Detection {
         low: f64,
         /// Time over which growth is measured.
         window: Dur,
-        /// Time over which it is extrapolated.
+        /// Time over which growth is extrapolated.
         horizon: Dur,
     },
 }
@@ -73,7 +75,7 @@ pub enum Detection {
 /// Neighbours that a congested queue notifies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Notify {
-    /// Every neighbour but the one behind the congested port.
+    /// Every neighbour except the one behind the congested port.
     All,
     /// Only those that sent into the congested queue since it was last empty.
     Feeding,
@@ -91,10 +93,11 @@ pub enum Addresses {
 /// Response of a notified neighbour to the traffic in scope.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Response {
-    /// Stops it.
+    /// Stops the traffic.
     Block,
-    /// Slows it: the rate is multiplied by `decrease` at the notification and at each `interval` while it is in force,
-    /// not below `floor`; then it grows by `increase` each `interval`. Rates are fractions of the link's rate.
+    /// Slows the traffic: the rate is multiplied by `decrease` at the notification and after each `interval` while it
+    /// is in force, but is not lowered below `floor`; afterwards the rate grows by `increase` every `interval`. Rates
+    /// are fractions of the link's rate.
     Rate {
         /// Factor, above 0 and below 1.
         decrease: f64,
@@ -110,10 +113,10 @@ pub enum Response {
 /// Signalling of notifications.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signal {
-    /// A control frame for XOFF and one for XON per congested queue, stored by the receiver until cleared: the idealised
-    /// mechanism of Tobagi, Fraleigh and Noureddine.
+    /// A control frame for XOFF and one for XON per congested queue, and the receiver keeps the state in between: the
+    /// idealised mechanism of Tobagi, Fraleigh and Noureddine.
     OnOff,
-    /// PAUSE (IEEE 802.3 annex 31B) or PFC (IEEE 802.1Qbb) frames with quanta, refreshed while congested.
+    /// PAUSE (IEEE 802.3 annex 31B) or PFC (IEEE 802.1Qbb) frames with quanta, repeated while congestion lasts.
     Mac {
         /// Quanta of 512 bit times in each XOFF, 1 to 65535.
         quanta: u16,

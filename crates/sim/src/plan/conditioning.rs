@@ -9,18 +9,18 @@ pub struct ConditionerPlan {
     pub name: String,
     /// Place in the network.
     pub place: Place,
-    /// Flows that it conditions, ascending; `None`: all, their acknowledgements included. At a port the first
-    /// conditioner that matches a packet applies.
+    /// Flows to which the conditioner applies, ascending; `None`: all flows, including acknowledgements. At a port,
+    /// only the first conditioner that matches a packet is applied to it.
     pub flows: Option<Vec<u32>>,
-    /// Packets of these flows that it conditions; `None`: all. Only at ports.
+    /// Packets of these flows to which it applies; `None`: all packets. Only at ports.
     pub matches: Option<Match>,
-    /// `true`: a meter per flow; `false`: one for all.
+    /// `true`: a meter per flow; `false`: one meter for all flows.
     pub per_flow: bool,
-    /// Meter; sizes are buffer bytes and `accounting`.
+    /// Meter; it counts buffer bytes adjusted by `accounting`.
     pub meter: tailback_diffserv::Meter,
-    /// Bytes that the meter counts of each packet in addition to buffer bytes.
+    /// Bytes that the meter counts for each packet in addition to buffer bytes.
     pub accounting: tailback_qdisc::Accounting,
-    /// Lowest colour that is dropped, with all worse ones; `None`: the policer drops no packets.
+    /// Best colour that is dropped: packets of this colour and of worse ones are dropped; `None`: no packet is dropped.
     pub police: Option<tailback_diffserv::Colour>,
     /// Actions for green, yellow and red packets.
     pub actions: [Action; 3],
@@ -29,7 +29,7 @@ pub struct ConditionerPlan {
 /// Action of a conditioner on packets of a colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Action {
-    /// `true` if they are dropped.
+    /// `true` if the packets are dropped.
     pub drop: bool,
     /// New code point, 0 to 63.
     pub dscp: Option<u8>,
@@ -49,7 +49,7 @@ pub enum Place {
         /// The port.
         port: u32,
     },
-    /// Behind the link of a port, in the switch at its end.
+    /// After the link of a port, in the switch at its other end.
     Ingress {
         /// The port.
         port: u32,
@@ -63,14 +63,13 @@ pub struct LabelPlan {
     pub port: u32,
     /// Entries of the stack, 4 bytes each.
     pub labels: u8,
-    /// Relation of the traffic class field to the code point under the labels.
+    /// Relation between the labels' traffic class field and the code point of the packet.
     pub tunnel: Tunnel,
-    /// Traffic class field of packets that are labelled here, by code point.
+    /// Traffic class field of packets that receive labels here, by code point.
     pub exp: Box<[u8; 64]>,
 }
 
-/// Tunnelling models of differentiated services over MPLS (RFC 3270 section 2.6); they differ where the labels are
-/// popped.
+/// Tunnelling models of differentiated services over MPLS (RFC 3270 section 2.6); they differ in the effect of the pop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tunnel {
     /// The traffic class of the labels is written into the packet.

@@ -1,4 +1,5 @@
-//! Flows and the draw of their ends. Flows are stored in few bytes each, since a plan may have a hundred thousand.
+//! Flows and the random choice of their hosts. A flow takes only a few bytes, since a plan may have a hundred thousand
+//! flows.
 
 use super::NodeId;
 use std::fmt;
@@ -8,7 +9,7 @@ use tailback_traffic::Model;
 use tailback_transport::Tcp;
 use tailback_units::{Dur, Time};
 
-/// A flow of packets. Parameters shared with other flows are stored once, and are copied when a flow's own are changed.
+/// A flow of packets. Parameters that flows share are stored once; changing them for one flow makes a copy.
 #[derive(Clone, Debug)]
 pub struct FlowPlan {
     /// Unique name.
@@ -28,30 +29,30 @@ const _: () = assert!(size_of::<FlowPlan>() <= 40);
 /// Parameters that flows share.
 #[derive(Clone, Debug)]
 pub struct FlowKind {
-    /// Name of the group under which they are reported, such as `data`.
+    /// Name of the group under which the flows are reported, such as `data`.
     pub group: String,
     /// Traffic class, below [`Plan::classes`](super::Plan::classes).
     pub class: u8,
-    /// Code point of their packets and their acknowledgements, 0 to 63 (RFC 2474).
+    /// Code point of the flows' packets and acknowledgements, 0 to 63 (RFC 2474).
     pub code: u8,
-    /// Upper bound of a random delay of the start, uniform.
+    /// Upper bound of the random delay of the start, uniform from 0.
     pub start_spread: Dur,
-    /// Stop of the source; packets sent before continue, and a transport retransmits them if needed.
+    /// Stop of the source. Packets sent before are still forwarded, and a transport still retransmits them.
     pub stop: Time,
     /// Traffic model of the source.
     pub model: Model,
-    /// Hosts from which sender and receiver are drawn in each run, in place of `from` and `to`.
+    /// Hosts from which sender and receiver are drawn in each run; they replace `from` and `to`.
     pub among: Option<Arc<Among>>,
-    /// TCP that carries the flow; `None`: packets enter the network as the source generates them.
+    /// TCP connection that carries the flow; `None`: packets enter the network as the source generates them.
     pub transport: Option<Arc<Tcp>>,
-    /// `true` if time series of their state are recorded.
+    /// `true` if time series of the flow's state are recorded.
     pub probe: bool,
 }
 
 /// Name of a flow, usually derived from its group.
 #[derive(Clone, Debug)]
 pub enum FlowName {
-    /// The name of the group: the only flow in it.
+    /// The name of the group, which has no other flow.
     Group,
     /// The name of the group with an index, such as `data[3]`.
     Numbered(u32),
@@ -105,12 +106,12 @@ pub struct Among {
     pub draw: Draw,
 }
 
-/// Draw of the ends of flows; sender and receiver of a flow always differ.
+/// Random choice of the hosts of flows; sender and receiver of a flow always differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Draw {
-    /// Both uniformly, independently for each flow.
+    /// Sender and receiver are drawn uniformly, independently for each flow.
     Independent,
-    /// Senders stay, and each gets a receiver of its own. The receivers are either the senders (then the permutation is
-    /// one cycle) or as many other hosts.
+    /// Senders are fixed, and each gets a receiver of its own. The receivers are either the senders themselves (the
+    /// permutation is then a single cycle) or the same number of other hosts.
     Permutation,
 }

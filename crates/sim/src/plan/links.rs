@@ -17,17 +17,18 @@ pub struct LinkPlan {
     pub delay: Dur,
     /// Probability that a frame is lost on the link, 0 to 1.
     pub loss: f64,
-    /// Largest extra delay of each side's frames, uniform, drawn per frame; order is kept.
+    /// Upper bound of the random additional delay of each side's frames (uniform from 0, drawn for each frame); frames
+    /// stay in order.
     pub jitter: [Dur; 2],
-    /// Bytes that the link carries of a frame in addition to its wire bytes; not below these. `None`: no others. Neither
-    /// end of a link that has one is a cut-through switch.
+    /// Bytes that the link carries for each frame in addition to the wire bytes, never fewer than these; `None`: the
+    /// wire bytes. Neither end of a link with an accounting is a cut-through switch.
     pub accounting: Option<Accounting>,
     /// Egress queue of each side.
     pub queue: [QueuePlan; 2],
 }
 
 impl fmt::Debug for LinkPlan {
-    /// Leaves out absent fields, so that the text of plans without them is the same as before these fields existed.
+    /// Omits absent fields, so that the text of plans without them has not changed since these fields were added.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let LinkPlan { ends, rate, delay, loss, jitter, accounting, queue } = self;
         let mut shown = f.debug_struct("LinkPlan");
@@ -43,7 +44,7 @@ impl fmt::Debug for LinkPlan {
 /// The queue of one output port.
 #[derive(Clone, Debug, PartialEq)]
 pub struct QueuePlan {
-    /// Registered name of the discipline (`tailback_qdisc::registry`).
+    /// Discipline (kind and parameters), from `tailback_qdisc::registry`.
     pub discipline: tailback_qdisc::Spec,
     /// Limit of each class in buffer bytes; `u64::MAX` is unbounded.
     pub limits: Vec<u64>,
@@ -58,16 +59,16 @@ pub struct QueuePlan {
 /// A shaper: the bytes that leave in any interval of length t are at most burst + rate · t.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShaperPlan {
-    /// Rate after shaping, above 0.
+    /// Token rate, above 0.
     pub rate: Rate,
-    /// Depth of the bucket in bytes, above 0.
+    /// Bucket size in bytes, above 0.
     pub burst: u64,
-    /// Bytes counted of each packet in addition to buffer bytes.
+    /// Bytes that the shaper counts for each packet in addition to buffer bytes.
     pub accounting: tailback_qdisc::Accounting,
 }
 
-/// Returns the names of all ports, two per link: `a->b`, and for further links between the same two nodes `a->b#2`,
-/// `a->b#3` in their order. A link that is added elsewhere changes no name, and so no random stream.
+/// Returns the names of all ports, two per link: `a->b`, and `a->b#2`, `a->b#3`, … for further links between the same
+/// two nodes, in the order of the links. Adding a link elsewhere changes no name, and thus no random stream.
 pub(crate) fn port_names(nodes: &[NodePlan], links: &[LinkPlan]) -> Vec<String> {
     let mut count = BTreeMap::<[NodeId; 2], u32>::new();
     let names = links.iter().flat_map(|link| {

@@ -1,7 +1,7 @@
 //! Input of the engine: the network, its traffic and the run, as plain data.
 //!
-//! Names have been resolved to indices, units to integers and patterns to lists. The scenario crate has checked the
-//! plan; the engine only asserts.
+//! Names have been resolved to indices, units to integers and patterns to lists. The scenario crate checks plans; the
+//! engine only asserts that they are valid.
 
 mod applications;
 mod backpressure;

@@ -30,27 +30,27 @@ pub enum NodeKind {
 /// An end station's parameters.
 #[derive(Clone, Debug)]
 pub struct HostPlan {
-    /// `true` if it obeys back-pressure notifications.
+    /// `true` if the host obeys back-pressure notifications.
     pub obeys: bool,
-    /// Rate limiters in its ports; `None`: the host is not a reaction point.
+    /// Rate limiters at the host's ports; `None`: the host is not a reaction point.
     pub limiters: Option<Box<LimitersSpec>>,
 }
 
 /// A switch's parameters.
 #[derive(Clone, Debug)]
 pub struct SwitchPlan {
-    /// Time from the end of reception to the output queue.
+    /// Time from the end of a frame's reception to its enqueueing at the output.
     pub latency: Dur,
-    /// Switch model: memory and crossing.
+    /// Switch model: where frames wait, and how they cross the switch.
     pub fabric: Fabric,
-    /// Back-pressure; `None`: the switch only drops.
+    /// Back-pressure; `None`: the switch drops frames and sends no notifications.
     pub backpressure: Option<BackPressure>,
-    /// Congestion points at its output queues, except those with rate limiters; `None`: no congestion points. A network
-    /// has at most [`Tag::MAX_POINTS`] of them, or 65535 if their law reads no tags.
+    /// Congestion points at the output queues of ports without rate limiters; `None`: there are no congestion points. A
+    /// network has at most [`Tag::MAX_POINTS`] of them, or 65535 if their law does not read tags.
     pub notification: Option<Box<cp::Spec>>,
-    /// Rate limiters in its ports towards other switches; `None`: the switch is not a reaction point.
+    /// Rate limiters at the switch's ports towards other switches; `None`: the switch is not a reaction point.
     pub limiters: Option<Box<LimitersSpec>>,
-    /// Watchdog against endless PAUSE frames; `None`: all are obeyed.
+    /// Watchdog against PAUSE storms; `None`: all PAUSE frames are obeyed.
     pub watchdog: Option<Watchdog>,
 }
 
@@ -70,7 +70,7 @@ pub enum Fabric {
     /// Output queues in a memory that is accounted by input and class, with headroom for frames that arrive after their
     /// sender was notified to stop (IEEE 802.1Qbb).
     SharedBuffer(SharedBufferPlan),
-    /// A crossbar with one FIFO per input: its head blocks what is behind (Karol et al. 1987).
+    /// A crossbar with one FIFO per input, subject to head-of-line blocking (Karol et al. 1987).
     InputFifo {
         /// Limit of each input's FIFO in buffer bytes.
         buffer: u64,
@@ -81,7 +81,7 @@ pub enum Fabric {
         buffer: u64,
         /// Limit of each queue (output and class) at an input in buffer bytes; `u64::MAX`: only the memory limits it.
         output_buffer: u64,
-        /// Crossing speed relative to the output's rate, at least 1.
+        /// Speed-up: rate of a transfer over the crossbar divided by the output's rate, at least 1.
         speedup: f64,
     },
     /// Output queues; a frame may leave before its tail has arrived.
@@ -100,17 +100,17 @@ pub struct SharedBufferPlan {
     pub shift: u8,
     /// Reserve of each input and class.
     pub reserve: u64,
-    /// Distance below the threshold at which a stopped neighbour resumes.
+    /// Distance below the threshold at which a stopped neighbour is resumed.
     pub resume: u64,
-    /// Headroom of each input and class for frames that arrive after their sender was notified to stop; `None`: as the
-    /// link requires.
+    /// Headroom of each input and class for frames that arrive after their sender was notified to stop; `None`: the
+    /// worst case of the link.
     pub headroom: Option<u64>,
 }
 
-/// PAUSE watchdog: ignores a neighbour that keeps a port paused.
+/// PAUSE watchdog: ignores the PAUSE frames of a neighbour that keeps a port paused too long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Watchdog {
-    /// Duration beyond which a pause is a storm and is ignored.
+    /// Duration above which a pause counts as a storm and is ignored.
     pub after: Dur,
     /// Time without a PAUSE after which PAUSE frames are obeyed again.
     pub restore: Dur,

@@ -1,21 +1,21 @@
-//! Next hops: one link for a destination, or several of equal cost among which packets are spread.
+//! Next hops: for each destination one link, or several of equal cost over which packets are spread.
 
 use super::NodeId;
 
-/// No path to the destination.
+/// Entry of a destination without a path.
 pub const NO_ROUTE: u32 = u32::MAX;
 
-/// Flag of an entry that refers to a group of equal-cost links, by its index in [`Routes::groups`], in place of a link.
+/// Flag of an entry that is the index of a group of equal-cost links in [`Routes::groups`], and not a link.
 pub const GROUP: u32 = 1 << 31;
 
 /// Next hops: the link to take from each node to each destination.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Routes {
-    /// By node.
+    /// Next hops by node.
     pub rows: Vec<Row>,
     /// Links of equal cost, at least two; each group belongs to one node.
     pub groups: Vec<Vec<u32>>,
-    /// Choice among the links of a group.
+    /// Method of choosing among the links of a group.
     pub spread: Spread,
 }
 
@@ -32,11 +32,12 @@ pub enum Spread {
 /// Next hops of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Row {
-    /// A host at a switch: its only link, for every destination. So large networks need tables for switches only.
+    /// A host with a single link, to a switch: its next hop is that link for every destination. In large networks only
+    /// switches need tables.
     Only {
         /// Index of the link.
         link: u32,
-        /// The switch at its other end.
+        /// The switch at the other end of the link.
         switch: NodeId,
     },
     /// By destination: index of the link, or [`GROUP`] and the index of a group; [`NO_ROUTE`]: no path.
@@ -44,7 +45,8 @@ pub enum Row {
 }
 
 impl Routes {
-    /// Returns the link to take at `node` for `destination`, the first of several; [`NO_ROUTE`]: no path.
+    /// Returns the link to take at `node` for `destination`; the first one if there are several; [`NO_ROUTE`]: there is
+    /// no path.
     pub fn link(&self, node: NodeId, destination: NodeId) -> u32 {
         let entry = match &self.rows[usize::from(node)] {
             Row::Table(links) => links[usize::from(destination)],

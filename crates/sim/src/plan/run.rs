@@ -13,9 +13,9 @@ pub struct Plan {
     pub nodes: Vec<NodePlan>,
     /// Full-duplex links.
     pub links: Vec<LinkPlan>,
-    /// Flows of packets from one host to another.
+    /// Flows of packets between hosts.
     pub flows: Vec<FlowPlan>,
-    /// Applications, which drive some of the flows in place of the flows' models.
+    /// Applications, which drive some of the flows in place of their traffic models.
     pub applications: Vec<ApplicationPlan>,
     /// Next hops.
     pub routes: Routes,
@@ -25,15 +25,15 @@ pub struct Plan {
     pub classes: u8,
     /// Seed of the run; all random streams derive from it.
     pub seed: u64,
-    /// End of the warm-up; packets generated before this instant are not measured.
+    /// End of the warm-up; packets generated before this instant are forwarded but not measured.
     pub warmup: Time,
-    /// Last instant of the run; events at it are handled.
+    /// Last instant of the run; events at this instant are still handled.
     pub end: Time,
     /// Interval of the time series; `None`: no series.
     pub sample: Option<Dur>,
     /// `true` if each flow has its own delay histogram; each class always has one.
     pub per_flow_delay: bool,
-    /// `true` if delay variation is measured, by group of flows, and by flow if each flow has a histogram.
+    /// `true` if delay variation is measured: for each group of flows, and for each flow if `per_flow_delay` is set.
     pub delay_variation: bool,
     /// Meters, markers and policers.
     pub conditioners: Vec<ConditionerPlan>,
@@ -41,7 +41,7 @@ pub struct Plan {
     pub labels: Vec<LabelPlan>,
     /// Changes during the run, in order of time.
     pub timeline: Vec<Change>,
-    /// Engine; both give the same digest.
+    /// Event scheme; both give the same digest.
     pub engine: Engine,
 }
 
@@ -55,13 +55,13 @@ impl Plan {
     }
 }
 
-/// Treatment of FIFO ports.
+/// Event scheme of FIFO ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Engine {
-    /// One event per hop at ports where departures are known in advance.
+    /// One event per hop at ports at which the departure of a packet is known when it arrives.
     #[default]
     Merged,
-    /// Two events per hop everywhere: slower and simpler, the reference for the other.
+    /// Two events per hop at every port: slower and simpler, the reference for `Merged`.
     Plain,
 }
 
@@ -70,13 +70,13 @@ pub enum Engine {
 pub struct Framing {
     /// Largest payload of one packet.
     pub mtu: u32,
-    /// Added to the payload to make a frame (Ethernet: 14 of header and 4 of check sequence).
+    /// Bytes added to the payload to form a frame (Ethernet: 14 of header and 4 of check sequence).
     pub header: u32,
-    /// A shorter frame is padded to this (Ethernet: 64).
+    /// Minimum frame length, bytes; shorter frames are padded (Ethernet: 64).
     pub min_frame: u32,
-    /// Added to the frame on the wire (Ethernet: 8 of preamble and 12 of gap).
+    /// Bytes added to the frame on the wire (Ethernet: 8 of preamble and 12 of inter-frame gap).
     pub overhead: u32,
-    /// Length that buffers count.
+    /// Length that counts against buffer limits.
     pub buffer: Length,
 }
 
@@ -87,6 +87,6 @@ pub enum Length {
     Payload,
     /// Payload and header, padded to the shortest frame.
     Frame,
-    /// Frame, preamble and gap.
+    /// Frame, preamble and inter-frame gap.
     Wire,
 }

@@ -6,29 +6,29 @@ use tailback_units::{Dur, Rate, Time};
 /// A change during the run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change {
-    /// Instant.
+    /// Time of the change.
     pub at: Time,
-    /// Change.
+    /// The change itself.
     pub what: ChangeKind,
 }
 
 /// Kind of a change.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ChangeKind {
-    /// A link, by index, goes down: frames on it are lost, queues wait, and both ends clear the notifications received
-    /// over it.
+    /// A link, by index, goes down: frames on it are lost, queues wait, and both ends clear the notifications that they
+    /// received over it.
     LinkDown(u32),
-    /// A link comes up; queues that are congested notify over it again.
+    /// A link comes up; congested queues send their notifications over it again.
     LinkUp(u32),
-    /// Both sides of a link take a new rate from the next frame on.
+    /// Both sides of a link get a new rate from the next frame on.
     LinkRate(u32, Rate),
-    /// A link takes a new delay from the next frame on (order is kept).
+    /// A link gets a new delay from the next frame on; frames stay in order.
     LinkDelay(u32, Dur),
-    /// A host begins or ends to send PAUSE frames without end, as a broken network adapter does.
+    /// A host starts or stops sending PAUSE frames continuously, as a faulty network adapter does.
     PauseStorm {
         /// The host.
         node: NodeId,
-        /// `true`: begins; `false`: ends.
+        /// `true`: the storm starts; `false`: it stops.
         on: bool,
     },
     /// A flow, by index, starts or resumes sending.

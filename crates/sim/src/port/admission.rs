@@ -5,12 +5,12 @@ use tailback_qdisc::{Admission, Fate, Packet, Rule, Watch};
 use tailback_random::Rng;
 use tailback_units::Time;
 
-/// Start of an idle period that is to be reported to an admission policy later.
+/// Start of an idle period that is still to be reported to an admission policy.
 #[derive(Debug)]
 pub(crate) struct PendingIdle {
     /// The condition that the policy watches.
     pub(super) watch: Watch,
-    /// Start of the idle period, if nothing arrives before; [`Time::NEVER`]: no period is pending.
+    /// Start of the idle period, if no packet arrives before; [`Time::NEVER`]: no period is pending.
     pub(super) idle_from: Time,
 }
 
@@ -28,7 +28,7 @@ impl PendingIdle {
         PendingIdle { watch, idle_from: Time::NEVER }
     }
 
-    /// Reports an idle period that has begun by `now` to the policy.
+    /// Reports an idle period to the policy if it has begun by `now`.
     #[inline]
     pub(super) fn report_idle(&mut self, now: Time, rule: &mut impl Admission) {
         if self.idle_from <= now {
@@ -37,8 +37,8 @@ impl PendingIdle {
         }
     }
 
-    /// Asks the policy to admit a packet that finds `queue` waiting at a port whose transmitter becomes (or became) free
-    /// at `free`.
+    /// Passes a packet to the policy, which admits it or not. `queue` is the backlog that the packet finds; the
+    /// transmitter becomes (or became) free at `free`.
     #[inline]
     pub(super) fn admit(
         &mut self,
@@ -54,7 +54,7 @@ impl PendingIdle {
         let joins = !matches!(fate, Fate::Dropped(_));
         match self.watch {
             Watch::Empty if joins => self.idle_from = free.max(now),
-            // Its transmission will end at a time that is set when it is put onto the link.
+            // The end of the packet's transmission is set when it is put onto the link.
             Watch::Idle if joins => self.idle_from = Time::NEVER,
             Watch::Idle if free <= now => self.idle_from = now,
             _ => {}
@@ -64,7 +64,7 @@ impl PendingIdle {
 }
 
 impl AdmissionQueue {
-    /// `rng` is the random stream of the port.
+    /// Returns an empty queue; `rng` is the random stream of the port.
     pub fn new(rule: Rule, rng: Rng) -> AdmissionQueue {
         AdmissionQueue { idle: PendingIdle::new(rule.watches()), rule, rng }
     }

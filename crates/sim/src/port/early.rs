@@ -1,8 +1,8 @@
 //! Early transmission: a packet whose departure is known is put onto the link when it is enqueued, so that it costs one
 //! event per hop.
 //!
-//! The packets that wait are the last ones on the link. The start of a transmission is no event; the backlog is updated
-//! when it is needed ([`Port::expire`]).
+//! The waiting packets are the last ones on the link. The start of a transmission is not an event; the backlog is
+//! updated when it is needed ([`Port::expire`]).
 
 use super::{AdmissionQueue, General, PendingIdle, Port, Queue};
 use crate::hints::unlikely;
@@ -34,7 +34,8 @@ impl Port {
             return;
         }
         let mut first = self.line.len() - self.waiting as usize;
-        // Its transmission begins when that of the packet before it ends; if there is no such packet, it has begun.
+        // A packet's transmission begins when that of the packet before it ends; without a packet before it, its
+        // transmission has begun.
         let before = first.checked_sub(1).and_then(|before| self.line.get(before));
         let mut start = before.map_or(0, |before| before.at.0 - self.delay.0);
         while start <= now.0
@@ -68,7 +69,8 @@ impl Port {
         admits
     }
 
-    /// Asks the admission policy of a port that transmits early about a packet. Counts the arrival, and the mark or drop.
+    /// Passes a packet to the admission policy of a port that transmits early. Counts the arrival, and the mark or
+    /// drop.
     pub fn admit(&mut self, now: Time, packet: &Packet) -> Fate {
         self.expire(now);
         let waiting = Backlog { packets: u64::from(self.waiting), bytes: self.backlog };
@@ -98,7 +100,7 @@ impl Port {
     #[inline(always)]
     pub fn push_admitted(&mut self, now: Time, packet: Packet, fate: Fate) -> Option<Time> {
         let first = self.fifo_push(now, packet);
-        // In its place, so that it is copied once.
+        // Marked in its place on the link, so that the packet is copied only once.
         if fate == Fate::Marked
             && let Some(packet) = self.line.back_mut()
         {
@@ -114,7 +116,7 @@ impl Port {
         let tx = self.clock.tx_time(u32::from(packet.wire()));
         let start = self.free.max(now);
         self.free = start + tx;
-        // Not `tx`: after a backlog of more than 213 days the sum is clamped to the end of time.
+        // The difference and not `tx`: after a backlog of more than 213 days the sum is clamped to the end of time.
         self.busy += self.free.0 - start.0;
         let at = self.free + self.delay;
         if start > now {
@@ -122,7 +124,7 @@ impl Port {
             self.waiting += 1;
             self.backlog += size;
             account.max = account.max.max(self.backlog);
-            // `start_of` in fewer steps; differs from `start` at the end of time.
+            // Equals `start_of` in fewer steps; differs from `start` only at the end of time.
             let start = at.0 - self.delay.0 - tx.0;
             account.area += u128::from(size) * u128::from(start - now.0);
         }
@@ -132,7 +134,8 @@ impl Port {
             idle.idle_from = self.free;
         }
         let first = self.line.is_empty();
-        // Written in its place on the link: moving a packet that has just been written to would stall.
+        // Written after the push, in its place on the link: moving a packet that has just been written would stall the
+        // processor.
         self.line.push_back(packet).at = at;
         first.then_some(at)
     }
@@ -144,8 +147,8 @@ impl Port {
         m.transmits_early = true;
     }
 
-    /// Ends early transmission at a general port: packets that wait go back from the link into the discipline's queue, as
-    /// if they had never left it.
+    /// Ends early transmission at a general port: waiting packets return from the link to the discipline's queue, as if
+    /// they had never left it.
     pub fn end_early(&mut self, now: Time) {
         self.expire(now);
         let waiting = self.waiting_early();

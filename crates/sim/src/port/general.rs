@@ -1,4 +1,4 @@
-//! Queues that something may stop, and the state to serve them.
+//! Queues that notifications and other events may stop, and the state to serve them.
 
 use super::admission::PendingIdle;
 use crate::accounts::ClassAccount;
@@ -23,7 +23,7 @@ pub(crate) enum LineTiming {
     Plain,
     /// Frames arrive at a cut-through neighbour when this number of bytes has been received.
     CutThrough(u32),
-    /// Transmission takes the time of more bytes than the wire bytes; frames arrive whole.
+    /// Transmission takes the time of the wire bytes adjusted by an accounting; frames arrive whole.
     Counting(Accounting),
 }
 
@@ -31,20 +31,21 @@ pub(crate) enum LineTiming {
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct General {
-    /// `true` if it transmits early now: the packets of its one class are on the link, and the discipline's queue is empty.
+    /// `true` if the port now transmits early: the packets of its one class are on the link, and the discipline's queue
+    /// is empty.
     pub transmits_early: bool,
-    /// `true` if it may transmit early whenever nothing stops it.
+    /// `true` if the port may transmit early whenever nothing stops it.
     pub may_transmit_early: bool,
     /// `true` if a `TxDone` is pending.
     pub tx_pending: bool,
     /// Timing of frames on the link.
     pub timing: LineTiming,
     pub idle: PendingIdle,
-    /// By class, the highest first.
+    /// Queues by class, the highest first.
     pub queues: ByClass<ClassQueue>,
-    /// Connections of this host that wait for their turn to send.
+    /// Connections of this host that wait for their turn to send a segment.
     pub turns: VecDeque<u32>,
-    /// `true` while turns are being given: a transmission that starts meanwhile gives none.
+    /// `true` while turns are being given; a transmission that starts meanwhile does not give any.
     pub taking_turns: bool,
     /// `true` if the link is up.
     pub up: bool,
@@ -54,24 +55,25 @@ pub(crate) struct General {
     pub responder: Option<Box<Responder>>,
     /// Transmit ring and shaper. Packets in the ring count as waiting.
     pub egress: Option<Box<Egress>>,
-    /// Notifications received, with the time of their effect.
+    /// Notifications received, each with the time at which it takes effect.
     pub effects: VecDeque<(Time, ControlFrame)>,
     /// Time of the port's next `Wake`.
     pub wake_at: Time,
-    /// Number of queues for which this port asserts a PAUSE, by class (without classes under 0).
+    /// Number of queues for which this port asserts a PAUSE, by class (under index 0 if PAUSE frames are not per
+    /// class).
     pub asserted: [u32; 8],
     /// `true` if a `Refresh` is pending.
     pub refreshing: bool,
-    /// Time since which data waits while the transmitter is idle.
+    /// Time since which data has waited while the transmitter is idle; `None`: no data waits so.
     pub blocked_since: Option<Time>,
-    /// Past time for which data waited while the transmitter was idle, picoseconds.
+    /// Total time of past intervals in which data waited while the transmitter was idle, picoseconds.
     pub blocked: u64,
     pub sent_control: u64,
     pub notifications_sent: u64,
     pub notifications_received: u64,
     /// Packets that waited here when the neighbour stopped them.
     pub held_up: u64,
-    /// Packets of these that were head-of-line blocked: bound for a port of the neighbour other than its fullest.
+    /// Those of these packets that were head-of-line blocked: bound for a port of the neighbour other than its fullest.
     pub held_up_for_others: u64,
     pub rng: Rng,
 }
@@ -86,8 +88,8 @@ pub(crate) struct ClassQueue {
     pub backlog: Count,
     /// `true` if the discipline is notified when the link becomes idle.
     pub watches_idle: bool,
-    /// Memory that waiting packets hold at a switch that accounts it by input. The oldest may be of packets that were
-    /// transmitted early: it is released when it is next queried.
+    /// Memory that waiting packets occupy at a switch that accounts memory by input. The oldest entries may belong to
+    /// packets that were transmitted early; their memory is released when the memory is next queried.
     pub origins: VecDeque<Origin>,
     /// Time of the last change of `backlog`.
     touched: Time,
@@ -96,7 +98,7 @@ pub(crate) struct ClassQueue {
     pub point: Option<Box<CongestionPoint>>,
 }
 
-/// Memory that a packet holds.
+/// Memory that a packet occupies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Origin {
     /// Index of its input among the ports of the node.
@@ -131,7 +133,7 @@ impl Waiting {
             Waiting::ByDestination(q) => q.dequeue(now, gate, cx),
         }
     }
-    /// Returns the admission policy, if the discipline only admits packets to a FIFO and drops none later.
+    /// Returns the admission policy if the discipline only admits packets to a FIFO and never drops them later.
     #[inline]
     pub fn rule(&mut self) -> Option<AdmissionFifo<'_>> {
         match self {
@@ -183,7 +185,7 @@ impl Waiting {
             Waiting::ByDestination(_) => {}
         }
     }
-    /// Passes the state for time series to `f`, by name.
+    /// Passes each state variable for time series to `f`, with its name.
     pub fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
         match self {
             Waiting::Discipline(q) => q.probe(f),

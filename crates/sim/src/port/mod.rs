@@ -4,12 +4,12 @@
 //!
 //! - a plain FIFO: one drop-tail class that nothing can stop. A packet's departure is known when it is enqueued, so it
 //!   is put onto the link at once, with its arrival time: one event per hop;
-//! - [`AdmissionQueue`]: the same behind an admission policy, which drops or marks packets when they arrive;
-//! - [`General`]: classes, disciplines, gates, control frames. It transmits early as well while nothing stops it, if it
-//!   qualifies.
+//! - [`AdmissionQueue`]: the same behind an admission policy, which drops or marks packets at their arrival;
+//! - [`General`]: classes, disciplines, gates, control frames. If it qualifies, it also transmits early while nothing
+//!   stops it.
 //!
-//! If several forms can serve a port they give identical results, since a packet *waits* from its enqueue to the start of
-//! its transmission in each of them.
+//! If several forms can serve a port, they give identical results: in each form, a packet *waits* from its enqueueing
+//! to the start of its transmission.
 
 mod admission;
 mod early;
@@ -29,15 +29,15 @@ use tailback_qdisc::Packet;
 use tailback_random::Rng;
 use tailback_units::{Dur, Rate, Time, TxClock};
 
-/// One direction of a link, with the queue in front of it. The fields that a hop over a plain FIFO touches come first, in
-/// two cache lines; those that an arrival touches are in the first one.
+/// One direction of a link, with the queue in front of it. The fields that a hop over a plain FIFO touches come first,
+/// in two cache lines; those that an arrival touches are in the first of these.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Port {
-    /// Frames in transmission and in propagation, with their arrival in `at`; at a port that transmits early also the
-    /// packets that wait.
+    /// Frames in transmission and in propagation, each with its arrival time in `at`; at a port that transmits early,
+    /// also the waiting packets.
     pub line: Ring,
-    /// Treatment of frames at the end of the link; `None`: they arrive.
+    /// Special treatment of frames at the end of the link; `None`: they arrive.
     pub end: Option<Box<LineEnd>>,
     /// At a port that transmits early: number of packets at the tail of `line` whose transmission had not begun at the last
     /// update ([`Port::expire`]).
@@ -50,7 +50,7 @@ pub(crate) struct Port {
     pub clock: TxClock,
     /// Time from the end of transmission to the arrival: propagation and the neighbour's latency.
     pub delay: Dur,
-    /// Transmission time since the start, that of packets transmitted early included, picoseconds.
+    /// Total transmission time since the start, including packets that are transmitted early, picoseconds.
     pub busy: u64,
     /// Backlog as of the last update, buffer bytes.
     backlog: u64,
@@ -112,7 +112,7 @@ impl Loss {
 pub(crate) enum Queue {
     /// One drop-tail class that nothing can stop, of `limit` buffer bytes.
     Fifo { limit: u64 },
-    /// One class behind an admission policy that nothing can stop.
+    /// One class behind an admission policy, at a port that nothing can stop.
     Admission(Box<AdmissionQueue>),
     /// Every other queue.
     General(Box<General>),
@@ -180,9 +180,9 @@ impl Port {
         }
     }
 
-    /// Handles the arrival of the oldest frame on the link at `now`: takes it off the backlog if it still counts there.
-    /// Returns the arrival time of the next frame, if there is one. `None`: no frame arrives now, since the link has gone
-    /// down since and lost what was on it.
+    /// Handles the arrival of the oldest frame on the link at `now`: removes it from the backlog if it is still counted
+    /// there. Returns the arrival time of the next frame, if there is one. `None`: no frame arrives now, since the link
+    /// has gone down in the meantime and lost its frames.
     #[inline(always)]
     #[expect(clippy::option_option, reason = "no frame now, and no frame next, are two answers")]
     pub fn arrived(&mut self, now: Time) -> Option<Option<Time>> {
@@ -198,7 +198,8 @@ impl Port {
         Some(self.line.get(1).map(|next| next.at))
     }
 
-    /// Returns `true` if the frame that arrives now goes no further here: lost, or handled by another partition.
+    /// Returns `true` if the frame that arrives now does not arrive in this partition: it is lost, or handled by
+    /// another partition.
     #[cold]
     #[inline(never)]
     pub fn end_takes(&mut self) -> bool {
@@ -220,12 +221,12 @@ impl Port {
         self.free = end;
     }
 
-    /// Returns the transmission time by `now`, picoseconds since the start.
+    /// Returns the total transmission time up to `now`, picoseconds.
     pub fn busy_at(&self, now: Time) -> u64 {
         self.busy - self.free.since(now).0
     }
 
-    /// Returns the time by `now` for which data waited and the transmitter was idle, picoseconds since the start.
+    /// Returns the total time up to `now` during which data waited while the transmitter was idle, picoseconds.
     pub fn blocked_at(&self, now: Time) -> u64 {
         match &self.queue {
             Queue::Fifo { .. } | Queue::Admission(_) => 0,

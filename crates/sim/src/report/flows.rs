@@ -44,20 +44,21 @@ pub struct FlowReport {
     pub dropped: Counts,
     /// Packets and payload in the network at the end.
     pub in_network: Counts,
-    /// Packets that arrived after a later one of the flow, since the start.
+    /// Packets that arrived after a later packet of the flow, since the start of the run.
     pub reordered: u64,
     /// Drops by place and reason.
     pub drops: Vec<DropReport>,
-    /// Drops after the warm-up of packets generated in it, which the other counters exclude; absent without any.
+    /// Drops after the warm-up of packets that were generated during it, which the other counters exclude; absent if
+    /// there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub carried_drops: Vec<DropReport>,
-    /// Drops after the warm-up of its transport's acknowledgements, answers to the opening of connections included;
-    /// absent without any.
+    /// Drops after the warm-up of the transport's acknowledgements, including answers to the opening of connections;
+    /// absent if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ack_drops: Vec<DropReport>,
     /// One-way delay.
     pub delay: Delay,
-    /// Results of its transport; `None`: the flow has no transport.
+    /// Results of the flow's transport; `None`: the flow has no transport.
     pub transport: Option<TransportReport>,
     /// Packets by colour, in scenarios in which packets are coloured.
     pub colours: Option<Box<ColourReports>>,
@@ -65,8 +66,8 @@ pub struct FlowReport {
     pub variation: Option<Box<VariationReport>>,
 }
 
-/// Delay variation of a flow or of a group's flows. Jitter and `ipdv` compare delays within a flow; `pdv` is over all
-/// packets, less the smallest delay of any.
+/// Delay variation of a flow, or of the flows of a group. Jitter and `ipdv` compare delays within a flow; `pdv` is that
+/// of all packets, relative to the smallest delay of any packet.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct VariationReport {
     /// Delays, with quantiles.
@@ -77,7 +78,7 @@ pub struct VariationReport {
     pub jitter_s: Option<f64>,
     /// Interarrival jitter after the last packet, mean over the flows, seconds.
     pub last_jitter_s: f64,
-    /// Packet delay variation (RFC 5481: the delay less the smallest), mean, seconds.
+    /// Packet delay variation (RFC 5481: delay minus smallest delay), mean, seconds.
     pub pdv_mean_s: f64,
     /// 99th percentile of packet delay variation, seconds.
     pub pdv_p99_s: f64,
@@ -94,8 +95,8 @@ pub struct VariationReport {
     pub burst_ratio: Option<f64>,
 }
 
-/// Packets by colour at each place: when they enter the network (behind a meter there), are delivered, or are dropped.
-/// Meters along the path change the colour.
+/// Packets by colour: when they enter the network (after a meter there), are delivered, or are dropped. Meters along
+/// the path may change the colour.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct ColourReports {
     /// In profile, or never metered.
@@ -111,13 +112,13 @@ pub struct ColourReports {
 pub struct ColourReport {
     /// Handed to the network.
     pub offered: Counts,
-    /// Received.
+    /// Delivered.
     pub delivered: Counts,
-    /// Lost.
+    /// Dropped.
     pub dropped: Counts,
 }
 
-/// Results of a transport since the end of the warm-up, but for the state at the end.
+/// Results of a transport since the end of the warm-up, except the state at the end.
 #[derive(Clone, Debug, Serialize)]
 pub struct TransportReport {
     /// Payload bytes that reached the receiving application in order, each counted once.
@@ -130,9 +131,9 @@ pub struct TransportReport {
     pub timeouts: u64,
     /// Entries into fast retransmit.
     pub fast_retransmits: u64,
-    /// Reductions caused by an echo of "congestion experienced".
+    /// Window reductions caused by an echo of "congestion experienced".
     pub ecn_reductions: u64,
-    /// Reductions undone, since the retransmission was spurious.
+    /// Window reductions that were undone because the retransmission was spurious.
     pub spurious: u64,
     /// Tail loss probes.
     pub probes: u64,
@@ -142,39 +143,39 @@ pub struct TransportReport {
     pub acks_lost: u64,
     /// Congestion window at the end, segments.
     pub window: f64,
-    /// Slow-start threshold at the end, segments; `None`: no congestion so far.
+    /// Slow-start threshold at the end, segments; `None`: there has been no congestion.
     pub ssthresh: Option<f64>,
     /// Smoothed round-trip time at the end, seconds; `None`: no sample.
     pub srtt_s: Option<f64>,
-    /// Times from a write of the application to the arrival of its last byte.
+    /// Times from a write of the application to the arrival of the write's last byte.
     pub completion: Delay,
 }
 
-/// Results of a group at the level of the application: of pages and transfers begun after the warm-up.
+/// Results of a group at the level of the application, of pages and transfers begun after the warm-up.
 #[derive(Clone, Debug, Serialize)]
 pub struct ApplicationReport {
-    /// Pages (of request-response: exchanges) or transfers begun, those refused included.
+    /// Pages (with request-response: exchanges) or transfers begun, including refused ones.
     pub begun: u64,
-    /// Pages of which an exchange was given up after its timeout.
+    /// Pages with an exchange that was abandoned after its timeout.
     pub failed: u64,
-    /// Transfers refused, since no connection was free.
+    /// Transfers refused because no connection was free.
     pub refused: u64,
-    /// Flow completion times: from a page's first request to its last byte, or from the start of a transfer to the
-    /// arrival of its last byte, of those complete by the end.
+    /// Completion times of the pages and transfers that are complete by the end: from a page's first request to its
+    /// last byte, or from the start of a transfer to the arrival of its last byte.
     pub time: Delay,
-    /// Times from a request to the last byte of its response; empty for transfers.
+    /// Times from a request to the arrival of the last byte of its response; empty for transfers.
     pub exchange: Delay,
-    /// Completion time of transfers relative to the time of their segments over the idle path if all were sent at once;
-    /// `None`: no transfers.
+    /// Completion time of transfers divided by the time that their segments would take over the idle path if all were
+    /// sent at once; `None`: no transfers.
     pub slowdown: Option<Slowdown>,
-    /// Slowdown by size of the transfer, smallest first; empty unless for transfers.
+    /// Slowdown by size of the transfer, smallest first; empty for applications other than transfers.
     pub slowdown_by_size: Vec<SizeSlowdown>,
-    /// Pages or transfers complete from the warm-up to the end, regardless of their start: with their mean time,
-    /// throughput and latency over the same interval, without bias against long ones.
+    /// Pages or transfers that were completed from the end of the warm-up to the end, regardless of their start. Their
+    /// mean time refers to the same interval as throughput and latency, without bias against long ones.
     pub completed: Completed,
 }
 
-/// Pages or transfers that ended after the warm-up.
+/// Pages or transfers that were completed after the warm-up.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Completed {
     /// Number.
@@ -183,7 +184,7 @@ pub struct Completed {
     pub mean_s: Option<f64>,
 }
 
-/// Slowdown of transfers: completion time relative to that over an idle path, at least 1.
+/// Slowdown of transfers: completion time divided by that over an idle path, at least 1.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Slowdown {
     /// Mean.
@@ -207,11 +208,11 @@ pub struct Slowdown {
 pub struct SizeSlowdown {
     /// Upper edge of the bin, payload bytes, inclusive; `None`: the last, open bin. The lower edge is that of the bin before.
     pub up_to_bytes: Option<u64>,
-    /// Transfers begun after the warm-up, those refused included.
+    /// Transfers begun after the warm-up, including refused ones.
     pub begun: u64,
-    /// Transfers of these complete by the end.
+    /// Those of these transfers that are complete by the end.
     pub complete: u64,
-    /// Slowdown of the complete ones; `None`: no complete ones.
+    /// Slowdown of the complete transfers; `None`: no transfer is complete.
     pub slowdown: Option<Slowdown>,
 }
 

@@ -25,7 +25,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use tailback_measure::Digest;
 
-/// Version of the report's format; it changes when a field changes its meaning.
+/// Version of the report's format; it is raised when the meaning of a field changes.
 const SCHEMA: u32 = 2;
 
 /// One replication's results.
@@ -43,9 +43,9 @@ pub struct Report {
     pub end_s: f64,
     /// End of the warm-up, seconds.
     pub warmup_s: f64,
-    /// Events handled; depends on the engine, so it is not in the digest.
+    /// Events handled; the number depends on the engine, so it is not in the digest.
     pub events: u64,
-    /// Data packets that completed transmission on a link, counted at each link, since the start.
+    /// Data packets that were transmitted over a link, counted at each link, since the start.
     pub packet_hops: u64,
     /// Control frames sent since the start.
     pub control_frames: u64,
@@ -53,8 +53,8 @@ pub struct Report {
     pub flows: FlowReports,
     /// Per class: packets generated after the warm-up.
     pub classes: Vec<ClassReport>,
-    /// Per group of flows: times from a write of the application to the arrival of its last byte, of writes after the
-    /// warm-up; groups without any are absent.
+    /// Per group of flows: times from a write of the application to the arrival of its last byte, for writes after the
+    /// warm-up; groups without such writes are absent.
     pub completions: BTreeMap<String, Delay>,
     /// Per group of flows: delay variation, if the scenario requests it; groups without a packet are absent.
     pub variation: BTreeMap<String, VariationReport>,
@@ -69,7 +69,7 @@ pub struct Report {
     /// Congestion notification, in scenarios with congestion points or rate limiters.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub congestion: Option<CongestionReport>,
-    /// Cycles of ports that wait for each other's memory at the end and can never send again; absent if there are none.
+    /// Cycles of ports that wait for each other's memory at the end and can never send again; empty if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub deadlocks: Vec<DeadlockReport>,
     /// Time series, if the scenario requests them.
@@ -77,8 +77,8 @@ pub struct Report {
 }
 
 impl World {
-    /// Returns the results, after a check that no packet has vanished or been duplicated. Consumes the world: with many
-    /// flows there may not be memory for both.
+    /// Returns the results, after checking that no packet has vanished or been duplicated. Consumes the world, since
+    /// with many flows memory may not suffice for both.
     ///
     /// # Panics
     /// If conservation is violated, which is an error of the program.
@@ -132,8 +132,8 @@ impl World {
         &self.plan.nodes[usize::from(node)].name
     }
 
-    /// Asserts offered = delivered + dropped + in the network per flow, with the last counted packet by packet, and
-    /// arrived = sent + dropped + queued per port and class.
+    /// Asserts for each flow: offered = delivered + dropped + in the network, the last counted packet by packet; and
+    /// for each port and class: arrived = sent + dropped + queued.
     fn check_conservation(&mut self, names: &[String]) {
         let mut found = vec![0u32; self.ledger.flows.len() + self.ledger.acks.len()];
         let mut count = |packet: &tailback_qdisc::Packet| found[packet.flow() as usize] += 1;

@@ -36,7 +36,7 @@ pub struct CongestionPointReport {
     pub slower: u64,
     /// Messages to speed up.
     pub faster: u64,
-    /// Messages, of the three kinds, in answer to frames that solicited one and were not sampled.
+    /// Messages of the three kinds for frames that requested one and were not sampled.
     pub solicited: u64,
 }
 
@@ -59,15 +59,16 @@ pub struct LimitersReport {
     pub slower: u64,
     /// Messages to speed up that were obeyed.
     pub faster: u64,
-    /// Messages ignored: to speed up from a congestion point other than the last that slowed the limiter, or during a stop.
+    /// Messages ignored: those to speed up from a congestion point other than the last one that slowed the limiter, or
+    /// during a stop.
     pub ignored: u64,
-    /// Frames of TCP that found their queue above the threshold for TCP.
+    /// TCP frames that found their limiter's queue above the threshold for TCP.
     pub tcp_above: u64,
-    /// Frames of these that were marked or dropped.
+    /// Those of these frames that were marked or dropped.
     pub tcp_signalled: u64,
-    /// Frames of UDP that found their queue above the threshold for UDP; all were dropped.
+    /// UDP frames that found their limiter's queue above the threshold for UDP; all of them were dropped.
     pub udp_refused: u64,
-    /// Maximum number of frames of UDP in one limiter's queue.
+    /// Maximum number of UDP frames in one limiter's queue.
     pub most_udp: u64,
     /// Time average of the bytes in the limiters' queues.
     pub mean_bytes: f64,
@@ -75,19 +76,21 @@ pub struct LimitersReport {
     pub max_bytes: u64,
 }
 
-/// Deadlock: ports that can never send again, since the frames at each hold the memory that the one before waits for.
+/// Deadlock: ports that can never send again, since the frames at each port occupy the memory for which the port before
+/// it waits.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DeadlockReport {
     /// Class of the frames.
     pub class: u8,
-    /// The cycle, in order: each port waits for frames at the next, the last one for those at the first.
+    /// The cycle, in order: each port waits for frames at the next port, and the last one for frames at the first.
     pub ports: Vec<String>,
-    /// Time since which all of them have waited, seconds.
+    /// Time since which all of these ports have waited, seconds.
     pub since_s: f64,
 }
 
 impl World {
-    /// Returns `None` if there are no congestion or reaction points; the digest is then as without this report.
+    /// Returns the results of congestion points and rate limiters, and adds them to the digest; `None`: there are none,
+    /// and the digest is unchanged.
     pub(super) fn congestion_report(&mut self, names: &[String], digest: &mut Digest) -> Option<CongestionReport> {
         let (now, span) = (self.now, self.now.since(self.plan.warmup).0);
         let mean = |area: u128| if span == 0 { 0.0 } else { area as f64 / span as f64 };

@@ -20,30 +20,31 @@ pub struct PortReport {
     pub to: String,
     /// Link rate at the end, bit/s.
     pub rate_bps: u64,
-    /// Share of the time spent transmitting, control frames included, 0 to 1.
+    /// Fraction of the time spent transmitting, including control frames, 0 to 1.
     pub utilisation: f64,
-    /// Time for which a notification was in force that stopped the port, a class or a destination, whether or not data
-    /// waited, seconds.
+    /// Time during which a notification that stopped the port, a class or a destination was in force, whether or not
+    /// data waited, seconds.
     pub stopped_s: f64,
-    /// Time for which a notification kept something below the link's rate (`response = { kind = "rate" }`), seconds.
+    /// Time during which a notification limited some traffic to less than the link's rate (`response = { kind = "rate"
+    /// }`), seconds.
     pub slowed_s: f64,
-    /// Time for which data waited and the transmitter was idle, for any reason, seconds.
+    /// Time during which data waited while the transmitter was idle, for any reason, seconds.
     pub held_s: f64,
-    /// Stops by target; absent if there were none.
+    /// Stops by target; absent if there were no stops.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stops: Vec<StopReport>,
-    /// Maximum of the bytes at the crossbar input at the end of its link; absent if there is no such input.
+    /// Maximum number of bytes in the crossbar input at the end of the port's link; absent if there is no such input.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input_max_bytes: Option<u64>,
-    /// Data lost on its link, at random or because the link went down.
+    /// Data lost on the port's link, at random or because the link went down.
     pub lost_on_line: Counts,
-    /// Data that arrived over its link and was refused by the input buffer of a crossbar switch.
+    /// Data that arrived over the port's link and was refused by the input buffer of a crossbar switch.
     pub refused_at_input: Counts,
     /// Notifications queued for transmission at this port, since the start.
     pub notifications_sent: u64,
     /// Notifications obeyed at this port, since the start.
     pub notifications_received: u64,
-    /// Head-of-line blocking; absent if the neighbour never stopped it for lack of memory.
+    /// Head-of-line blocking; absent if the neighbour never stopped the port for lack of memory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub head_of_line: Option<HeadOfLine>,
     /// Pauses ended by the watchdog, since the start; absent if there were none.
@@ -56,18 +57,18 @@ pub struct PortReport {
 /// Stops of a target at a port: the port, a class, a destination, or a destination in a class.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StopReport {
-    /// Class; `None`: all.
+    /// Class; `None`: all classes.
     pub class: Option<u8>,
-    /// Name of the destination; `None`: all.
+    /// Name of the destination; `None`: all destinations.
     pub destination: Option<String>,
     /// Number of stops.
     pub times: u64,
-    /// Time for which one was in force, seconds.
+    /// Time during which such a stop was in force, seconds.
     pub stopped_s: f64,
 }
 
-/// Results of a class at a port. The queue may hold packets at the end of the warm-up: arrived + queued then = sent +
-/// dropped + queued now.
+/// Results of a class at a port. Since the queue may hold packets at the end of the warm-up: arrived + queued at the
+/// end of the warm-up = sent + dropped + queued at the end.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct PortClassReport {
     /// Packets and buffer bytes that arrived at the queue.
@@ -76,9 +77,9 @@ pub struct PortClassReport {
     pub sent: Counts,
     /// Packets and buffer bytes dropped.
     pub dropped: Counts,
-    /// Waiting or in transmission at the end.
+    /// Packets and buffer bytes waiting or in transmission at the end.
     pub queued: Counts,
-    /// Marked "congestion experienced" here, packets.
+    /// Packets marked "congestion experienced" at this port.
     pub marked_packets: u64,
     /// Maximum backlog, bytes.
     pub max_bytes: u64,
@@ -91,7 +92,7 @@ pub struct PortClassReport {
 pub struct HeadOfLine {
     /// Number of packets, counted at each stop.
     pub held_up_packets: u64,
-    /// Packets of these that were head-of-line blocked: bound for a port of the neighbour other than its fullest.
+    /// Those of these packets that were head-of-line blocked: bound for a port of the neighbour other than its fullest.
     pub for_others_packets: u64,
 }
 
@@ -113,7 +114,7 @@ pub struct NodeReport {
 /// Results of a conditioner, in packets and buffer bytes.
 #[derive(Clone, Debug, Serialize)]
 pub struct ConditionerReport {
-    /// Name: that of a group of flows, or of a port and a direction.
+    /// Name of the conditioner: that of a group of flows, or of a port and a direction.
     pub name: String,
     /// Kind of the meter.
     pub meter: String,
@@ -123,7 +124,7 @@ pub struct ConditionerReport {
     pub yellow: Counts,
     /// Packets metered red.
     pub red: Counts,
-    /// Packets dropped, of all colours.
+    /// Packets dropped by the policer, of all colours.
     pub policed: Counts,
 }
 
@@ -148,7 +149,7 @@ impl World {
                     digest.u64(count.packets);
                     digest.u64(count.bytes);
                 }
-                // A counter that stays 0 is not in the digest, so that features added later do not change it.
+                // A counter that is 0 is not added to the digest, so that features added later do not change it.
                 if settled.marked > 0 {
                     digest.u64(settled.marked);
                 }
@@ -222,7 +223,7 @@ impl World {
 
     pub(super) fn node_reports(&self, ports: &[PortReport]) -> Vec<NodeReport> {
         let report = |(node, state): (&crate::plan::NodePlan, &crate::world::Node)| {
-            // The reverse direction of a port is the link that leads to it.
+            // The reverse direction of an output port leads to the node.
             let inputs = state.ports.iter().map(|p| ports[(*p ^ 1) as usize].refused_at_input.packets);
             let classes = || state.ports.iter().flat_map(|p| &ports[*p as usize].classes);
             NodeReport {

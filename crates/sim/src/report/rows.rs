@@ -1,7 +1,7 @@
-//! Results of the flows: the accounts of the run, converted to a row per flow on request.
+//! Results of the flows: the accounts of the run, converted into one row per flow on request.
 //!
-//! With a hundred thousand flows the rows are larger than the state of the run, so they are not stored: the report takes
-//! over the accounts.
+//! With a hundred thousand flows, the rows would take more memory than the state of the run, so they are not stored:
+//! the report takes over the accounts instead.
 
 use super::counts::{Counts, Delay};
 use super::flows::{
@@ -95,7 +95,7 @@ impl Rows {
         self.flows.iter().zip(&self.ledger.flows)
     }
 
-    /// Adds all flows to a digest, but for the delays of the classes.
+    /// Adds the results of all flows to a digest, except the delays of the classes.
     pub fn digest(&self, digest: &mut Digest) {
         for (index, (_, account)) in self.accounts().enumerate() {
             let unmeasured = self.ledger.unmeasured(index);
@@ -178,13 +178,13 @@ impl Rows {
         }
     }
 
-    /// Returns a flow's packets at its entry, by colour.
+    /// Returns the packets of a flow that entered the network, by colour.
     fn coloured(&self, index: usize, by: &ByColour) -> [Count; 3] {
         let connection = self.transports.of(index as u32);
         let marks = connection.is_some_and(|c| self.transports.outgoing[c as usize].sender.marks());
         let mut offered = by.offered;
         if !marks && self.conditioned.binary_search(&(index as u32)).is_err() {
-            // Uncoloured packets are not counted by colour.
+            // Packets of flows without colours are not counted by colour; all of them are green.
             offered[0] = self.ledger.flows[index].offered;
         }
         offered
@@ -224,7 +224,7 @@ impl Rows {
         }
     }
 
-    /// Returns the completion times of writes by group of flows, of groups with any.
+    /// Returns the completion times of writes by group of flows; groups without completed writes are absent.
     pub fn completions(&self) -> BTreeMap<String, Delay> {
         let mut groups = BTreeMap::new();
         for (out, incoming) in self.transports.outgoing.iter().zip(&self.transports.incoming) {

@@ -15,10 +15,10 @@ pub struct Series {
     pub ports: BTreeMap<String, PortSeries>,
     /// By flow group.
     pub flows: BTreeMap<String, FlowSeries>,
-    /// By meter, then by name: the state of the meter. Shared meters are under their conditioner's name, others are those
-    /// of probed flows.
+    /// State of each meter by the meter's name, then by the variable's name. A shared meter has its conditioner's name;
+    /// all other meters are those of probed flows.
     pub meters: BTreeMap<String, BTreeMap<String, Vec<f64>>>,
-    /// By probed flow, then by name: the state of its transport.
+    /// State of the transport of each probed flow, by the flow's name, then by the variable's name.
     pub transports: BTreeMap<String, BTreeMap<String, Vec<f64>>>,
     /// Packets in the network.
     pub in_network_packets: Vec<u64>,
@@ -29,13 +29,13 @@ pub struct Series {
 pub struct PortSeries {
     /// Bytes waiting.
     pub queue_bytes: Vec<u64>,
-    /// `true` if a notification is in force that stops the port, a class or a destination, whether or not data waits.
+    /// `true` if a notification that stops the port, a class or a destination is in force, whether or not data waits.
     pub stopped: Vec<bool>,
-    /// Time since the start for which such a notification was in force, seconds.
+    /// Time since the start during which such a notification was in force, seconds.
     pub stopped_s: Vec<f64>,
     /// `true` if data waits while the transmitter is idle.
     pub held: Vec<bool>,
-    /// Time since the start for which data waited while the transmitter was idle, seconds.
+    /// Time since the start during which data waited while the transmitter was idle, seconds.
     pub held_s: Vec<f64>,
     /// Bytes sent since the start.
     pub sent_bytes: Vec<u64>,
@@ -43,7 +43,7 @@ pub struct PortSeries {
     pub dropped_packets: Vec<u64>,
     /// Packets marked since the start.
     pub marked_packets: Vec<u64>,
-    /// State of the discipline, by name; of several classes with the class as a prefix.
+    /// State variables of the discipline, by name; if there are several classes, the name is prefixed by the class.
     pub state: BTreeMap<String, Vec<f64>>,
 }
 
@@ -52,7 +52,7 @@ pub struct PortSeries {
 pub struct FlowSeries {
     /// Payload bytes delivered since the start.
     pub delivered_bytes: Vec<u64>,
-    /// Further series, if delay variation is measured.
+    /// Further time series; `None`: delay variation is not measured.
     #[serde(flatten)]
     pub quality: Option<QualitySeries>,
 }
@@ -85,7 +85,7 @@ impl QualitySeries {
     }
 }
 
-/// Pads a series that ended early with NaN to the number of samples.
+/// Pads a series that ended early with NaN up to the number of samples.
 fn whole(series: &Named, samples: usize) -> Named {
     let filled = |values: &Vec<f64>| {
         let mut values = values.clone();

@@ -1,4 +1,4 @@
-//! Arrivals: control frames are obeyed, data is delivered or forwarded.
+//! Arrivals: control frames take effect, data is delivered or forwarded.
 
 use super::{FabricState, World};
 use crate::crossbar::Place;
@@ -8,7 +8,7 @@ use crate::port::{LineEnd, LineTiming, Queue, Waiting};
 use tailback_qdisc::{Gate, Packet, Reason};
 use tailback_units::{Dur, Time};
 
-/// Frames of a class in an output queue beyond which a crossbar transfers no more to it.
+/// Number of frames of a class in an output queue at which a crossbar transfers no further frame to it.
 const OUTPUT_FRAMES: u64 = 1;
 
 impl World {
@@ -51,7 +51,7 @@ impl World {
         }
     }
 
-    /// Removes a frame at the end of a link: lost, or from now on in another partition.
+    /// Removes a frame at the end of a link: it is lost, or from now on handled by another partition.
     #[inline(never)]
     fn end_at_line(&mut self, port: u32) {
         let p = &mut self.ports[port as usize];
@@ -63,7 +63,7 @@ impl World {
         self.lose(packet, port, Reason::LinkLoss);
     }
 
-    /// Returns when the last byte of a packet that arrives at a cut-through switch now will have been received.
+    /// Returns the time at which the last byte of a packet is received that arrives at a cut-through switch now.
     #[inline]
     fn tail_of(&self, port: u32, packet: &Packet) -> Option<Time> {
         let p = &self.ports[port as usize];
@@ -103,14 +103,14 @@ impl World {
         }
     }
 
-    /// Starts a transfer to the output `port` if its queue has room and a head of line is bound for it.
+    /// Starts a transfer to the output `port` if its queue has room and a head-of-line frame is bound for it.
     pub(super) fn match_output(&mut self, port: u32) {
         let now = self.now;
         let p = &mut self.ports[port as usize];
         let Queue::General(m) = &mut p.queue else { return };
         let open = Gate::default();
         let gate = m.responder.as_mut().map_or(&open, |r| r.gate(now));
-        // By class, so that a stopped class does not block others; by destination likewise.
+        // Room is judged per class, so that a stopped class does not block the others; the same holds for destinations.
         let selects = gate.selects_destinations();
         let waits = |class: usize| match &m.queues[class].waiting {
             Waiting::ByDestination(q) if selects => q.packets_not_selected(gate),
@@ -129,7 +129,8 @@ impl World {
         self.schedule(at, Kind::Crossed, component);
     }
 
-    /// Starts a transfer to `port` if it belongs to a crossbar; called when notifications may have opened its gate.
+    /// Starts a transfer to `port` if the port belongs to a crossbar; called when notifications may have opened its
+    /// gate.
     pub(super) fn cross_to(&mut self, port: u32) {
         if matches!(self.nodes[usize::from(self.ports[port as usize].from)].fabric, FabricState::Crossbar(_)) {
             self.match_output(port);
@@ -142,8 +143,8 @@ impl World {
         let FabricState::Crossbar(crossbar) = &mut self.nodes[at].fabric else { return };
         let Some((output, packet)) = crossbar.finish(input) else { return };
         let place = Place { input, output, class: packet.class(), destination: packet.dst };
-        // Input and output are idle: other outputs may wait for this input, and other inputs for this output. The other
-        // outputs are tried first, so that this one starves none.
+        // The input and the output are idle now: other outputs may wait for this input, and other inputs for this
+        // output. The other outputs are tried first, so that this one starves none.
         let count = self.nodes[at].ports.len();
         for candidate in (1..count).map(|k| (output + k) % count) {
             if matches!(&self.nodes[at].fabric, FabricState::Crossbar(c) if c.wants(input, candidate)) {

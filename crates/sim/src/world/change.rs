@@ -64,9 +64,9 @@ impl World {
         }
     }
 
-    /// Takes down one direction of a link: frames on it are lost, the queue waits. Control frames are lost too, so both
-    /// ends clear the notifications received over it, as an interface does at loss of carrier; a lost XON would otherwise
-    /// stop a port for ever.
+    /// Takes down one direction of a link: frames on it are lost, and the queue waits. Control frames are lost too, so
+    /// both ends clear the notifications that they received over the link, as an interface does at loss of carrier;
+    /// otherwise a lost XON would stop a port for ever.
     fn cut(&mut self, port: u32) {
         let now = self.now;
         if let Queue::General(m) = &mut self.ports[port as usize].queue {
@@ -84,7 +84,7 @@ impl World {
         let from = p.from;
         while let Some(packet) = self.ports[port as usize].line.pop_front() {
             if packet.is_control() || !self.owns(from) {
-                // Counted by the partition that sent it.
+                // The partition that sent the frame counts the loss.
                 self.forget(packet);
             } else {
                 self.ports[port as usize].lost.add(u64::from(packet.size));

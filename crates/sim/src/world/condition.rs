@@ -5,8 +5,8 @@ use crate::conditioning::NONE;
 use tailback_qdisc::{Colour, Packet, Reason};
 
 impl World {
-    /// Hands a packet of a flow whose packets are coloured to the network. `marked`: the sender's own mark, if it marks;
-    /// `rule`: the conditioner at the flow's entry, or `NONE`, which may drop the packet.
+    /// Hands a packet of a flow whose packets are coloured to the network. `marked`: the sender's own colour mark, if
+    /// it sets one. `rule`: the conditioner at the flow's entry, which may drop the packet, or `NONE`.
     #[inline(never)]
     pub(super) fn enter(&mut self, port: u32, rule: u32, marked: Option<bool>, mut packet: Packet) {
         if let Some(marked) = marked {

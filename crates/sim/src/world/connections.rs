@@ -1,4 +1,4 @@
-//! Connections: the ends of the flows with a transport.
+//! Connections: senders and receivers of the flows with a transport.
 
 use crate::conditioning::NONE;
 use crate::hints::prefetch_lines;
@@ -15,13 +15,14 @@ use tailback_units::Time;
 pub(crate) struct Transports {
     pub outgoing: Vec<Outgoing>,
     pub incoming: Vec<Incoming>,
-    /// By flow: its connection; or, with [`Transports::PLAIN`] set, its index among the flows without one.
+    /// By flow: the index of its connection or, with the flag [`Transports::PLAIN`], its index among the flows without
+    /// a connection.
     pub(super) of_flow: Vec<u32>,
-    /// Acknowledgements that do not fit into a packet.
+    /// Acknowledgements whose content does not fit into a packet.
     pub(super) long: LongAcks,
     /// Flow completion times of writes by group of flows, picoseconds.
     pub completions: Vec<Sketch>,
-    /// By connection: state at the end of the warm-up; empty in runs without one.
+    /// By connection: counters at the end of the warm-up; empty in runs without a warm-up.
     pub bases: Vec<Base>,
 }
 
@@ -38,10 +39,10 @@ pub(crate) struct Base {
 #[repr(align(64))]
 pub(crate) struct Outgoing {
     pub sender: Sender,
-    /// Time of its pending event; an event at another time is stale.
+    /// Time of the sender's pending event; an event at another time is stale.
     pub(super) due: Time,
     pub flow: u32,
-    /// Sequence number of its first segment.
+    /// Sequence number of the connection's first segment.
     pub(super) first: u32,
     pub(super) port: u32,
     pub(super) to: u16,
@@ -49,10 +50,10 @@ pub(crate) struct Outgoing {
     pub(super) code: u8,
     /// `true` if the host's connections take turns to send.
     pub(super) turns: bool,
-    /// `true` if it waits for its turn.
+    /// `true` if the connection waits for its turn.
     pub(super) waits: bool,
     pub(super) header: u16,
-    /// Conditioner at its entry, or `NONE`.
+    /// Conditioner at the flow's entry, or `NONE`.
     pub conditioner: u32,
 }
 
@@ -61,20 +62,20 @@ pub(crate) struct Outgoing {
 pub(crate) struct Incoming {
     pub receiver: Receiver,
     pub(super) due: Time,
-    /// Sequence number of its first segment.
+    /// Sequence number of the connection's first segment.
     pub(super) first: u32,
     pub(super) port: u32,
     pub(super) to: u16,
     pub(super) class: u8,
     pub(super) code: u8,
-    /// ECN codepoint of acknowledgements: ECT(0) for those of network adapters, so that queues mark rather than drop
+    /// ECN codepoint of acknowledgements: ECT(0) for those of RDMA adapters, so that queues mark instead of dropping
     /// them.
     pub(super) ecn: Ecn,
     /// Buffer bytes of an acknowledgement.
     pub(super) size: u16,
     /// Wire bytes of an acknowledgement.
     pub(super) wire: u16,
-    /// Index of its group in the completion times.
+    /// Index of the connection's group in the completion times.
     pub group: u32,
     /// State of writes with an end, and of reopened connections.
     pub(super) finite: Option<Box<Finite>>,
@@ -83,20 +84,20 @@ pub(crate) struct Incoming {
 const _: () = assert!(size_of::<Incoming>() <= 112);
 const _: () = assert!(size_of::<Outgoing>() <= 256);
 
-/// State of a receiving side beyond that of an endless stream.
+/// State of a receiving side that an endless stream does not need.
 #[derive(Debug, Default)]
 pub(super) struct Finite {
     /// Time of the last opening.
     pub(super) opened: Time,
     /// Number of openings before the last.
     pub(super) before: u32,
-    /// Writes that have not arrived in full, in order.
+    /// Writes that have not arrived in full, in order of sequence numbers.
     pub(super) writes: VecDeque<Write>,
     pub(super) completed: Completed,
 }
 
 impl Incoming {
-    /// Registers a write that will arrive here.
+    /// Registers a write that will arrive at this side.
     pub(super) fn await_write(&mut self, write: Write) {
         self.finite.get_or_insert_default().writes.push_back(write);
     }
@@ -132,14 +133,16 @@ pub(crate) struct Completed {
     pub max: u64,
 }
 
-/// Acknowledgements with SACK blocks, stored apart: a packet has room for a number and a time.
+/// Acknowledgements with SACK blocks, which are stored separately: a packet has fields for a sequence number and a time
+/// only.
 #[derive(Debug, Default)]
 pub(super) struct LongAcks {
     slots: Vec<Ack>,
     free: Vec<u32>,
 }
 
-/// Flag of an acknowledgement's word: the rest is an index into [`LongAcks`]. No run lasts 106 days, so no time has it.
+/// Flag of an acknowledgement's word: the other bits are an index into [`LongAcks`]. No time has this bit, since no run
+/// lasts 106 days.
 pub(super) const LONG: u64 = 1 << 63;
 
 impl LongAcks {
@@ -181,14 +184,14 @@ impl Transports {
     /// Flag of flows without a connection; above the number of flows of any plan.
     pub(super) const PLAIN: u32 = 1 << 31;
 
-    /// Returns the bytes of the connections that packets touch.
+    /// Returns the size of the state of connections that packets touch, bytes.
     pub fn hot_bytes(&self) -> usize {
         size_of_val(&*self.outgoing) + size_of_val(&*self.incoming)
     }
 
     /// Returns the connections of a plan; `route` returns the first port from a node to another.
     pub fn new(plan: &Plan, route: impl Fn(u16, u16) -> u32) -> Transports {
-        // Allocated at once: there may be a hundred thousand.
+        // Allocated at once, since there may be a hundred thousand connections.
         let connections = plan.flows.iter().filter(|flow| flow.transport.is_some()).count();
         let mut made = Transports {
             of_flow: Vec::with_capacity(plan.flows.len()),
@@ -209,7 +212,7 @@ impl Transports {
                 groups.len() - 1
             });
             let rng = Rng::named(plan.seed, &format!("transport {}", flow.name()));
-            // At most 1000 B, by the check of the parameters.
+            // At most 1000 B, as the check of the parameters ensures.
             let header = tcp.header.0 as u16;
             let (size, wire) = plan.framing.lengths(u32::from(header));
             made.outgoing.push(Outgoing {
@@ -250,13 +253,13 @@ impl Transports {
         self.outgoing.is_empty()
     }
 
-    /// Returns a flow's connection.
+    /// Returns the connection of a flow; `None`: the flow has no transport.
     #[inline]
     pub fn of(&self, flow: u32) -> Option<u32> {
         self.of_flow.get(flow as usize).copied().filter(|c| c & Transports::PLAIN == 0)
     }
 
-    /// Returns the index of a flow without a connection among those.
+    /// Returns the index of a flow without a connection among all such flows.
     #[inline]
     pub fn plain(&self, flow: u32) -> usize {
         (self.of_flow[flow as usize] & !Transports::PLAIN) as usize
@@ -305,7 +308,8 @@ impl Transports {
     }
 }
 
-/// Returns the number of flow numbers that a plan's flows take: one each, and one per connection for acknowledgements.
+/// Returns how many flow numbers the flows of a plan use: one each, and another one per connection for its
+/// acknowledgements.
 pub(crate) fn numbers(flows: &[FlowPlan]) -> usize {
     flows.len() + flows.iter().filter(|f| f.transport.is_some()).count()
 }

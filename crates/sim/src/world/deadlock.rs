@@ -1,8 +1,9 @@
 //! Deadlocks: ports that can never send again, since their buffers wait for each other in a cycle.
 //!
 //! A port is *stuck* if its neighbour has stopped it and every frame that holds the neighbour's memory for it waits at
-//! stuck ports. The greatest set of such ports cannot progress; each waits for another, so following them leads to a cycle
-//! (Dally and Towles, *Principles and Practices of Interconnection Networks*, chapter 14).
+//! stuck ports. The largest set of such ports can make no progress; each of its ports waits for another one in it, so
+//! that following them leads to a cycle (Dally and Towles, *Principles and Practices of Interconnection Networks*,
+//! chapter 14).
 
 use super::{FabricState, World};
 use crate::port::Queue;
@@ -13,9 +14,9 @@ use tailback_units::Time;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Deadlock {
     pub class: u8,
-    /// In order: each waits for memory that frames at the next one hold, the last for the first.
+    /// The ports in order: each waits for memory that frames at the next one occupy, and the last for the first.
     pub ports: Vec<u32>,
-    /// Time since which all of them have waited.
+    /// Time since which all of these ports have waited.
     pub since: Time,
 }
 
@@ -30,7 +31,7 @@ impl World {
             .filter(|port| self.blocked_since(*port).is_some())
             .filter_map(|port| Some((port, self.waits_for(port, class)?)))
             .collect();
-        // Removes ports that may progress, until none does.
+        // Removes ports that may make progress, until no more can be removed.
         loop {
             let moves = |next: &Vec<u32>| next.is_empty() || next.iter().any(|port| !waits.contains_key(port));
             let free: Vec<u32> = waits.iter().filter(|(_, next)| moves(next)).map(|(port, _)| *port).collect();
@@ -58,8 +59,8 @@ impl World {
         circles
     }
 
-    /// Returns the ports of the neighbour behind `port` at which frames wait that came from it; `None`: the neighbour has
-    /// not stopped it for lack of memory.
+    /// Returns the ports of the neighbour behind `port` at which frames wait that arrived from `port`; `None`: the
+    /// neighbour has not stopped `port` for lack of memory.
     fn waits_for(&self, port: u32, class: u8) -> Option<Vec<u32>> {
         let node = &self.nodes[usize::from(self.ports[port as usize].to)];
         let FabricState::Buffer(buffer) = &node.fabric else { return None };

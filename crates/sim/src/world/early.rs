@@ -8,8 +8,9 @@
 //!     a notification arrives or is sent; memory runs short at the node
 //! ```
 //!
-//! Memory accounted by input is released late: packets transmitted early keep their memory until it is next queried.
-//! If a frame would not stop its input even so, the answer is the same; if it would, all is released first.
+//! Memory accounted by input is released late: packets transmitted early keep their memory until it is next queried. If
+//! a new frame would not stop its input even with this memory still counted, the answer is the same as with exact
+//! accounting; otherwise all such memory is released first.
 
 use super::{FabricState, World};
 use crate::event_queue::{Key, Kind};
@@ -20,7 +21,8 @@ use tailback_qdisc::{Fate, Packet};
 use tailback_units::Time;
 
 impl World {
-    /// Begins early transmission at a general port if it may and nothing waits. Returns `true` if it has begun.
+    /// Begins early transmission at a general port if that is permitted and no packet waits. Returns `true` if it has
+    /// begun.
     #[inline(never)]
     pub(super) fn begins_early(&mut self, port: u32) -> bool {
         let now = self.now;
@@ -74,8 +76,8 @@ impl World {
         }
     }
 
-    /// Returns `true` if a frame of a class from the input `slot` of a node is admitted to the memory without stopping the
-    /// neighbour behind that input. Otherwise the node's ports end early transmission.
+    /// Returns `true` if a frame of a class from the input `slot` of a node is admitted to the memory without stopping
+    /// the neighbour behind that input. If not, the node's ports end early transmission.
     pub(super) fn has_memory(&mut self, node: usize, slot: u32, class: usize, size: u64) -> bool {
         self.settle_memory(node);
         let FabricState::Buffer(buffer) = &self.nodes[node].fabric else { return true };
@@ -116,7 +118,8 @@ impl World {
         }
     }
 
-    /// Schedules the turns of connections that wait at a port which transmits early: at the next start of a transmission.
+    /// Schedules the turns of connections that wait at a port which transmits early, for the next start of a
+    /// transmission.
     pub(super) fn schedule_turns(&mut self, port: u32) {
         let p = &mut self.ports[port as usize];
         let start = p.next_start();
@@ -130,7 +133,7 @@ impl World {
     }
 }
 
-/// Charges the memory of a packet that waits at a port which transmits early, and releases that of packets whose
+/// Accounts for the memory of a packet that waits at a port which transmits early, and releases that of packets whose
 /// transmission has begun.
 #[inline]
 fn hold(port: &mut Port, buffer: &mut SharedBuffer, origin: Origin) {

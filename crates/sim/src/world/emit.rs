@@ -1,4 +1,4 @@
-//! Sources: bursts in, packets out.
+//! Sources: bursts become packets.
 
 use super::World;
 use super::source::{Drawn, stop_source, stream};
@@ -26,7 +26,7 @@ impl Framing {
 }
 
 impl World {
-    /// Starts (or restarts) a flow's source at `at`; a flow driven by an application has none.
+    /// Starts or restarts a flow's source at `at`. Flows that an application drives have no source.
     pub(super) fn start_flow(&mut self, index: u32, at: Time) {
         if self.applications.has(index) {
             return;
@@ -61,14 +61,14 @@ impl World {
         if writer.next.at < Time::NEVER {
             self.event_queue.push(writer.next.at, Key::new(Kind::Emit, index));
         }
-        // A single burst draws nothing, and no burst follows it.
+        // A single burst needs no random stream, and no burst follows it.
         if !matches!(plan.model, Model::Bulk(_)) {
             let rng = drawn.map(|drawn| drawn.rng).or(fresh);
             writer.drawn = rng.map(|rng| Box::new(Drawn { source: Some(source), rng }));
         }
     }
 
-    /// Stops a flow's source; packets sent before continue.
+    /// Stops a flow's source; packets already sent are still forwarded.
     pub(super) fn stop_flow(&mut self, index: u32) {
         if self.applications.has(index) {
             return;
@@ -87,7 +87,7 @@ impl World {
         self.close(connection);
     }
 
-    /// Writes the burst that is due to a transport; a burst of no bytes closes the connection.
+    /// Writes the burst that is due to a connection; a burst of 0 bytes closes the connection.
     fn emit_to(&mut self, connection: u32, index: u32) {
         let writer = &mut self.writers[connection as usize];
         if writer.next.at != self.now {
@@ -100,7 +100,7 @@ impl World {
         }
         let stop = self.plan.flows[index as usize].stop;
         let next = writer.drawn.as_deref_mut().and_then(|Drawn { source, rng }| source.as_mut()?.next(rng));
-        // The last burst is followed by the stop, which abandons unsent data.
+        // The last burst is followed by the stop, which discards data that has not been sent.
         writer.next = next.filter(|burst| burst.at < stop).unwrap_or(Burst { at: stop, bytes: 0 });
         if writer.next.at < Time::NEVER {
             self.event_queue.push(writer.next.at, Key::new(Kind::Emit, index));
@@ -116,7 +116,7 @@ impl World {
         // Otherwise the source was stopped or restarted after the event was scheduled.
     }
 
-    /// Emits a flow's burst, in full packets and a remainder.
+    /// Emits a flow's burst as full packets and a shorter last one.
     #[inline]
     pub(super) fn emit(&mut self, index: u32) {
         let now = self.now;
@@ -141,13 +141,13 @@ impl World {
         self.send_packet(index, bytes as u32);
     }
 
-    /// Returns the sequence number of the first packet in which `bytes` of a flow would be sent now, and the number of
-    /// packets.
+    /// Returns the packets into which `bytes` of a flow would be divided if sent now: the sequence number of the first
+    /// one, and their number.
     pub(super) fn next_packets(&self, index: u32, bytes: u64) -> (u32, u32) {
         (self.flows[self.transports.plain(index)].seq, bytes.div_ceil(u64::from(self.plan.framing.mtu)) as u32)
     }
 
-    /// Returns the sending host's port of a flow.
+    /// Returns the port by which a flow's packets leave the sending host.
     pub(super) fn flow_port(&self, index: u32) -> u32 {
         match self.transports.of(index) {
             Some(connection) => self.transports.outgoing[connection as usize].port,
@@ -155,7 +155,7 @@ impl World {
         }
     }
 
-    /// Sends `bytes` of a flow without a transport, in full packets and a remainder.
+    /// Sends `bytes` of a flow without a transport as full packets and a shorter last one.
     #[inline(never)]
     pub(super) fn send_packets(&mut self, index: u32, bytes: u64) {
         let mtu = u64::from(self.plan.framing.mtu);

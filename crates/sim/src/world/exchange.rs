@@ -29,7 +29,7 @@ impl World {
             if share.owns(port.from) && to != share.part {
                 share.exits.push((number, to));
                 port.end = Some(Box::new(LineEnd::Exit { announced: 0 }));
-                // Frames that have been announced cannot be taken back.
+                // Frames that have been announced to the other partition cannot be taken back.
                 if let Queue::General(m) = &mut port.queue {
                     m.may_transmit_early = false;
                 }
@@ -42,7 +42,7 @@ impl World {
         self.event_queue.next_time().unwrap_or(Time::NEVER)
     }
 
-    /// Handles all events before `limit` up to the end of the run.
+    /// Handles all events before `limit`, but none after the end of the run.
     pub(crate) fn run_before(&mut self, limit: Time) {
         let last = Time(limit.0.saturating_sub(1)).min(self.plan.end);
         while self.run_until(last, u64::MAX) == super::Status::Running {}
@@ -54,7 +54,7 @@ impl World {
         self.done = true;
     }
 
-    /// Returns the messages to each partition, with the frames put onto links since the last call.
+    /// Returns the messages to each partition, which contain the frames put onto links since the last call.
     pub(crate) fn outbox(&mut self) -> &mut [Messages] {
         let World { share, ports, control_frames, transports, .. } = self;
         let Some(share) = share else { return &mut [] };
@@ -97,7 +97,7 @@ impl World {
         }
     }
 
-    /// Discards a frame that another partition accounts for.
+    /// Discards a frame for which another partition accounts.
     pub(super) fn forget(&mut self, packet: Packet) {
         if packet.is_control() {
             self.control_frames.take(packet.seq);

@@ -1,5 +1,5 @@
-//! Congestion notification (IEEE 802.1Qau): messages of congestion points travel hop by hop to the sources of frames, and
-//! rate limiters on their path obey.
+//! Congestion notification (IEEE 802.1Qau): messages of congestion points travel hop by hop to the sources of frames,
+//! and rate limiters on the way respond.
 
 use super::World;
 use crate::control_frame::{ControlFrame, Message};
@@ -10,8 +10,8 @@ use tailback_qdisc::{Packet, Qdisc};
 use tailback_units::Time;
 
 impl World {
-    /// Passes a packet that is about to be queued at `port` to its congestion point, if it has one, and sends the
-    /// message that results.
+    /// Passes a packet that is about to be queued at `port` to the congestion point of its queue, if any, and sends the
+    /// resulting message.
     pub(super) fn judge_arrival(&mut self, port: u32, packet: &Packet) {
         let Queue::General(m) = &mut self.ports[port as usize].queue else { return };
         let queue = &mut m.queues[usize::from(packet.class())];
@@ -34,7 +34,8 @@ impl World {
         self.send_control(out, ControlFrame::Feedback(message));
     }
 
-    /// Handles a message at a node: its rate limiters obey if the frame left by them, else the message is forwarded.
+    /// Handles a message at a node: if the sampled frame left by one of its rate limiters, these respond; otherwise the
+    /// message is forwarded.
     pub(super) fn receive_feedback(&mut self, node: u16, message: Message) {
         let frame = message.frame;
         let is_host = self.nodes[usize::from(node)].is_host;

@@ -1,7 +1,7 @@
 //! Merging the worlds of all partitions into one, for the report.
 //!
-//! State of a node, its ports and its links is that of the partition in which the node acted; counters that several
-//! partitions have are added.
+//! The state of a node, its ports and its links is taken from the partition in which the node acted; counters that
+//! exist in several partitions are added.
 
 use super::recorder::{Quality, Recorder};
 use super::{Applications, Group, World};
@@ -21,13 +21,14 @@ impl World {
         Some(whole)
     }
 
-    /// Merges a partition that `owns` some nodes.
+    /// Merges the state of a partition, in which the nodes with `owns` acted.
     fn take_in(&mut self, mut other: World, owns: impl Fn(u16) -> bool) {
         for (mine, theirs) in self.ports.iter_mut().zip(&mut other.ports) {
             if owns(mine.from) {
                 swap(mine, theirs);
             }
-            // A link's random losses are counted at its receiver, losses at its going down at its sender.
+            // A link's random losses are counted by the receiving partition, and the losses when it goes down by the
+            // sending one.
             mine.lost = mine.lost.plus(theirs.lost);
             mine.refused = mine.refused.plus(theirs.refused);
             mine.base.lost = mine.base.lost.plus(theirs.base.lost);
@@ -97,7 +98,7 @@ impl Applications {
 impl Group {
     /// Adds the counts of a partition.
     fn add(&mut self, other: &Group) {
-        // Destructured, so that a new field cannot be forgotten here.
+        // The pattern names every field, so that a new field cannot be forgotten here.
         let Group { name: _, begun, failed, refused, times, exchanges, slowdowns, sizes, completed, completed_time } =
             self;
         *begun += other.begun;
@@ -116,7 +117,7 @@ impl Group {
 }
 
 impl Recorder {
-    /// Merges the series of a partition, which `owns` the series of some ports.
+    /// Merges the series of a partition; those of ports with `owns` are taken from it.
     fn merge(&mut self, mut other: Recorder, owns: impl Fn(usize) -> bool) {
         for port in (0..self.queue.len()).filter(|port| owns(*port)) {
             swap(&mut self.queue[port], &mut other.queue[port]);
@@ -129,7 +130,7 @@ impl Recorder {
             swap(&mut self.marked[port], &mut other.marked[port]);
             swap(&mut self.state[port], &mut other.state[port]);
         }
-        // Each partition has its own of these.
+        // Each partition has different ones of these series.
         self.transports.append(&mut other.transports);
         self.meters.append(&mut other.meters);
         for (mine, theirs) in self.delivered.iter_mut().zip(&other.delivered) {

@@ -1,7 +1,7 @@
-//! Notification of neighbours by congested crossbar inputs.
+//! Notification of neighbours by congested inputs of crossbars.
 //!
-//! Only the link of an input fills it, so only the neighbour at its other end is notified, for every `notify` policy.
-//! Otherwise as for output queues (`notify`).
+//! An input is filled only by its link, so only the neighbour at the other end of the link is notified, whatever the
+//! `notify` policy. Everything else is as for output queues (`notify`).
 
 use super::notify::has_addresses;
 use super::{FabricState, World};
@@ -19,14 +19,14 @@ impl World {
         }
     }
 
-    /// Judges an input of `node` after a frame has come to a place there (`came`) or has gone from it.
+    /// Evaluates an input of `node` after a frame has been added at a place there (`came`) or removed from it.
     pub(super) fn detect_at_input(&mut self, node: usize, place: Place, came: bool) {
         let Some(policy) = self.nodes[node].backpressure.clone() else { return };
         let now = self.now;
         let Some((transition, of)) = self.crossbar(node).and_then(|crossbar| crossbar.observe(now, place)) else {
             return;
         };
-        // The way back to the neighbour.
+        // The port towards the neighbour.
         let back = self.nodes[node].ports[place.input];
         match transition {
             Transition::Congested => {
@@ -65,7 +65,8 @@ impl World {
         }
     }
 
-    /// The queue, or (in the name of the way back) the whole memory of an input.
+    /// Returns the congested queue of an input, or its whole memory, which is identified by the port towards the
+    /// neighbour.
     fn source_at_input(&self, node: usize, place: Place, destination: Option<u16>) -> CongestionSource {
         let ports = &self.nodes[node].ports;
         match &self.nodes[node].fabric {
@@ -86,7 +87,8 @@ impl World {
         }
     }
 
-    /// Notifications in force that the input sharing its link with `port` has sent to the neighbour: sources and addresses.
+    /// Returns the notifications in force that the input whose link `port` shares has sent to the neighbour: sources
+    /// and addresses.
     pub(super) fn active_at_input(&self, port: u32) -> Vec<(CongestionSource, Vec<u16>)> {
         let node = &self.nodes[usize::from(self.ports[port as usize].from)];
         let FabricState::Crossbar(crossbar) = &node.fabric else { return Vec::new() };

@@ -48,25 +48,27 @@ use tailback_qdisc::Dropped;
 use tailback_qdisc::congestion_notification::Origins;
 use tailback_units::Time;
 
-/// A run under way.
+/// A run in progress.
 #[derive(Debug)]
 pub struct World {
     pub(crate) now: Time,
     event_queue: EventQueue,
-    /// Two per link: direction s of link l is port 2 l + s; the reverse direction has the last bit flipped.
+    /// Output ports, two per link: direction s of link l is port 2 l + s; flipping the last bit gives the reverse
+    /// direction.
     pub(crate) ports: Vec<Port>,
-    /// Index of each port among the ports of its node.
+    /// Index of each port in its node's list of ports.
     pub(crate) slots: Vec<u32>,
     pub(crate) nodes: Vec<Node>,
     /// Forwarding tables.
     routes: Forwarding,
-    /// `true` if the state that packets touch exceeds the processor's near caches, so that prefetching pays.
+    /// `true` if the state that packets touch exceeds the processor's first cache levels, so that prefetching saves
+    /// time.
     prefetches: bool,
-    /// Sources of the flows without a transport, in their order.
+    /// Sources of the flows without a transport, in the order of the flows.
     flows: Vec<Flow>,
     /// Sources of the flows with a transport, by connection.
     writers: Vec<Writer>,
-    /// Flows that a transport carries.
+    /// Connections of the flows with a transport.
     pub(crate) transports: Transports,
     /// Applications, which drive flows in place of sources.
     pub(crate) applications: Applications,
@@ -76,19 +78,19 @@ pub struct World {
     pub(crate) conditioning: Conditioning,
     labelling: Labelling,
     control_frames: ControlFrames,
-    /// Filled by disciplines, drained after each call.
+    /// Packets that disciplines have dropped; emptied after each call.
     dropped: Vec<Dropped>,
     pub(crate) recorder: Option<Recorder>,
     pub(crate) plan: Plan,
     next_change: usize,
     /// `true` if there are congestion points.
     feeds_back: bool,
-    /// Source host and protocol per flow; empty if no congestion point or rate limiter needs it.
+    /// Source host and protocol of each flow; empty if no congestion point or rate limiter needs them.
     origins: Origins,
-    /// Messages of congestion points that found no reaction point.
+    /// Messages of congestion points that reached no reaction point.
     pub(crate) unheard: u64,
     pub(crate) events: u64,
-    /// Number of events at which links release unused memory next.
+    /// Number of events at which links next release unused memory.
     shrink_at: u64,
     done: bool,
     /// In a partition: its number, and its messages to the others.
@@ -102,24 +104,24 @@ pub(crate) struct Node {
     /// Output ports.
     pub ports: Vec<u32>,
     pub is_host: bool,
-    /// `true` if it obeys notifications: always for a switch, as configured for a host.
+    /// `true` if the node obeys notifications: always for a switch; configured for a host.
     obeys: bool,
-    /// `true` if frames may leave it before their tails have arrived.
+    /// `true` if frames may leave the node before their tails have arrived.
     cuts_through: bool,
     backpressure: Option<Arc<BackPressure>>,
     pub fabric: FabricState,
 }
 
-// Each arriving frame touches one cache line.
+// Each arriving frame touches this one cache line.
 const _: () = assert!(size_of::<Node>() == 64);
 
 /// State of a switch's fabric.
 #[derive(Debug)]
 pub(crate) enum FabricState {
-    /// Frames go to their output queue at once. At a cut-through switch they arrive when their first bytes have been
+    /// Frames go to their output queue at once. At a cut-through switch, frames arrive when their first bytes have been
     /// received.
     Direct,
-    /// As `Direct`, with memory shared by the output queues under dynamic thresholds.
+    /// As `Direct`, with output queues that share a memory under dynamic thresholds.
     Shared(Box<OutputMemory>),
     Crossbar(Box<Crossbar>),
     /// Output queues in memory accounted by input.
@@ -131,7 +133,7 @@ pub(crate) enum FabricState {
 pub(crate) struct OutputMemory {
     /// Capacity, buffer bytes.
     memory: u64,
-    /// Dynamic threshold: limit of a queue as a factor of the free memory.
+    /// Dynamic threshold: limit of a queue divided by the free memory.
     alpha: f64,
     /// Buffer bytes in use.
     used: u64,
@@ -161,7 +163,7 @@ fn prefetch_for(
             if packet.dst == port.to {
                 ledger.prefetch_account(packet.flow());
                 transports.prefetch_end(packet.flow());
-                // An acknowledgement or a response leaves by the same link.
+                // An acknowledgement or a response leaves over the same link.
                 prefetch_lines::<_, 2>(&raw const ports[component ^ 1]);
             } else if let Some(output) = routes.single(port.to, packet.dst) {
                 prefetch_lines::<_, 2>(ports.as_ptr().wrapping_add(output as usize));
@@ -218,11 +220,11 @@ impl World {
         Status::Running
     }
 
-    /// Releases memory of the rings that past bursts have grown.
+    /// Releases memory of rings that have grown in past bursts.
     #[cold]
     fn shrink_rings(&mut self) {
         self.ports.iter_mut().for_each(|port| port.line.shrink());
-        // Rarely enough that the cost does not show.
+        // The interval is so long that the cost is negligible.
         self.shrink_at = self.events + (64 * self.ports.len() as u64).max(1 << 16);
     }
 
@@ -242,7 +244,8 @@ impl World {
         }
     }
 
-    /// Handles events that are not part of every hop; not inlined, so that the common ones save fewer registers.
+    /// Handles the kinds of events that do not occur at every hop; not inlined, so that the frequent kinds save fewer
+    /// registers.
     #[inline(never)]
     fn step_rare(&mut self, kind: Kind, component: u32) {
         match kind {
@@ -275,7 +278,7 @@ impl World {
         self.event_queue.push(time, Key::new(kind, component));
     }
 
-    /// Frees the state that only further events would need.
+    /// Frees the state that only further events would use.
     pub(crate) fn drop_pending_state(&mut self) {
         self.event_queue = EventQueue::new(false);
         (self.flows, self.writers) = (Vec::new(), Vec::new());

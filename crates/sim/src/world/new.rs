@@ -1,4 +1,4 @@
-//! From a plan to a world before its first event.
+//! Construction of a world from a plan, before the first event.
 
 use super::application::Applications;
 use super::connections::{Transports, numbers};
@@ -27,13 +27,13 @@ use tailback_random::Rng;
 use tailback_units::{Dur, Time};
 
 impl World {
-    /// The world of `plan` at time zero. The plan has been checked; an inconsistent one panics.
+    /// Returns the world of `plan` at time zero. The plan must have been checked; an inconsistent plan panics.
     pub fn new(mut plan: Plan) -> World {
         draw(&mut plan);
         World::drawn(plan, None)
     }
 
-    /// The world of a plan that draws nothing any more, or the share in it of one part.
+    /// Returns the world of a plan whose random choices have been drawn; `share`: only the part of one partition.
     pub(crate) fn drawn(plan: Plan, share: Option<Box<Share>>) -> World {
         assert!(numbers(&plan.flows) < Packet::MAX_FLOWS as usize, "at most 2^22 flows");
         assert!(plan.links.len() * 2 < Key::MAX_COMPONENTS as usize, "at most 2^27 links");
@@ -108,7 +108,8 @@ impl World {
         world
     }
 
-    /// Schedules the first event of each component: disciplines' timers, sources, applications, measurement, timeline.
+    /// Schedules the first event of each component: timers of disciplines, sources, applications, measurement,
+    /// timeline.
     fn schedule_first_events(&mut self) {
         for port in 0..self.ports.len() as u32 {
             if !self.owns(self.ports[port as usize].from) {
@@ -135,10 +136,10 @@ impl World {
     }
 }
 
-/// Bytes that the first two levels of any processor's caches hold.
+/// Bytes that fit into the first two cache levels of any processor.
 const NEAR_BYTES: usize = 256 << 10;
 
-/// Draws what a run draws before it begins: the ends and starts of flows that leave them open.
+/// Makes the random choices of a run that precede its first event: hosts and start times of flows.
 pub(crate) fn draw(plan: &mut Plan) {
     let mut partners: BTreeMap<String, BTreeMap<NodeId, NodeId>> = BTreeMap::new();
     for flow in &mut plan.flows {
@@ -165,7 +166,7 @@ pub(crate) fn draw(plan: &mut Plan) {
             flow.start += Dur(rng.below(flow.start_spread.0));
         }
     }
-    // All connections of a session join the same two hosts.
+    // All flows of a session connect the same two hosts.
     for application in &plan.applications {
         let ApplicationPlan::Session { channels, .. } = application else { continue };
         let first = &plan.flows[channels[0][0] as usize];
@@ -178,8 +179,8 @@ pub(crate) fn draw(plan: &mut Plan) {
     }
 }
 
-/// A receiver for each sender. If senders and receivers are the same hosts, the permutation is one cycle (Sattolo
-/// 1986), so that no host sends to itself.
+/// Returns a receiver for each sender. If senders and receivers are the same hosts, the permutation is a single cycle
+/// (Sattolo 1986), so that no host sends to itself.
 fn permutation(among: &Among, mut rng: Rng) -> BTreeMap<NodeId, NodeId> {
     let mut to = among.to.clone();
     let apart = u64::from(to.contains(&among.from[0]));
@@ -226,7 +227,7 @@ fn node(plan: &Plan, node: &NodePlan, ports: Vec<u32>) -> Node {
     }
 }
 
-/// A crossbar of `ports` ports, with congestion detection if its switch has back-pressure.
+/// Returns a crossbar of `ports` ports, with congestion detection if the switch has back-pressure.
 fn crossbar(plan: &Plan, switch: &SwitchPlan, ports: usize, limits: Limits, speedup: f64) -> FabricState {
     let mut made = Crossbar::new(ports, usize::from(plan.classes), limits, speedup);
     if let Some(law) = &switch.backpressure {
@@ -236,7 +237,7 @@ fn crossbar(plan: &Plan, switch: &SwitchPlan, ports: usize, limits: Limits, spee
 }
 
 const _: fn() = || {
-    // A world moves between threads, and a discipline with it.
+    // A world may move to another thread, and its disciplines with it.
     fn is_send<T: Send>() {}
     is_send::<World>();
     is_send::<Discipline>();

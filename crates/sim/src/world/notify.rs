@@ -9,16 +9,17 @@ use crate::port::{ClassQueue, Queue, Waiting};
 use crate::responder::quanta_time;
 use std::sync::Arc;
 
-/// Refreshes of a PAUSE in force take at most 1/8 of a link's time; a PAUSE that is too short for that (below 21 quanta
-/// on a link of equal rates) expires in between.
+/// Refreshes of a PAUSE in force take at most 1/8 of a link's time. A PAUSE that is too short for this (below 21 quanta
+/// on a link with equal rates) expires between refreshes.
 const REFRESH_SHARE: u32 = 8;
 
 pub(super) fn has_addresses(scope: Scope) -> bool {
     matches!(scope, Scope::Destination | Scope::ClassDestination)
 }
 
-/// Returns the occupancy that a detector observes, in buffer bytes: the packets that share a limit with a packet to
-/// `destination`, or the memory of a reaction point; and the destination of that limit, if it is per destination.
+/// Returns the occupancy that a detector observes, in buffer bytes, and the destination if the limit is one per
+/// destination. The occupancy is that of the packets that share a limit with a packet to `destination`, or of the
+/// memory of a reaction point.
 fn level(queue: &ClassQueue, destination: u16) -> (u64, Option<u16>) {
     match &queue.waiting {
         Waiting::ByDestination(q) if q.is_partitioned() => (q.bytes_to(destination), Some(destination)),
@@ -35,7 +36,8 @@ impl World {
         }
     }
 
-    /// Evaluates a class queue after an enqueue (`via`: the port by which the packet came) or a dequeue.
+    /// Evaluates a class queue after an enqueueing or a dequeueing; `via`: the port by which an enqueued packet
+    /// arrived.
     pub(super) fn detect(&mut self, port: u32, class: usize, destination: u16, via: Option<u32>) {
         let now = self.now;
         let queue = self.class_queue(port, class);
@@ -87,7 +89,7 @@ impl World {
         }
     }
 
-    /// Notifies a new address in the buffer, or a new feeding neighbour, during an episode.
+    /// Notifies neighbours of a new address in the buffer, or a new feeding neighbour, during an episode.
     fn extend_episode(
         &mut self,
         port: u32,
@@ -123,7 +125,7 @@ impl World {
         }
     }
 
-    /// Returns `true` if the neighbour behind `out` is notified at all.
+    /// Returns `true` if the neighbour behind `out` may be notified at all.
     pub(super) fn may_notify(&self, out: u32, policy: &BackPressure) -> bool {
         !self.nodes[usize::from(self.ports[out as usize].to)].is_host || policy.end_stations
     }
@@ -146,7 +148,7 @@ impl World {
         (0..self.nodes.len() as u16).filter(reached).collect()
     }
 
-    /// Notifies the neighbour behind `target` that `source` is congested, or no longer.
+    /// Notifies the neighbour behind `target` that `source` is congested, or that it is no longer.
     pub(super) fn assert_congestion(
         &mut self,
         target: u32,
@@ -163,7 +165,7 @@ impl World {
                 let asserted = &mut m.asserted[class];
                 let before = *asserted;
                 *asserted = if on { before + 1 } else { before - 1 };
-                // A PAUSE of zero releases everything, so it is sent when no queue asserts congestion any more.
+                // A PAUSE of zero resumes all traffic, so it is sent only when no queue is congested any more.
                 if before == 0 || *asserted == 0 {
                     self.send_pause(target, policy, Some(class));
                 }
@@ -171,7 +173,7 @@ impl World {
         }
     }
 
-    /// Sends idealised notifications, with the addresses split over as many frames as they need.
+    /// Sends idealised notifications; the addresses are divided among as many frames as needed.
     fn send_addresses(
         &mut self,
         target: u32,
@@ -192,10 +194,11 @@ impl World {
         }
     }
 
-    /// Sends a PAUSE or priority PAUSE with the state of class `changed`; `None`: a refresh of all that are asserted.
+    /// Sends a PAUSE or priority PAUSE with the state of class `changed`; `None`: a refresh of all PAUSE states that
+    /// are asserted.
     fn send_pause(&mut self, target: u32, policy: &BackPressure, changed: Option<usize>) {
         let Signal::Mac { quanta } = policy.signal else { return };
-        // The receiver computes quanta at the rate at which it sends.
+        // The receiver converts quanta at the rate at which it sends.
         let rate = self.ports[target as usize ^ 1].rate;
         let Queue::General(m) = &mut self.ports[target as usize].queue else { return };
         if !m.up {
@@ -212,8 +215,8 @@ impl World {
         };
         if !m.refreshing && (0..8).any(asserts) {
             m.refreshing = true;
-            // Half of the pause leaves time for the frame in transmission. A lower bound of the interval, since two queues
-            // that kept each other's transmitters busy with PAUSE frames would never drain.
+            // Refreshing after half of the pause leaves time for the frame in transmission. The interval has a lower
+            // bound, since two queues that kept each other's transmitters busy with PAUSE frames would never drain.
             let apart = self.ports[target as usize].clock.tx_time(REFRESH_SHARE * u32::from(control.wire()));
             let at = self.now + (quanta_time(quanta, rate) / 2).max(apart);
             self.schedule(at, Kind::Refresh, target);
@@ -231,7 +234,7 @@ impl World {
         }
     }
 
-    /// Notifies the neighbour over a link that has come up of the congestion that is in force.
+    /// Notifies the neighbour over a link that has come up of all congestion in force.
     pub(super) fn renotify(&mut self, port: u32) {
         let node = usize::from(self.ports[port as usize].from);
         let Some(policy) = self.nodes[node].backpressure.clone() else { return };
@@ -260,8 +263,8 @@ impl World {
         }
     }
 
-    /// Queues a control frame for transmission. Over a link that is down nothing is sent; `renotify` sends the state when
-    /// it comes up.
+    /// Queues a control frame for transmission. Over a link that is down no frame is sent; `renotify` sends the state
+    /// when the link comes up.
     pub(super) fn send_control(&mut self, port: u32, control: ControlFrame) {
         let Queue::General(m) = &mut self.ports[port as usize].queue else { return };
         if !m.up || m.control.back_mut().is_some_and(|waiting| waiting.overtaken_by(&control)) {

@@ -1,4 +1,4 @@
-//! Probes: time series at regular instants. They look and change nothing.
+//! Probes: time series at regular instants. Sampling does not change the state of the simulation.
 
 use super::World;
 use super::recorder::{Quality, put};
@@ -36,7 +36,7 @@ impl World {
         }
     }
 
-    /// Samples meters: those that flows share, and those of probed flows.
+    /// Samples the state of meters: shared ones, and those of probed flows.
     fn sample_meters(&mut self) {
         let share = self.share.as_deref();
         let Some(recorder) = &mut self.recorder else { return };
@@ -62,7 +62,7 @@ impl World {
     fn sample_flows(&mut self) {
         let Some(recorder) = &mut self.recorder else { return };
         let mut in_network = 0u64;
-        // In a part of a network fewer may be sent than arrive.
+        // In a single partition, more packets may arrive than were sent there.
         let mut count = |offered: u64, gone: u64| in_network = offered.wrapping_add(in_network).wrapping_sub(gone);
         for (at, flow) in self.ledger.flows.iter().enumerate() {
             let unmeasured = self.ledger.unmeasured(at);

@@ -1,4 +1,4 @@
-//! From a plan to the ports of a world: what surrounds a port, the form of its queue, and its parts.
+//! Construction of the ports of a world from a plan: the surroundings of a port, the form of its queue, and its parts.
 
 use crate::by_class::ByClass;
 use crate::congestion_point::CongestionPoint;
@@ -30,8 +30,8 @@ pub(super) fn build(plan: &Plan, origins: &Origins) -> (Vec<Port>, usize) {
     (ports, points)
 }
 
-/// By flow, the acknowledgements' behind the others, where packets come from; empty where no
-/// congestion point and no rate limiter asks.
+/// Returns the source host and the protocol of each flow, followed by those of the acknowledgements; empty if no
+/// congestion point or rate limiter needs them.
 pub(super) fn origins(plan: &Plan) -> Origins {
     let limits = |n: &NodePlan| match &n.kind {
         NodeKind::Host(host) => host.limiters.is_some(),
@@ -45,7 +45,7 @@ pub(super) fn origins(plan: &Plan) -> Origins {
     data.chain(carried.map(|f| Origin { source: f.to, tcp: true })).collect()
 }
 
-/// Gives the congestion points their numbers, and returns how many there are.
+/// Numbers the congestion points, and returns their number.
 fn number_points(ports: &mut [Port]) -> usize {
     let mut count = 0;
     for port in ports {
@@ -58,25 +58,25 @@ fn number_points(ports: &mut [Port]) -> usize {
     count
 }
 
-/// Form of a port's queue. All forms that can serve a port give identical results; the first that qualifies is used,
-/// since it needs the fewest events.
+/// Form of a port's queue. All forms that can serve a port give identical results. The first one that qualifies is
+/// used, since it needs the fewest events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
     /// A drop-tail FIFO. A packet's departure is computed when it arrives.
     Fifo,
-    /// A FIFO behind a law that judges arrivals. A packet's departure is computed when it arrives.
+    /// A FIFO behind an admission policy. A packet's departure is computed when it arrives.
     Admission,
     /// Every other queue.
     General {
-        /// `true` if departures are computed at the arrival while no notification stops the port.
+        /// `true` if departures are computed at the arrival as long as no notification stops the port.
         may_transmit_early: bool,
     },
 }
 
-/// A port as the plan describes it, with what surrounds it.
+/// A port as described by the plan, with its surroundings.
 struct PortSetting<'a> {
     plan: &'a Plan,
-    /// Twice the link plus the sending side.
+    /// Number of the port: twice the link plus the sending side.
     number: u32,
     name: &'a str,
     link: &'a LinkPlan,
@@ -84,7 +84,7 @@ struct PortSetting<'a> {
     queue: &'a QueuePlan,
     from: NodeId,
     to: NodeId,
-    /// The switch that sends; `None`: a host.
+    /// The switch that sends; `None`: a host sends.
     switch: Option<&'a SwitchPlan>,
     /// Back-pressure whose notifications the port may receive.
     neighbour_pressure: Option<&'a BackPressure>,
@@ -95,7 +95,7 @@ struct PortSetting<'a> {
     /// Latency of the node at the other end.
     latency: Dur,
     timing: LineTiming,
-    /// `true` if the node must learn of each transmission when it begins ([`reporting`]).
+    /// `true` if the node must be notified when a transmission begins ([`reporting`]).
     reports: bool,
 }
 
@@ -130,7 +130,7 @@ impl<'a> PortSetting<'a> {
         }
     }
 
-    /// Returns the form of the queue: the one place that decides it.
+    /// Returns the form of the queue; no other code decides it.
     fn form(&self) -> Form {
         let law = self.queue.discipline.rule(&Site::default()).is_some();
         if !self.departures_are_known() {
@@ -148,8 +148,8 @@ impl<'a> PortSetting<'a> {
         Form::General { may_transmit_early: law && self.only_notifications_intervene() }
     }
 
-    /// Returns `true` if a departure follows from the arrival unless a notification stops the port: one class, a constant
-    /// line, and no frame whose content is written or chosen when its transmission begins.
+    /// Returns `true` if a departure follows from the arrival unless a notification stops the port: there is one class,
+    /// the link does not change, and no frame's content is written or chosen when its transmission begins.
     fn departures_are_known(&self) -> bool {
         let (plan, link) = (self.plan, self.link);
         plan.engine == Engine::Merged
@@ -167,9 +167,10 @@ impl<'a> PortSetting<'a> {
             && !plan.conditioners.iter().any(|c| c.place == Place::Egress { port: self.number })
     }
 
-    /// Returns `true` if the port neither receives nor sends notifications, and no one must learn of its transmissions.
+    /// Returns `true` if the port neither receives nor sends notifications, and no node must be notified of its
+    /// transmissions.
     fn nothing_intervenes(&self) -> bool {
-        // A host that storms sends PAUSE frames between its own.
+        // A host in a storm sends PAUSE frames between its data.
         (self.switch.is_some() || !storms(self.plan, self.from))
             && !self.reports
             && self.neighbour_pressure.is_none()
@@ -177,8 +178,8 @@ impl<'a> PortSetting<'a> {
             && self.switch.is_none_or(|s| s.fabric == Fabric::OutputQueued)
     }
 
-    /// Returns `true` if only notifications for the whole port intervene: those can be applied to packets that were
-    /// transmitted early. Turns of a host's connections, too, are given at the computed times.
+    /// Returns `true` if only notifications for the whole port intervene: these can be applied to packets that were
+    /// transmitted early. Turns of a host's connections can likewise be given at the computed times.
     fn only_notifications_intervene(&self) -> bool {
         let pressures = [self.neighbour_pressure, self.own_pressure];
         let watches_own_queue = |s: &SwitchPlan| match s.fabric {
@@ -191,14 +192,14 @@ impl<'a> PortSetting<'a> {
     }
 
     /// Returns `true` if the longest packet that leaves before the end of the run arrives within the range of [`Time`],
-    /// 213 days. Beyond it a departure cannot be computed from the arrival.
+    /// 213 days. Beyond this range, a departure cannot be computed from the arrival.
     fn arrives_in_time(&self) -> bool {
         let Dur(delay) = self.link.delay + self.latency;
         let arrival = self.link.rate[self.side].clock().tx_time(u16::MAX.into()).0.checked_add(delay);
         arrival.and_then(|arrival| arrival.checked_add(self.plan.end.0)).is_some()
     }
 
-    /// Returns `true` if the link goes up or down, or takes another rate or delay, during the run.
+    /// Returns `true` if the link goes up or down, or its rate or delay changes, during the run.
     fn line_changes(&self) -> bool {
         let own = self.number / 2;
         let concerns = |change: &Change| match change.what {
@@ -209,8 +210,8 @@ impl<'a> PortSetting<'a> {
         self.plan.timeline.iter().any(concerns)
     }
 
-    /// Returns `true` if messages of congestion points may leave by the port. An edge switch that reacts and has no
-    /// congestion points keeps those for its hosts.
+    /// Returns `true` if messages of congestion points may leave by the port. An edge switch with rate limiters and
+    /// without congestion points does not pass the messages on to its hosts.
     fn carries_feedback(&self) -> bool {
         let to_host = self.plan.switch(self.to).is_none();
         let keeps = |own: &SwitchPlan| to_host && own.limiters.is_some() && own.notification.is_none();
@@ -262,10 +263,10 @@ impl<'a> PortSetting<'a> {
         let stream = |what: &str| Rng::named(self.plan.seed, &format!("{what} {} class {class}", self.name));
         let fabric = self.switch.map(|s| &s.fabric);
         let by_input = matches!(fabric, Some(Fabric::SharedBuffer(_)));
-        // There frames wait at the inputs, and these are watched.
+        // In a crossbar switch, frames wait at the inputs, where congestion is detected.
         let behind_crossbar = matches!(fabric, Some(Fabric::InputFifo { .. } | Fabric::VirtualOutputQueues { .. }));
-        // Who names addresses stops them upstream: there the queues are kept by destination. A
-        // switch of its own keeps the same order of queues, so that its list of addresses is right.
+        // Back-pressure that names addresses stops destinations upstream, so the queues there are kept by destination.
+        // The queues of the congested switch itself have the same order, so that its list of addresses is correct.
         let own_output = self.own_pressure.filter(|_| !behind_crossbar);
         let mut pressures = [self.neighbour_pressure, own_output].into_iter().flatten();
         let waiting = match (self.limiters, pressures.find(|b| b.scope.by_address())) {
@@ -288,8 +289,8 @@ impl<'a> PortSetting<'a> {
     }
 }
 
-/// The back-pressure whose notifications the port from `from` to `to` may receive: that of the neighbour, if it would
-/// notify this node and this node would obey; or a switch's own, where the neighbour is a host that storms.
+/// Returns the back-pressure whose notifications the port from `from` to `to` may receive: that of the neighbour, if
+/// the neighbour notifies this node and this node obeys; or, if the neighbour is a host with a storm, the switch's own.
 fn neighbour_pressure(plan: &Plan, from: NodeId, to: NodeId) -> Option<&BackPressure> {
     let Some(neighbour) = plan.switch(to) else {
         return plan.switch(from)?.backpressure.as_ref().filter(|_| storms(plan, to));
@@ -301,7 +302,8 @@ fn neighbour_pressure(plan: &Plan, from: NodeId, to: NodeId) -> Option<&BackPres
     }
 }
 
-/// Rate limiters of a port, if it is a reaction point: a switch has them at its ports towards other switches.
+/// Returns the rate limiters of a port; `None`: it is not a reaction point. A switch has rate limiters only at its
+/// ports towards other switches.
 fn limiters(plan: &Plan, from: NodeId, to: NodeId) -> Option<&LimitersSpec> {
     match (&plan.nodes[usize::from(from)].kind, &plan.nodes[usize::from(to)].kind) {
         (NodeKind::Host(host), _) => host.limiters.as_deref(),
@@ -320,8 +322,8 @@ fn feeds_back(plan: &Plan) -> bool {
     plan.nodes.iter().any(|n| matches!(&n.kind, NodeKind::Switch(s) if s.notification.is_some()))
 }
 
-/// By node, `true` if it must learn of its ports' transmissions when they begin: a host whose connections take turns,
-/// and every switch if packets collect what switches write into them.
+/// Returns by node `true` if it must be notified when a transmission of one of its ports begins: a host whose
+/// connections take turns, and every switch if packets collect telemetry.
 fn reporting(plan: &Plan) -> Vec<bool> {
     let collects = |f: &FlowPlan| f.transport.as_ref().is_some_and(|tcp| tcp.congestion_control.needs().telemetry);
     let any = plan.flows.iter().any(collects);

@@ -1,4 +1,4 @@
-//! Time series under way.
+//! Time series that are being recorded.
 
 use crate::plan::Plan;
 use crate::port::{General, Port, Queue, Waiting};
@@ -7,10 +7,10 @@ use tailback_qdisc::{Admission, Site};
 use tailback_transport::Sender;
 use tailback_units::Time;
 
-/// By name, then by sample: values of a probe; NaN while it has none.
+/// Values of probes by name, then by sample; NaN where a probe has no value.
 pub(crate) type Named = BTreeMap<String, Vec<f64>>;
 
-/// Samples so far.
+/// Samples taken so far.
 #[derive(Debug, Default)]
 pub(crate) struct Recorder {
     pub times: Vec<Time>,
@@ -18,11 +18,12 @@ pub(crate) struct Recorder {
     pub queue: Vec<Vec<u64>>,
     /// By port, then by sample: `true` if a stop is in force.
     pub stopped: Vec<Vec<bool>>,
-    /// By port, then by sample: time for which one has been, since the start, picoseconds.
+    /// By port, then by sample: time since the start during which a stop was in force, picoseconds.
     pub stopped_time: Vec<Vec<u64>>,
     /// By port, then by sample: `true` if data waits while the transmitter is idle.
     pub held: Vec<Vec<bool>>,
-    /// By port, then by sample: time for which it has, since the start, picoseconds.
+    /// By port, then by sample: time since the start during which data waited while the transmitter was idle,
+    /// picoseconds.
     pub held_time: Vec<Vec<u64>>,
     /// By port, then by sample: buffer bytes sent since the start.
     pub sent: Vec<Vec<u64>>,
@@ -30,23 +31,22 @@ pub(crate) struct Recorder {
     pub dropped: Vec<Vec<u64>>,
     /// By port, then by sample: packets marked since the start.
     pub marked: Vec<Vec<u64>>,
-    /// By port and name, then by sample: probes of its disciplines.
+    /// By port and name, then by sample: probes of the port's disciplines.
     pub state: Vec<Named>,
-    /// By probed flow and name, then by sample: probes of its transport.
+    /// By probed flow and name, then by sample: probes of the flow's transport.
     pub transports: BTreeMap<String, Named>,
-    /// By meter and name, then by sample: probes of a meter: of those that flows share, and those of probed
-    /// flows.
+    /// By meter and name, then by sample: probes of shared meters, and of the meters of probed flows.
     pub meters: BTreeMap<String, Named>,
     /// By flow, then by sample: payload bytes delivered since the start.
     pub delivered: Vec<Vec<u64>>,
-    /// By group, where the variation of delays is measured: totals of its flows.
+    /// By group of flows: totals of the group's flows; empty if delay variation is not measured.
     pub quality: BTreeMap<String, Vec<Quality>>,
     /// Packets in the network.
     pub in_network: Vec<u64>,
 }
 
-/// Adds the value of a probe at the sample of this number. A probe may appear during the run, as meters do with their
-/// first packet, or be missing for a while: its value is NaN then.
+/// Adds the value of a probe at the sample of this number. A probe may appear only during the run, as meters do with
+/// their first packet, or be missing for a while; its missing values are NaN.
 pub(super) fn put(series: &mut Named, sample: usize, name: String, value: f64) {
     let values = series.entry(name).or_default();
     values.resize(sample - 1, f64::NAN);
@@ -54,7 +54,7 @@ pub(super) fn put(series: &mut Named, sample: usize, name: String, value: f64) {
 }
 
 impl Recorder {
-    /// Makes room for a network of this size.
+    /// Allocates the series of a network of this size.
     pub(super) fn resize(&mut self, ports: usize, flows: usize) {
         for series in [
             &mut self.queue,
@@ -113,19 +113,19 @@ impl Recorder {
     }
 }
 
-/// Totals of the flows of a group so far: packets, and picoseconds of delay.
+/// Totals of the flows of a group so far: packets and delays (picoseconds).
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Quality {
     pub offered: u64,
     pub delivered: u64,
     pub dropped: u64,
-    /// Sum of the delays.
+    /// Sum of the delays of delivered packets, picoseconds.
     pub delay: u128,
-    /// Sum over the flows of RFC 3550's jitter.
+    /// Sum over the flows of the jitter of RFC 3550, picoseconds.
     pub jitter: u64,
 }
 
-/// Adds what the disciplines of a port show, with the class in front of the name if there are several.
+/// Adds the probes of a port's disciplines; if there are several classes, the name is prefixed by the class.
 pub(super) fn sample_disciplines(state: &mut Named, plan: &Plan, sample: usize, general: &General) {
     for (class, queue) in general.queues.iter().enumerate() {
         let named = |name: String| if general.queues.len() > 1 { format!("{class} {name}") } else { name };
@@ -138,7 +138,7 @@ pub(super) fn sample_disciplines(state: &mut Named, plan: &Plan, sample: usize, 
             let host = |node: u16| plan.nodes[usize::from(node)].name.clone();
             let name = format!("rate_bps {}", limiters.spec().label(key, host));
             let series = state.entry(named(name)).or_default();
-            // Before there was a limiter, there was the line.
+            // Before a limiter existed, traffic was limited by the rate of the link.
             series.resize(sample - 1, limiters.line());
             series.push(rate);
         }

@@ -8,8 +8,8 @@ use tailback_qdisc::{Cx, Gate, Packet};
 use tailback_units::{Dur, Time};
 
 impl World {
-    /// Handles a control frame that left by `port` and was received at the other end: it takes effect in the reverse
-    /// direction, after the response time.
+    /// Handles a control frame that left by `port` and was received at the other end. It takes effect in the reverse
+    /// direction after the response time.
     pub(super) fn receive_control(&mut self, port: u32, frame: Packet) {
         let control = self.control_frames.take(frame.seq);
         let (sender, receiver) = (self.ports[port as usize].from, self.ports[port as usize].to);
@@ -33,14 +33,14 @@ impl World {
         }
     }
 
-    /// Applies the notifications at `port` whose time has come.
+    /// Applies the notifications at `port` that take effect now.
     pub(super) fn respond(&mut self, port: u32) {
         let now = self.now;
         let p = &mut self.ports[port as usize];
         let rate = p.rate;
         let Queue::General(m) = &mut p.queue else { return };
         if m.effects.front().is_none_or(|(at, _)| *at > now) {
-            // The link has gone down since, which cleared the notification.
+            // The link has gone down in the meantime, which cleared the notification.
             return;
         }
         self.end_early(port);
@@ -85,8 +85,8 @@ impl World {
         }
     }
 
-    /// Tries to transmit again: a pause has expired, a limiter has stepped or lets a frame pass, or a discipline requested
-    /// it.
+    /// Tries to transmit again: a pause has expired, a limiter permits another frame or has changed its rate, or a
+    /// discipline requested it.
     pub(super) fn wake(&mut self, port: u32) {
         let now = self.now;
         let p = &mut self.ports[port as usize];
@@ -101,7 +101,7 @@ impl World {
                 let cx = &mut Cx { rng: &mut m.rng, dropped: &mut self.dropped, marked: &mut account.marked };
                 queue.waiting.wake(now, cx);
             }
-            // Not again at this instant: those due have just been called.
+            // Not again at this instant: wake-ups that are due now have just been called.
             change = change.min(queue.waiting.next_wakeup().filter(|at| *at > now).unwrap_or(Time::NEVER));
         }
         if let Some(responder) = &mut m.responder {

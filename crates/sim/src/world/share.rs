@@ -1,9 +1,9 @@
-//! Partitions of a world: messages to other partitions and from them.
+//! Partitions of a world: messages to and from other partitions.
 //!
-//! Each partition has a whole world, in which only its own nodes act. A link to another partition exists in both: the
-//! sending one keeps the frames on it until they arrive, since the backlog is derived from them, and then discards them;
-//! the receiving one gets each frame in a message before its arrival, which is handled there. The contents of control
-//! frames and long acknowledgements go with their frames.
+//! Each partition has a whole world, in which only its own nodes act. A link to another partition exists in both. The
+//! sending partition keeps the frames on the link until they arrive, since the backlog is derived from them, and then
+//! discards them. The receiving partition gets each frame in a message before the frame arrives, and handles the
+//! arrival. Messages include the contents of control frames and long acknowledgements.
 
 use super::connections::Write;
 use crate::control_frame::ControlFrame;
@@ -18,7 +18,7 @@ use tailback_units::Time;
 pub(crate) struct Share {
     pub(super) partition: Arc<Partition>,
     pub(super) part: usize,
-    /// Ports whose links lead to other partitions, with these.
+    /// Ports whose links lead to other partitions, each with the number of the partition.
     pub(super) exits: Vec<(u32, usize)>,
     /// Messages to each partition.
     pub(super) out: Vec<Messages>,
@@ -39,7 +39,7 @@ pub(super) struct Frame {
     pub(super) attachment: Option<Box<Attachment>>,
 }
 
-/// Content of a frame that is stored outside its packet.
+/// Content of a frame that is not stored in its packet.
 #[derive(Debug)]
 pub(super) enum Attachment {
     ControlFrame(ControlFrame),

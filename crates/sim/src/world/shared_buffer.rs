@@ -1,4 +1,4 @@
-//! Switches with memory accounted by input: stopping and resuming neighbours.
+//! Switches with memory accounted by input: neighbours are stopped and resumed.
 
 use super::{FabricState, World};
 use crate::control_frame::CongestionSource;
@@ -7,7 +7,7 @@ use crate::shared_buffer::FlowControl;
 use tailback_units::Time;
 
 impl World {
-    /// Releases the memory of a frame; `origin`: the input by which it came, if it holds memory.
+    /// Releases the memory of a frame; `origin`: the input by which it arrived, if it occupies memory.
     pub(super) fn release(&mut self, node: usize, origin: Option<Origin>, class: usize, size: u64) {
         let Some(Origin { slot, .. }) = origin else { return };
         let FabricState::Buffer(buffer) = &mut self.nodes[node].fabric else { return };
@@ -47,7 +47,7 @@ impl World {
                 continue;
             }
             for class in 0..self.plan.classes {
-                // A state, not a count: repeated starts and ends change nothing.
+                // A state and not a count: repeated starts or ends of a storm have no effect.
                 let Queue::General(m) = &self.ports[port as usize].queue else {
                     unreachable!("`storms` hosts have general ports")
                 };
@@ -60,8 +60,8 @@ impl World {
         }
     }
 
-    /// Counts head-of-line blocking when the neighbour behind `port` has stopped these classes: the packets that wait here,
-    /// and those of them bound for a port of that neighbour other than its fullest.
+    /// Counts head-of-line blocking when the neighbour behind `port` has stopped these classes: the packets that wait
+    /// at `port`, and those of them that are bound for a port of that neighbour other than its fullest.
     pub(super) fn count_held_up(&mut self, port: u32, stopped: u8) {
         let towards = self.ports[port as usize].to;
         if self.nodes[usize::from(towards)].is_host {
@@ -84,7 +84,8 @@ impl World {
         }
     }
 
-    /// Returns the time since which data waits at a port with an idle transmitter; `None`: no data waits so.
+    /// Returns the time since which data waits at a port with an idle transmitter; `None`: no data waits, or the
+    /// transmitter is busy.
     pub(super) fn blocked_since(&self, port: u32) -> Option<Time> {
         match &self.ports[port as usize].queue {
             Queue::General(m) => m.blocked_since,

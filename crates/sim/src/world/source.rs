@@ -16,15 +16,15 @@ pub(super) struct Flow {
     pub(super) next: Burst,
     /// Stop of the source.
     pub(super) stop: Time,
-    /// The sending host's port towards the receiver.
+    /// The port by which packets leave the sending host towards the receiver.
     pub(super) port: u32,
     pub(super) to: u16,
-    /// Traits of unmeasured and of measured packets.
+    /// Packet traits of the flow's packets: of unmeasured and of measured ones.
     pub(super) traits: [Traits; 2],
     /// Code point of its packets.
     pub(super) code: u8,
     pub(super) seq: u32,
-    /// Cache of the last payload with its buffer and wire bytes; most payloads of a flow are equal.
+    /// The last payload with its buffer and wire bytes; a cache, since most payloads of a flow are equal.
     pub(super) last: (u32, u32, u32),
     /// Conditioner at its entry, or `NONE`.
     pub conditioner: u32,
@@ -35,11 +35,11 @@ pub(super) struct Flow {
 pub(super) struct Writer {
     /// Next burst, due at `next.at`.
     pub(super) next: Burst,
-    /// Generator of the bursts; `None` before the first burst, and if there is only one.
+    /// Generator of the bursts; `None`: before the first burst, or there is only one burst.
     pub(super) drawn: Option<Box<Drawn>>,
 }
 
-/// A source and its random stream, which is continued when the source is restarted.
+/// A source and its random stream, which continues when the source is restarted.
 #[derive(Debug)]
 pub(super) struct Drawn {
     pub(super) source: Option<Source>,

@@ -1,4 +1,4 @@
-//! Output ports at work: enqueue, start of transmission, end of transmission.
+//! Output ports: enqueueing, start of transmission, end of transmission.
 
 use super::{FabricState, World};
 use crate::accounts::ClassAccount;
@@ -13,8 +13,7 @@ use tailback_transport::Hop;
 use tailback_units::{Dur, Time};
 
 impl World {
-    /// Puts a packet into the queue of `port`. `via` is the upstream port that it came by, none if
-    /// it was born here.
+    /// Enqueues a packet at `port`. `via` is the port by which it arrived; `None`: it was generated at this node.
     #[inline(always)]
     pub(super) fn enqueue(&mut self, port: u32, packet: Packet, via: Option<u32>) {
         let p = &mut self.ports[port as usize];
@@ -48,8 +47,8 @@ impl World {
         }
     }
 
-    /// Puts a packet into the discipline of a port that does not transmit early, in this order: what the port writes into
-    /// the packet, its memory, its queue, and then what the longer queue sets off.
+    /// Enqueues a packet at a port that does not transmit early. In order: what the port writes into the packet, the
+    /// packet's memory, the queue, and the consequences of the longer queue.
     #[inline(never)]
     pub(super) fn enqueue_waiting(&mut self, port: u32, packet: Packet, via: Option<u32>) {
         let Some(packet) = self.treat(port, packet, via) else { return };
@@ -68,8 +67,8 @@ impl World {
         self.watch(port, class, destination, via.filter(|_| feeds));
     }
 
-    /// Applies to a packet what stands before the queue of `port`: labels, conditioners, congestion points and the tags
-    /// of rate limiters. `None`: a policer dropped it.
+    /// Applies to a packet what precedes the queue of `port`: labels, conditioners, congestion points and the tags of
+    /// rate limiters. `None`: a policer dropped the packet.
     #[inline(always)]
     fn treat(&mut self, port: u32, mut packet: Packet, via: Option<u32>) -> Option<Packet> {
         if self.labelling.any() {
@@ -89,8 +88,8 @@ impl World {
         Some(packet)
     }
 
-    /// Counts the arrival of a packet at `port` and takes its memory where ports share it. Returns what the input that it
-    /// came by has to do about its neighbour, or the reason for which there is no memory.
+    /// Counts the arrival of a packet at `port` and allocates its memory where ports share memory. Returns the
+    /// notification to the neighbour behind the packet's input, or the reason for which no memory is available.
     #[inline(always)]
     fn allocate(&mut self, port: u32, packet: &Packet, via: Option<u32>) -> Result<FlowControl, Reason> {
         let (class, size) = (usize::from(packet.class()), u64::from(packet.size));
@@ -129,8 +128,8 @@ impl World {
         }
     }
 
-    /// Puts a packet into the discipline of its class. Returns `true` if it feeds what a detector watches: all packets
-    /// but those that take the default path past rate limiters.
+    /// Enqueues a packet in the discipline of its class. Returns `true` if it adds to the occupancy that a detector
+    /// observes: all packets do, except those on the default path past rate limiters.
     #[inline(always)]
     fn put_in_queue(&mut self, port: u32, mut packet: Packet, via: Option<u32>) -> bool {
         let now = self.now;
@@ -140,7 +139,7 @@ impl World {
         let (queue, account) = (&mut m.queues[class], &mut p.classes[class]);
         queue.settle(now, account);
         queue.backlog.add(u64::from(packet.size));
-        // A cut-through frame carries the arrival of its tail here, which may still be to come.
+        // A frame at a cut-through switch carries the arrival time of its tail, which may still be in the future.
         packet.at = packet.at.max(now);
         if let Some(egress) = &mut m.egress {
             egress.arrived(&packet);
@@ -162,7 +161,7 @@ impl World {
         feeds
     }
 
-    /// Notes the maximum of a queue that has grown, and asks its detector.
+    /// Records the maximum of a queue that has grown, and runs its detector.
     #[inline(always)]
     fn watch(&mut self, port: u32, class: usize, destination: u16, via: Option<u32>) {
         let p = &mut self.ports[port as usize];
@@ -174,7 +173,7 @@ impl World {
         }
     }
 
-    /// Counts what a discipline has dropped in its last call.
+    /// Counts the packets that a discipline dropped in its last call.
     pub(super) fn count_dropped(&mut self, port: u32) {
         while let Some(dropped) = self.dropped.pop() {
             let p = &mut self.ports[port as usize];
@@ -185,7 +184,7 @@ impl World {
             queue.backlog.bytes -= size;
             queue.backlog.packets -= 1;
             p.classes[class].dropped.add(size);
-            // Disciplines at such a switch drop what has just come.
+            // Disciplines at such a switch drop only the packet that has just arrived.
             let origin = queue.origins.pop_back();
             let from = usize::from(p.from);
             self.give_back(from, size);
@@ -194,14 +193,14 @@ impl World {
         }
     }
 
-    /// Returns memory to a switch that shares it.
+    /// Returns memory to a switch whose ports share it.
     fn give_back(&mut self, node: usize, size: u64) {
         if let FabricState::Shared(shared) = &mut self.nodes[node].fabric {
             shared.used -= size;
         }
     }
 
-    /// The transmitter of `port` falls free.
+    /// Handles the end of a transmission at `port`: the transmitter becomes free.
     pub(super) fn tx_done(&mut self, port: u32) {
         if let Queue::General(m) = &mut self.ports[port as usize].queue {
             m.tx_pending = false;
@@ -214,8 +213,8 @@ impl World {
         }
     }
 
-    /// Starts a transmission at a general port if its transmitter is free, or sees to it that it
-    /// will be started when it is.
+    /// Starts a transmission at a general port if its transmitter is free; otherwise ensures that one is started when
+    /// it becomes free.
     pub(super) fn kick(&mut self, port: u32) {
         let now = self.now;
         let p = &mut self.ports[port as usize];
@@ -232,8 +231,8 @@ impl World {
         }
     }
 
-    /// Starts the next transmission at a general port whose transmitter is free: a control frame if one waits, else the
-    /// packet that the scheduler chooses.
+    /// Starts the next transmission at a general port whose transmitter is free: a control frame if one waits,
+    /// otherwise the packet that the scheduler chooses.
     fn start(&mut self, port: u32) {
         let Queue::General(m) = &mut self.ports[port as usize].queue else { return };
         if !m.up {
@@ -260,8 +259,8 @@ impl World {
         self.transmit(port, frame);
     }
 
-    /// Takes the packet to send next from the queues of `port`, by way of its transmit ring and shaper. `None`: none may
-    /// leave now.
+    /// Removes the packet to send next from the queues of `port`, through its transmit ring and shaper. `None`: no
+    /// packet may leave now.
     #[inline(always)]
     fn choose(&mut self, port: u32) -> Option<Packet> {
         let now = self.now;
@@ -291,7 +290,8 @@ impl World {
         Some(next)
     }
 
-    /// Sends a packet that has left its queue: accounts and telemetry, the line, and then what the shorter queue sets off.
+    /// Transmits a packet that has left its queue. In order: accounts and telemetry, the link, and the consequences of
+    /// the shorter queue.
     #[inline(always)]
     fn transmit_data(&mut self, port: u32, packet: Packet) {
         let now = self.now;
@@ -330,12 +330,12 @@ impl World {
         }
     }
 
-    /// Puts a frame onto the line, its transmission beginning now.
+    /// Puts a frame onto the link; its transmission begins now.
     fn transmit(&mut self, port: u32, mut frame: Packet) {
         let now = self.now;
         let p = &mut self.ports[port as usize];
         let wire = u32::from(frame.wire());
-        // A frame whose tail is still arriving (cut-through) keeps the transmitter until it has left.
+        // A frame whose tail is still arriving (cut-through) occupies the transmitter until the tail has left.
         let tail = if frame.is_control() { Time::ZERO } else { frame.at };
         let Port { clock, delay, queue, .. } = &*p;
         let Queue::General(m) = queue else { unreachable!("the other forms transmit by themselves") };
@@ -363,7 +363,7 @@ impl World {
         if m.jitter.0 > 0 {
             at += tailback_units::Dur(m.rng.below(m.jitter.0 + 1));
         }
-        // Order is kept, whatever jitter and changes of delay do.
+        // Frames stay in order, whatever the jitter and changes of the delay.
         at = at.max(line.back().map_or(at, |last| last.at));
         frame.at = at;
         let first = line.is_empty();
@@ -382,7 +382,7 @@ impl World {
         !m.control.is_empty() || m.queues.iter().any(|q| q.backlog.packets > 0 || q.watches_idle)
     }
 
-    /// Notifies disciplines that watch idle periods that the transmitter is free and their queue empty.
+    /// Notifies disciplines that watch idle periods that the transmitter is free and their queue is empty.
     fn notify_idle(&mut self, port: u32) {
         let now = self.now;
         let p = &mut self.ports[port as usize];
@@ -401,7 +401,7 @@ impl World {
         self.wake_at(port, wakeup);
     }
 
-    /// Data may wait though the transmitter is free: notes since when, and when to look again.
+    /// Records since when data waits while the transmitter is free, and schedules the next attempt to transmit.
     fn note_blocked(&mut self, port: u32) {
         let now = self.now;
         let Queue::General(m) = &mut self.ports[port as usize].queue else { return };
@@ -436,7 +436,7 @@ impl World {
     }
 }
 
-/// The next packet of the highest class that the gate admits and that gives one.
+/// Returns the next packet of the highest class that the gate admits and that has a packet to send.
 #[inline]
 fn highest(
     queues: &mut ByClass<ClassQueue>,

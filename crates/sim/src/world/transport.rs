@@ -1,7 +1,7 @@
 //! Flows with a transport: conversion between segments and packets, and timers.
 //!
-//! A flow's data has the flow's number, its acknowledgements a number of their own, so that both directions are accounted
-//! separately.
+//! A flow's data has the flow's number and its acknowledgements have another number, so that both directions are
+//! accounted separately.
 
 use super::World;
 use super::connections::{LONG, Transports, Write};
@@ -25,7 +25,7 @@ impl World {
         self.pump(connection);
     }
 
-    /// Registers a write at the receiving side, which measures its completion time.
+    /// Registers a write at the receiving side, which measures the write's completion time.
     fn note_write(&mut self, connection: u32, write: Write) {
         let to = self.plan.flows[self.transports.outgoing[connection as usize].flow as usize].to;
         match self.share.as_mut().filter(|share| !share.owns(to)) {
@@ -48,7 +48,7 @@ impl World {
         let incoming = &mut self.transports.incoming[connection as usize];
         let finite = incoming.finite.get_or_insert_default();
         finite.before += 1;
-        // A random stream for each, so that draws are not repeated.
+        // Each opening has its own random stream, so that draws are not repeated.
         let rng = Rng::named(self.plan.seed, &format!("transport {} #{}", plan.name(), finite.before));
         out.first = out.sender.reopen(rng);
         incoming.receiver.reopen(tcp, out.first);
@@ -60,7 +60,7 @@ impl World {
         }
     }
 
-    /// Delivers a packet at its destination, in a network with transports.
+    /// Delivers a packet at its destination, in a network with connections.
     #[inline]
     pub(super) fn receive(&mut self, packet: Packet) {
         let (flow, flows) = (packet.flow(), self.transports.of_flow.len() as u32);
@@ -80,7 +80,7 @@ impl World {
         let (ce, cwr) = (packet.ecn() == Ecn::Ce, packet.echo());
         self.ledger.deliver(packet, self.now);
         let incoming = &mut self.transports.incoming[connection as usize];
-        // Packets of an earlier connection: a segment is recognised by its number, a SYN by its time.
+        // Packets of an earlier connection are discarded: a segment is recognised by its number, a SYN by its time.
         let next = incoming.receiver.next();
         let late = if payload == 0 { born < incoming.opened() } else { is_late(seq, &mut incoming.first, next) };
         if late {
@@ -128,7 +128,7 @@ impl World {
         self.ledger.deliver_ack(packet, connection);
         let out = &mut self.transports.outgoing[connection as usize];
         if is_late(ack.next, &mut out.first, out.sender.next()) {
-            // For an earlier connection.
+            // The acknowledgement is for an earlier connection.
             return;
         }
         let hops = self.telemetry.as_mut().and_then(|telemetry| telemetry.acknowledged(out.flow, ack.next));
@@ -140,7 +140,7 @@ impl World {
         }
     }
 
-    /// Returns the acknowledgement in a packet, and removes it from the store.
+    /// Returns the acknowledgement that a packet carries, and removes it from the store.
     #[inline]
     fn unpack(&mut self, packet: &Packet) -> Ack {
         if packet.born.0 & LONG != 0 {
@@ -157,7 +157,8 @@ impl World {
         let incoming = &self.transports.incoming[connection as usize];
         let traits = Traits::data(incoming.class, false).with_ecn(incoming.ecn).with_echo(ack.ece);
         let mut packet = Packet::new(flow, traits, word, ack.next, incoming.to);
-        // Its word is not a time; left in `at`, it would keep a cut-through transmitter busy until the end of time.
+        // The acknowledgement's word is not a time: left in `at`, it would keep a cut-through transmitter busy until
+        // the end of time.
         packet.at = self.now;
         packet.code = incoming.code;
         packet.set_lengths(u32::from(incoming.size), u32::from(incoming.wire));
@@ -166,7 +167,7 @@ impl World {
         self.enqueue(port, packet, None);
     }
 
-    /// Transmits the segments that a sender may send now, and schedules its timer.
+    /// Transmits all segments that a sender may send now, and schedules its timer.
     fn pump(&mut self, connection: u32) {
         let now = self.now;
         let measured = now >= self.plan.warmup;
@@ -196,15 +197,15 @@ impl World {
         }
         let out = &mut self.transports.outgoing[connection as usize];
         let deadline = out.sender.deadline();
-        // A deadline that moves later is noticed when the pending event fires, so an acknowledgement costs no event.
+        // A later deadline is noticed when the pending event fires, so that an acknowledgement costs no event.
         if deadline < out.due {
             out.due = deadline;
             self.schedule(deadline, Kind::Timer, connection);
         }
     }
 
-    /// Returns `true` if a connection that takes turns may hand a segment to its host's port now: no packet of its class
-    /// waits there. Otherwise appends it to those that wait for their turn.
+    /// Returns `true` if a connection that takes turns may pass a segment to its host's port now, since no packet of
+    /// its class waits there. Otherwise appends the connection to those that wait for their turn.
     fn has_turn(&mut self, connection: u32) -> bool {
         let out = &mut self.transports.outgoing[connection as usize];
         if out.waits {
@@ -225,7 +226,7 @@ impl World {
         false
     }
 
-    /// Gives the waiting connections of a port their turns, when a transmission has begun.
+    /// Gives turns to the connections that wait at a port, when a transmission has begun.
     #[inline]
     pub(super) fn serve_turns(&mut self, port: u32) {
         let Queue::General(m) = &mut self.ports[port as usize].queue else { return };
@@ -239,10 +240,11 @@ impl World {
         }
     }
 
-    /// Gives up to `waiting` connections their turns, until a segment waits again.
+    /// Gives turns to up to `waiting` connections, until a segment waits at the port again.
     fn give_turns(&mut self, port: u32, waiting: usize) {
-        // A frame of zero length (an acknowledgement without headers) ends when it begins, and the frames behind it begin at
-        // the same instant. Turns are given at the last of them, since early transmission handles all in one step.
+        // A frame of zero length (an acknowledgement without headers) ends when it begins, and the frames behind it
+        // begin at the same instant. Turns are given at the last of these frames, since early transmission handles all
+        // of them in one step.
         if self.ports[port as usize].free <= self.now && !self.has_room(port) {
             return;
         }
@@ -305,8 +307,9 @@ impl World {
     }
 }
 
-/// Returns `true` if a sequence number belongs to a connection before the one that began with `first` and has come to
-/// `next`. Numbers wrap, so on a long connection `first` is moved on; no packet is that old.
+/// Returns `true` if a sequence number belongs to an earlier connection than the one that began with `first` and has
+/// reached `next`. Numbers wrap around, so `first` is advanced on a long connection; no packet in the network is that
+/// old.
 #[inline]
 fn is_late(number: u32, first: &mut u32, next: u32) -> bool {
     if number.wrapping_sub(*first) <= u32::MAX / 2 {
@@ -336,7 +339,7 @@ mod tests {
         let mut first = 100;
         assert!(is_late(98, &mut first, 100) && is_late(99, &mut first, 500));
         assert!(!is_late(100, &mut first, 100) && !is_late(1 << 30, &mut first, 1 << 30));
-        // A connection of ten times the number space.
+        // A connection with ten times as many segments as there are numbers.
         let mut next = 100u32;
         for _ in 0..400 {
             next = next.wrapping_add((1 << 27) + 12_345);

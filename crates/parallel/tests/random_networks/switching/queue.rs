@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tailback_document::decode;
 use tailback_qdisc::Spec;
 
-/// Limit of a queue; `in_bytes` if back-pressure uses fractions of it.
+/// Limit of a queue. `in_bytes`: back-pressure uses fractions of it.
 pub fn limit(draw: &mut Draw, traits: &Traits, in_bytes: bool) -> Value {
     if in_bytes {
         return json!(draw.one(&["3100B", "20kB", "50kB"]));
@@ -15,7 +15,7 @@ pub fn limit(draw: &mut Draw, traits: &Traits, in_bytes: bool) -> Value {
     if draw.chance(0.2) { json!(vec![one; traits.classes as usize]) } else { json!(one) }
 }
 
-/// A discipline; `None`: the default. `in_order` if it must be a FIFO and drop only at arrival.
+/// A discipline; `None`: the default. `in_order`: it must be a FIFO and drop only at arrival.
 pub fn discipline(draw: &mut Draw, traits: &Traits, in_order: bool) -> Option<Value> {
     if traits.addressed || draw.chance(0.35) {
         return None;
@@ -29,7 +29,7 @@ pub fn discipline(draw: &mut Draw, traits: &Traits, in_order: bool) -> Option<Va
         1 => draw.one(&classful()),
         _ => {
             let kind = draw.one(Spec::NAMES);
-            // Marking, if supported.
+            // Marking, if the discipline supports it.
             let marking = json!({ "kind": kind, "ecn": true });
             if decode::<Spec>(marking.clone()).is_ok() { marking } else { json!({ "kind": kind }) }
         }
@@ -39,7 +39,7 @@ pub fn discipline(draw: &mut Draw, traits: &Traits, in_order: bool) -> Option<Va
     (!traits.notified || !spec.reads_code_point()).then_some(written)
 }
 
-/// Laws that act within a short run.
+/// Disciplines whose parameters let them act within a short run.
 fn eager() -> Vec<Value> {
     vec![
         json!({ "kind": "drop-tail", "victim": "random" }),

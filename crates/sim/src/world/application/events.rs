@@ -25,7 +25,7 @@ impl World {
         }
     }
 
-    /// Schedules the event of a flow's role at `at`, if that is before `stop`.
+    /// Schedules the next event of a flow in its application at `at`, if that is before `stop`.
     fn application_wakes(&mut self, flow: u32, at: Time, stop: Time) {
         let Some(part) = self.applications.part(flow) else { return };
         if at >= stop || at == Time::NEVER {
@@ -36,7 +36,7 @@ impl World {
         self.schedule(at, Kind::Emit, flow);
     }
 
-    /// Handles an event of a flow's role in an application, which may be stale.
+    /// Handles an event of a flow in its application; the event may be stale.
     pub(in crate::world) fn application_due(&mut self, flow: u32) {
         let now = self.now;
         let Some(part) = self.applications.part(flow).filter(|part| part.due == now) else { return };
@@ -113,7 +113,7 @@ impl World {
         self.ask(application, 0, bytes);
     }
 
-    /// Sends a request over an idle channel, for a response of `bytes`.
+    /// Sends a request over an idle channel; the response will have `bytes`.
     fn ask(&mut self, application: u32, channel: usize, bytes: u64) {
         let now = self.now;
         let Some(session) = self.applications.session(application) else { return };
@@ -151,7 +151,7 @@ impl World {
         self.continue_page(application, channel);
     }
 
-    /// Gives up an exchange at its timeout.
+    /// Abandons an exchange at its timeout.
     pub(in crate::world) fn give_up(&mut self, application: u32, channel: usize) {
         let Some(session) = self.applications.session(application) else { return };
         session.spoilt = true;
@@ -166,7 +166,7 @@ impl World {
         self.continue_page(application, channel);
     }
 
-    /// Continues at an idle channel: requests the page's other objects, or completes the page.
+    /// Continues the page on an idle channel: requests a further object, or completes the page if all have arrived.
     fn continue_page(&mut self, application: u32, channel: usize) {
         let (now, warmup) = (self.now, self.plan.warmup);
         let Some(session) = self.applications.session(application) else { return };
@@ -199,7 +199,7 @@ impl World {
 
 /// Transfers.
 impl World {
-    /// Starts a transfer on a free connection; without one it is refused.
+    /// Starts a transfer on a free connection; the transfer is refused if no connection is free.
     pub(in crate::world) fn transfer(&mut self, application: u32) {
         let (now, measured) = (self.now, self.now >= self.plan.warmup);
         let State::Transfers(transfers) = &mut self.applications.all[application as usize] else { return };
@@ -224,7 +224,7 @@ impl World {
         self.application_wakes(clock, next, stop);
     }
 
-    /// Records a transfer that has arrived in full.
+    /// Records a transfer whose bytes have all arrived.
     pub(in crate::world) fn transferred(&mut self, application: u32, slot: usize) {
         let (now, warmup) = (self.now, self.plan.warmup);
         let State::Transfers(transfers) = &self.applications.all[application as usize] else { return };

@@ -1,4 +1,4 @@
-//! Sessions: a client that requests pages of its server.
+//! Sessions: a client that requests pages from its server.
 
 use std::sync::Arc;
 use tailback_random::Rng;
@@ -12,11 +12,11 @@ pub(super) struct Session {
     pub(super) group: usize,
     pub(super) stop: Time,
     pub(super) channels: Vec<Channel>,
-    /// Number of objects of the page that have not been requested.
+    /// Number of objects of the page that have not yet been requested.
     pub(super) left: u32,
-    /// Time of the request for the page.
+    /// Time of the request for the page, which is its start.
     pub(super) began: Time,
-    /// `true` if an exchange of the page was given up.
+    /// `true` if an exchange of the page was abandoned.
     pub(super) spoilt: bool,
 }
 
@@ -24,10 +24,10 @@ pub(super) struct Session {
 pub(super) struct Channel {
     pub(super) request: u32,
     pub(super) response: u32,
-    /// Bytes of the response that is awaited; `None`: the channel is idle.
+    /// Bytes of the response for which the channel waits; `None`: the channel is idle.
     pub(super) awaited: Option<u64>,
     pub(super) asked: Time,
-    /// `true` if its connections have been used since they were opened.
+    /// `true` if the channel's connections have been used since they were opened.
     pub(super) used: bool,
 }
 
@@ -50,12 +50,12 @@ impl Session {
         (self.channels[0].request, start + self.spec.think.draw(&mut self.rng))
     }
 
-    /// Returns the bytes of the response that a channel awaits; `None`: it is idle.
+    /// Returns the bytes of the response for which a channel waits; `None`: the channel is idle.
     pub fn awaits(&self, channel: usize) -> Option<u64> {
         self.channels[channel].awaited
     }
 
-    /// Returns the flow that carries the response to a request that has arrived, and the time at which it is sent.
+    /// Returns the flow that carries the response, and the time at which it is sent, when a request has arrived.
     pub fn serves(&mut self, channel: usize, now: Time) -> (u32, Time) {
         (self.channels[channel].response, now + self.spec.service.draw(&mut self.rng))
     }

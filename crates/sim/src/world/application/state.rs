@@ -18,7 +18,8 @@ pub(crate) struct Applications {
     pub(super) groups: Vec<Group>,
 }
 
-/// Results of a group, of pages and transfers begun after the warm-up; the last two of those that ended after it.
+/// Results of a group, for pages and transfers begun after the warm-up; `completed` and `completed_time` are for those
+/// that ended after it.
 #[derive(Debug, Default)]
 pub(crate) struct Group {
     pub name: String,
@@ -26,30 +27,30 @@ pub(crate) struct Group {
     pub begun: u64,
     /// Pages of which an exchange was given up.
     pub failed: u64,
-    /// Transfers refused, since no connection was free.
+    /// Transfers refused because no connection was free.
     pub refused: u64,
     /// Times of whole pages, or of transfers, picoseconds.
     pub times: Sketch,
     /// Times of single exchanges, picoseconds; of sessions only.
     pub exchanges: Sketch,
-    /// Completion times of transfers relative to those on an idle path, millionths.
+    /// Completion times of transfers divided by those on an idle path, millionths.
     pub slowdowns: Sketch,
     /// Transfers by size, smallest first; the last bin is open.
     pub sizes: Vec<SizeBin>,
     /// Pages or transfers complete after the warm-up, regardless of their start.
     pub completed: u64,
-    /// Sum of their completion times, picoseconds.
+    /// Sum of the completion times of these, picoseconds.
     pub completed_time: u128,
 }
 
-/// Bin of transfers by size.
+/// Transfers in a range of sizes.
 #[derive(Debug)]
 pub(crate) struct SizeBin {
     /// Upper edge, bytes, inclusive.
     pub up_to: u64,
-    /// Transfers begun after the warm-up, those refused included.
+    /// Transfers begun after the warm-up, including refused ones.
     pub begun: u64,
-    /// Completion times relative to those on an idle path, millionths, of transfers complete by the end.
+    /// Completion times divided by those on an idle path, millionths, of transfers that are complete by the end.
     pub slowdowns: Sketch,
 }
 
@@ -83,15 +84,15 @@ impl Group {
 pub(super) struct Part {
     pub(super) application: u32,
     pub(super) channel: u32,
-    /// `true` if it carries responses.
+    /// `true` if the flow carries responses.
     pub(super) response: bool,
-    /// Time of its pending event; an event at another time is stale.
+    /// Time of the flow's pending event; an event at another time is stale.
     pub(super) due: Time,
-    /// Without a transport: sequence number of the first packet sent last.
+    /// Without a transport: sequence number of the first packet of the last message sent.
     pub(super) first: u32,
-    /// Without a transport: number of packets sent last.
+    /// Without a transport: number of packets of the last message sent.
     pub(super) packets: u32,
-    /// Without a transport: number of these that have not arrived.
+    /// Without a transport: number of these packets that have not arrived.
     pub(super) missing: u32,
 }
 

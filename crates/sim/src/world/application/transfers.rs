@@ -12,7 +12,7 @@ pub(super) struct Transfers {
     /// First flow of the group, whose event is the next arrival of a transfer.
     pub(super) clock: u32,
     pub(super) free: Vec<u32>,
-    /// Transfers by index among the group's flows.
+    /// Transfers by the index of their flow in the group.
     pub(super) slots: Vec<Slot>,
 }
 
