@@ -29,7 +29,7 @@ CHECKED: tuple[str, ...] = (
     "crates/random",
     "crates/router",
     "crates/scenario",
-    "crates/sim/src",
+    "crates/sim",
     "crates/traffic",
     "crates/transport/src",
     "crates/units",

@@ -1,11 +1,11 @@
-//! Ports that a PAUSE may stop: the merged engine, which transmits eagerly until a PAUSE arrives, gives the report of
-//! the plain engine.
+//! Ports that a PAUSE may stop: the merged engine, which transmits early until a PAUSE arrives, gives the same report
+//! as the plain engine.
 
 use tailback_scenario::{Scenario, build};
 use tailback_sim::World;
 use tailback_sim::plan::Engine;
 
-/// Returns the report without the number of events, and that number.
+/// Returns the report without its number of events, and that number.
 fn report_and_events(scenario: &Scenario, seed: u64, engine: Engine) -> (serde_json::Value, u64) {
     let mut world = World::new(build(scenario, seed, Some(engine)));
     crate::common::to_end(&mut world);
@@ -14,7 +14,7 @@ fn report_and_events(scenario: &Scenario, seed: u64, engine: Engine) -> (serde_j
     (serde_json::to_value(&report).expect("a report"), events)
 }
 
-/// Evidence that a comparison is not vacuous.
+/// Counts which show that a comparison is not vacuous.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Seen {
     /// Number of notifications that reached a port.
@@ -28,7 +28,7 @@ fn sum(report: &serde_json::Value, list: &str, pick: impl Fn(&serde_json::Value)
     report[list].as_array().expect("a list").iter().map(pick).sum()
 }
 
-/// Compares both engines over seeds; returns the ratio of events, and the evidence.
+/// Compares both engines over several seeds; returns the ratio of their events, and the counts.
 fn compare(text: &str, seeds: std::ops::Range<u64>) -> (f64, Seen) {
     let scenario = Scenario::from_toml(text, "ahead.toml").unwrap_or_else(|e| panic!("{}", e.rendered()));
     let (mut seen, mut fewer, mut more) = (Seen::default(), 0, 0);

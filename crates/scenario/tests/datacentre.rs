@@ -4,14 +4,14 @@ use tailback_random::maths;
 use tailback_scenario::{Scenario, ScenarioError, build};
 use tailback_sim::{Report, World};
 
-/// A switch with `senders` hosts at 10 Gbit/s that send to one, marking between 5 and 200 kB with up to 10 %: four
-/// senders with DCQCN need a marking probability of 1.6 %; the paper's maximum of 1 %, for 40 Gbit/s, would leave no
-/// margin below the upper threshold.
+/// A switch with `senders` hosts at 10 Gbit/s that send to one host. RED marks between 5 and 200 kB with a probability
+/// of up to 10 %: four senders with DCQCN need 1.6 %; the paper's maximum of 1 %, for 40 Gbit/s, would leave no margin
+/// below the upper threshold.
 fn incast(control: &str, senders: u32, duration: &str, more: &str) -> Report {
     marked_incast(0.1, control, senders, ["2ms", duration], more)
 }
 
-/// The same with a marking probability of up to `most`, measured from one time to another.
+/// The same scenario with a marking probability of up to `most`, measured between two given times.
 fn marked_incast(most: f64, control: &str, senders: u32, [warmup, duration]: [&str; 2], more: &str) -> Report {
     let text = format!(
         r#"
@@ -62,7 +62,7 @@ fn port<'a>(report: &'a Report, name: &str) -> &'a tailback_sim::PortReport {
 
 #[test]
 fn acknowledgements_of_adapters_pass_queues_that_mark() {
-    // Data towards h1 builds the queue that the acknowledgements of h1's own flow must pass.
+    // Data towards h1 fills the queue through which the acknowledgements of h1's own flow must pass.
     let back = r#"
 [[flows]]
 name = "back"
@@ -91,7 +91,7 @@ transport = { kind = "rdma", congestion-control = { kind = "dctcp" } }
 #[test]
 fn every_control_fills_the_link_and_loses_nothing() {
     for (control, utilisation) in [("dctcp", 0.98), ("dcqcn", 0.8), ("timely", 0.9), ("hpcc", 0.9), ("swift", 0.98)] {
-        // TIMELY needs 0.1 s to recover from four senders that begin at line rate.
+        // TIMELY needs 0.1 s to recover from the start of four senders at line rate.
         let more = if control == "timely" { ", start = 0.25" } else { "" };
         let report = incast(&format!("{{ kind = \"{control}\"{more} }}"), 4, "12ms", "");
         let out = port(&report, "s->sink");
@@ -108,7 +108,7 @@ fn every_control_fills_the_link_and_loses_nothing() {
 /// notification comes with the first mark more than τ later, so that the i-th timer event precedes it with probability
 /// (1 − p)^(R (i T − τ)), R in packets per second. From these, α = 1/(1 + number of timer events between two), since
 /// each event is also a decay by g, and a cut of α R/2 whose gap halves at each event, to which each event after the
-/// fifth adds R_AI. The byte counter has no effect: 10 MB take more than 16 ms.
+/// fifth adds R_AI. The byte counter has no effect, since 10 MB take more than 16 ms.
 fn dcqcn_fixed_point(rate: f64) -> (f64, f64) {
     let (tau, timer, additive) = (50e-6, 55e-6, 40e6 / 8.0 / 1086.0);
     let drift = |p: f64| {
@@ -191,17 +191,18 @@ fn timely_leaves_nearly_all_of_the_link_to_one_of_two_senders_that_began_alike()
     assert!(most > 10.0 * least, "{shares:?}");
 }
 
-/// Algorithm 2 of that paper: equal rates at a queue of q* = q' (1 + N δ/(β C)), that is at a round-trip time of
-/// RTT_ref (1 + N δ/(β C)) if the error is computed on round-trip times.
+/// Algorithm 2 of the same paper: equal rates at a queue of q* = q' (1 + N δ/(β C)), which means a round-trip time of
+/// RTT_ref (1 + N δ/(β C)) if the error is computed from round-trip times.
 #[test]
 fn patched_timely_settles_at_its_fixed_point_with_equal_rates() {
     for senders in [2, 4, 8] {
         let control = "{ kind = \"timely\", variant = \"patched\", start = 0.1 }";
         let report = marked_incast(0.1, control, senders, ["300ms", "500ms"], "");
         let out = &port(&report, "s->sink").classes[0];
-        // Wire bytes of 1086 per segment of 1000; beta 0.008, delta 10 Mbit/s, RTT_ref 50 us.
+        // A segment of 1000 B is 1086 B on the wire; beta is 0.008, delta 10 Mbit/s, and RTT_ref 50 us.
         let expected = 50e-6 * (1.0 + f64::from(senders) * 10e6 / (0.008 * 1e10));
-        // Idle: twice two links of 1 us, two transmissions of a segment and two of an acknowledgement of 86 B.
+        // RTT of the idle path: two links of 1 us in each direction, two transmissions of a segment, and two of an
+        // acknowledgement of 86 B.
         let idle = 4e-6 + 2.0 * (1086.0 + 86.0) * 8.0 / 1e10;
         let rtt = idle + out.mean_bytes * (1086.0 / 1066.0) * 8.0 / 1e10;
         let fair = jain(&goodputs(&report));
@@ -307,8 +308,8 @@ fn congestion_points_are_distinct_at_all_ports_of_a_leaf_spine_of_128_hosts() {
     let found = report.congestion.as_ref().expect("points");
     let most = found.points.iter().map(|point| point.number).max();
     assert_eq!((found.points.len(), most), (384, Some(384)));
-    // The one at the receiver has a number above 255, and limiters obey its increases: they recognise it by their
-    // frames' tags.
+    // The congestion point at the receiver has a number above 255. Limiters obey its messages to speed up, which
+    // requires that they recognise it by the tags of their frames.
     let point = found.points.iter().find(|point| point.port.ends_with("->h128")).expect("the receiver's port");
     assert!(point.number > 255 && point.faster > 0, "{point:?}");
     let faster: u64 = found.limiters.iter().map(|limiter| limiter.faster).sum();
@@ -393,7 +394,7 @@ fn queues_of_rate_limiters_accept_class_maps_and_refuse_what_a_tag_replaces() {
     assert_eq!(error.first().path, "hosts.a.rate-limiters.discipline");
 }
 
-/// A tag shares the bits of the colour: colours set by transports would be lost silently.
+/// A tag uses the bits of the colour, so that colours set by transports would be lost silently.
 #[test]
 fn transports_that_mark_their_packets_are_refused_where_limiters_tag_them() {
     let marking = [

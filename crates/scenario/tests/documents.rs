@@ -1,4 +1,4 @@
-//! Forms of a document: canonical, TOML, schema and explanations agree.
+//! Forms of a document: the canonical form, TOML, schema and explanations are consistent.
 
 use crate::common::generated::{Size, document};
 use crate::common::right::RIGHT;
@@ -19,7 +19,7 @@ fn again(scenario: &Scenario) -> Scenario {
 
 #[test]
 fn the_hash_of_a_document_is_unchanged() {
-    // A change here makes all stored results unfindable: it requires a new version of the document.
+    // A change of this hash makes all stored results unfindable, and requires a new version of the document format.
     assert_eq!(right().hash(), "51b24cf674ec5c1c08e7af2e626af35e");
 }
 
@@ -199,7 +199,7 @@ backpressure.detection = { kind = \"watermark\" }
     assert!(explain("backpressure").unwrap().contains("detection  (kind \"watermark\" or \"fill-rate\""));
 }
 
-/// Fragments from which mistakes are generated.
+/// Fragments from which invalid values are generated.
 const SCRAPS: &[&str] = &[
     "\"",
     "'",

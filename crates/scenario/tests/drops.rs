@@ -71,7 +71,7 @@ to = "lossy"
 source = { kind = "poisson", packet = "500B", rate = "2Mbit/s" }
 "#;
 
-/// Packets by place, and by whether they were lost on the link.
+/// Packets by place, and by whether the link lost them.
 type Places = BTreeMap<(String, bool), u64>;
 
 fn of_flows(report: &Report, lists: impl Fn(&tailback_sim::FlowReport) -> Vec<DropReport>) -> Places {
@@ -122,7 +122,7 @@ fn acknowledgements_are_most_of_what_a_queue_that_marks_drops() {
     let reasons: Vec<String> = report.flows.iter().flat_map(|flow| flow.ack_drops).map(|drop| drop.reason).collect();
     assert!(reasons.iter().any(|reason| reason == "early drop"), "{reasons:?}");
     assert!(reasons.iter().any(|reason| reason == "link loss"), "{reasons:?}");
-    // A flow's transport counts from the start, ports count from the end of the warm-up.
+    // A flow's transport counts from the start, but ports count from the end of the warm-up.
     for flow in report.flows.iter() {
         let after: u64 = flow.ack_drops.iter().map(|drop| drop.packets).sum();
         let whole = flow.transport.as_ref().map_or(0, |transport| transport.acks_lost);

@@ -7,7 +7,7 @@ use tailback_sim::{Report, World};
 
 const EDGE: &str = include_str!("../../../python/tailback/bench/edge50.toml");
 
-/// The document with another discipline at the edge, if one is given.
+/// The document, with another discipline at the edge if one is given.
 fn edge(change: impl FnOnce(&mut Value)) -> Report {
     let scenario = Scenario::from_toml(EDGE, "edge50.toml").unwrap_or_else(|e| panic!("{e}"));
     let mut document: Value = serde_json::from_str(&scenario.to_json()).expect("a document that was written");
@@ -42,8 +42,8 @@ fn delay(report: &Report, group: &str) -> f64 {
     delays.iter().sum::<f64>() / delays.len() as f64
 }
 
-/// Fluid prediction for classes with 15, 35, 20, 20 and 10 %: the 47 Mbit/s that the others leave are halved between
-/// AF3x (30.02 Mbit/s) and AF2x (40.02 Mbit/s).
+/// Fluid prediction for classes with 15, 35, 20, 20 and 10 %: the 47 Mbit/s that the other classes leave are divided
+/// equally between AF3x (30.02 Mbit/s) and AF2x (40.02 Mbit/s).
 fn as_the_fluid_says(report: &Report) {
     for (groups, expected) in [("ef", 0.0), ("af4", 0.0), ("af1", 0.0), ("af3", 0.217), ("af2", 0.413)] {
         let found = loss(report, groups);
@@ -78,7 +78,8 @@ fn classes_of_the_edge_get_their_fluid_shares() {
     }
     assert!(delay(&llq, "ef") <= delay(&cbwfq, "ef"), "priority delays voice");
     assert!(delay(&wred, "af31") < 0.8 * delay(&llq, "af31"), "early drops leave the queue as long");
-    // Behind one packet in transmission and 15 in the ring, 120 us each, and occasionally one of its own.
+    // A packet waits behind one packet in transmission and 15 in the ring, 120 us each, and occasionally behind one of
+    // its own class.
     assert!((delay(&llq, "ef") - 16.5 * 120e-6).abs() < 0.1e-3, "{}", delay(&llq, "ef"));
 }
 
@@ -106,7 +107,7 @@ fn the_interpretations_of_flow_based_fair_queueing_differ_as_max_min_predicts() 
     let fifo = edge(|document| {
         port(document)["discipline"] = json!({ "kind": "drop-tail", "packets": 40 });
     });
-    // Which of the periodic streams a full queue hits depends on their phases; the total does not.
+    // The phases of the periodic streams determine which of them lose packets at a full queue, but not the total.
     expect(&fifo, &[("", 0.187)], 0.002);
     // One queue for all flows is a FIFO.
     let one = with(json!({ "kind": "fair-queue", "key": "one", "hold": "40packets" }));

@@ -117,7 +117,7 @@ fn spraying_uses_the_same_paths_packet_by_packet() {
     assert_eq!(sprayed.routes.spread, Spread::Packet);
     let single = plan(&leaf_spine(2, 4, 2, "network = { routing = \"shortest-path\" }"));
     assert!(single.routes.groups.is_empty());
-    // A flow of many packets between leaves: a hash of the flow alone selects one spine.
+    // A flow of many packets between leaves; a hash of the flow alone would select a single spine.
     for (spread, least) in [("ecmp", 1), ("spray", 2)] {
         let text = document(&leaf_spine(2, 4, 1, &format!("network = {{ routing = \"{spread}\" }}")));
         let plan = build(&scenario(&text.replace("9kB", "48kB")).unwrap(), 1, None);
@@ -132,8 +132,8 @@ fn spraying_uses_the_same_paths_packet_by_packet() {
     }
 }
 
-/// A thousand packets over two paths, one of which is a second longer than it takes to send them: each that takes it
-/// arrives after all others, so all but the last few of the flow are behind a later one.
+/// A thousand packets over two paths, one of which is a second longer than it takes to send them: each packet on this
+/// path arrives after all packets on the other one, so that all but the last few of them are reordered.
 #[test]
 fn packets_that_are_overtaken_are_counted_as_reordered() {
     for spread in ["spray", "ecmp"] {
@@ -160,15 +160,15 @@ flows = [{{ name = "f", from = "a", to = "b", source = {{ kind = "bulk", size = 
         if spread == "ecmp" {
             assert_eq!(flow.reordered, 0);
         } else {
-            // Half of them, within five standard deviations; after the last overtaken one, ten take the longer path in
-            // a row with a probability of one in a thousand.
+            // Half of the packets, within five standard deviations. At the end of the flow, ten packets in a row take
+            // the longer path with a probability of one in a thousand.
             assert!(longer.abs_diff(500) < 80, "{longer}");
             assert!((longer - 10..=longer).contains(&flow.reordered), "{} of {longer}", flow.reordered);
         }
     }
 }
 
-/// A ring of five switches with a host each, with flows to the host two switches on.
+/// A ring of five switches with a host each; each host sends to the host two switches further on.
 fn ring(routing: &str) -> Plan {
     let links: String = (1..=5)
         .map(|i| {
@@ -187,7 +187,8 @@ fn ring(routing: &str) -> Plan {
 #[test]
 fn up_down_routes_never_go_up_after_going_down_and_reach_every_host() {
     let plan = ring("up-down");
-    // The first switch is the root; 2 and 5 are below it, then 3 and 4, and 3 is above 4 by its index.
+    // The first switch is the root; switches 2 and 5 are below it, then 3 and 4, and 3 is above 4 because of its lower
+    // index.
     let rank = |name: &str| ["s1", "s2", "s5", "s3", "s4"].iter().position(|s| *s == name);
     for from in 1..=5 {
         for to in (1..=5).filter(|to| *to != from) {

@@ -4,8 +4,8 @@ use tailback_scenario::{Scenario, build};
 use tailback_sim::plan::Engine;
 use tailback_sim::{Report, World};
 
-/// A tunnel from pe1 to pe2 whose provider swaps the customer's classes. Both ports behind it are too slow: the first
-/// classifies by the traffic class, the second by the DSCP.
+/// A tunnel from pe1 to pe2 whose provider swaps the customer's classes. The port at the end of the tunnel and the one
+/// behind it are too slow; the first classifies by the traffic class of the labels, the second by the DSCP.
 fn tunnel(mode: &str) -> Report {
     let document = format!(
         r#"
@@ -55,7 +55,7 @@ fn drops(report: &Report, flow: &str, port: &str) -> u64 {
 }
 
 #[test]
-fn labels_count_only_on_their_link() {
+fn label_bytes_are_counted_only_on_their_link() {
     let report = tunnel("short-pipe");
     let sent = |name: &str| report.ports.iter().find(|port| port.name == name).expect("a port").classes[0].sent;
     for (port, size) in [("a->pe1", 1018), ("pe1->pe2", 1026), ("pe2->ce", 1018), ("ce->b", 1018)] {
@@ -67,7 +67,7 @@ fn labels_count_only_on_their_link() {
 
 #[test]
 fn the_three_modes_differ_in_the_field_read_at_and_behind_the_tunnels_end() {
-    // By mode: the flow without losses at the tunnel's end, and behind it.
+    // By mode: the flow that has no losses at the tunnel's end, and the one that has none behind it.
     for (mode, end, behind) in
         [("pipe", "other", "gold"), ("short-pipe", "gold", "gold"), ("uniform", "other", "other")]
     {
@@ -76,7 +76,7 @@ fn the_three_modes_differ_in_the_field_read_at_and_behind_the_tunnels_end() {
         assert_eq!(drops(&report, end, "pe2->ce"), 0, "{mode}: {end} at the tunnel's end");
         assert!(drops(&report, burdened(end), "pe2->ce") > 500, "{mode}");
         let (spared, lost) = (drops(&report, behind, "ce->b"), drops(&report, burdened(behind), "ce->b"));
-        // If more of the preferred flow arrives than the port can send, it has losses too, but only that.
+        // If more packets of the preferred flow arrive than the port can send, this flow has losses too, but no others.
         assert!(lost > 500 && spared < lost, "{mode}: {behind} loses {spared} behind it, the other {lost}");
     }
 }

@@ -75,33 +75,34 @@ fn no_frame_is_lost_with_the_headroom_of_the_link_and_some_with_one_frame_less()
     let report = fast_to_slow("");
     assert_eq!(lost(&report), 0, "the headroom that is worked out is enough");
     assert!(port(&report, "a->s").notifications_received > 10 && port(&report, "a->s").held_s > 1e-3);
-    // A frame and a PAUSE wait and travel, 300 m in each direction, 1.5 us pass, and two frames are in flight: (1538 +
-    // 84 + 2 · 1538) B + 4.5 us · 10 Gbit/s = 10.3 kB; the PAUSE meets the longest wait only by chance.
+    // The time is that of a frame and a PAUSE at the line rate, of 300 m in each direction, and of 1.5 us; two frames
+    // are in flight in addition: (1538 + 84 + 2 · 1538) B + 4.5 us · 10 Gbit/s = 10.3 kB; the PAUSE meets the longest
+    // wait only by chance.
     assert!((5..=7).contains(&least), "{least} frames");
 }
 
-/// The headroom that is computed, to the byte, as 802.1Qbb adds it up: what a sender at `rate` puts on the line
-/// while the PAUSE waits for a frame, is sent, travels and takes effect, and during the latency of the switch; and one
-/// frame at each end.
+/// The default headroom, to the byte, by the formula of 802.1Qbb: the bytes that a sender at `rate` transmits while the
+/// PAUSE waits for a frame, is sent, travels and takes effect, and during the latency of the switch; plus one frame at
+/// each end.
 #[test]
 fn the_computed_headroom_is_the_sum_of_the_standard_to_the_byte() {
-    // 1500 B and 18 B of Ethernet, and 20 B between frames; a PAUSE of 64 B with them.
+    // Ethernet adds 18 B to 1500 B, and 20 B between frames; a PAUSE takes 84 B with them.
     let (frame, pause) = (1538, 84);
     let input = |gbit_10: u64, round_trip_ps: u64| {
         let wait = (frame + pause) * 8_000 / gbit_10 * 10;
         (wait + round_trip_ps + 1_000_000 + 500_000) * gbit_10 / 80_000 + 2 * frame
     };
-    // 300 m take 1.5 us each way; links without a length 1 us.
+    // 300 m take 1.5 us in each direction; links without a length take 1 us.
     assert_eq!(input(100, 3_000_000), 7_247 + 3_076);
     let by_hand = input(100, 3_000_000) + input(25, 2_000_000) + input(100, 2_000_000);
     let plan = build(&scenario(&fast_to_slow_document("")).unwrap(), 1, None);
     let switch = plan.nodes.iter().position(|node| node.name == "s").expect("the switch") as u16;
-    // Beside the reserve of each input, 4 kB by default.
+    // In addition to the reserve of each input, by default 4 kB.
     let classes = u64::from(plan.classes);
     assert_eq!(tailback_sim::set_aside(&plan, switch), Some((1_000_000, classes * (by_hand + 3 * 4_000))));
 }
 
-/// A ring of five switches; each host sends to that two switches on, all in the same direction.
+/// A ring of five switches; each host sends to the host two switches further on, all in the same direction.
 fn ring(routing: &str, more: &str) -> Report {
     let links: String = (1..=5)
         .map(|i| {
@@ -148,7 +149,7 @@ fn a_ring_deadlocks_and_its_cycle_is_named() {
 }
 
 #[test]
-fn up_down_routes_keep_the_same_ring_moving() {
+fn up_down_routes_avoid_the_deadlock_of_the_same_ring() {
     let report = ring("up-down", "");
     assert_eq!((report.deadlocks.len(), lost(&report)), (0, 0));
     let free = |i: u32| report.flows.iter().find(|flow| flow.name == format!("f{i}")).unwrap().delivered.bytes;
@@ -214,7 +215,7 @@ fn one_faulty_host_stops_others_until_it_recovers_and_a_watchdog_prevents_that()
     let bytes = |report: &Report, name: &str| report.flows.iter().find(|f| f.name == name).unwrap().delivered.bytes;
     let stormy = storm("");
     let guarded = storm("watchdog = { after = \"200us\", restore = \"2ms\" }");
-    // 10 ms of 10 Gbit/s are about 11.5 MB of payload; the storm takes half of them.
+    // In 10 ms about 11.5 MB of payload pass at 10 Gbit/s; the storm takes half of this time.
     let (victim, spared) = (bytes(&stormy, "victim"), bytes(&guarded, "victim"));
     assert!((4_000_000..7_500_000).contains(&victim), "{victim}");
     assert!(spared > 10_000_000, "{spared}");
@@ -225,7 +226,7 @@ fn one_faulty_host_stops_others_until_it_recovers_and_a_watchdog_prevents_that()
     assert!(port(&stormy, "leaf1->h1").head_of_line.is_none());
 }
 
-/// A host that sends to another one with a pause storm; 5 of 10 Mbit/s, with the merged and with the plain engine.
+/// A host that sends 5 Mbit/s over 10 Mbit/s to a host with a pause storm, with the merged and with the plain engine.
 fn two_hosts(end_stations: bool, timeline: &str) -> Report {
     let text = format!(
         r#"
@@ -253,7 +254,8 @@ fn a_storm_stops_the_port_whether_or_not_hosts_are_notified_of_congestion() {
     for end_stations in [false, true] {
         let calm = two_hosts(end_stations, "").flows.iter().next().unwrap().delivered.packets;
         let storm = two_hosts(end_stations, "{ at = \"100ms\", host = \"b\", state = \"storm\" }");
-        // 5 Mbit/s of 1500 B for 100 ms of 1 s, 12 kbit each.
+        // A packet of 1500 B has 12 kbit: at 5 Mbit/s 417 packets are sent in 1 s, and 42 in the 100 ms before the
+        // storm.
         assert!((410..=417).contains(&calm), "{calm}");
         assert!(
             (40..=43).contains(&storm.flows.iter().next().unwrap().delivered.packets),
@@ -324,7 +326,7 @@ fn invalid_combinations_are_refused_with_advice() {
     wrong("model = { kind = \"shared-buffer\", memory = \"1kB\" }", "", press, "", "1518B");
     wrong(buffer, "network = { discipline = { kind = \"sfq\" } }", press, "", "use \"drop-tail\" or \"red\"");
     wrong(buffer, "", "backpressure = { scope = \"destination\" }", "", "scope \"class\" or \"plain\"");
-    // Frames that leave in another order than they arrived would be charged to another ingress account.
+    // Frames that leave in another order than they arrived would be charged to the wrong ingress account.
     let limited = "model = { kind = \"shared-buffer\", memory = \"1MB\" }\nrate-limiters = { law = { kind = \"bcn\" }, buffer = \"99kB\" }";
     wrong(limited, "", press, "", "those of rate limiters are served round robin");
     wrong("watchdog = { after = \"0s\", restore = \"1ms\" }", "", press, "", "the time is zero");

@@ -115,7 +115,7 @@ fn ports_towards_a_group_are_found_by_its_name() {
         ("s", "d"),
     );
     let plan = plan(&text);
-    // Of each link towards a host of the group the side of the switch, and that towards `d`.
+    // For each link towards a host of the group: the port of the switch, and the one towards `d`.
     let at_switch = |link: usize, side: usize| plan.links[link].queue[side].limits[0];
     assert_eq!([at_switch(0, 1), at_switch(1, 1), at_switch(2, 0)], [20_000, 20_000, 50_000]);
 }
@@ -333,7 +333,7 @@ source = { kind = "video" }
     assert_eq!(path(&plan, "video", "h1"), ["video", "far", "core", "edge1", "h1"]);
 }
 
-/// Routing tables grow with switches times nodes; hosts at a single switch need none.
+/// Routing tables grow with the product of switches and nodes; hosts at a single switch need no table.
 #[test]
 fn thousands_of_hosts_make_a_plan_and_thousands_of_switches_are_refused() {
     let star = |what: &str| {

@@ -30,8 +30,8 @@ fn run(scenario: &Scenario, engine: Engine) -> Report {
     report
 }
 
-/// Without framing and headers an acknowledgement takes no time: packets queued behind it begin at the same instant, in
-/// one step if departures are computed ahead and in several if they are not.
+/// Without framing and headers an acknowledgement takes no time: packets queued behind it begin at the same instant: in
+/// one step if departures are computed at the arrival, and otherwise in several.
 #[test]
 fn adapters_behind_zero_length_acknowledgements_are_served_in_the_same_order_by_either_engine() {
     let document = |flows: &str| {
@@ -61,7 +61,7 @@ rate = ["3Mbit/s", "100Mbit/s"]
 "#
         )
     };
-    // Adapters with many request-response connections, at hosts that acknowledge a transfer.
+    // RDMA adapters with many request-response connections, at hosts that acknowledge a transfer.
     let pages = |more: &str| {
         format!(
             r#"application = {{ kind = "web", objects = {{ kind = "geometric", mean = 3.0 }}, parallel = 4, request = {{ kind = "lognormal", median = "27kB", sigma = 1.0 }}, service = {{ kind = "fixed", time = "0s" }}, think = {{ kind = "exponential", mean = "100us" }}{more} }}

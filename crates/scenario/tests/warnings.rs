@@ -1,5 +1,5 @@
-//! Warnings about valid scenarios, each with a scenario just within bounds. The numbers are calculated by hand: a
-//! payload of P bytes is a frame of P + 18 and takes P + 38 on the wire.
+//! Warnings about valid scenarios, each compared with a scenario just within bounds. The numbers are calculated by
+//! hand: a payload of P bytes is a frame of P + 18 bytes and takes P + 38 bytes on the wire.
 
 use tailback_scenario::Scenario;
 use tailback_scenario::document::WarningName::{self, *};
@@ -41,7 +41,7 @@ fn warnings(text: &str) -> Vec<(WarningName, String, String)> {
     scenario(text).warnings().into_iter().map(|w| (w.name, w.problem.path, w.problem.message)).collect()
 }
 
-/// The only warning, which must be this one.
+/// Checks that there is exactly one warning, with this name and path; returns its message.
 fn only(text: &str, name: WarningName, path: &str) -> String {
     let found = warnings(text);
     assert_eq!(found.len(), 1, "{found:?}");
@@ -66,12 +66,13 @@ fn load_above_a_links_rate_includes_headers_and_gaps() {
 
 #[test]
 fn a_host_above_its_own_link_is_reported_and_ports_behind_it_are_not() {
-    // 3 Gbit/s × 1.038 = 3.114 Gbit/s into 10 Mbit/s: each second adds work for 311.4 s.
+    // 3 Gbit/s × 1.038 = 3.114 Gbit/s into 10 Mbit/s: the arrivals of each second take 311.4 s to send.
     let message = only(&two_into_one("", &cbr("3Gbit/s")), Overload, "flows[0].source");
     for part in ["h1->sw is offered 3.114Gbit/s", "one similar port", "delay grows by 310.4s every second"] {
         assert!(message.contains(part), "{message}");
     }
-    // 9.7 Mbit/s × 1.038 = 10.07 Mbit/s is above a host's link, 9.6 Mbit/s only above the shared one.
+    // 9.7 Mbit/s × 1.038 = 10.07 Mbit/s is above the rate of a host's link; 9.6 Mbit/s exceeds only that of the shared
+    // one.
     assert!(only(&two_into_one("", &cbr("9.7Mbit/s")), Overload, "flows[0].source").contains("h1->sw"));
     assert!(only(&two_into_one("", &cbr("9.6Mbit/s")), Overload, "links[1].rate").contains("sw->d"));
 }
@@ -82,7 +83,7 @@ fn load_is_that_of_the_measured_time() {
     none(&two_into_one("", &cbr("9Mbit/s").replace("to = \"d\"", "to = \"d\"\nstop = \"5s\"")));
     let six = cbr("9Mbit/s").replace("to = \"d\"", "to = \"d\"\nstop = \"6s\"");
     assert!(only(&two_into_one("", &six), Overload, "links[1].rate").contains("11.21Mbit/s"));
-    // The timeline stops both at 5 s.
+    // The timeline stops both sources at 5 s.
     let stopped = format!("{}[[timeline]]\nat = \"5s\"\nflow = \"data\"\nstate = \"stop\"\n", cbr("9Mbit/s"));
     none(&two_into_one("", &stopped));
     // 2 × 9 Mbit/s need 18.684 Mbit/s; with 30 Mbit/s from 5 s on the mean rate is 20 Mbit/s.
@@ -97,7 +98,8 @@ fn load_is_that_of_the_measured_time() {
 
 #[test]
 fn sizes_that_vary_are_counted_as_if_all_packets_were_full() {
-    // Full packets of 1500 B take 1538 B: 9.75 Mbit/s of payload are at least 9.997 Mbit/s, 9.76 Mbit/s 10.007 Mbit/s.
+    // Full packets of 1500 B take 1538 B on the wire: 9.75 Mbit/s of payload are at least 9.997 Mbit/s, and 9.76 Mbit/s
+    // at least 10.007 Mbit/s.
     let varied = |rate| {
         format!(
             "[[flows]]\nname = \"data\"\nfrom = \"h1\"\nto = \"d\"\nsource = {{ kind = \"poisson\", packet = \"500B\", sizes = \"exponential\", rate = \"{rate}\" }}\n"
@@ -195,7 +197,8 @@ fn a_threshold_above_the_buffer_is_never_reached() {
 
 #[test]
 fn a_threshold_that_follows_the_link_is_named_as_such() {
-    // 5 ms of 10 Mbit/s are 6.25 kB: min is half of it and max three times that, 9.375 kB; with 10 Gbit/s a thousand times.
+    // 5 ms at 10 Mbit/s are 6.25 kB: min is half of it, and max is three times min, 9.375 kB; at 10 Gbit/s all are a
+    // thousand times larger.
     let fast = two_into_one(RED, &cbr("4Mbit/s")).replace("10Mbit/s", "10Gbit/s");
     let message = only(&fast, Unreachable, "network.discipline.min");
     assert!(message.contains("`min`, its default, of 3.125MB"), "{message}");
@@ -216,7 +219,7 @@ fn a_queue_in_shared_memory_is_limited_by_alpha() {
 
 #[test]
 fn a_delay_is_reachable_if_the_buffer_holds_it() {
-    // 50 kB of minimum frames, 64 B with 84 on the wire, and a frame of 1538 B: 67,163 B, 5.37 ms at 100 Mbit/s and
+    // 50 kB of minimum frames (64 B, 84 B on the wire) and a frame of 1538 B: 67,163 B take 5.37 ms at 100 Mbit/s, and
     // 4.88 ms at 110 Mbit/s.
     let codel = |rate| {
         let network = "[network]\nbuffer = \"50kB\"\ndiscipline = { kind = \"codel\" }\n";
@@ -267,11 +270,11 @@ fn a_transport_that_needs_marks_needs_a_queue_that_marks() {
     let dctcp = tcp("congestion-control = { kind = \"dctcp\" }, ecn = \"classic\"");
     let message = only(&two_into_one("", &dctcp), NoMarks, "flows[0].transport.congestion-control");
     assert!(message.contains("no queue on the path of `data` marks: h1->sw, sw->d"), "{message}");
-    // One queue that marks is enough; one that could mark but does not is not.
+    // One queue that marks is enough; one that could mark but is not configured to is not.
     let marking = |ecn| format!("[network.discipline]\nkind = \"red\"\nmin = \"5kB\"\nmax = \"10kB\"\necn = {ecn}\n");
     none(&two_into_one(&marking("true"), &dctcp));
     only(&two_into_one(&marking("false"), &dctcp), NoMarks, "flows[0].transport.congestion-control");
-    // L4S, and a control that ignores marks.
+    // L4S requires marks; a control that ignores marks does not.
     let l4s = tcp("ecn = \"classic\", ect = \"ect1\"");
     assert!(only(&two_into_one("", &l4s), NoMarks, "flows[0].transport.ect").contains("requests L4S"));
     none(&two_into_one("[network.discipline]\nkind = \"dualpi2\"\n", &l4s));
@@ -333,9 +336,9 @@ fn a_setting_that_another_one_overrides_has_no_effect() {
     );
     assert!(rendered.contains("set `switches.*.buffer`"), "{rendered}");
     assert_eq!(of("switches.sw.buffer", "20kB"), []);
-    // A setting equal to the present value is no mistake.
+    // A setting that equals the present value is not a mistake.
     assert_eq!(of("switches.sw.buffer", "50000B"), []);
-    // The documents differ, and their effects are equal.
+    // The documents differ, but their effects are equal.
     let other = base.with_set(&[("network.buffer", "20kB")]).unwrap();
     assert_ne!(base.hash(), other.hash());
     assert_eq!(base.effect(), other.effect());
@@ -354,7 +357,7 @@ fn intended_settings_are_accepted_by_name() {
     assert_eq!(warnings(&text.replace("overload", "no-marks")).len(), 1);
     let wrong = Scenario::from_toml(&text.replace("overload", "overlaod"), "net.toml").unwrap_err();
     assert!(wrong.to_string().contains("overload"), "{wrong}");
-    // Names are those of the document.
+    // The names are those in documents.
     for name in WarningName::ALL {
         assert_eq!(serde_json::to_value(name).unwrap(), name.text());
     }

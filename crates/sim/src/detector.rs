@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_queue_is_relieved_whatever_its_low_mark_or_the_forecast() {
+    fn an_empty_queue_is_never_congested_whatever_its_low_mark_and_forecast() {
         let mut d = Detector::new(Detection::Watermark { high: 0.8, low: 0.0 }, 1000);
         enter(&mut d);
         assert_eq!(d.observe(Time(0), 1, None), Transition::Unchanged);

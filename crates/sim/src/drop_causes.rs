@@ -89,7 +89,7 @@ mod tests {
     use tailback_random::Rng;
 
     #[test]
-    fn the_causes_of_a_flow_are_those_that_a_map_would_have_counted() {
+    fn the_causes_of_a_flow_are_those_that_a_map_counts() {
         let (mut causes, mut map, mut lost) = (DropCauses::default(), BTreeMap::new(), [0; 3]);
         let mut rng = Rng::named(1, "causes");
         for _ in 0..200 {
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_lost_before_the_warm_up_s_end_is_forgotten_and_parts_add_up() {
+    fn losses_before_the_end_of_the_warm_up_are_excluded_and_parts_add_up() {
         let (full, early) = ((7, Reason::BufferFull), (8, Reason::Early));
         let mut parts = [Since::default(), Since::default()];
         // Part 0 loses two packets of flow 1 before the end of the warm-up and three after it; part 1 loses one after

@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn what_passes_a_shaper_conforms_between_any_two_instants_with_and_without_a_ring() {
+    fn packets_behind_a_shaper_conform_between_any_two_instants_with_and_without_a_ring() {
         for seed in 0..5 {
             conforms(None, seed);
             conforms(Some(1), seed);

@@ -130,14 +130,14 @@ mod tests {
     }
 
     #[test]
-    fn in_pipe_mode_the_last_port_goes_by_the_labels_and_the_packet_keeps_its_own() {
+    fn in_pipe_mode_the_last_port_schedules_by_the_labels_and_the_packet_keeps_its_code_point() {
         let seen = walk(&path(Tunnel::Pipe, copied()), packet(EF), Some(1));
         let classes: Vec<_> = seen.iter().map(|s| (s.0, s.1)).collect();
         assert_eq!(classes, [(EF, 5), (EF, 5), (EF, 1), (EF, 1), (EF, 5)]);
     }
 
     #[test]
-    fn in_short_pipe_mode_the_last_port_goes_by_the_packets_own() {
+    fn in_short_pipe_mode_the_last_port_schedules_by_the_packets_code_point() {
         let seen = walk(&path(Tunnel::ShortPipe, copied()), packet(EF), Some(1));
         let classes: Vec<_> = seen.iter().map(|s| (s.0, s.1)).collect();
         assert_eq!(classes, [(EF, 5), (EF, 5), (EF, 1), (EF, 5), (EF, 5)]);

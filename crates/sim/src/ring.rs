@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_burst_has_taken_is_given_back() {
+    fn memory_that_a_burst_has_taken_is_released() {
         let mut ring = Ring::default();
         // Miri is an interpreter, so it gets fewer packets.
         let burst = if cfg!(miri) { 1_000 } else { 100_000 };

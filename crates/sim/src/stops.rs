@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pause_counts_to_its_expiry_even_if_nobody_looks_and_is_one_stop_where_it_is_refreshed_in_time() {
+    fn a_pause_counts_to_its_expiry_without_an_observation_and_is_one_stop_if_it_is_refreshed_in_time() {
         let mut stops = Stops::default();
         stops.set(Time(10), vec![(Target::Port, Time(20))], false);
         assert_eq!((stops.any.total(Time(15)), stops.any.total(Time(35))), (5, 10));
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_in_force_in_the_warm_up_is_not_measured() {
+    fn time_in_force_during_the_warm_up_is_not_measured() {
         let mut stops = Stops::default();
         stops.set(Time(10), vec![(Target::Class(1), Time::NEVER)], true);
         stops.end_warmup(Time(25));

@@ -1,4 +1,4 @@
-//! A rule that decides at the arrival gives the same numbers to a port that sends ahead and to the general form.
+//! Admission policies give the same results at a port that transmits early and at a port of the general form.
 
 use crate::common::*;
 use tailback_document::decode;
@@ -7,7 +7,7 @@ use tailback_sim::plan::*;
 use tailback_transport::{EcnMode, Tcp};
 use tailback_units::Dur;
 
-/// Bursts with silences between them, a steady trickle and two connections, one with ECN, into one queue.
+/// Bursts with silences between them, a low constant rate, and two connections, one of them with ECN, into one queue.
 fn contended(discipline: &Spec, bytes: u64, packets: u64) -> Net {
     let mut net = Net::new(ETHERNET);
     let (a, b) = (net.host("a"), net.host("b"));
@@ -42,7 +42,7 @@ fn red(more: &str) -> Spec {
 }
 
 #[test]
-fn both_forms_tell_the_same_of_every_rule() {
+fn both_port_forms_give_the_same_report_for_every_admission_policy() {
     let rules = [
         Spec::default(),
         red("{}"),

@@ -1,4 +1,4 @@
-//! Applications against closed forms: what a request takes, how closed loops and open ones balance.
+//! Applications against closed forms: the time of a request, and the equilibrium of closed and open loops.
 
 use crate::common::*;
 use serde_json::json;
@@ -8,7 +8,7 @@ use tailback_sim::{ApplicationReport, Report};
 use tailback_transport::Tcp;
 use tailback_units::{Dur, Time};
 
-/// A client, a switch and a server; each link of 10 Mbit/s has 5 ms. The bottleneck is the way back.
+/// A client, a switch and a server; each link has 10 Mbit/s and 5 ms. The bottleneck is the path back to the client.
 fn path() -> (Net, NodeId, NodeId) {
     let mut net = Net::new(RAW);
     let (client, switch, server) = (net.host("client"), net.switch("s"), net.host("server"));
@@ -18,7 +18,7 @@ fn path() -> (Net, NodeId, NodeId) {
     (net, client, server)
 }
 
-/// TCP of segments of 960 + 40 B.
+/// TCP with segments of 960 B payload and 40 B header.
 fn simple(window: u32) -> Arc<Tcp> {
     tcp(json!({ "segment": "960B", "initial-window": window, "delayed-ack": { "every": 1 } }))
 }
@@ -27,15 +27,15 @@ fn group<'a>(report: &'a Report, name: &str) -> &'a ApplicationReport {
     &report.applications[name]
 }
 
-/// Time for segments of these wire lengths, sent at once, to cross the path: the last is behind the
-/// others on the first link, and none is longer than the first.
+/// Time for segments of these wire lengths, sent at once, to cross the path: the last one waits for all others on the
+/// first link. No segment is longer than the first one.
 fn across(wires: &[u32]) -> Dur {
     let first_link = wires.iter().fold(Dur::ZERO, |sum, wire| sum + tx(10, *wire));
     first_link + tx(10, *wires.last().expect("there is one")) + Dur::from_ms(10)
 }
 
 #[test]
-fn on_an_idle_path_a_request_takes_its_handshake_both_ways_and_the_service() {
+fn on_an_idle_path_a_request_takes_the_handshake_its_transmission_and_that_of_the_response() {
     let (mut net, client, server) = path();
     let law = json!({
         "kind": "request-response", "connections": "fresh",
@@ -48,17 +48,17 @@ fn on_an_idle_path_a_request_takes_its_handshake_both_ways_and_the_service() {
     let mut response = [1000u32; 11];
     response[10] = 140;
     let expected = across(&[40]) + across(&[40]) + across(&[340]) + Dur::from_ms(7) + {
-        // The short one follows the last full one, which it catches up with on the second link.
+        // The short segment follows the last full one, and catches up with it on the second link.
         let full = across(&response[..10]);
         full + tx(10, 140)
     };
     let told = group(&report, "users");
     assert!(told.begun - told.exchange.count <= 1, "one may be under way at the end: {told:?}");
     assert_eq!((ps(told.exchange.max_s.unwrap()), told.exchange.mean_s), (expected, told.exchange.max_s));
-    // Each takes 100 ms of thinking and its time.
+    // Each cycle takes 100 ms of thinking, and the time of the exchange.
     let cycle = (expected + Dur::from_ms(100)).as_secs();
     assert_eq!(told.begun, ((1.0 - 0.1) / cycle) as u64 + 1);
-    // The one under way at the warm-up's end is among the completed.
+    // The exchange in progress at the end of the warm-up is among the completed ones.
     assert!(told.completed.count - told.time.count <= 1, "{told:?}");
     assert_eq!(told.completed.mean_s.map(ps), Some(expected));
 }
@@ -81,9 +81,10 @@ fn a_fresh_connection_starts_slowly_each_time_and_a_persistent_one_once() {
     };
     let (fresh, persistent) = (times("fresh"), times("persistent"));
     println!("fresh {fresh:?}, persistent {persistent:?}");
-    // All alike, but that the last acknowledgement of a response leaves 32 us before the next request.
+    // All exchanges take the same time, except that the last acknowledgement of a response leaves 32 us before the next
+    // request.
     assert!(fresh.1 / fresh.0 - 1.0 < 1e-3, "all alike");
-    // The first has the same slow start; the others only a round trip and their transmission.
+    // The first exchange has the same slow start; each other one takes only a round trip and its transmission.
     assert!((persistent.1 / fresh.1 - 1.0).abs() < 1e-3);
     let alone = (across(&[340]) + across(&[1000; 63])).as_secs();
     assert!(persistent.0 < 1.2 * alone && fresh.0 > 1.5 * alone, "{alone}");
@@ -112,7 +113,7 @@ fn a_closed_loop_obeys_the_interactive_response_time_law() {
         println!("{users} users: {rate} /s, {law} by the law, response {:?} s", told.exchange.mean_s);
         assert!((rate / law - 1.0).abs() < 0.003, "{rate} {law}");
         assert_eq!(told.failed, 0);
-        // Sixty users ask for 9.6 Mbit/s of the 10: there is something to wait for.
+        // Sixty users request 9.6 Mbit/s of the 10 Mbit/s, so that there is queueing.
         assert!(users < 60 || told.exchange.mean_s.unwrap() > 0.08);
     }
 }
@@ -127,7 +128,7 @@ fn transfers_over_a_fair_link_are_slowed_down_as_by_processor_sharing() {
         net.link(s, b, 10);
         net.queue(s, b).discipline = serde_json::from_value(json!({ "kind": "drr" })).expect("a discipline");
         let tcp = tcp(json!({ "segment": "960B", "initial-window": 100_000, "handshake": false }));
-        // With headers the load is 0.6.
+        // With headers, the load is 0.6.
         let bins = ["100kB", "300kB"];
         let law = application(json!({ "kind": "transfers", "size": size, "rate": "5.76Mbit/s", "bins": bins }));
         net.transfers(a, b, &law, &tcp, 200);
@@ -168,13 +169,13 @@ fn a_transfer_is_refused_when_no_connection_is_free() {
     assert!(told.refused > 50 && told.time.count > 50, "{told:?}");
     let under_way = told.begun - told.refused - told.time.count;
     assert!(under_way <= 2, "{told:?}");
-    // Erlang's formula for two servers would hold if times did not depend on the other.
+    // Erlang's formula for two servers would hold if the times of the two connections were independent of each other.
     let delivered: u64 = report.flows.iter().map(|f| f.transport.as_ref().unwrap().goodput_bytes).sum();
     assert!((told.time.count * 100_000..=(told.time.count + under_way) * 100_000).contains(&delivered));
 }
 
 #[test]
-fn lost_datagrams_fail_their_exchange_and_nothing_else() {
+fn lost_datagrams_make_only_their_own_exchange_fail() {
     let (mut net, client, server) = path();
     net.plan.links[1].loss = 0.1;
     net.plan.framing.mtu = 1000;
@@ -187,15 +188,15 @@ fn lost_datagrams_fail_their_exchange_and_nothing_else() {
     let report = net.run();
     let told = group(&report, "users");
     assert_eq!(told.begun - told.failed - told.exchange.count, 1, "one is under way: {told:?}");
-    // One packet there and three back have to get through.
+    // One packet to the server and three packets back must arrive.
     let share = told.failed as f64 / (told.begun - 1) as f64;
     assert!((share - (1.0 - 0.9 * 0.9 * 0.9 * 0.9)).abs() < 0.02, "{share}");
-    // All that succeed are alike, since each waits for itself only.
+    // All successful exchanges take the same time, since each of them waits for no other.
     assert_eq!(told.exchange.mean_s, told.exchange.max_s);
 }
 
 #[test]
-fn a_page_has_its_objects_at_once_as_far_as_there_are_connections() {
+fn a_page_requests_as_many_objects_at_once_as_it_has_connections() {
     let page = |parallel: u32| {
         let (mut net, client, server) = path();
         let law = application(json!({
@@ -211,8 +212,8 @@ fn a_page_has_its_objects_at_once_as_far_as_there_are_connections() {
         told.time.max_s.unwrap()
     };
     let exchange = (across(&[340]) + across(&[940])).as_secs();
-    // One after the other, or the main object and then three and three.
-    // Acknowledgements of 40 B go in between.
+    // One object after the other; or the main object, and then three at a time, with acknowledgements of 40 B in
+    // between.
     let one = page(1) / exchange;
     assert!((7.0..7.02).contains(&one), "{one}");
     let three = page(3);
@@ -220,8 +221,8 @@ fn a_page_has_its_objects_at_once_as_far_as_there_are_connections() {
 }
 
 #[test]
-fn what_an_old_connection_left_behind_does_not_disturb_the_new_one() {
-    // Random order on the way: late duplicates and acknowledgements are the rule.
+fn late_packets_of_an_old_connection_do_not_disturb_the_new_one() {
+    // Packets are reordered at random on the path, so that late duplicates and acknowledgements are frequent.
     let mut net = Net::new(RAW);
     let (a, s, b) = (net.host("a"), net.switch("s"), net.host("b"));
     net.link(a, s, 10);

@@ -1,4 +1,4 @@
-//! Detection, notification and response: who stops, for whose sake, and who does not.
+//! Detection, notification and response: which nodes stop, because of which congestion, and which do not.
 
 use crate::common::*;
 use tailback_sim::Report;
@@ -39,8 +39,8 @@ fn nothing_is_lost_where_all_feeding_ports_obey() {
     }
 }
 
-/// Four flows from hosts of their own over s1 -100- s2: class 1 to d1 overloads d1's 10 Mbit/s, the
-/// others are light. The order: (class 0, d1), (class 1, d1), (class 0, d2), (class 1, d2).
+/// Four flows from separate hosts over s1 -100- s2. That of class 1 to d1 overloads d1's link of 10 Mbit/s; the others
+/// have a low load. The order: (class 0, d1), (class 1, d1), (class 0, d2), (class 1, d2).
 fn four_flows(law: Option<BackPressure>) -> Report {
     let mut net = Net::new(ETHERNET);
     net.plan.classes = 2;
@@ -77,15 +77,15 @@ fn each_scope_stops_what_it_names_and_nothing_else() {
     for (law, held_up) in cases {
         let report = four_flows(law.clone());
         for (flow, held_up) in report.flows.iter().zip(held_up) {
-            // Unhindered, a frame waits for one other at most at each hop: 0.85 ms at the slow one.
-            // A stop lasts as long as 5 kB take at 10 Mbit/s: 4 ms.
+            // Without stops, a frame waits for at most one other frame at each hop: 0.85 ms at the slow one. A stop
+            // lasts as long as 5 kB take at 10 Mbit/s: 4 ms.
             assert_eq!(max_s(&flow) > 3e-3, held_up, "{}: {} s under {law:?}", flow.name, max_s(&flow));
         }
         assert_eq!(total_drops(&report) > 0, law.is_none(), "{law:?}");
     }
 }
 
-/// h -100- s1 (500 kB) -100- s2 (50 kB) -100- s3 (50 kB) -10- d, overloaded five times.
+/// h -100- s1 (500 kB) -100- s2 (50 kB) -100- s3 (50 kB) -10- d, with a load of five times the last link's rate.
 fn chain(law: BackPressure) -> Net {
     let mut net = Net::new(ETHERNET);
     let (h, s1, s2, s3, d) = (net.host("h"), net.switch("s1"), net.switch("s2"), net.switch("s3"), net.host("d"));
@@ -117,7 +117,7 @@ fn congestion_spreads_upstream_switch_by_switch_to_the_first_that_cannot_pass_it
 }
 
 #[test]
-fn with_end_stations_told_nothing_is_lost_anywhere_and_hosts_that_disobey_lose() {
+fn with_end_stations_notified_no_frame_is_lost_and_hosts_that_disobey_lose_frames() {
     for law in SCOPES.map(|s| BackPressure { end_stations: true, ..scope(s) }) {
         let mut net = chain(law);
         let report = net.run();
@@ -132,7 +132,7 @@ fn with_end_stations_told_nothing_is_lost_anywhere_and_hosts_that_disobey_lose()
     }
 }
 
-/// u1 overloads s; u2 is a neighbour too and sends from 500 ms on, if at all.
+/// u1 overloads s; u2 is a neighbour of s too and, if `both`, sends from 500 ms on.
 fn two_neighbours(notify: Notify, both: bool) -> Report {
     let mut net = Net::new(ETHERNET);
     let (s, d) = (net.switch("s"), net.host("d"));
@@ -148,13 +148,13 @@ fn two_neighbours(notify: Notify, both: bool) -> Report {
             net.plan.flows[flow].start = ms(if i == 1 { 0 } else { 500 });
         }
     }
-    // Congested from 400 ms on for good, so that u2 begins during an episode.
+    // s is congested from 400 ms to the end, so that u2 starts to send during an episode.
     net.change(ms(400), ChangeKind::LinkDown(0));
     net.run()
 }
 
 #[test]
-fn only_feeding_neighbours_are_told_unless_all_are() {
+fn only_feeding_neighbours_are_notified_unless_all_are() {
     let told = |report: &Report| [1, 2].map(|i| port(report, &format!("u{i}->s")).notifications_received > 0);
     assert_eq!(told(&two_neighbours(Notify::All, false)), [true, true]);
     assert_eq!(told(&two_neighbours(Notify::Feeding, false)), [true, false]);
@@ -163,8 +163,8 @@ fn only_feeding_neighbours_are_told_unless_all_are() {
     assert_eq!(drops_of(&late, "s"), 0);
 }
 
-/// s1 - s2 - s3 with d1 and d2 behind s3. The way from s2 to s3 is cut, so frames for d1 congest it;
-/// ten frames for d2 follow at 500 ms. The number of frames that came to s2's queue.
+/// s1 - s2 - s3 with d1 and d2 behind s3. The link from s2 to s3 is down, so that frames for d1 congest its queue; ten
+/// frames for d2 follow at 500 ms. Returns the number of frames that arrived at the queue of s2.
 fn frames_let_through(addresses: Addresses) -> u64 {
     let mut net = Net::new(ETHERNET);
     let (s1, s2, s3) = (net.switch("s1"), net.switch("s2"), net.switch("s3"));
@@ -187,7 +187,7 @@ fn frames_let_through(addresses: Addresses) -> u64 {
 
 #[test]
 fn the_filtering_database_stops_addresses_that_the_buffer_has_not_seen() {
-    // From the buffer's list, d2 is stopped as soon as its first frame is in the buffer.
+    // With addresses from the buffer, d2 is stopped only when its first frame is in the buffer.
     assert_eq!(frames_let_through(Addresses::Buffer), frames_let_through(Addresses::FilteringDatabase) + 1);
 }
 
@@ -238,8 +238,8 @@ fn watermarks_of_70_and_80_percent_cost_no_throughput() {
     }
 }
 
-/// Two destinations behind s2 are cut off; d1 comes back at 300 ms, d2 at 600 ms; a third flow goes
-/// to d3, which is always there. Its deliveries by 300, 590 and 900 ms.
+/// Two destinations behind s2 are cut off; the link of d1 comes up at 300 ms, that of d2 at 600 ms. A third flow goes
+/// to d3, whose link is always up. Returns the bytes of the third flow that were delivered by 300, 590 and 900 ms.
 fn deliveries_to_the_third(law: BackPressure) -> [u64; 3] {
     let mut net = Net::new(ETHERNET);
     let (s1, s2) = (net.switch("s1"), net.switch("s2"));
@@ -265,7 +265,7 @@ fn deliveries_to_the_third(law: BackPressure) -> [u64; 3] {
 }
 
 #[test]
-fn a_port_that_two_queues_have_stopped_goes_on_only_when_both_are_relieved() {
+fn a_port_that_two_queues_have_stopped_resumes_only_when_both_are_relieved() {
     let mac = BackPressure { signal: Signal::Mac { quanta: 1000 }, ..PLAIN };
     for law in [PLAIN, mac] {
         let [stopped, half, after] = deliveries_to_the_third(law);

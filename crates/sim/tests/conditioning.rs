@@ -1,4 +1,4 @@
-//! Meters and policers in the network. That no packet vanishes is checked in every report.
+//! Meters and policers in the network. Every report checks that no packet vanishes.
 
 use crate::common::*;
 use tailback_diffserv::{Colour, Meter};
@@ -14,7 +14,7 @@ fn bucket(rate: &str, burst: &str) -> Meter {
     meter(serde_json::json!({ "kind": "token-bucket", "rate": rate, "burst": burst }))
 }
 
-/// Two hosts send 2 Mbit/s in packets of 1000 B each through a switch to a third.
+/// Two hosts send 2 Mbit/s each, in packets of 1000 B, through a switch to a third host.
 fn two_into_one() -> Net {
     let mut net = Net::new(RAW);
     let switch = net.switch("sw");
@@ -24,7 +24,7 @@ fn two_into_one() -> Net {
     }
     for host in [a, b] {
         let flow = net.flow(host, c, 0, cbr(1000, 2_000_000));
-        // Nothing is on its way at the end.
+        // The sources stop early enough that no packet is in the network at the end.
         net.plan.flows[flow].stop = ms(9_990);
     }
     net.plan.end = ms(10_000);
@@ -80,7 +80,7 @@ fn a_policer_passes_what_its_bucket_holds_and_not_a_packet_more() {
 }
 
 #[test]
-fn the_same_stream_is_judged_alike_at_the_entry_at_a_port_and_behind_a_line() {
+fn a_stream_gets_the_same_colours_at_the_source_before_a_port_and_after_a_link() {
     let judged = |place: Place| {
         let mut net = two_into_one();
         net.plan.conditioners =
@@ -89,14 +89,14 @@ fn the_same_stream_is_judged_alike_at_the_entry_at_a_port_and_behind_a_line() {
         (counted(&report), report.flows.row(0).delivered.packets)
     };
     let source = judged(Place::Source);
-    // Port 0 is a's, port 5 that of the switch towards c.
+    // Port 0 is that of host a, port 5 that of the switch towards c.
     assert_eq!(source, judged(Place::Ingress { port: 0 }));
     assert_eq!(source, judged(Place::Egress { port: 5 }));
     assert_eq!(source, judged(Place::Egress { port: 0 }));
 }
 
 #[test]
-fn a_meter_for_all_shares_what_meters_of_their_own_have_each() {
+fn a_shared_meter_divides_among_the_flows_what_separate_meters_give_each() {
     let red = |per_flow: bool| {
         let mut net = two_into_one();
         net.plan.conditioners = vec![conditioner(Place::Source, None, per_flow, bucket("2Mbit/s", "2kB"), None)];
@@ -109,7 +109,7 @@ fn a_meter_for_all_shares_what_meters_of_their_own_have_each() {
 }
 
 #[test]
-fn the_first_conditioner_for_a_flow_takes_its_packet() {
+fn only_the_first_conditioner_for_a_flow_handles_its_packet() {
     let mut net = two_into_one();
     let fixed = |colour: &str| meter(serde_json::json!({ "kind": "fixed", "colour": colour }));
     let place = Place::Egress { port: 5 };
@@ -121,17 +121,17 @@ fn the_first_conditioner_for_a_flow_takes_its_packet() {
     let colours = |flow: usize| report.flows.row(flow).colours.expect("colours are counted");
     assert_eq!(colours(0).red.delivered.packets, report.flows.row(0).delivered.packets);
     assert_eq!(colours(1).yellow.delivered.packets, report.flows.row(1).delivered.packets);
-    // At the entry nobody had looked at them.
+    // No conditioner has coloured the packets when they enter the network.
     assert_eq!(colours(0).green.offered.packets, report.flows.row(0).offered.packets);
 }
 
 #[test]
-fn rio_and_enhanced_red_spare_what_is_in_profile() {
+fn rio_and_enhanced_red_drop_no_packet_that_is_in_profile() {
     for kind in ["rio", "ered"] {
         let mut net = two_into_one();
-        // Until the average has caught up with the queue, that is full.
+        // The measurement starts when the average queue, which follows the full queue slowly, has reached it.
         net.plan.warmup = ms(3_000);
-        // 4 Mbit/s into 3, of which 2 are green.
+        // 4 Mbit/s arrive for 3 Mbit/s; 2 Mbit/s of them are green.
         net.plan.links[2].rate = [tailback_units::Rate::mbit(3); 2];
         let to = net.plan.links[2].ends;
         net.limit(to[1], to[0], 100_000);

@@ -1,4 +1,5 @@
-//! BCN in a network: equilibrium, fairness, no lock-up, frames on the wire, and flow control from the edge.
+//! BCN and QCN in a network: equilibrium, fairness, no lock-up, message frames on the wire, and flow control from the
+//! edge.
 
 use crate::common::*;
 use tailback_measure::statistics::jain;
@@ -22,8 +23,8 @@ fn limiters() -> LimitersSpec {
     }
 }
 
-/// `n` hosts that send `mbit` each, an edge switch for each, one core, one sink; all links of 10 Gbit/s, 0.5 us
-/// long, all switches of 1 us: the control loop of the slides.
+/// `n` hosts that send `mbit` each, an edge switch for each host, one core switch and one sink. All links have 10
+/// Gbit/s and 0.5 us, all switches 1 us of latency: the control loop of Bergamasco's slides.
 fn star(n: usize, mbit: u64, end: u64) -> Net {
     let mut net = Net::new(ETHERNET);
     let (core, sink) = (net.switch("core"), net.host("d"));
@@ -52,14 +53,14 @@ fn bottleneck(report: &Report) -> &CongestionPointReport {
     points.iter().find(|p| p.port == "core->d").expect("the bottleneck is one")
 }
 
-/// Bytes that each edge has sent to the core.
+/// Returns the bytes that each edge switch has sent to the core.
 fn shares(report: &Report) -> Vec<f64> {
     let edges = report.ports.iter().filter(|p| p.node.starts_with('e') && p.to == "core");
     edges.map(|p| p.classes[0].sent.bytes as f64).collect()
 }
 
 #[test]
-fn from_2_to_50_sources_share_the_line_equally_and_the_queue_stays_near_its_equilibrium() {
+fn from_2_to_50_sources_share_the_link_equally_and_the_queue_stays_near_its_equilibrium() {
     for (n, mbit, end) in [(2, 9_000, 1_000), (12, 3_000, 800), (50, 1_000, 1_200)] {
         let report = star(n, mbit, end).run_merged();
         let port = port(&report, "core->d");
@@ -75,9 +76,9 @@ fn from_2_to_50_sources_share_the_line_equally_and_the_queue_stays_near_its_equi
     }
 }
 
-/// QCN has no message to go faster: its queue is held where what the messages take is what recovery gives.
+/// QCN has no message to speed up: its queue is stable where messages lower the rates as much as recovery raises them.
 #[test]
-fn with_qcn_sources_share_the_line_equally_with_the_queue_near_its_equilibrium_and_recover_by_themselves() {
+fn with_qcn_sources_share_the_link_equally_with_the_queue_near_its_equilibrium_and_recover_without_messages() {
     for n in [2, 4, 8] {
         let mut net = star(n, 9_000, 1_000);
         net.plan.warmup = ms(400);
@@ -97,8 +98,8 @@ fn with_qcn_sources_share_the_line_equally_with_the_queue_near_its_equilibrium_a
         println!("{n} sources: {} used, queue {queue:.0} B, Jain {fair:.4}, {} messages", port.utilisation, p.slower);
         assert!(port.utilisation > 0.97, "{n} sources: utilisation {}", port.utilisation);
         assert!((13e3..39e3).contains(&queue), "{n} sources: mean queue of {queue} B for Qeq = 26 kB");
-        // Not 0.95: QCN samples frames, not senders, and shares unevenly over some hundred milliseconds (A. Kabbani and others,
-        // *AF-QCN*, Hot Interconnects 2010).
+        // Not 0.95: QCN samples frames and not senders, so that its shares are uneven over a few hundred milliseconds
+        // (A. Kabbani and others, *AF-QCN*, Hot Interconnects 2010).
         assert!(fair > 0.9, "{n} sources: Jain's index {fair}");
         assert_eq!((p.stop, p.faster, port.classes[0].dropped.packets), (0, 0, 0), "{n} sources");
     }
@@ -107,7 +108,7 @@ fn with_qcn_sources_share_the_line_equally_with_the_queue_near_its_equilibrium_a
 #[test]
 fn a_start_of_50_sources_into_a_full_queue_ends_in_no_lock_up() {
     let mut net = star(50, 3_000, 100);
-    // All begin at once and most frames are lost: everybody is stopped again and again.
+    // All sources start at once and most frames are lost, so that the sources are stopped again and again.
     net.plan.warmup = ms(50);
     let report = net.run();
     let port = port(&report, "core->d");
@@ -120,9 +121,9 @@ fn a_start_of_50_sources_into_a_full_queue_ends_in_no_lock_up() {
 }
 
 #[test]
-fn sources_that_are_left_alone_at_an_empty_queue_take_the_whole_line() {
+fn sources_that_remain_at_an_empty_queue_take_the_whole_link() {
     let mut net = star(10, 6_000, 200);
-    // Eight of ten end at 50 ms, with the others at a tenth of the line.
+    // Eight of ten sources end at 50 ms; each of the remaining two has a tenth of the link's rate at that time.
     for flow in &mut net.plan.flows[2..] {
         flow.stop = ms(50);
     }
@@ -134,7 +135,7 @@ fn sources_that_are_left_alone_at_an_empty_queue_take_the_whole_line() {
 
 #[test]
 fn each_message_is_a_frame_of_64_bytes_on_one_link_back_and_takes_effect_at_its_arrival() {
-    // One source above the line's rate of a bottleneck of half the rate.
+    // One source whose rate exceeds that of a bottleneck of half the link rate.
     let mut net = star(1, 9_000, 40);
     net.plan.links[0].rate = [Rate::mbit(5_000); 2];
     net.plan.warmup = Time::ZERO;
@@ -164,7 +165,7 @@ fn an_edge_whose_pool_fills_stops_its_hosts_and_loses_nothing() {
     let report = net.run();
     let dropped: u64 = report.ports.iter().map(|p| p.classes[0].dropped.packets).sum();
     assert_eq!(dropped, 0);
-    // Four offer 36 Gbit/s to a line of 10 and are measured for 40 ms each.
+    // Four sources offer 36 Gbit/s to a link of 10 Gbit/s, and are measured for 40 ms each.
     let stopped: f64 = report.ports.iter().filter(|p| p.node.starts_with('h')).map(|p| p.held_s).sum();
     assert!(stopped > 0.5 * 0.16, "{stopped} s of waiting in all");
     let limited = &report.congestion.as_ref().expect("limiters").limiters;
@@ -190,7 +191,7 @@ fn limiters_may_be_in_the_hosts() {
 }
 
 #[test]
-fn messages_that_nobody_hears_are_counted() {
+fn messages_that_reach_no_reaction_point_are_counted() {
     let mut net = star(2, 9_000, 5);
     for node in &mut net.plan.nodes {
         if let NodeKind::Switch(switch) = &mut node.kind {
@@ -207,7 +208,7 @@ fn messages_that_nobody_hears_are_counted() {
 #[test]
 fn frames_are_never_reordered_by_limiters_that_come_and_go() {
     let mut net = star(3, 9_000, 100);
-    // Bursts between idle times, in which limiters end.
+    // Bursts with idle times between them, in which limiters are removed.
     let fast = rp::bcn::Params { increase: Rate::mbit(3_000), ..rp::bcn::Params::default() };
     for node in &mut net.plan.nodes {
         if let NodeKind::Switch(switch) = &mut node.kind

@@ -1,4 +1,5 @@
-//! Crossbar switches with back-pressure: their inputs are watched, and they pass over what is stopped behind them.
+//! Crossbar switches with back-pressure: congestion is detected at their inputs, and frames for stopped destinations
+//! are skipped.
 
 use crate::common::*;
 use tailback_sim::Report;
@@ -9,7 +10,7 @@ const FIFO: Fabric = Fabric::InputFifo { buffer: 50_000 };
 const ONE_MEMORY: Fabric = Fabric::VirtualOutputQueues { buffer: 50_000, output_buffer: UNLIMITED, speedup: 1.0 };
 const LIMITED: Fabric = Fabric::VirtualOutputQueues { buffer: UNLIMITED, output_buffer: 50_000, speedup: 1.0 };
 
-/// The scopes that a crossbar can watch for.
+/// The scopes for which a crossbar can detect congestion.
 fn scopes(fabric: &Fabric) -> &[Scope] {
     match fabric {
         Fabric::InputFifo { .. } => &[Scope::Plain],
@@ -21,9 +22,10 @@ fn scopes(fabric: &Fabric) -> &[Scope] {
 #[test]
 fn an_input_stops_its_neighbour_for_as_long_as_calculated_by_hand() {
     // h -100- s1 -100- s2 -10- d, 100 frames of 1000 B. A frame leaves the input of s2 when it has crossed, which takes
-    // 800 us: from 960 us on one every 800 us. Frame k is there at 80 (k + 1) us, so with frame 45, at 3680 us, 41 are:
-    // XOFF, in force at 3686.72 us, after frame 46 has begun. At 9760 us 34 are left: XON, in force at 9766.72 us. Then
-    // 8 frames pass in each 6400 us, of which the stop takes 5833.28. 46 + 6 * 8 frames leave 6, too few.
+    // 800 us: one frame leaves every 800 us, from 960 us on. Frame k arrives at 80 (k + 1) us. With frame 45, at 3680
+    // us, 41 frames are in the input: XOFF, in force at 3686.72 us, after the start of frame 46. At 9760 us 34 frames
+    // are left: XON, in force at 9766.72 us. Then 8 frames pass in each cycle of 6400 us, of which the stop takes
+    // 5833.28 us. After 46 + 6 * 8 frames 6 remain, too few for another stop.
     for fabric in [FIFO, ONE_MEMORY, LIMITED] {
         let mut net = Net::new(Framing { mtu: 1000, ..RAW });
         let (h, s1, s2, d) = (net.host("h"), net.switch("s1"), net.switch("s2"), net.host("d"));
@@ -41,7 +43,8 @@ fn an_input_stops_its_neighbour_for_as_long_as_calculated_by_hand() {
     }
 }
 
-/// Three hosts merge into one link that is too slow for them, and one more sends to an idle one, all over one crossbar.
+/// Three hosts merge into one link that is too slow for them, and a fourth host sends to an idle link, all over one
+/// crossbar.
 fn merging(fabric: &Fabric, law: Option<BackPressure>) -> Net {
     let mut net = Net::new(ETHERNET);
     net.plan.classes = 2;
@@ -75,14 +78,14 @@ fn nothing_is_lost_at_inputs_whose_neighbours_obey() {
                 assert_eq!(total_drops(&report), 0, "{fabric:?} {law:?}");
                 assert!(port(&report, "h1->s").notifications_received > 100, "{fabric:?} {law:?}");
                 assert!(report.flows.iter().all(|flow| flow.reordered == 0));
-                // The neighbours behind idle inputs are never told: only who fills an input is.
+                // The neighbours behind idle inputs are never notified: only the neighbour that fills an input is.
                 assert_eq!(port(&report, "d->s").notifications_received, 0);
             }
         }
     }
 }
 
-/// The mean delay of what goes to the idle host.
+/// Returns the mean delay of the packets to the idle host.
 fn aside(report: &Report) -> f64 {
     mean_s(&report.flows.row(1))
 }
@@ -92,7 +95,7 @@ fn queues_with_limits_of_their_own_stop_a_destination_without_holding_up_the_oth
     let end_stations = |scope_of| Some(BackPressure { end_stations: true, ..scope(scope_of) });
     let limited = |scope_of| aside(&merging(&LIMITED, end_stations(scope_of)).run());
     let (plain, destination) = (limited(Scope::Plain), limited(Scope::Destination));
-    // As if there were room for everything: what is stopped takes turns with it at the crossing there too.
+    // The delay is as with unlimited queues, in which frames for the slow destination also compete at the crossing.
     let unlimited = Fabric::VirtualOutputQueues { buffer: UNLIMITED, output_buffer: UNLIMITED, speedup: 1.0 };
     let free = aside(&merging(&unlimited, None).run());
     assert!(destination < 1.3 * free, "{destination} s for {free} s");
@@ -102,8 +105,9 @@ fn queues_with_limits_of_their_own_stop_a_destination_without_holding_up_the_oth
 }
 
 #[test]
-fn one_memory_for_all_outputs_loses_what_goes_to_an_idle_one_and_limits_save_it() {
-    // a: 54 and c: 45 Mbit/s from one host, b: 45 from another; a and b go to one 100 Mbit/s output, c to an idle one.
+fn one_memory_for_all_outputs_loses_frames_to_an_idle_output_and_limits_per_queue_prevent_it() {
+    // From one host a offers 54 Mbit/s and c 45 Mbit/s, from another b offers 45 Mbit/s; a and b go to one output of
+    // 100 Mbit/s, c to an idle one.
     let lost = |fabric: Fabric| {
         let mut net = Net::new(ETHERNET);
         let (s, d1, d2) = (net.switch("s"), net.host("d1"), net.host("d2"));
@@ -124,8 +128,8 @@ fn one_memory_for_all_outputs_loses_what_goes_to_an_idle_one_and_limits_save_it(
     assert_eq!((limited.dropped.packets, limited.offered.packets > 30_000), (0, true));
 }
 
-/// h sends 20 Mbit/s to d1, whose link is down (or mended after 500 ms), and 5 to d2, over s1 of some model and s2, which
-/// stops destinations.
+/// h sends 20 Mbit/s to d1, whose link is down (if `mended`, until 500 ms), and 5 Mbit/s to d2. The path leads over s1,
+/// which has the given model, and s2, which stops destinations.
 fn behind(fabric: Fabric, mended: bool) -> Report {
     let mut net = Net::new(ETHERNET);
     let (h, s1, s2, d1, d2) = (net.host("h"), net.switch("s1"), net.switch("s2"), net.host("d1"), net.host("d2"));
@@ -157,7 +161,7 @@ fn virtual_output_queues_pass_over_a_destination_that_is_stopped_behind_them_and
     let blocked = behind(Fabric::InputFifo { buffer: UNLIMITED }, true);
     assert!(max_s(&blocked.flows.row(1)) > 0.4, "the head of the line waits for d1");
     assert_eq!(blocked.flows.row(1).dropped.packets, 0);
-    // What waited is sent when the way is free.
+    // Waiting frames are sent when the path is free.
     assert!(blocked.flows.row(1).in_network.packets < 10);
 }
 

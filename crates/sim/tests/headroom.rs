@@ -1,13 +1,13 @@
-//! The room that a buffer needs above its threshold so that nothing is lost, to the byte.
+//! The buffer that is needed above the threshold so that no frame is lost, exact to the byte.
 //!
-//! The worst case, constructed: the drain is cut off, and at the instant at which the threshold is
-//! crossed a full frame has just started on the way back, so that the notification waits for it;
-//! where the response time permits, a full frame also starts upstream just as the stop takes effect.
-//! What arrives after the frame that crosses the threshold is, per upstream link and on the wire,
+//! The tests construct the worst case. The drain is cut off. At the instant at which the threshold is crossed, a full
+//! frame has just started in the reverse direction, so that the notification waits for it; where the response time
+//! permits, a full frame also starts upstream just as the stop takes effect. The bytes that arrive after the frame that
+//! crosses the threshold are, per upstream link and on the wire,
 //!
 //!   R (2 tau + response) / 8 + own frame + control frame + peer's frame,
 //!
-//! the sum that 802.1Qbb headroom is computed by; buffers count frames without preamble and gap.
+//! which is the formula for the headroom of 802.1Qbb; buffers count frames without preamble and gap.
 
 use crate::common::*;
 use tailback_sim::Report;
@@ -18,14 +18,14 @@ const DELAY: Dur = Dur::from_us(1);
 /// Frames that stay below the threshold.
 const BELOW: u64 = 20;
 
-/// h1 sends to d over a and b, h2 to h3 the other way; the link from b to d is down. The buffer at b
-/// holds `room` frames and is congested by one more than [`BELOW`].
+/// h1 sends to d over a and b, and h2 sends to h3 in the reverse direction; the link from b to d is down. The buffer at
+/// b holds `room` frames and is congested with one frame more than [`BELOW`].
 fn cut_off(mbit: u64, law: &BackPressure, room: u64) -> Report {
     let mut net = Net::new(ETHERNET);
     net.plan.classes = 2;
     let (a, b) = (net.switch("a"), net.switch("b"));
     let [h1, h2, h3, d] = ["h1", "h2", "h3", "d"].map(|name| net.host(name));
-    // The link of h2 comes first, so that of two frames that arrive at b at once its is served first.
+    // The link of h2 is created first: of two frames that arrive at b at once, that of h2 is then handled first.
     net.link(h2, b, mbit);
     net.link(h1, a, mbit);
     net.link(a, b, mbit);
@@ -38,28 +38,28 @@ fn cut_off(mbit: u64, law: &BackPressure, room: u64) -> Report {
     net.press(b, BackPressure { detection, ..law.clone() });
     net.change(Time::ZERO, ChangeKind::LinkDown(drain));
     net.flow(h1, d, 1, bulk(200 * 1500));
-    // Frames of both directions reach b at the same instants, each as the one before has left.
+    // Frames of both directions arrive at b at the same instants, each when the one before it has left.
     let back = net.flow(h2, h3, 1, bulk(200 * 1500));
     net.plan.flows[back].start = Time::ZERO + tx(mbit, WIRE) + DELAY;
     net.plan.end = ms(100);
     net.run()
 }
 
-/// Frames that arrive after the one that crosses the threshold: those that start upstream from one
-/// frame time after its own start until the stop takes effect.
+/// Frames that arrive after the one that crosses the threshold: those whose transmission starts upstream from one frame
+/// time after the start of that frame until the stop takes effect.
 fn after_the_crossing(mbit: u64, response: Dur) -> u64 {
     let (frame, pause) = (tx(mbit, WIRE), tx(mbit, PAUSE));
     let until = frame + DELAY + frame + pause + DELAY + response;
     until.0 / frame.0
 }
 
-/// The bound of the module's first page, bytes on the wire.
+/// The bound in the module's documentation, bytes on the wire.
 fn headroom(mbit: u64, response: Dur) -> u64 {
     let travel = DELAY + DELAY + response;
     u64::from(WIRE + PAUSE + WIRE) + travel.0 * mbit / 8_000_000
 }
 
-/// A response time for which a frame starts upstream at the very instant of the stop.
+/// A response time for which a frame starts upstream at the very instant at which the stop takes effect.
 fn worst_response(mbit: u64) -> Dur {
     let frame = tx(mbit, WIRE);
     frame * 3 - tx(mbit, PAUSE) - DELAY - DELAY
@@ -77,7 +77,7 @@ fn the_headroom_formula_is_sufficient_and_one_frame_less_is_not() {
         BackPressure { signal: mac, ..scope(Scope::Class) },
     ];
     for mbit in [100, 1000] {
-        // None, the reaction limit of 802.3x at 10 Gbit/s (60 quanta of 64 bytes), and the worst.
+        // No response time, the maximum of 802.3x at 10 Gbit/s (60 quanta of 64 bytes), and the worst case.
         for response_time in [Dur::ZERO, tx(mbit, 60 * 64), worst_response(mbit)] {
             let after = after_the_crossing(mbit, response_time);
             assert!(after * u64::from(WIRE) <= headroom(mbit, response_time));

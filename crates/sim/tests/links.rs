@@ -1,4 +1,4 @@
-//! Links: loss, jitter, failure, changes, and what makes a run repeatable.
+//! Links: loss, jitter, failures and changes; and the repeatability of runs.
 
 use crate::common::*;
 use tailback_sim::plan::*;
@@ -40,9 +40,9 @@ fn a_link_without_loss_loses_nothing_and_one_of_certain_loss_everything() {
 }
 
 #[test]
-fn a_line_that_counts_cells_takes_their_time() {
-    // 72 B and 4 more are two cells of 53 B: 848 µs at 1 Mbit/s. 1000 packets a second would need 848 kbit/s of 1 Mbit/s, 1300
-    // more than there is: 1179 a second leave.
+fn a_link_that_counts_cells_takes_their_transmission_time() {
+    // 72 B plus 4 B are two cells of 53 B: 848 µs at 1 Mbit/s. 1300 packets a second are offered, and 1179 a second can
+    // leave.
     let cells = Some(tailback_qdisc::Accounting::new(4).in_cells());
     let mut net = pair(1);
     net.plan.links[0].accounting = cells;
@@ -73,9 +73,10 @@ fn jitter_keeps_the_order_and_adds_no_more_than_its_bound() {
     let least = tx(100, 1000) + Dur::from_ms(1);
     let longest = ps(max_s(flow));
     assert!(longest <= least + Dur::from_ms(2) && longest > least + Dur::from_us(1_900), "{longest}");
-    // Frames 0.13 ms apart cannot overtake, so the late ones hold up those behind: more than the mean of 1 ms.
+    // Frames 0.13 ms apart cannot overtake each other, so that late frames delay those behind them: the mean jitter
+    // exceeds 1 ms.
     assert!(ps(mean_s(flow)) > least + Dur::from_us(1_300));
-    // Frames 4 ms apart have each its own: uniform on 0 to 2 ms.
+    // Frames 4 ms apart have independent jitter, uniform from 0 to 2 ms.
     let mut sparse = pair(100);
     sparse.plan.links[0].jitter = [Dur::from_ms(2); 2];
     sparse.flow(0, 1, 0, cbr(1000, 2_000_000));
@@ -84,10 +85,10 @@ fn jitter_keeps_the_order_and_adds_no_more_than_its_bound() {
     agrees(told, 1e-3, 0.02);
 }
 
-// At 8 Mbit/s a frame of 1000 B takes 1 ms; one comes every half: of 200 in 99.9 ms, 100 wait in the end. The two engines
-// agree (`Net::run`).
+// At 8 Mbit/s a frame of 1000 B takes 1 ms, and one is generated every 0.5 ms: of 200 frames in 99.9 ms, 100 wait at
+// the end. The two engines agree (`Net::run`).
 #[test]
-fn what_would_arrive_after_the_end_of_time_is_never_delivered() {
+fn frames_that_would_arrive_after_the_end_of_time_are_never_delivered() {
     for delay in [Dur(u64::MAX - ms(10_000).0), Dur(u64::MAX - 1), Dur(u64::MAX)] {
         let mut net = pair(8);
         net.plan.links[0].delay = delay;
@@ -99,8 +100,8 @@ fn what_would_arrive_after_the_end_of_time_is_never_delivered() {
     }
 }
 
-// At 1 bit/s a frame of 60 kB takes 480,000 s; one comes every 48,000 s. In nearly 210 of the 213 days that there are 37
-// have been sent, the 38th is on the wire, and 340 of the 378 that were born wait.
+// At 1 bit/s a frame of 60 kB takes 480,000 s, and one is generated every 48,000 s. In nearly 210 of the 213 days that
+// time can represent, 37 frames are sent, the 38th is in transmission, and 340 of the 378 generated frames wait.
 #[test]
 fn a_queue_that_outlasts_time_is_counted_to_the_end() {
     let mut net = pair(1);
@@ -135,10 +136,10 @@ fn each_direction_of_a_link_has_its_own_jitter() {
 }
 
 #[test]
-fn a_link_that_goes_down_loses_what_is_on_it_and_nothing_else() {
-    // A frame of 1 ms every 2 ms over a link of 10 ms. Those that have started before 100 ms and
-    // not arrived by then were born from 90 ms on (that of 89 ms is just in); at 100 ms one has
-    // been born that instant and is lost in transmission.
+fn a_link_that_goes_down_loses_only_the_frames_on_it() {
+    // A frame of 1 ms every 2 ms over a link of 10 ms. The frames lost are those that have started before 100 ms and
+    // have not arrived by then, which were generated from 90 ms on (that of 89 ms has just arrived). The frame
+    // generated at 100 ms is lost in transmission.
     let mut net = Net::new(RAW);
     let (a, s, b) = (net.host("a"), net.switch("s"), net.host("b"));
     let link = net.link(a, s, 8);
@@ -153,7 +154,7 @@ fn a_link_that_goes_down_loses_what_is_on_it_and_nothing_else() {
     assert_eq!(flow.dropped.packets, born_on_it);
     assert_eq!(flow.drops.len(), 1);
     assert_eq!((flow.drops[0].place.as_str(), flow.drops[0].reason.as_str()), ("a->s", "link down"));
-    // The queue waited 200 ms and drained: nothing else is missing.
+    // The queue waited for 200 ms and then drained; no other packet is missing.
     assert_eq!(flow.offered.packets, flow.delivered.packets + flow.dropped.packets + flow.in_network.packets);
     assert!(flow.in_network.packets <= 7, "{flow:?}");
     assert!((max_s(flow) - 0.210).abs() < 0.003, "{}", max_s(flow));
@@ -162,7 +163,7 @@ fn a_link_that_goes_down_loses_what_is_on_it_and_nothing_else() {
 
 #[test]
 fn a_new_rate_holds_from_the_next_frame_on() {
-    // Frames of 10 ms at 0.8 Mbit/s; at 25 ms the third is under way and finishes as it began.
+    // Frames of 10 ms at 0.8 Mbit/s; at 25 ms the third frame is in transmission and finishes at the old rate.
     let mut net = pair(1);
     net.plan.links[0].rate = [Rate(800_000); 2];
     net.plan.framing.mtu = 1000;
@@ -184,7 +185,8 @@ fn a_new_delay_holds_from_the_next_frame_on_and_does_not_reorder() {
     let report = net.run();
     let flow = &report.flows.row(0);
     assert_eq!((flow.reordered, flow.dropped.packets), (0, 0));
-    // Frames on the long way hold up those behind them, the last until 97 + 50 ms; later ones take 2 ms.
+    // Frames on the link with the long delay hold up those behind them, the last one until 97 + 50 ms; later frames
+    // take 2 ms.
     assert_eq!(ps(max_s(flow)), Dur::from_ms(51));
     let late: u64 = (13..=18).map(|k| 96 + 1 + 50 - 8 * k).sum();
     let told = ps(mean_s(flow) * flow.delivered.packets as f64);
@@ -192,7 +194,7 @@ fn a_new_delay_holds_from_the_next_frame_on_and_does_not_reorder() {
     assert!(told.0.abs_diff(expected.0) < 1_000_000_000, "{told} for {expected}");
 }
 
-/// A small network with all sorts of randomness in it.
+/// A small network with all kinds of random events.
 fn lively(seed: u64) -> Net {
     let mut net = Net::new(ETHERNET);
     net.plan.seed = seed;
@@ -220,7 +222,7 @@ fn equal_seeds_give_equal_digests_and_different_ones_different_digests() {
 }
 
 #[test]
-fn the_size_of_the_steps_in_which_a_run_is_made_changes_nothing() {
+fn the_number_of_events_per_step_does_not_change_the_result() {
     let whole = lively(1).run();
     for budget in [1, 7, 1000] {
         let mut world = World::new(lively(1).routed());
@@ -241,7 +243,7 @@ fn another_flow_leaves_the_emission_times_of_the_others_unchanged() {
         (0..3).map(|i| series[&format!("a{i}->s1")].sent_bytes.clone()).collect()
     };
     let mut net = lively(1);
-    // Access links hold one frame each at a time, so what they sent tells what was emitted.
+    // Access links carry one frame at a time, so that the bytes sent show the emission times.
     net.plan.sample = Some(Dur::from_us(50));
     let alone = emissions(&net.run_merged());
     let (extra, target) = (net.host("extra"), net.host("target"));
@@ -259,7 +261,7 @@ fn the_number_of_packets_in_the_network_stays_bounded_over_a_long_run() {
     net.plan.sample = Some(Dur::from_ms(20));
     let report = net.run_merged();
     let series = &report.series.as_ref().unwrap().in_network_packets;
-    // 20 kB of queue and what is under way.
+    // The limit covers 20 kB of queue, and the packets on links.
     assert!(series.iter().all(|n| *n < 200));
     let halves = series.split_at(series.len() / 2);
     let mean = |part: &[u64]| part.iter().sum::<u64>() as f64 / part.len() as f64;

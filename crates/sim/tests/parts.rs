@@ -1,5 +1,5 @@
-//! A run in parts gives the report of the whole, to the last bit: one case for each thing that passes a line between
-//! parts. Random networks are in `random_networks`, the gallery's scenarios in the Python tests.
+//! A run in parts gives exactly the report of the whole run, with a case for each kind of thing that crosses a link
+//! between parts. Random networks are in `random_networks`, the gallery's scenarios in the Python tests.
 
 use crate::common::*;
 use serde_json::json;
@@ -9,7 +9,8 @@ use tailback_sim::{Parts, Report};
 use tailback_transport::Tcp;
 use tailback_units::Dur;
 
-/// Hosts behind switches in a row, `per` at each: each sends to the one `ahead` of it, and on the last to the first.
+/// Hosts at switches in a row, `per` at each: each host sends to the one `ahead` of it, the last ones to the first
+/// ones.
 fn row(switches: usize, per: usize, mbit: u64, delay: Dur) -> (Net, Vec<NodeId>, Vec<NodeId>) {
     let mut net = Net::new(ETHERNET);
     net.plan.end = ms(300);
@@ -30,7 +31,7 @@ fn row(switches: usize, per: usize, mbit: u64, delay: Dur) -> (Net, Vec<NodeId>,
     (net, row, hosts)
 }
 
-/// Runs whole and in 1 to 4 parts; how many parts there were at most.
+/// Runs the network as a whole and in 1 to 4 parts; returns the report and the largest number of parts.
 #[track_caller]
 fn agrees_in_parts(net: &Net) -> (Report, usize) {
     let report = net.run();
@@ -57,7 +58,7 @@ fn datagrams_over_a_row_of_switches() {
 }
 
 #[test]
-fn frames_lost_on_a_line_between_parts_and_when_it_goes_down_are_lost_once() {
+fn frames_lost_on_a_link_between_parts_at_random_or_when_it_goes_down_are_counted_once() {
     let (mut net, _, hosts) = row(2, 3, 10, Dur::from_ms(2));
     for (i, h) in hosts.iter().enumerate() {
         net.flow(*h, hosts[(i + 3) % 6], 0, poisson(700, 4_000_000));
@@ -66,7 +67,7 @@ fn frames_lost_on_a_line_between_parts_and_when_it_goes_down_are_lost_once() {
     net.plan.links[0].loss = 0.05;
     for i in 0..8 {
         net.change(us(40_000 + 30_000 * i), ChangeKind::LinkDown(0));
-        // Down for less than the line is long, and for more.
+        // The link is down for less time than its delay, and for more.
         net.change(us(40_000 + 30_000 * i + 800 * (i + 1)), ChangeKind::LinkUp(0));
     }
     net.change(ms(100), ChangeKind::LinkDelay(0, Dur::from_us(300)));
@@ -161,7 +162,7 @@ fn switches_of_every_model_on_both_sides() {
     }
 }
 
-/// TCP both ways between the two halves of a row, over a small buffer.
+/// TCP connections in both directions between the two halves of a row, with a small buffer.
 fn connections(document: serde_json::Value) -> Net {
     let (mut net, row, hosts) = row(2, 3, 50, Dur::from_ms(1));
     net.plan.end = ms(3_000);
@@ -185,7 +186,7 @@ fn tcp_with_selective_acknowledgements_handshakes_and_delays_between_parts() {
     let mut net = connections(json!({ "recovery": { "kind": "sack" }, "segment": "1000B" }));
     net.plan.links[0].loss = 0.002;
     net.change(ms(900), ChangeKind::LinkDown(0));
-    // Longer than any timeout of an established connection here.
+    // Longer than any timeout of an established connection in this test.
     net.change(ms(1_300), ChangeKind::LinkUp(0));
     let (report, parts) = agrees_in_parts(&net);
     let sum = |get: fn(&tailback_sim::TransportReport) -> u64| -> u64 {
@@ -198,7 +199,7 @@ fn tcp_with_selective_acknowledgements_handshakes_and_delays_between_parts() {
 }
 
 #[test]
-fn telemetry_keeps_the_ways_of_its_flows_together_and_no_others() {
+fn telemetry_keeps_only_the_paths_of_its_flows_in_one_part() {
     let mut net = connections(json!({ "recovery": { "kind": "newreno" } }));
     let hpcc = tcp(json!({ "congestion-control": { "kind": "hpcc", "base-rtt": "3ms" }, "segment": "1000B" }));
     let flow = net.flow(2, 3, 0, bulk(10_000_000));
@@ -210,7 +211,7 @@ fn telemetry_keeps_the_ways_of_its_flows_together_and_no_others() {
 }
 
 #[test]
-fn what_shares_state_stays_together_and_all_else_may_part() {
+fn nodes_that_share_state_stay_in_one_part_and_others_may_be_divided() {
     let (mut net, row, hosts) = row(4, 2, 100, Dur::from_us(50));
     let law = application(json!({
         "kind": "web", "request": { "kind": "fixed", "size": "300B" }, "main": { "kind": "fixed", "size": "20kB" },
@@ -231,7 +232,7 @@ fn what_shares_state_stays_together_and_all_else_may_part() {
         assert_eq!(partition.part_of(hosts[a]), partition.part_of(hosts[b]));
     }
     assert!(parts > 1 && partition.parts() == 2);
-    // Ports that are stopped for want of memory look into the switch that stops them.
+    // Ports that are stopped for lack of memory inspect the switch that stops them.
     let buffer = SharedBufferPlan { memory: 200_000, shift: 2, reserve: 3_000, resume: 3_000, headroom: None };
     for s in &row {
         net.at_switch(*s).fabric = Fabric::SharedBuffer(buffer);
@@ -241,7 +242,7 @@ fn what_shares_state_stays_together_and_all_else_may_part() {
 }
 
 #[test]
-fn without_any_look_ahead_there_is_one_part() {
+fn without_lookahead_there_is_one_part() {
     let (mut net, _, hosts) = row(3, 1, 100, Dur::ZERO);
     net.flow(hosts[0], hosts[2], 0, poisson(500, 20_000_000));
     let (_, parts) = agrees_in_parts(&net);

@@ -1,4 +1,4 @@
-//! MAC control frames (802.3x Annex 31B, 802.1Qbb) beside the idealised on and off.
+//! MAC control frames (802.3x Annex 31B, 802.1Qbb), compared with the idealised on/off signal.
 
 use crate::common::*;
 use tailback_sim::Report;
@@ -9,7 +9,7 @@ fn mac(quanta: u16) -> BackPressure {
     BackPressure { signal: Signal::Mac { quanta }, ..PLAIN }
 }
 
-/// h1 and h2 at u1 and u2 share s (50 kB) -10- d with 12 Mbit/s of Poisson traffic, and d answers.
+/// h1 at u1 and h2 at u2 share s (50 kB) -10- d with 12 Mbit/s of Poisson traffic, and d answers.
 fn overload(law: BackPressure) -> Net {
     let mut net = Net::new(ETHERNET);
     let (s, d) = (net.switch("s"), net.host("d"));
@@ -36,8 +36,8 @@ fn refreshed_pauses_stop_the_same_traffic_as_on_and_off() {
     for quanta in [200, 1000, 65_535] {
         let told = overload(mac(quanta)).run();
         assert_eq!(drops_of(&told, "s"), 0);
-        // The control frames meet the answers on their way at other instants, so that each of the
-        // some 2000 stops may differ by a frame: 0.2 ms of 6.
+        // The control frames meet the answers on their path at different instants, so that each of the about 2000 stops
+        // may differ by one frame: 0.2 ms of 6 ms.
         for name in ["u1->s", "u2->s"] {
             let (stopped, ideal) = (port(&told, name).held_s, port(&on_off, name).held_s);
             assert!((stopped / ideal - 1.0).abs() < 0.03, "{quanta} quanta: {stopped} s for {ideal} s");
@@ -52,8 +52,8 @@ fn refreshed_pauses_stop_the_same_traffic_as_on_and_off() {
     assert!(overload(mac(200)).run().control_frames > 3 * on_off.control_frames);
 }
 
-/// s's way to d is down, so u is stopped for good. At 100 ms the link from u to s becomes 50 ms
-/// longer: refreshes come too late for a while.
+/// The link from s to d is down, so that u is stopped to the end. If `stretch`, the delay of the link from u to s grows
+/// to 50 ms at 100 ms: refreshes arrive too late for a while.
 fn stretched(law: BackPressure, stretch: bool) -> Report {
     let mut net = Net::new(ETHERNET);
     let (h, u, s, d) = (net.host("h"), net.switch("u"), net.switch("s"), net.host("d"));
@@ -72,19 +72,20 @@ fn stretched(law: BackPressure, stretch: bool) -> Report {
 
 #[test]
 fn a_pause_that_is_not_refreshed_in_time_expires() {
-    // 1000 quanta at 100 Mbit/s: 5.12 ms.
+    // 1000 quanta at 100 Mbit/s are 5.12 ms.
     assert_eq!(drops_of(&stretched(mac(1000), false), "s"), 0);
     let late = drops_of(&stretched(mac(1000), true), "s");
-    // From the last timely refresh's expiry until the first late one arrives: 44.88 to 47.44 ms of frames.
+    // Frames sent between the expiry of the last timely refresh and the arrival of the first late one: in 44.88 to
+    // 47.44 ms.
     let frames = |millis: f64| (millis * 1e-3 / (f64::from(WIRE) * 8.0 / 100e6)) as u64;
     assert!((frames(44.0)..=frames(48.0)).contains(&late), "{late}");
-    // The idealised stop is remembered.
+    // The receiver keeps the state of the idealised stop.
     assert_eq!(drops_of(&stretched(PLAIN, true), "s"), 0);
 }
 
 #[test]
-fn a_standing_pause_holds_on_a_link_that_is_faster_towards_the_congested_switch() {
-    // The neighbour counts quanta at its own rate: ten times as fast as the way back.
+fn a_refreshed_pause_stays_in_force_on_a_link_that_is_faster_towards_the_congested_switch() {
+    // The neighbour counts quanta at its own rate, which is ten times that of the reverse direction.
     let mut net = Net::new(ETHERNET);
     let (h, u, s, d) = (net.host("h"), net.switch("u"), net.switch("s"), net.host("d"));
     net.link(h, u, 100);
@@ -99,7 +100,7 @@ fn a_standing_pause_holds_on_a_link_that_is_faster_towards_the_congested_switch(
 }
 
 #[test]
-fn pauses_shorter_than_their_own_frame_neither_pile_up_nor_take_the_link_nor_outlast_the_congestion() {
+fn pauses_shorter_than_their_own_frame_neither_queue_up_nor_fill_the_link_nor_outlast_the_congestion() {
     // One quantum is shorter than the frame that carries it.
     let mut net = Net::new(ETHERNET);
     let (h, u, s, d) = (net.host("h"), net.switch("u"), net.switch("s"), net.host("d"));
@@ -115,7 +116,7 @@ fn pauses_shorter_than_their_own_frame_neither_pile_up_nor_take_the_link_nor_out
     net.change(Time::ZERO, ChangeKind::LinkDown(drain));
     net.change(ms(100), ChangeKind::LinkUp(drain));
     let report = net.run();
-    // An eighth of what fits into the 94 ms of congestion at 100 Mbit/s.
+    // An eighth of the frames that fit into the 94 ms of congestion at 100 Mbit/s.
     let most = Dur::from_ms(100).0 / tx(100, 8 * PAUSE).0;
     assert!((most * 9 / 10..=most).contains(&report.control_frames), "{} of {most}", report.control_frames);
     let unhindered = (tx(100, 1038) * 3).as_secs();
@@ -124,7 +125,7 @@ fn pauses_shorter_than_their_own_frame_neither_pile_up_nor_take_the_link_nor_out
 
 #[test]
 fn two_queues_that_pause_each_others_neighbours_with_the_shortest_pauses_still_drain() {
-    // Refreshed as often as they would have to be, the PAUSE frames would fill both transmitters.
+    // If PAUSE frames were refreshed before they expire, they would fill both transmitters.
     let mut net = Net::new(ETHERNET);
     let s = net.switch("s");
     net.press(s, BackPressure { end_stations: true, ..mac(1) });
@@ -145,9 +146,9 @@ fn two_queues_that_pause_each_others_neighbours_with_the_shortest_pauses_still_d
 }
 
 #[test]
-fn priority_pauses_count_their_classes_apart() {
-    // Class 1 of two destinations is congested, and class 0 of one: when that is relieved, class 0
-    // goes on and class 1 does not.
+fn priority_pauses_are_counted_per_class() {
+    // Class 1 is congested at two destinations, and class 0 at one: when the latter is relieved, class 0 resumes and
+    // class 1 does not.
     let mut net = Net::new(ETHERNET);
     net.plan.classes = 2;
     let (s1, s2) = (net.switch("s1"), net.switch("s2"));
@@ -177,7 +178,7 @@ fn priority_pauses_count_their_classes_apart() {
     let delivered = |flow: usize, at: usize| series.flows[&report.flows.row(flow).group].delivered_bytes[at];
     let (high, low) = (3, 4);
     assert_eq!(report.flows.row(high).to, "d3");
-    // Nothing goes from 250 to 300 ms; from 350 to 590 ms class 0 goes and class 1 does not.
+    // No class sends from 250 to 300 ms; from 350 to 590 ms class 0 sends and class 1 does not.
     assert_eq!((delivered(high, 24), delivered(low, 24)), (delivered(high, 29), delivered(low, 29)));
     assert!(delivered(high, 58) > delivered(high, 34) + 100_000);
     assert_eq!(delivered(low, 58), delivered(low, 34));

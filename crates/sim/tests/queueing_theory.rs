@@ -1,5 +1,5 @@
-//! The closed forms of queueing theory. Every statistical claim is a 99.9 % interval over
-//! replications that must contain the theory's figure and be narrow enough to refute another.
+//! The closed forms of queueing theory. Each statistical claim is a 99.9 % confidence interval over replications that
+//! must contain the value of the theory and be narrow enough to refute another.
 
 use crate::common::*;
 use tailback_measure::oracle::{
@@ -14,7 +14,7 @@ use tailback_units::{Rate, Size, Time};
 const MBIT: u64 = 8;
 const BYTE_S: f64 = 1e-6;
 
-/// A host's queue and link are the server, the host at the other end counts.
+/// A network in which a host's queue and link are the server.
 fn server() -> Net {
     let mut net = Net::new(RAW);
     let (a, b) = (net.host("a"), net.host("b"));
@@ -22,7 +22,7 @@ fn server() -> Net {
     net
 }
 
-/// Load of the link that packets of mean size at this rate make.
+/// Returns the source rate that gives this load of the link, bit/s.
 fn bps(load: f64) -> u64 {
     (load * 8e6) as u64
 }
@@ -46,7 +46,7 @@ fn md1_waits_as_pollaczek_and_khinchin_say() {
 #[test]
 fn mg1_with_two_sizes_waits_as_pollaczek_and_khinchin_say() {
     let mut net = server();
-    // 100 and 1500 bytes at loads of 0.2 and 0.5: the second moment matters, not only the load.
+    // 100 B and 1500 B at loads of 0.2 and 0.5: the second moment matters, and not only the load.
     net.flow(0, 1, 0, poisson(100, bps(0.2)));
     net.flow(0, 1, 0, poisson(1500, bps(0.5)));
     net.plan.warmup = ms(2000);
@@ -56,7 +56,7 @@ fn mg1_with_two_sizes_waits_as_pollaczek_and_khinchin_say() {
     let rate = rates[0] + rates[1];
     let second = (rates[0] * small * small + rates[1] * large * large) / rate;
     let theory = mg1_wait(rate, 0.7 / rate, second);
-    // Poisson arrivals see time averages: both sizes wait alike.
+    // Poisson arrivals see time averages, so both sizes have the same mean wait.
     let reports = net.replications(20);
     agrees(over(&reports, |report| mean_wait(report, 0, 100.0)), theory, 0.03);
     agrees(over(&reports, |report| mean_wait(report, 1, 1500.0)), theory, 0.03);
@@ -85,7 +85,7 @@ fn three_classes_wait_as_cobham_says_and_keep_kleinrocks_conservation_law() {
     for (class, &expected) in waits.iter().enumerate() {
         agrees(over(&reports, |report| wait(report, class)), expected, 0.03);
     }
-    // The discipline `priority` is the same as priority classes of the port, packet by packet.
+    // The discipline `priority` equals priority classes of the port, packet by packet.
     let levels: Vec<_> =
         (0..3).map(|flow| serde_json::json!({ "match": { "flow": flow }, "limit": "100GB" })).collect();
     let mut queued = net.clone();
@@ -118,7 +118,7 @@ fn mm1k_loses_as_erlang_says() {
             0,
             Model::Poisson(Poisson { packet: Size(1000), sizes, rate: Some(Rate(bps(load))), interval: None }),
         );
-        // One of the K is in service.
+        // One of the K packets is in service.
         net.queue(0, 1).discipline =
             Spec::DropTail(drop_tail::Params { packets: Some(room - 1), ..drop_tail::Params::default() });
         net.plan.warmup = ms(1000);
@@ -141,7 +141,7 @@ fn md1k_loses_as_the_embedded_chain_says() {
 
 #[test]
 fn constant_overload_loses_exactly_the_excess() {
-    // 12.5 Mbit/s into 8 Mbit/s: the link carries a packet per millisecond, whatever is offered.
+    // 12.5 Mbit/s into 8 Mbit/s: the link carries one packet per millisecond at any load above its rate.
     let mut net = server();
     net.flow(0, 1, 0, cbr(1000, 12_500_000));
     net.limit(0, 1, 10_000);
@@ -186,8 +186,8 @@ fn the_mean_queue_is_the_throughput_times_the_mean_wait() {
         for (class, queue) in port(&report, "a->b").classes.iter().enumerate() {
             let told = &report.classes[class];
             let waits = told.delay.mean_s.unwrap() - 1000.0 * BYTE_S;
-            // The area under the queue is the sum of the waits, but for the packets that wait at
-            // either end: each contributes at most its size times the longest wait.
+            // The integral of the queue over time is the sum of the waits, except for packets that wait at either end
+            // of the measurement: each contributes at most its size times the longest wait.
             let area = told.delivered.bytes as f64 * waits;
             let slack = 2.0 * (queue.max_bytes as f64 + 1000.0) * told.delay.max_s.unwrap();
             let measured = queue.mean_bytes * span;
@@ -207,7 +207,7 @@ fn utilisation_is_the_share_of_the_time_that_what_was_sent_takes() {
     let told = port(&report, "a->b");
     let span = report.end_s - report.warmup_s;
     let sent = told.classes[0].sent.bytes as f64 * BYTE_S / span;
-    // One packet may be cut by either end of the measurement.
+    // One packet may be cut at each end of the measurement.
     assert!((told.utilisation - sent).abs() <= 2.0 * 1000.0 * BYTE_S / span);
     assert!((told.utilisation - 0.6).abs() < 0.02);
     assert_eq!(told.rate_bps, 8_000_000);
@@ -220,8 +220,8 @@ fn utilisation_is_the_share_of_the_time_that_what_was_sent_takes() {
     assert_eq!(port(&saturated, "b->a").utilisation, 0.0);
 }
 
-/// Bursts over 100 Mbit/s into 10 Mbit/s and 50 kB (the deck's rate mismatch), at so low a load
-/// that each finds the buffer empty.
+/// Bursts over 100 Mbit/s into 10 Mbit/s and 50 kB (the rate mismatch of the slides of Tobagi and others). The load is
+/// so low that each burst finds the buffer empty.
 fn mismatch(burst: u64) -> Net {
     let mut net = Net::new(ETHERNET);
     let (h, s1, s2, d) = (net.host("h"), net.switch("s1"), net.switch("s2"), net.host("d"));
@@ -230,14 +230,14 @@ fn mismatch(burst: u64) -> Net {
     net.link(s2, d, 10);
     net.limit(s1, s2, 500_000);
     net.limit(s2, d, 50_000);
-    // One burst in 20 000 begins before the one before it has drained.
+    // One burst in 20 000 begins before the previous one has drained.
     net.flow(h, d, 0, bursts(burst, 1_000));
     net.plan.end = Time(4_000 * 8 * burst * 1_000_000_000);
     net
 }
 
-/// Lost and offered payload of a burst, replayed frame by frame in integer picoseconds: an
-/// independent transcription of a store-and-forward switch that counts what waits.
+/// Lost and offered payload of a burst, replayed frame by frame in integer picoseconds: an independent model of a
+/// store-and-forward switch that counts waiting frames.
 fn replay(payload: u64) -> (u64, u64) {
     let (mut left, mut lost, mut arrival) = (payload, 0, 0);
     let mut free = 0;

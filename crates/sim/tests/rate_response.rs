@@ -1,4 +1,4 @@
-//! Slowing down instead of stopping, and forecasting instead of waiting for the watermark.
+//! Slowing down instead of stopping, and detection by a forecast instead of a watermark.
 
 use crate::common::*;
 use tailback_sim::Report;
@@ -7,7 +7,7 @@ use tailback_units::{Dur, Time};
 
 const SLOW: Response = Response::Rate { decrease: 0.5, floor: 0.05, increase: 0.05, interval: Dur::from_ms(5) };
 
-/// h -100- u -100- s (500 kB) -10- d: 20 Mbit/s for half a second, 5 Mbit/s from 5 s on.
+/// h -100- u -100- s (500 kB) -10- d: 20 Mbit/s in the first half second, 5 Mbit/s from 5 s on.
 fn two_phases(law: BackPressure) -> Report {
     let mut net = Net::new(ETHERNET);
     let (h, u, s, d) = (net.host("h"), net.switch("u"), net.switch("s"), net.host("d"));
@@ -25,7 +25,7 @@ fn two_phases(law: BackPressure) -> Report {
     net.run()
 }
 
-/// Samples of 5 ms in which data waits at u from end to end and nothing is sent.
+/// Returns the number of samples of 5 ms in which data waits at u all the time and nothing is sent.
 fn silent_samples(report: &Report) -> usize {
     let told = &report.series.as_ref().unwrap().ports["u->s"];
     let waits = |i: usize| told.queue_bytes[i] > 3_000 && told.queue_bytes[i + 1] > 3_000;
@@ -38,13 +38,13 @@ fn a_slowed_port_never_stops_and_recovers_and_a_blocked_one_does_stop() {
     let blocked = two_phases(PLAIN);
     assert!(silent_samples(&blocked) > 5, "50 kB at 10 Mbit/s are 40 ms");
     assert_eq!(silent_samples(&slowed), 0);
-    // Slowed it is: it carries the bottleneck's rate instead of 50 Mbit/s.
+    // The port is slowed down: it carries the bottleneck's rate instead of 50 Mbit/s.
     let series = slowed.series.as_ref().unwrap();
     let sent = |ms: usize| series.ports["u->s"].sent_bytes[ms / 5 - 1] as f64;
     let rate = (sent(1_500) - sent(500)) * 8.0 / 1.0;
     assert!((5e6..20e6).contains(&rate), "{rate} bit/s");
     assert!(port(&slowed, "u->s").notifications_received >= 2);
-    // Both recover: the light flow later meets no queue and no limit.
+    // Both ports recover: the later flow with a low load meets no queue and no limit.
     let unhindered = (tx(100, WIRE) * 2 + tx(10, WIRE)).as_secs();
     for report in [&slowed, &blocked] {
         assert!((max_s(&report.flows.row(1)) - unhindered).abs() < 1e-9, "{}", max_s(&report.flows.row(1)));
@@ -65,19 +65,19 @@ fn slowing_one_class_leaves_the_others_at_full_rate_and_does_not_slow_below_its_
     for class in 0..2 {
         let h = net.host(&format!("h{class}"));
         net.link(h, u, 100);
-        // Class 0 keeps the transmitter busy for 8 frames in 10 and leaves gaps of every length.
+        // Class 0 keeps the transmitter busy for 80 % of the time, with gaps of every length.
         net.flow(h, d, class, if class == 0 { poisson(1500, 80_000_000) } else { cbr(1500, 30_000_000) });
     }
     net.plan.warmup = ms(200);
     net.plan.end = ms(1_000);
     let report = net.run();
     let classes = &port(&report, "u->s").classes;
-    // The drain is down, so class 1 stays at its floor: 5 % of 100 Mbit/s on the wire.
+    // The link to the destination is down, so class 1 stays at its floor: 5 % of 100 Mbit/s on the wire.
     let floor = 0.05 * 100e6 * 0.8 / (f64::from(WIRE) * 8.0);
     let told = classes[1].sent.packets as f64;
-    // A frame whose time has come waits until the class 0 frames before it have left.
+    // A frame whose time has come waits until the frames of class 0 before it have left.
     assert!(told <= floor + 1.0 && told > 0.7 * floor, "{told} frames for {floor}");
-    // Class 0 waits for one frame of class 1 at most, besides its own kind.
+    // Class 0 waits for at most one frame of class 1, in addition to its own frames.
     assert!(classes[0].mean_bytes < 20_000.0, "{}", classes[0].mean_bytes);
 }
 
@@ -101,7 +101,7 @@ fn a_forecast_reacts_earlier_than_the_watermark_and_needs_less_buffer() {
         let stopped = report.series.as_ref().unwrap().ports["u->s"].held.iter().position(|s| *s);
         (stopped.unwrap(), port(&report, "s->d").classes[0].max_bytes)
     });
-    // The excess of 90 Mbit/s fills 400 kB in 36 ms; extrapolated over 5 ms, 31 are enough.
+    // The excess of 90 Mbit/s fills 400 kB in 36 ms; with extrapolation over 5 ms it is detected 31 ms after the start.
     assert!(watermark.0 >= forecast.0 + 30, "{watermark:?} {forecast:?}");
     assert!(watermark.1 > forecast.1 + 15_000, "{watermark:?} {forecast:?}");
 }

@@ -1,12 +1,12 @@
-//! What stops must go on: no port waits for an event that never comes, and no corner of a legal
-//! plan panics or grows without end.
+//! Stops end: no port waits for an event that never comes, and no corner case of a legal plan panics or grows without
+//! bound.
 
 use crate::common::*;
 use tailback_sim::World;
 use tailback_sim::plan::*;
 use tailback_units::{Dur, Rate, Time};
 
-/// h -100- u -100- s (50 kB) -10- d with 2 MB to carry: 1.7 s at 10 Mbit/s.
+/// h -100- u -100- s (50 kB) -10- d with a transfer of 2 MB, which takes 1.7 s at 10 Mbit/s.
 fn transfer(law: BackPressure) -> Net {
     let mut net = Net::new(ETHERNET);
     let (h, u, s, d) = (net.host("h"), net.switch("u"), net.switch("s"), net.host("d"));
@@ -36,8 +36,8 @@ fn an_empty_queue_is_relieved_whatever_its_low_watermark() {
 }
 
 #[test]
-fn a_forecast_from_stale_growth_stops_nobody_for_ever() {
-    // The buffer drains within the window in which growth is measured, and the forecast looks far.
+fn a_forecast_from_old_growth_stops_no_port_for_ever() {
+    // The buffer drains within the window in which growth is measured, and the forecast looks far ahead.
     for (window, horizon) in [(2, 5), (200, 5), (50, 5_000), (1, 60_000)] {
         let (window, horizon) = (Dur::from_ms(window), Dur::from_ms(horizon));
         for end_stations in [false, true] {
@@ -56,8 +56,9 @@ fn a_link_that_fails_while_it_carries_a_notification_resumes_when_it_is_up_again
         BackPressure { signal: Signal::Mac { quanta: 65_535 }, ..PLAIN },
     ] {
         for long in [Dur::ZERO, Dur::from_ms(1)] {
-            // Every phase of the stop and go, of a link long enough that some failure hits each kind
-            // of notice on its way; the drain stays up, so what is not lost is delivered.
+            // Failures at every phase of stopping and resuming, on a link so long that each kind of notification is in
+            // flight at some failure. The link to the destination stays up, so that all frames that are not lost are
+            // delivered.
             for k in 0..40 {
                 let mut net = transfer(BackPressure { response_time: long, ..law.clone() });
                 net.plan.links[1].delay = Dur::from_ms(1);
@@ -76,9 +77,9 @@ fn a_link_that_fails_while_it_carries_a_notification_resumes_when_it_is_up_again
 }
 
 #[test]
-fn a_link_that_comes_up_is_told_of_congestion_that_began_while_it_was_down() {
+fn a_neighbour_whose_link_comes_up_is_notified_of_congestion_that_began_while_it_was_down() {
     for signal in [Signal::OnOff, Signal::Mac { quanta: 1000 }] {
-        // u1 fills s's queue to d, whose link is down; u2 comes up later and must find itself stopped.
+        // u1 fills the queue of s to d, whose link is down; u2's link comes up later, and u2 must then be stopped.
         let mut net = Net::new(ETHERNET);
         let (s, d) = (net.switch("s"), net.host("d"));
         let drain = net.link(s, d, 10);
@@ -109,7 +110,7 @@ fn a_link_that_comes_up_is_told_of_congestion_that_began_while_it_was_down() {
 
 #[test]
 fn notifications_do_not_pile_up_at_a_link_that_is_down() {
-    // A standing PAUSE of one quantum is repeated 390 000 times a second at 100 Mbit/s.
+    // A PAUSE of one quantum that stays in force is repeated 390 000 times a second at 100 Mbit/s.
     let mut net = transfer(BackPressure { signal: Signal::Mac { quanta: 1 }, ..PLAIN });
     net.change(ms(100), ChangeKind::LinkDown(2));
     net.change(ms(200), ChangeKind::LinkDown(1));
@@ -117,14 +118,14 @@ fn notifications_do_not_pile_up_at_a_link_that_is_down() {
     net.change(ms(1_200), ChangeKind::LinkUp(2));
     let report = net.run();
     assert_eq!(report.flows.row(0).in_network.packets, 0);
-    // No more than fit onto the wire while the link was up and the queue congested.
+    // No more frames than fit onto the wire while the link was up and the queue congested.
     assert!(report.control_frames < 2_000_000_000 / (u64::from(PAUSE) * 80), "{}", report.control_frames);
 }
 
 #[test]
 fn a_limiter_whose_time_comes_during_a_frame_of_another_class_opens_when_that_has_left() {
-    // Class 1 is slowed to half the rate, for good; class 0 has a frame every 24 ms. One that is in
-    // transmission when class 1's time comes must not make it wait for the next.
+    // Class 1 is slowed to half the rate to the end; class 0 has a frame every 24 ms. If such a frame is in
+    // transmission when class 1 may send, class 1 must not wait for the next one of class 0.
     let response = Response::Rate { decrease: 0.5, floor: 0.5, increase: 0.5, interval: Dur::from_ms(1000) };
     let mut net = Net::new(ETHERNET);
     net.plan.classes = 2;
@@ -197,11 +198,12 @@ fn the_slowest_and_the_fastest_links_neither_overflow_nor_divide_by_zero() {
 }
 
 #[test]
-fn flows_that_start_stop_and_restart_send_when_they_should_and_at_no_other_time() {
+fn flows_send_only_between_their_starts_and_stops() {
     let mut net = Net::new(RAW);
     let (a, b) = (net.host("a"), net.host("b"));
     net.link(a, b, 100);
-    // A packet per millisecond, in 0 to 100, 300 to 400 and (restarted in the midst) 600 to 710 ms.
+    // A packet per millisecond from 0 to 100 ms, from 300 to 400 ms, and from 600 to 710 ms (with a restart in
+    // between).
     net.flow(a, b, 0, cbr(1000, 8_000_000));
     for (at, start) in [(100, false), (300, true), (400, false), (600, true), (610, true), (710, false), (800, false)] {
         net.change(ms(at), if start { ChangeKind::FlowStart(0) } else { ChangeKind::FlowStop(0) });
@@ -209,14 +211,14 @@ fn flows_that_start_stop_and_restart_send_when_they_should_and_at_no_other_time(
     net.plan.sample = Some(Dur::from_ms(50));
     let report = net.run();
     let told = &report.series.as_ref().unwrap().flows[&report.flows.row(0).group].delivered_bytes;
-    // A change at an instant comes after what the sources do at it, so both ends of a phase count.
+    // A change comes after the emissions of sources at the same instant, so both ends of a phase count.
     let sent: Vec<u64> = told.windows(2).map(|w| (w[1] - w[0]) / 1000).collect();
     assert_eq!(sent[..4], [50, 1, 0, 0], "{sent:?}");
     assert_eq!(sent[6..9], [50, 1, 0], "{sent:?}");
     assert_eq!(sent.iter().sum::<u64>() + told[0] / 1000, 101 + 101 + 10 + 1 + 101, "{sent:?}");
 }
 
-/// A star of `n` hosts that send to their neighbours.
+/// A star of `n` hosts, each of which sends to its neighbour.
 fn star(n: usize, fabric: Fabric) -> Plan {
     let mut net = Net::new(ETHERNET);
     let s = net.switch("s");
@@ -230,7 +232,7 @@ fn star(n: usize, fabric: Fabric) -> Plan {
     }
     net.plan.end = ms(20);
     net.plan.sample = Some(Dur::from_ms(5));
-    // The search for routes is quadratic itself; here each host's only link leads to it.
+    // A search for routes would itself be quadratic; here the only link of each host is its route.
     let to = |from: usize, to: usize| if from == 0 { to.wrapping_sub(1) as u32 } else { from as u32 - 1 };
     net.plan.routes = (0..=n).map(|from| (0..=n).map(|d| to(from, d)).collect()).collect::<Vec<Vec<u32>>>().into();
     net.plan
@@ -238,7 +240,7 @@ fn star(n: usize, fabric: Fabric) -> Plan {
 
 #[test]
 fn many_ports_cost_no_more_than_their_number() {
-    // Work quadratic in ports on each frame, name or neighbour would take minutes.
+    // Work that is quadratic in the number of ports for each frame, name or neighbour would take minutes.
     for (n, fabric) in [
         (4_000, Fabric::OutputQueued),
         (400, Fabric::VirtualOutputQueues { buffer: 1_000_000, output_buffer: UNLIMITED, speedup: 1.0 }),

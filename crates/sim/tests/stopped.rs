@@ -1,4 +1,5 @@
-//! How long stops are in force, and how long data is held: two different things, both by hand calculation.
+//! Time during which stops are in force, and time during which data is held up: two different quantities, both compared
+//! with hand calculations.
 
 use crate::common::*;
 use tailback_sim::StopReport;
@@ -18,17 +19,18 @@ fn burst(law: BackPressure) -> Net {
     net
 }
 
-/// Exactly so many nanoseconds.
+/// `true` if a time is exactly this number of nanoseconds.
 fn is_ns(seconds: f64, ns: u64) -> bool {
     ps(seconds) == Dur::from_ns(ns)
 }
 
 #[test]
 fn a_burst_is_stopped_and_held_for_as_long_as_calculated_by_hand() {
-    // Frame k is at s2 at 80 (k + 1) us, and one leaves every 800 us from 960 us on. With frame 46, at 3760 us, 41 wait:
-    // XOFF, in force 6.72 us later (84 B). Frame 47 is on its way; s1 idles with data from its end at 3840 us on. At
-    // 9760 us 34 wait: XON, in force at 9766.72 us. From there on cycles of 6400 us in which 8 frames pass: XOFF in force
-    // 566.72 us after the XON, 6.72 us into the eighth frame, XON 5833.28 us later. 47 + 6 * 8 frames leave 5, too few.
+    // Frame k arrives at s2 at 80 (k + 1) us, and one frame leaves every 800 us from 960 us on. With frame 46, at 3760
+    // us, 41 frames wait: XOFF, in force 6.72 us later (84 B). Frame 47 is then in transmission; s1 is idle although
+    // data waits from the end of frame 47 at 3840 us on. At 9760 us 34 frames wait: XON, in force at 9766.72 us. From
+    // then on there are cycles of 6400 us in which 8 frames pass: XOFF is in force 566.72 us after the XON, 6.72 us
+    // into the eighth frame, and XON 5833.28 us later. After 47 + 6 * 8 frames 5 remain, too few for another stop.
     let report = burst(PLAIN).run();
     let told = port(&report, "s1->s2");
     assert_eq!((told.notifications_received, port(&report, "s2->d").classes[0].max_bytes), (14, 42_000));
@@ -36,7 +38,7 @@ fn a_burst_is_stopped_and_held_for_as_long_as_calculated_by_hand() {
     assert!(is_ns(told.held_s, 5_926_720 + 6 * 5_760_000), "{}", told.held_s);
     let all = StopReport { class: None, destination: None, times: 7, stopped_s: told.stopped_s };
     assert_eq!((told.stops.as_slice(), told.slowed_s), ([all].as_slice(), 0.0));
-    // Nobody tells the host.
+    // The host is not notified.
     assert_eq!(port(&report, "h->s1").stopped_s, 0.0);
 }
 
@@ -61,7 +63,7 @@ fn the_time_series_has_each_instant_and_adds_up_to_the_total() {
 }
 
 #[test]
-fn what_is_stopped_before_the_warm_up_ends_counts_from_there() {
+fn a_stop_that_begins_in_the_warm_up_counts_from_its_end() {
     let mut net = burst(PLAIN);
     net.plan.warmup = us(5_000);
     let told = net.run();
@@ -69,7 +71,7 @@ fn what_is_stopped_before_the_warm_up_ends_counts_from_there() {
     assert_eq!(port(&told, "s1->s2").stops[0].times, 6);
 }
 
-/// h sends 30 Mbit/s to d1 over 10 Mbit/s and `other` to d2, both over s1 -100- s2.
+/// h sends 30 Mbit/s to d1 over a last link of 10 Mbit/s, and `other` to d2, both over s1 -100- s2.
 fn two_destinations(law: BackPressure, other: u64) -> tailback_sim::Report {
     let mut net = Net::new(ETHERNET);
     let (s1, s2, d1, d2) = (net.switch("s1"), net.switch("s2"), net.host("d1"), net.host("d2"));
@@ -88,17 +90,17 @@ fn two_destinations(law: BackPressure, other: u64) -> tailback_sim::Report {
 }
 
 #[test]
-fn a_destination_is_stopped_while_the_port_goes_on() {
+fn a_destination_is_stopped_while_the_port_continues_to_send() {
     let report = two_destinations(scope(Scope::Destination), 85_000_000);
     let told = port(&report, "s1->s2");
     let [stop] = told.stops.as_slice() else { panic!("only d1 is stopped: {:?}", told.stops) };
     assert_eq!((stop.class, stop.destination.as_deref(), stop.stopped_s), (None, Some("d1"), told.stopped_s));
-    // 10 of the 97.5 Mbit/s that s1 could send pass for d1: it is stopped for 0.9 of the time, and the link idles for
-    // what d2 leaves of it.
+    // Of the 97.5 Mbit/s that s1 could send, 10 Mbit/s pass to d1: d1 is stopped for 0.9 of the time, and the link is
+    // idle for what d2 leaves of that time.
     assert!((told.stopped_s - 0.9).abs() < 0.02, "{}", told.stopped_s);
     assert!(told.held_s < 0.2 && told.held_s < 0.2 * told.stopped_s, "{}", told.held_s);
     assert!(told.utilisation > 0.95);
-    // The whole port is stopped as long, and held for nearly all of it.
+    // The whole port is stopped for as long, and data is held up for nearly all of that time.
     let plain = two_destinations(PLAIN, 1_000_000);
     let told = port(&plain, "s1->s2");
     assert!(told.held_s > 0.9 * told.stopped_s && told.stopped_s > 0.6, "{} {}", told.held_s, told.stopped_s);
@@ -136,6 +138,7 @@ fn a_link_that_goes_down_ends_its_stops() {
     net.change(us(900_000), ChangeKind::LinkUp(1));
     let report = net.run();
     let told = port(&report, "s1->s2");
-    // Until then it is stopped, and afterwards as in the cycles above: frames wait, but nobody has told it.
+    // The port is stopped until the link goes down. Afterwards frames wait as in the cycles above, but no notification
+    // is in force.
     assert!(told.stopped_s < 0.040 && told.held_s > 0.89, "{} {}", told.stopped_s, told.held_s);
 }

@@ -1,15 +1,16 @@
-//! The fabrics: what each does to throughput, delay and memory.
+//! The fabrics: their effect on throughput, delay and memory.
 
 use crate::common::*;
 use tailback_sim::Report;
 use tailback_sim::plan::*;
 use tailback_units::{Dur, Rate};
 
-/// Packets of 1000 B on links of 1 Gbit/s: a slot of 8 us.
+/// Packets of 1000 B on links of 1 Gbit/s, which gives a slot of 8 us.
 const SIZE: u32 = 1000;
 const SLOT_US: u64 = 8;
 
-/// Every host offers every output the same load, in all `load` of its link; frames in random order.
+/// Every host offers every output the same load; the sum per host is the fraction `load` of its link. Frames come in
+/// random order.
 fn uniform(n: usize, load: f64, fabric: Fabric) -> Net {
     let mut net = Net::new(RAW);
     let s = net.switch("s");
@@ -21,14 +22,14 @@ fn uniform(n: usize, load: f64, fabric: Fabric) -> Net {
     let bps = (load * 1e9 / n as f64) as u64;
     for from in &hosts {
         for to in &hosts {
-            // To itself by way of the switch too, as the classical model has it.
+            // Hosts also send to themselves through the switch, as in the classical model.
             net.flow(*from, *to, 0, poisson(u64::from(SIZE), bps));
         }
     }
     net
 }
 
-/// Routes of a star in which the way to a host's own output leads over the switch.
+/// Runs a star in which the route to a host's own output leads over the switch.
 fn runs(net: &Net, replications: u64) -> Vec<Report> {
     let plan = net.routed();
     let to = |node: usize, d: usize| if node == 0 { d.wrapping_sub(1) as u32 } else { node as u32 - 1 };
@@ -37,7 +38,7 @@ fn runs(net: &Net, replications: u64) -> Vec<Report> {
     (1..=replications).map(|seed| run(Plan { seed, routes: routes.clone().into(), ..plan.clone() })).collect()
 }
 
-/// Mean utilisation of the switch's outputs.
+/// Returns the mean utilisation of the switch's outputs.
 fn throughput(report: &Report) -> f64 {
     let outputs = report.ports.iter().filter(|port| port.node == "s").map(|port| port.utilisation);
     let (sum, n) = outputs.fold((0.0, 0), |(sum, n), one| (sum + one, n + 1));
@@ -46,7 +47,8 @@ fn throughput(report: &Report) -> f64 {
 
 #[test]
 fn input_fifos_saturate_where_karol_hluchyj_and_morgan_say() {
-    // Their table 1 (IEEE Transactions on Communications 35(12), 1987); 2 - sqrt 2 = 0.586 in the limit.
+    // Table 1 of Karol, Hluchyj and Morgan (IEEE Transactions on Communications 35(12), 1987); the limit is 2 - sqrt 2
+    // = 0.586.
     for (n, saturation) in [(2, 0.75), (3, 0.6825), (4, 0.6553), (8, 0.6184)] {
         let mut net = uniform(n, 1.3, Fabric::InputFifo { buffer: 100_000 });
         net.plan.warmup = us(500 * SLOT_US);
@@ -76,7 +78,7 @@ fn virtual_output_queues_at_speed_up_2_and_output_queues_carry_everything() {
 
 #[test]
 fn a_lone_input_shares_its_crossing_evenly_among_its_outputs() {
-    // One host of 1 Gbit/s with traffic for four outputs of 100 Mbit/s, of which it can cross one at a time.
+    // One host of 1 Gbit/s with traffic for four outputs of 100 Mbit/s; one frame can cross at a time.
     let mut net = Net::new(RAW);
     let (s, h) = (net.switch("s"), net.host("h"));
     net.at_switch(s).fabric = Fabric::VirtualOutputQueues { buffer: UNLIMITED, output_buffer: UNLIMITED, speedup: 1.0 };
@@ -120,7 +122,7 @@ fn a_class_that_is_stopped_behind_a_crossbar_does_not_hold_up_the_others() {
     assert_eq!(total_drops(&report), 0);
 }
 
-/// The delay of one full frame over a switch from a link to another.
+/// Returns the delay of one full frame over a switch from one link to another.
 fn one_frame(fabric: Fabric, rates: [u64; 2]) -> Dur {
     let mut net = Net::new(ETHERNET);
     let (h, s, d) = (net.host("h"), net.switch("s"), net.host("d"));
@@ -140,17 +142,17 @@ fn cut_through_costs_the_headers_time_where_store_and_forward_costs_the_frames()
         assert_eq!(one_frame(Fabric::OutputQueued, [mbit, mbit]), tx(mbit, WIRE) * 2 + travel);
         assert_eq!(one_frame(cut.clone(), [mbit, mbit]), tx(mbit, 64) + tx(mbit, WIRE) + travel);
     }
-    // A slower output sends while the frame comes in faster.
+    // A slower output sends while the frame arrives faster.
     assert_eq!(one_frame(cut.clone(), [100, 10]), tx(100, 64) + tx(10, WIRE) + travel);
-    // A faster output must not run dry: its last byte leaves when the last byte is in.
+    // A faster output must not run dry: its last byte leaves when the last byte has arrived.
     assert_eq!(one_frame(cut.clone(), [10, 100]), tx(10, WIRE) + travel);
-    // A decision that needs the whole frame is store and forward.
+    // A decision that requires the whole frame is store and forward.
     assert_eq!(one_frame(Fabric::CutThrough { header: WIRE }, [100, 100]), tx(100, WIRE) * 2 + travel);
 }
 
 #[test]
 fn cut_through_frames_that_must_wait_are_forwarded_whole_and_in_order() {
-    // Two inputs share an output: while one frame leaves, the other waits in full.
+    // Two inputs share an output: while one frame leaves, the other one waits until it is complete.
     let mut net = Net::new(ETHERNET);
     let (s, d) = (net.switch("s"), net.host("d"));
     net.at_switch(s).fabric = Fabric::CutThrough { header: 64 };
@@ -194,7 +196,7 @@ fn one_saturated_queue_takes_alpha_over_one_plus_alpha_of_the_shared_memory() {
         net.link(h, s, 100);
         net.flow(h, d, 0, cbr(1500, 90_000_000));
         let report = net.run();
-        // Choudhury and Hahne: q = alpha (M - q), to a frame.
+        // Choudhury and Hahne: q = alpha (M - q), exact to a frame.
         let fixed_point = alpha / (1.0 + alpha) * MEMORY as f64;
         let told = port(&report, "s->d").classes[0].max_bytes as f64;
         assert!((told - fixed_point).abs() < FRAME as f64, "alpha {alpha}: {told} for {fixed_point}");
@@ -213,7 +215,7 @@ fn shared_memory_is_never_exceeded_and_queues_that_saturate_together_share_it_ev
         net.link(h, s, 100);
         net.link(s, d, 10);
         let flow = net.flow(h, d, 0, poisson(1500, 50_000_000));
-        // Late comers find room: the others must give some back.
+        // Queues that start later find room: the others must give some back.
         net.plan.flows[flow].start = ms(50 * i);
         net.plan.flows[flow].stop = ms(700);
     }

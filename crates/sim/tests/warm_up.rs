@@ -1,9 +1,9 @@
-//! What the warm-up leaves out, and what counts at its last instant.
+//! The packets that the warm-up excludes, and the events that count at its last instant.
 
 use crate::common::*;
 use tailback_units::Dur;
 
-/// A packet of 1 ms every millisecond from time zero on, over a link that takes it at once.
+/// A packet of 1 ms every millisecond from time zero on, over a link without queueing.
 fn steady() -> Net {
     let mut net = Net::new(RAW);
     let (a, b) = (net.host("a"), net.host("b"));
@@ -14,13 +14,13 @@ fn steady() -> Net {
 }
 
 #[test]
-fn packets_born_before_the_warm_up_are_carried_and_not_measured() {
+fn packets_generated_before_the_end_of_the_warm_up_are_forwarded_but_not_measured() {
     for warmup in [0, 1, 250, 999, 1_000] {
         let mut net = steady();
         net.plan.warmup = ms(warmup);
         let report = net.run();
         let flow = &report.flows.row(0);
-        // Both ends count: a packet is born at the warm-up's end and one at the run's.
+        // Both ends count: one packet is generated at the end of the warm-up, and one at the end of the run.
         assert_eq!(flow.offered.packets, 1_000 - warmup + 1);
         assert_eq!(flow.delivered.packets, 1_000 - warmup);
         assert_eq!(flow.delay.count, flow.delivered.packets);
@@ -30,7 +30,7 @@ fn packets_born_before_the_warm_up_are_carried_and_not_measured() {
 }
 
 #[test]
-fn a_ports_counters_start_with_what_comes_at_the_warm_ups_last_instant() {
+fn a_ports_counters_include_arrivals_at_the_last_instant_of_the_warm_up() {
     for warmup in [0, 1, 250] {
         let mut net = steady();
         net.plan.warmup = ms(warmup);
@@ -46,7 +46,7 @@ fn a_ports_counters_start_with_what_comes_at_the_warm_ups_last_instant() {
 
 #[test]
 fn a_frame_in_transmission_and_a_queue_at_the_warm_ups_end_are_split_there() {
-    // Ten packets of 1 ms at once; the warm-up ends amid the fourth.
+    // Ten packets of 1 ms at once; the warm-up ends in the middle of the fourth.
     let mut net = Net::new(RAW);
     let (a, b) = (net.host("a"), net.host("b"));
     net.link(a, b, 8);
@@ -59,7 +59,7 @@ fn a_frame_in_transmission_and_a_queue_at_the_warm_ups_end_are_split_there() {
     assert_eq!((told.classes[0].arrived.packets, told.classes[0].sent.packets), (0, 7));
     assert!((told.utilisation - 6.5 / 16.5).abs() < 1e-12);
     assert_eq!(told.classes[0].max_bytes, 6_000, "the maximum starts anew");
-    // 6 wait for 0.5 ms, then 5, 4, ... 1 for 1 ms each.
+    // 6 packets wait for 0.5 ms, then 5, 4, ... 1 for 1 ms each.
     let area = 6.0 * 0.5 + 15.0;
     assert!((told.classes[0].mean_bytes - 1000.0 * area / 16.5).abs() < 1e-9);
     assert_eq!((report.flows.row(0).offered.packets, report.flows.row(0).delivered.packets), (0, 0));
@@ -67,7 +67,7 @@ fn a_frame_in_transmission_and_a_queue_at_the_warm_ups_end_are_split_there() {
 
 #[test]
 fn a_queue_whose_next_frame_starts_as_the_warm_up_ends_is_counted_after_the_start() {
-    // As above, but the fourth starts at that very instant: 6 wait from then on.
+    // As above, but the fourth packet starts exactly at the end of the warm-up: 6 packets wait from then on.
     let mut net = Net::new(RAW);
     let (a, b) = (net.host("a"), net.host("b"));
     net.link(a, b, 8);
@@ -84,7 +84,7 @@ fn a_queue_whose_next_frame_starts_as_the_warm_up_ends_is_counted_after_the_star
 
 #[test]
 fn losses_and_stops_before_the_warm_ups_end_do_not_count() {
-    // The drain is down until 100 ms: all loss and all stopping happens before the warm-up ends.
+    // The link to the destination is down until 100 ms: all losses and all stops are before the end of the warm-up.
     let mut net = Net::new(ETHERNET);
     let (h, s, d) = (net.host("h"), net.switch("s"), net.host("d"));
     net.link(h, s, 100);
@@ -112,7 +112,7 @@ fn both_engines_agree_whatever_instant_the_warm_up_ends_at() {
     net.flow(h, d, 0, bursts(20_000, 2_000_000));
     net.plan.sample = Some(Dur::from_ms(3));
     net.plan.end = ms(60);
-    // On events and between them: `run` compares.
+    // On events and between them; `run` compares the engines.
     let starts = (0..40).map(|k| tx(100, WIRE) * 1 + tx(10, WIRE) * k);
     for warmup in starts.chain((0..40).map(|k| Dur::from_us(777 * k))) {
         net.plan.warmup = tailback_units::Time(warmup.0);

@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 #[derive(Clone, Copy, Debug)]
 #[allow(dead_code, reason = "each test uses one")]
 pub enum Size {
-    /// Any size; never run.
+    /// Documents of any size, which are never run.
     Any,
-    /// One second at a few Mbit/s.
+    /// One second at a few Mbit/s, which can be run.
     Small,
 }
 

@@ -26,7 +26,7 @@ fn made((old, new, ..): &Mistake) -> (String, Option<(usize, usize)>) {
     (text.replace('‸', ""), at)
 }
 
-/// Returns the defect of the error message; `None`: it is as expected.
+/// Returns the defect of the error message; `None`: the message is as expected.
 fn fault(mistake: &Mistake) -> Option<String> {
     let (text, at) = made(mistake);
     let (_, new, path, phrase) = mistake;
@@ -177,12 +177,13 @@ fn an_error_in_a_set_value_points_into_that_value() {
     assert_eq!((e.first().column, e.first().suggestion.as_deref()), (Some(1), Some("did you mean `duration`?")), "{e}");
     let e = right.with_set(&[("flows[vioce].class", "1")]).unwrap_err();
     assert!(e.rendered().contains("did you mean `voice`?"), "{e}");
-    // Other errors are still shown in the file.
+    // Other errors are still shown with their place in the file.
     let e = right.with_set(&[("network.classes", "2")]).unwrap_err();
     assert!(e.rendered().contains("--> lan.toml:49:9"), "{e}");
 }
 
-/// The largest sizes that can be written, where segment lengths are added up: no overflow, and a message.
+/// The largest sizes that can be written, where segment lengths are added up: the sum does not overflow, and a message
+/// is shown.
 #[test]
 fn sizes_at_the_end_of_their_range_are_refused_with_a_message() {
     let source = "source = { kind = \"uniform-uniform\", burst = \"24kB\", rate = \"3Mbit/s\" }";

@@ -9,7 +9,7 @@ pub const MISTAKES: &[Mistake] = &[
     ("warmup = \"10s\"", "replications = ‸0", "run.replications", "from 1 to 100000"),
     ("warmup = \"10s\"", "replications = ‸4000000000", "run.replications", "from 1 to 100000"),
     ("warmup = \"10s\"", "confidence = ‸1.0", "run.confidence", "0.5 to 0.999999"),
-    // So close to 1 that its quantile is that of 1, which is infinite.
+    // So close to 1 that the quantile is that of 1, which is infinite.
     ("warmup = \"10s\"", "confidence = ‸0.9999999999999999", "run.confidence", "0.5 to 0.999999"),
     ("warmup = \"10s\"", "confidence = ‸1e-300", "run.confidence", "0.5 to 0.999999"),
     ("sample = \"100ms\"", "sample = ‸\"0s\"", "run.sample", "above zero"),

@@ -144,7 +144,7 @@ fn nothing_after_the_end_is_popped() {
 }
 
 #[test]
-fn what_lies_beyond_the_end_of_time_disturbs_no_other_event() {
+fn events_beyond_the_end_of_time_disturb_no_other_event() {
     let mut queue = EventQueue::new(false);
     for n in 0..40 {
         queue.push(Time(u64::MAX - n % 6), Key::new(Kind::Arrive, n as u32));

@@ -1,4 +1,4 @@
-//! A small builder of plans for the tests, and the statistics that they judge results with.
+//! A small builder of plans for the tests, and statistics to judge their results.
 #![allow(dead_code, reason = "each test file is a program of its own and uses a part of this one")]
 
 use std::collections::VecDeque;
@@ -11,16 +11,16 @@ use tailback_traffic::{Application, Bulk, Cbr, Model, Phase, Poisson, UniformUni
 use tailback_transport::Tcp;
 use tailback_units::{Dur, Fraction, Rate, Size, Time};
 
-/// A packet is its payload, in buffers and on the wire.
+/// Framing in which the length of a packet is its payload, in buffers and on the wire.
 pub const RAW: Framing = Framing { mtu: 65_535, header: 0, min_frame: 0, overhead: 0, buffer: Length::Payload };
 pub const ETHERNET: Framing = Framing { mtu: 1500, header: 18, min_frame: 64, overhead: 20, buffer: Length::Frame };
-/// A full Ethernet frame as buffers count it and on the wire, and a PAUSE on the wire.
+/// Length of a full Ethernet frame in buffers, of the same frame on the wire, and of a PAUSE on the wire, bytes.
 pub const FRAME: u64 = 1518;
 pub const WIRE: u32 = 1538;
 pub const PAUSE: u32 = 84;
 pub const UNLIMITED: u64 = u64::MAX;
 
-/// Back-pressure as the scenario's defaults have it.
+/// Back-pressure with the defaults of scenarios.
 pub const PLAIN: BackPressure = BackPressure {
     scope: Scope::Plain,
     detection: Detection::Watermark { high: 0.8, low: 0.7 },
@@ -48,7 +48,7 @@ pub fn tx(mbit: u64, wire: u32) -> Dur {
     Rate::mbit(mbit).clock().tx_time(wire)
 }
 
-/// Equal packets at even intervals from the flow's start on.
+/// Equal packets at even intervals from the flow's start.
 pub fn cbr(packet: u64, bps: u64) -> Model {
     let (packet, rate) = (Size(packet), Some(Rate(bps)));
     Model::Cbr(Cbr { packet, rate, interval: None, jitter: Fraction(0.0), wander: Fraction(0.0), phase: Phase::Zero })
@@ -61,7 +61,7 @@ pub fn poisson(packet: u64, bps: u64) -> Model {
         sizes: tailback_traffic::Sizes::default(),
     })
 }
-/// The deck's bursts, uniform in size and gap.
+/// Bursts as in the slides of Tobagi and others, with uniform sizes and gaps.
 pub fn bursts(burst: u64, bps: u64) -> Model {
     Model::UniformUniform(UniformUniform { burst: Size(burst), rate: Rate(bps) })
 }
@@ -69,7 +69,7 @@ pub fn bulk(size: u64) -> Model {
     Model::Bulk(Bulk { size: Some(Size(size)) })
 }
 
-/// A plan under construction. Links have no delay and queues no limit until told otherwise.
+/// A plan under construction. By default links have no delay, and queues have no limit.
 #[derive(Clone, Debug)]
 pub struct Net {
     pub plan: Plan,
@@ -118,7 +118,7 @@ impl Net {
         };
         self.node(name, NodeKind::Switch(plan))
     }
-    /// The plan of a switch, to be changed.
+    /// Returns the parameters of a switch, for changes.
     pub fn at_switch(&mut self, node: NodeId) -> &mut SwitchPlan {
         match &mut self.plan.nodes[usize::from(node)].kind {
             NodeKind::Switch(plan) => plan,
@@ -129,7 +129,7 @@ impl Net {
         self.at_switch(node).backpressure = Some(law);
     }
 
-    /// A link of equal rates; number of classes must be set before.
+    /// Adds a link with equal rates; the number of classes must be set before.
     pub fn link(&mut self, a: NodeId, b: NodeId, mbit: u64) -> u32 {
         let queue = || QueuePlan {
             discipline: Spec::default(),
@@ -149,7 +149,7 @@ impl Net {
         });
         (self.plan.links.len() - 1) as u32
     }
-    /// The queue at `from` towards `to`.
+    /// Returns the queue at `from` towards `to`.
     pub fn queue(&mut self, from: NodeId, to: NodeId) -> &mut QueuePlan {
         let at = self.plan.links.iter_mut().find_map(|link| match link.ends {
             [a, b] if (a, b) == (from, to) => Some(&mut link.queue[0]),
@@ -162,12 +162,12 @@ impl Net {
     pub fn limit(&mut self, from: NodeId, to: NodeId, bytes: u64) {
         self.queue(from, to).limits.fill(bytes);
     }
-    /// Gives every link this propagation delay.
+    /// Sets the propagation delay of every link.
     pub fn delay(&mut self, delay: Dur) {
         self.plan.links.iter_mut().for_each(|link| link.delay = delay);
     }
 
-    /// A flow that starts at time zero and never stops; its name is `from->to` and its number.
+    /// Adds a flow that starts at time zero and never stops. Its name is `from->to` with its number.
     pub fn flow(&mut self, from: NodeId, to: NodeId, class: u8, model: Model) -> usize {
         let name = |node: NodeId| &self.plan.nodes[usize::from(node)].name;
         let name = format!("{}->{} {}", name(from), name(to), self.plan.flows.len());
@@ -191,7 +191,7 @@ impl Net {
         self.plan.timeline.sort_by_key(|change| change.at);
     }
 
-    /// The plan with routes of fewest hops, ties to the lowest link.
+    /// Returns the plan with routes over the fewest hops; ties are broken by the lowest link.
     pub fn routed(&self) -> Plan {
         let nodes = self.plan.nodes.len();
         let mut routes = vec![vec![NO_ROUTE; nodes]; nodes];
@@ -215,31 +215,31 @@ impl Net {
         Plan { routes: routes.into(), ..self.plan.clone() }
     }
 
-    /// Runs both engines to the end, which must agree to the last bit.
+    /// Runs both engines to the end, whose reports must be identical, and returns the report.
     pub fn run(&self) -> Report {
         let reports = [Engine::Merged, Engine::Plain].map(|engine| run(Plan { engine, ..self.routed() }));
         let [merged, plain] = reports;
         assert_eq!(merged.digest, plain.digest, "merged and plain engine differ");
-        // How long stops are in force is not in the digest.
+        // The times during which stops are in force are not in the digest.
         let stops = |report: &Report| -> Vec<_> {
             report.ports.iter().map(|p| (p.stopped_s, p.slowed_s, p.stops.clone(), p.input_max_bytes)).collect()
         };
         assert_eq!(stops(&merged), stops(&plain), "merged and plain engine differ in what they stop");
         merged
     }
-    /// Runs the merged engine alone, where there is much to do.
+    /// Runs the merged engine alone, for long runs.
     pub fn run_merged(&self) -> Report {
         run(self.routed())
     }
-    /// Independent replications, by the merged engine alone.
+    /// Returns the reports of independent replications of the merged engine.
     pub fn replications(&self, n: u64) -> Vec<Report> {
         let plan = self.routed();
         (1..=n).map(|seed| run(Plan { seed, ..plan.clone() })).collect()
     }
 }
 
-/// Runs a plan in at most so many parts, whose report must be `whole` but for the number of events; how many parts
-/// there were.
+/// Runs a plan in at most `most` parts; except for the number of events, the report must equal `whole`. Returns the
+/// number of parts.
 #[track_caller]
 pub fn same_in_parts(plan: Plan, whole: &Report, most: usize) -> usize {
     let parts = Parts::new(plan, most);
@@ -257,7 +257,7 @@ pub fn same_in_parts(plan: Plan, whole: &Report, most: usize) -> usize {
     partition.parts()
 }
 
-/// One figure of each replication, as a 99.9 % interval.
+/// Returns the 99.9 % confidence interval of a figure over replications.
 pub fn over(reports: &[Report], figure: impl Fn(&Report) -> f64) -> Interval {
     interval(&reports.iter().map(figure).collect::<Vec<f64>>())
 }
@@ -278,7 +278,7 @@ pub fn interval(values: &[f64]) -> Interval {
     mean_interval(values, 0.999).expect("at least two replications")
 }
 
-/// The theory's figure must lie in the interval, and the interval must say something.
+/// Checks that the figure of the theory lies in the interval, and that the interval is narrow enough.
 #[track_caller]
 pub fn agrees(told: Interval, theory: f64, relative_half_width: f64) {
     assert!(told.contains(theory), "theory says {theory}, the simulation {told:?}");
@@ -291,14 +291,14 @@ pub fn port<'a>(report: &'a Report, name: &str) -> &'a PortReport {
 pub fn drops_at(report: &Report, name: &str) -> u64 {
     port(report, name).classes.iter().map(|class| class.dropped.packets).sum()
 }
-/// Packets lost at the queues of a switch or host.
+/// Returns the number of packets dropped at the queues of a switch or host.
 pub fn drops_of(report: &Report, node: &str) -> u64 {
     report.nodes.iter().find(|n| n.name == node).expect("a node of that name").dropped_packets
 }
 pub fn total_drops(report: &Report) -> u64 {
     report.flows.iter().map(|flow| flow.dropped.packets).sum()
 }
-/// Share of the flow's packets that were lost.
+/// Returns the fraction of the flow's packets that were lost.
 pub fn loss(flow: &FlowReport) -> f64 {
     flow.dropped.packets as f64 / flow.offered.packets as f64
 }
@@ -308,18 +308,18 @@ pub fn mean_s(flow: &FlowReport) -> f64 {
 pub fn max_s(flow: &FlowReport) -> f64 {
     flow.delay.max_s.expect("packets were delivered")
 }
-/// A delay in seconds as the integer picoseconds that it was measured in.
+/// Returns a delay in seconds as the integer number of picoseconds in which it was measured.
 pub fn ps(seconds: f64) -> Dur {
     Dur::from_secs_f64(seconds)
 }
 
-/// What an application does, as a document writes it.
+/// Returns an application in the notation of documents.
 pub fn application(document: serde_json::Value) -> Arc<Application> {
     let application: Application = serde_json::from_value(document).expect("a document's application");
     tailback_document::Checked::check(&application).expect("the test's parameters make sense");
     Arc::new(application)
 }
-/// A transport as a document writes it.
+/// Returns a transport in the notation of documents.
 pub fn tcp(document: serde_json::Value) -> Arc<Tcp> {
     let tcp: Tcp = serde_json::from_value(document).expect("a document's transport");
     tcp.check().expect("the test's parameters make sense");
@@ -327,8 +327,8 @@ pub fn tcp(document: serde_json::Value) -> Arc<Tcp> {
 }
 
 impl Net {
-    /// A user at `client` and its server, joined by so many pairs of connections; the response flows
-    /// need no handshake. The first flow's number.
+    /// Adds a user at `client` and its server, joined by this number of pairs of connections; the response flows need
+    /// no handshake. Returns the number of the first flow.
     pub fn session(
         &mut self,
         client: NodeId,
@@ -354,7 +354,7 @@ impl Net {
         first
     }
 
-    /// So many connections that transfers take in turn; their group is `transfers`.
+    /// Adds connections that carry one transfer after another; the name of their group is `transfers`.
     pub fn transfers(&mut self, from: NodeId, to: NodeId, law: &Arc<Application>, tcp: &Arc<Tcp>, connections: u32) {
         let flow = |_| {
             let flow = self.flow(from, to, 0, bulk(1));

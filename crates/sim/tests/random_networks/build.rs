@@ -1,4 +1,4 @@
-//! From a case to its network.
+//! Construction of a case's network.
 
 use crate::case::{Case, Event};
 use crate::common::*;
@@ -6,13 +6,13 @@ use tailback_qdisc::Accounting;
 use tailback_sim::plan::*;
 use tailback_units::{Rate, Time};
 
-/// Sources fall silent at this instant, and from the one after it all links are up.
+/// Sources stop at this instant; after it all links are up.
 pub const SILENCE: Time = Time(200_000_000_000);
 const MENDED: Time = Time(250_000_000_000);
-/// By then the network has run empty: 100 MB at the slowest rate.
+/// End of the run, by which the network is empty: 100 MB at the lowest rate.
 const END: Time = Time(80_000_000_000_000);
 
-/// The network of a case, with everything but its timeline; no back-pressure unless `pressed`.
+/// Returns the network of a case without its timeline, and without back-pressure unless `pressed`.
 pub fn built(case: &Case, pressed: bool) -> Net {
     let mut net = Net::new(case.framing);
     net.plan.framing.mtu = net.plan.framing.mtu.min(9_000);
@@ -51,7 +51,7 @@ pub fn built(case: &Case, pressed: bool) -> Net {
         link.jitter = told.jitter;
         for queue in &mut link.queue {
             queue.limits.fill(told.limit);
-            // Where addresses are stopped, queues are kept by destination, which only plain drop-tail is.
+            // Where addresses are stopped, queues must be kept by destination, which only drop-tail supports.
             if !addressed {
                 queue.discipline = told.spec.clone();
             }
@@ -75,7 +75,7 @@ pub fn built(case: &Case, pressed: bool) -> Net {
     net
 }
 
-/// The hosts whose switch knows PAUSE frames.
+/// Returns the hosts whose switch supports PAUSE frames.
 fn pause_hosts(net: &Net) -> Vec<NodeId> {
     let nodes = &net.plan.nodes;
     let knows = |n: NodeId| {
@@ -87,7 +87,7 @@ fn pause_hosts(net: &Net) -> Vec<NodeId> {
     links.filter(|[host, switch]| is_host(*host) && knows(*switch)).map(|[host, _]| host).collect()
 }
 
-/// The same with its timeline, after which all links are up and no host storms.
+/// Returns the network with its timeline, after which all links are up and no host sends a storm.
 pub fn eventful(case: &Case) -> Net {
     let mut net = built(case, true);
     let (links, flows) = (net.plan.links.len() as u32, net.plan.flows.len() as u32);

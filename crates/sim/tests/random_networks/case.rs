@@ -11,7 +11,7 @@ use tailback_units::{Dur, Fraction, Size, Time};
 
 #[derive(Clone, Debug)]
 pub struct SwitchCase {
-    /// The switch that it hangs on, modulo those before it.
+    /// The switch to which this one is attached, modulo the number of switches before it.
     pub parent: usize,
     pub fabric: Fabric,
     pub law: Option<BackPressure>,
@@ -41,7 +41,7 @@ pub struct FlowCase {
     pub start: Time,
 }
 
-/// A meter, with what it polices; ports are taken modulo how many there are.
+/// A meter and its policer; ports are taken modulo their number.
 #[derive(Clone, Debug)]
 pub struct ConditionerCase {
     pub place: Place,
@@ -50,7 +50,7 @@ pub struct ConditionerCase {
     pub police: Option<Colour>,
 }
 
-/// What changes when; numbers are taken modulo how many there are.
+/// Changes of the timeline; numbers of nodes, links and flows are taken modulo their number.
 #[derive(Clone, Debug)]
 pub enum Event {
     Flap(u32, Dur),
@@ -59,9 +59,9 @@ pub enum Event {
     Restart(u32),
     Stop(u32),
     Thresholds(usize, f64),
-    /// A host sends PAUSE frames for so long.
+    /// A host sends PAUSE frames for this time.
     Storm(u32, Dur),
-    /// The end of a storm, whether there is one or not.
+    /// The end of a storm, which may not have begun.
     Calm(u32),
 }
 
@@ -114,7 +114,7 @@ fn law() -> impl Strategy<Value = BackPressure> {
     let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
     (select(SCOPES.to_vec()), detection, response, signal, micros(300), flags).prop_map(
         |(scope, detection, response, signal, response_time, (feeding, database, partition, end_stations))| {
-            // PAUSE frames have no room for addresses and know only stop and go.
+            // PAUSE frames carry no addresses, and only stop and resume.
             let (signal, response) = match (scope, signal) {
                 (Scope::Destination | Scope::ClassDestination, _) => (Signal::OnOff, response),
                 (_, Signal::Mac { .. }) => (signal, Response::Block),
@@ -163,7 +163,7 @@ fn link() -> impl Strategy<Value = LinkCase> {
     )
 }
 
-/// Random early detection in its forms of idle time and count.
+/// Random early detection with various treatments of idle time and counts.
 fn early() -> Vec<Spec> {
     let documents = [
         serde_json::json!({ "kind": "red", "min": "3kB", "max": "9kB", "max-p": 0.3, "weight": 0.1 }),
@@ -172,7 +172,7 @@ fn early() -> Vec<Spec> {
     documents.map(|document| tailback_document::decode(document).expect("a discipline")).into()
 }
 
-/// Disciplines with classes, sorted by flow and by code point.
+/// Disciplines with classes, classified by flow and by code point.
 fn classful() -> Vec<Spec> {
     let inner = serde_json::json!({ "kind": "class-based", "classes": [
         { "match": { "flow": 0 }, "priority": { "rate": "10%", "burst": "3kB" } },
@@ -211,8 +211,8 @@ pub fn flow() -> impl Strategy<Value = FlowCase> {
     })
 }
 
-/// Meters of one and of two rates, at each place. They colour and drop, but change no code point: a discipline that
-/// sorts by it would let packets of a flow overtake each other.
+/// Meters of one and of two rates, at each place. They colour and drop, but do not change code points: packets of a
+/// flow could overtake each other in a discipline that classifies by code point.
 fn conditioner() -> impl Strategy<Value = ConditionerCase> {
     let place = prop_oneof![
         Just(Place::Source),
@@ -241,7 +241,7 @@ fn event() -> impl Strategy<Value = (Time, Event)> {
         2 => (any::<u32>(), micros(60_000)).prop_map(|(host, long)| Event::Storm(host, long)),
         1 => any::<u32>().prop_map(Event::Calm),
     ];
-    // Whole milliseconds now and then, so that changes meet other events.
+    // Whole milliseconds in some cases, so that changes coincide with other events.
     let at = prop_oneof![(0..210_000u64).prop_map(us), (0..210u64).prop_map(ms)];
     (at, event)
 }

@@ -1,9 +1,10 @@
-//! What holds in every network: claims checked on random trees of hosts and switches of all models,
-//! with random links, disciplines, back-pressure, traffic and timelines.
+//! Properties of every network, checked on random trees of hosts and switches of all models, with random links,
+//! disciplines, back-pressure, traffic and timelines.
 //!
-//! The cases are the same at each run; `TAILBACK_FUZZ=5000` tries that many new ones.
+//! The cases are the same in each run; `TAILBACK_FUZZ=5000` tries that number of new ones.
 //!
-//! `case` draws, `build` makes networks of cases. Everything together, in documents, is in the tests of `tailback-parallel`.
+//! `case` draws cases, `build` makes networks of them. Networks with all features combined, as documents, are in the
+//! tests of `tailback-parallel`.
 
 #![allow(clippy::disallowed_methods, reason = "settings of the test come from the environment")]
 
@@ -49,7 +50,7 @@ fn counts(report: &Report) -> [u64; 4] {
     ]
 }
 
-/// The same in two to four parts, by either engine.
+/// Runs the network in two to four parts with either engine, and compares the reports.
 fn in_parts(net: &Net, case: &Case, report: &Report) {
     let engine = if case.seed.is_multiple_of(2) { Engine::Merged } else { Engine::Plain };
     same_in_parts(Plan { engine, ..net.routed() }, report, 2 + (case.seed % 3) as usize);
@@ -58,7 +59,8 @@ fn in_parts(net: &Net, case: &Case, report: &Report) {
 proptest! {
     #![proptest_config(config(400))]
 
-    /// `run` compares the engines, `in_parts` one part with several, `report` checks conservation packet by packet.
+    /// `run` compares the engines, `in_parts` compares one part with several, and `report` checks conservation packet
+    /// by packet.
     #[test]
     fn no_packet_vanishes_overtakes_or_waits_for_ever_and_both_engines_agree(case in case()) {
         let net = eventful(&case);
@@ -80,7 +82,7 @@ proptest! {
             prop_assert!(port.stopped_s <= measured && port.slowed_s <= measured);
             let longest = port.stops.iter().map(|stop| stop.stopped_s).fold(0.0, f64::max);
             let all: f64 = port.stops.iter().map(|stop| stop.stopped_s).sum();
-            // At least as long as the longest of them, and no longer than all one after the other.
+            // At least as long as the longest of the stops, and no longer than the sum of all.
             prop_assert!(longest <= port.stopped_s && port.stopped_s <= all * (1.0 + 1e-12));
             prop_assert!(port.classes.iter().all(|class| class.queued.packets == 0));
         }
@@ -105,7 +107,7 @@ proptest! {
         }
     }
 
-    /// A switch whose feeding ports all obey, with ample headroom, loses nothing.
+    /// A switch whose feeding ports all obey loses no packet if it has ample headroom.
     #[test]
     fn nothing_is_lost_inside_where_every_port_obeys(case in case()) {
         let mut case = case;
@@ -113,11 +115,11 @@ proptest! {
         case.obeys = true;
         for switch in &mut case.switches {
             let mut law = switch.law.take().unwrap_or(PLAIN);
-            // Output queues and a crossbar's inputs are watched; a memory that outputs share is not.
+            // Congestion is detected in output queues and at a crossbar's inputs, but not in memory that outputs share.
             switch.fabric = match &switch.fabric {
                 Fabric::CutThrough { header } => Fabric::CutThrough { header: *header },
                 Fabric::InputFifo { .. } => {
-                    // One FIFO for all: nothing in it can be stopped for the others.
+                    // All frames share one FIFO, so that part of the traffic cannot be stopped on its own.
                     law.scope = Scope::Plain;
                     Fabric::InputFifo { buffer: 1_000_000 }
                 }
@@ -129,7 +131,7 @@ proptest! {
             };
             let detection = Detection::Watermark { high: 0.5, low: 0.3 };
             switch.law = Some(BackPressure { detection, response: Response::Block, end_stations: true, ..law });
-            // A pause too short for its own refresh does not hold: not these.
+            // A PAUSE that is too short for its own refresh expires, so such PAUSE frames are not used here.
             if let Some(law) = &mut switch.law
                 && let Signal::Mac { quanta } = &mut law.signal {
                     *quanta = 65_535;
@@ -137,12 +139,13 @@ proptest! {
         }
         for link in &mut case.links {
             link.loss = 0.0;
-            // Half of the buffer holds what 100 Mbit/s bring from a dozen links in the 2 ms to and fro.
+            // Half of the buffer holds the bytes that arrive at 100 Mbit/s from a dozen links in the round trip of 2
+            // ms.
             link.limit = 1_000_000;
             link.spec = Spec::default();
         }
         let mut net = built(&case, true);
-        // The hosts' own queues are what fills up.
+        // The hosts' own queues fill up instead.
         for link in &mut net.plan.links {
             for (side, queue) in link.queue.iter_mut().enumerate() {
                 if matches!(net.plan.nodes[usize::from(link.ends[side])].kind, NodeKind::Host(_)) {
@@ -156,7 +159,7 @@ proptest! {
     }
 }
 
-/// One switch, a host for each flow of one output: arrivals there do not depend on other flows.
+/// One switch with a host for each flow to one output, so that arrivals there do not depend on other flows.
 fn one_output(case: &Case, flows: &[FlowCase]) -> Net {
     let mut net = Net::new(ETHERNET);
     net.plan.seed = case.seed;
@@ -177,8 +180,8 @@ fn one_output(case: &Case, flows: &[FlowCase]) -> Net {
 proptest! {
     #![proptest_config(config(150))]
 
-    /// Were a lower class ever started while a higher one waits, the higher would be later by more
-    /// than the one frame that it may find in transmission (non-preemptive priority).
+    /// If a lower class were ever started while a higher one waits, the higher one would be delayed by more than the
+    /// one frame that it may find in transmission (non-preemptive priority).
     #[test]
     fn lower_classes_delay_a_higher_one_by_one_frame_at_most(case in case(), high in flow(), class in 0..7u8) {
         let high = FlowCase { class, ..high };

@@ -13,7 +13,7 @@ use tailback_traffic::Application;
 use tailback_transport::{Cc, Tcp};
 use tailback_units::{Dur, Time};
 
-/// A transport that a document could ask for: one of each recovery, with and without ECN.
+/// A transport that a document may contain: one of each recovery, with and without ECN.
 fn transport() -> impl Strategy<Value = Option<Arc<Tcp>>> {
     let recovery = select(vec!["tahoe", "reno", "newreno", "sack"]);
     let control = select(Cc::NAMES.to_vec());
@@ -21,7 +21,7 @@ fn transport() -> impl Strategy<Value = Option<Arc<Tcp>>> {
     prop::option::weighted(
         0.8,
         (recovery, control, flags).prop_map(|(recovery, control, (ecn, handshake, timestamps, pacing, every))| {
-            // Its target has no default.
+            // The target of this congestion control has no default.
             let control = match control {
                 "packet-marking" => serde_json::json!({ "kind": control, "target": "1Mbit/s" }),
                 _ => serde_json::json!({ "kind": control }),
@@ -41,7 +41,7 @@ fn transport() -> impl Strategy<Value = Option<Arc<Tcp>>> {
     )
 }
 
-/// Any discipline with its defaults, marking where it can.
+/// Any discipline with its default parameters, with marking if it supports that.
 fn discipline() -> impl Strategy<Value = Spec> {
     select(Spec::NAMES.to_vec()).prop_map(|kind| {
         let marking = serde_json::from_value(serde_json::json!({ "kind": kind, "ecn": true }));
@@ -54,8 +54,8 @@ fn discipline() -> impl Strategy<Value = Spec> {
 proptest! {
     #![proptest_config(config(300))]
 
-    /// Transports over every discipline: `run` compares the engines, `report` finds every packet and
-    /// acknowledgement again, and what the applications get is no more than what arrived.
+    /// Transports over every discipline: `run` compares the engines, `report` accounts for every packet and
+    /// acknowledgement, and applications get no more than what arrived.
     #[test]
     fn transports_conserve_packets_under_every_discipline_and_both_engines_agree(
         case in case(),
@@ -112,8 +112,8 @@ fn driven() -> impl Strategy<Value = Arc<Application>> {
 proptest! {
     #![proptest_config(config(200))]
 
-    /// `run` compares the engines and checks conservation; what was begun is complete, has failed, was
-    /// refused or is under way; and after the silence everybody comes to an end.
+    /// `run` compares the engines and checks conservation. Each page or transfer that was begun is complete, has
+    /// failed, was refused or is in progress; after the silence all of them end.
     #[test]
     fn applications_conserve_packets_and_account_for_all_that_they_begin(
         case in case(),
@@ -161,7 +161,7 @@ proptest! {
             prop_assert!(done <= told.begun && told.begun - done <= u64::from(if session { 1 } else { most }), "{:?}", told);
             prop_assert!(!session || told.exchange.count >= told.time.count, "a page has one at least: {:?}", told);
             if cut.is_none() && session {
-                // All have a time-out; a transfer's timer may have been doubled beyond the end.
+                // All exchanges have a timeout; the timer of a transfer may have been doubled beyond the end.
                 prop_assert_eq!(told.begun, done, "by the end nobody waits");
             }
         }
