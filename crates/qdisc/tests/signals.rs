@@ -143,6 +143,10 @@ fn thresholds_are_those_that_parameters_or_the_link_give() {
             json!({ "kind": "fred", "min": "7packets" }),
             vec![format!("min written Packets(7.0) {q}"), format!("max derived Packets(14.0) {q}")],
         ),
+        (
+            json!({ "kind": "weighted-tail-drop", "by": "dscp", "limits": { "ef": "2packets" } }),
+            vec![format!("limits.ef written Packets(2.0) {q}")],
+        ),
         (json!({ "kind": "drop-tail" }), vec![]),
         (json!({ "kind": "drr" }), vec![]),
     ];

@@ -553,3 +553,24 @@ fn a_switch_that_is_off_by_default_is_written_only_if_it_is_on() {
         assert_eq!(written.get("independent"), independent.then_some(&json!(true)));
     }
 }
+
+#[test]
+fn classes_may_be_eight_deep_in_htb_and_sixteen_in_hfsc() {
+    for (kind, curve, deepest) in [("htb", "rate", 8), ("hfsc", "ls", 16)] {
+        let given = |key: &str| if key == "rate" { json!("1Mbit/s") } else { json!({ "m2": "1Mbit/s" }) };
+        let chain = |depth: usize| {
+            let class = |n: usize| {
+                let mut class = json!({ "name": format!("c{n}"), curve: given(curve) });
+                if n > 0 {
+                    class["parent"] = json!(format!("c{}", n - 1));
+                }
+                class
+            };
+            let classes: Vec<Value> = (0..depth).map(class).collect();
+            discipline(json!({ "kind": kind, "default": format!("c{}", depth - 1), "classes": classes }))
+        };
+        assert_eq!(chain(deepest), Ok(()), "{kind}");
+        let message = chain(deepest + 1).expect_err("it is too deep");
+        assert!(message.starts_with(&format!("classes[{deepest}].parent:")), "{message}");
+    }
+}

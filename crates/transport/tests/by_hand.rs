@@ -417,3 +417,41 @@ fn fractions_above_one_are_refused_and_one_itself_is_not() {
         assert_eq!(initial.check().is_ok(), fits || value == 0.0, "initial-alpha {value}");
     }
 }
+
+/// Returns a variable of a control.
+fn shown(control: &impl CongestionControl, name: &str) -> f64 {
+    let mut found = f64::NAN;
+    control.probe(&mut |n, value| {
+        if n == name {
+            found = value;
+        }
+    });
+    found
+}
+
+#[test]
+fn swift_at_one_segment_grows_only_if_the_window_limits_it() {
+    let one = Setup { initial_window: 1, ..setup(None) };
+    for (limited, grown) in [(false, 1.0), (true, 2.0)] {
+        let mut swift = tailback_transport::cc::swift::Params::default().build(&one, Rng::named(1, "swift"));
+        let rtt = Some(Dur::from_us(1));
+        after(&mut swift, 1.0, 9.0, &Acked { window_limited: limited, rtt, ..acked(at(1), 1) });
+        near(shown(&swift, "fraction"), grown);
+    }
+}
+
+#[test]
+fn the_byte_counter_of_dcqcn_begins_anew_at_a_reduction() {
+    // A segment of 960 B does not fill 961 B, a second one does.
+    let params =
+        tailback_transport::cc::dcqcn::Params { increase_bytes: tailback_units::Size(961), ..Default::default() };
+    let mut dcqcn = params.build(&setup(None), Rng::named(1, "dcqcn"));
+    let line = shown(&dcqcn, "rate");
+    after(&mut dcqcn, 1.0, 9.0, &Acked { ece: true, ..acked(at(1), 1) });
+    near(shown(&dcqcn, "rate"), line / 2.0);
+    let sent = Sent { now: at(1), idle: false, was_marked: None };
+    dcqcn.on_sent(&sent);
+    near(shown(&dcqcn, "rate"), line / 2.0);
+    dcqcn.on_sent(&sent);
+    near(shown(&dcqcn, "rate"), 0.75 * line);
+}
