@@ -160,7 +160,7 @@ fn syntax_help(e: &TomlError, text: &str) -> Option<String> {
         m if m.starts_with("string values must be quoted") && found.is_empty() => {
             "write a value after the `=`".to_owned()
         }
-        m if m.starts_with("string values must be quoted") => format!("write it in quotes: \"{found}\""),
+        m if m.starts_with("string values must be quoted") => format!("write \"{found}\" in quotes"),
         "duplicate key" => format!(
             "`{found}` is defined twice; remove or rename one of the two (a list of tables is headed [[{found}]])"
         ),

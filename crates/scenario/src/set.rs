@@ -155,7 +155,7 @@ mod tests {
             ("flows[c].class", "there are `a` and `b`"),
             ("links[x].rate", "write an index"),
             ("run.seed.x", "which is not a table"),
-            ("run[0]", "write .key"),
+            ("run[0]", "such as .key"),
             ("nothing.*", "there is no `nothing`"),
             ("a..b", "is not a path"),
             ("", "is not a path"),

@@ -67,7 +67,7 @@ const MISTAKES: &[Mistake] = &[
     ("scale = \"log\"", "digits = ‸16", "axes[1].range.digits", "1 to 15"),
     ("name = \"plain\"", "name = ‸\"none\"", "mechanisms[1].name", "another mechanism is already named"),
     ("metric = \"loss\"\n", "", "until", "add `metric = \"loss\"`"),
-    ("max-replications = 20", "max-replications = ‸2", "until.max-replications", "at least 3 here"),
+    ("max-replications = 20", "max-replications = ‸2", "until.max-replications", "a number from 3 to 100000"),
     ("of = \"difference\"", "relative = ‸0.0", "until.relative", "a half-width of 0 is never reached"),
     ("of = \"difference\"", "absolute = ‸-1.0", "until.absolute", "0 or more"),
 ];

@@ -305,7 +305,7 @@ fn samples_are_not_further_apart_than_changes() {
     none(&sampled("2s", ""));
     let twice = "[[timeline]]\nat = \"4.01s\"\nflow = \"data\"\nstate = \"stop\"\n[[timeline]]\nat = \"4.06s\"\nflow = \"data\"\nstate = \"start\"\n";
     let message = only(&sampled("100ms", twice), CoarseSample, "run.sample");
-    assert!(message.contains("between 4.01s and 4.06s lie 50ms: no sample falls"), "{message}");
+    assert!(message.contains("from 4.01s to 4.06s takes 50ms: no sample falls"), "{message}");
     none(&sampled("50ms", twice));
 }
 

@@ -89,7 +89,7 @@ impl Builder<'_> {
                 self.complaints.value(
                     at("sample"),
                     "the sampling interval of a time series is zero",
-                    "write an interval such as \"10ms\", or remove `sample`",
+                    "write an interval above zero, such as \"10ms\", or remove `sample`",
                 );
             } else if run.duration.0 / sample.0 > MOST_SAMPLES {
                 let points = run.duration.0 / sample.0;

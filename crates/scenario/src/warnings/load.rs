@@ -130,7 +130,7 @@ fn warn(pass: &Pass<'_>, found: &mut Warnings, port: u32, over: Over, load: &Loa
     found.add(
         WarningName::Overload,
         source.filter(|_| is_host).unwrap_or(capacity),
-        format!("{} is offered {least}{offered}{mean}, but {what} {carried}{others}: {excess}", places.port(port)),
+        format!("{} is offered {least}{offered}{mean} and {what} {carried}{others}: {excess}", places.port(port)),
         advice,
     );
 }

@@ -63,7 +63,7 @@ fn unreachable(pass: &Pass<'_>, port: u32) -> Vec<(Path, Path, String, String)> 
             return;
         }
         spoken.push(table);
-        let follows = if threshold.derived { ", a default," } else { "" };
+        let follows = if threshold.derived { ", its default," } else { "" };
         let what = format!("`{}`{follows} of {}", threshold.path, short.threshold);
         found.insert(discipline.join_path(&inner), (buffer.clone(), what, short.most));
     });

@@ -142,7 +142,12 @@ pub const MISTAKES: &[Mistake] = &[
         "switches.core.ports.server.discipline.discipline.max-p",
         "above 0",
     ),
-    ("buffer = \"100kB\"", "buffer = \"100kB\", ring = ‸0", "switches.core.ports.server.ring", "write 1 to 10000"),
+    (
+        "buffer = \"100kB\"",
+        "buffer = \"100kB\", ring = ‸0",
+        "switches.core.ports.server.ring",
+        "write a number from 1 to 10000",
+    ),
     (
         "buffer = \"100kB\"",
         "buffer = \"100kB\", shaper = { rate = \"1Mbit/s\", burst = ‸\"0B\" }",

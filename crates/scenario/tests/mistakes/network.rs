@@ -105,7 +105,7 @@ pub const MISTAKES: &[Mistake] = &[
         "from = \"h*\"\nto = \"server\"",
         "from = \"h*\"\nto = ‸\"floor\"",
         "flows[0].to",
-        "`floor` is 2 switches, and no host",
+        "`floor` is 2 switches, not a host",
     ),
     (
         "ports = { server = { buffer = \"100kB\" } }",

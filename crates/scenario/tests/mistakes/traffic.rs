@@ -6,7 +6,7 @@ pub const MISTAKES: &[Mistake] = &[
     // flows
     ("to = \"server\"", "to = ‸\"sever\"", "flows[0].to", "did you mean `server`?"),
     ("to = \"server\"", "to = ‸\"core\"", "flows[0].to", "only hosts send and receive"),
-    ("from = \"h*\"", "from = ‸\"floor\"", "flows[0].from", "`floor` is 2 switches, and no host"),
+    ("from = \"h*\"", "from = ‸\"floor\"", "flows[0].from", "`floor` is 2 switches, not a host"),
     ("from = \"h*\"", "from = ‸\"floor*\"", "flows[0].from", "matches no host"),
     ("to = \"h1\"", "to = ‸\"server\"", "flows[1].to", "would send to itself"),
     ("to = \"server\"", "to = ‸\"h*\"", "flows[0].to", "write `pair = \"all\"`"),

@@ -95,7 +95,7 @@ pub const MISTAKES: &[Mistake] = &[
     ("high = 0.8", "high = ‸80", "backpressure.detection.high", "write \"80%\" if you mean a percentage"),
     ("high = 0.8", "high = ‸-0.1", "backpressure.detection.high", "a number from 0 to 1"),
     ("length = \"100m\"", "loss = ‸1.5", "links[2].loss", "a fraction is from 0 to 1"),
-    ("length = \"100m\"", "loss = ‸\"x\"", "links[2].loss", "or \"80%\""),
+    ("length = \"100m\"", "loss = ‸\"x\"", "links[2].loss", "or a percentage such as \"80%\""),
     ("between = [\"h[12]\", \"floor1\"]", "between = ‸\"floor1\"", "links[0].between", "the names of two nodes"),
     ("between = [\"h[12]\", \"floor1\"]", "between = ‸[\"a\", \"b\", \"c\"]", "links[0].between", "found a list of 3"),
     ("from = \"h*\"", "from = ‸[\"h1\", \"h2\"]", "flows[0].from", "expected text in quotes"),
