@@ -74,7 +74,7 @@ impl<'a> Builder<'a> {
             self.complaints.value(
                 path.clone(),
                 format!("the change of the {what} is missing"),
-                format!("add one or more of {}", listed(allowed.iter().copied())),
+                format!("add {}", listed(allowed.iter().copied())),
             );
         }
         fine

@@ -14,7 +14,7 @@ pub const MISTAKES: &[Mistake] = &[
     ("to = \"server\"", "to = \"server\"\npair = ‸\"zip\"", "flows[0].pair", "`pair = \"all\"`"),
     ("class = 2", "class = ‸3", "flows[0].class", "the classes are 0 to 2"),
     ("name = \"voice\"", "name = ‸\"data\"", "flows[1].name", "give each group its own"),
-    ("name = \"voice\"", "name = ‸\"\"", "flows[1].name", "1 to 64 letters"),
+    ("name = \"voice\"", "name = ‸\"\"", "flows[1].name", "1 to 64 characters"),
     ("class = 2", "start = ‸\"60s\"", "flows[0].start", "lengthen `run.duration`"),
     ("class = 2", "start = \"20s\"\nstop = ‸\"10s\"", "flows[0].stop", "stop it later"),
     ("burst = \"24kB\"", "burst = ‸\"0B\"", "flows[0].source.burst", ""),
