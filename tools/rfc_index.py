@@ -195,7 +195,7 @@ def page(index: Index) -> str:
         "",
         "For each section that the Rust sources cite: the files of `crates` that implement it, and the tests that name",
         "it in their comments or in the heading of their file (then by its path). A test may check a rule and not name",
-        'its section, which this page does not know: "none named" says no more than that no test cites it. "Whole" is a',
+        'its section, so "none named" says no more than that no test cites it. "Whole" is a',
         "citation without a section.",
         "",
         f"{len(implemented)} rules are implemented; {named} of them have a test that names them.",

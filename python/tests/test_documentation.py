@@ -154,7 +154,7 @@ def test_the_scenarios_of_the_front_page_are_files(example: str, lines: int) -> 
 def test_the_front_page_counts_what_there_is() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     names: dict[str, list[str]] = json.loads(_native.names())
-    assert f"({len(names['disciplines'])} queue disciplines:" in text
+    assert f"{len(names['disciplines'])} queue disciplines (" in text
     assert f" {len(EVERY)} experiments of published work" in text
     every = (ROOT / "docs" / "mechanisms" / "README.md").read_text(encoding="utf-8")
     assert [name for name in names["disciplines"] if not re.search(rf"\b{name}\b", every)] == []

@@ -79,7 +79,7 @@ fn schema(schema: schemars::Schema) -> Value {
     serde_json::to_value(schema).expect("a schema is JSON")
 }
 
-/// What a kind needs besides its defaults.
+/// Keys that a kind needs in addition to its defaults.
 fn needed(kind: &str) -> Value {
     match kind {
         "class-based" | "priority" | "htb" | "hfsc" => json!(null),

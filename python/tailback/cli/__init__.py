@@ -80,7 +80,7 @@ class _Lazy(click.Group):
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
     epilog="""\b
 Examples:
-  tailback reproduce lan --quick --out out     figures and claims of the LAN deck
+  tailback reproduce lan --quick --out out     figures and claims of the LAN slides
   tailback run scenario.toml --reps 10         losses and delays with intervals
   tailback validate scenario.toml              what is wrong, where, and what to write
   tailback explain self-similar                a traffic model and its parameters
