@@ -62,8 +62,9 @@ def test_each_file_of_the_integration_tests_is_part_of_a_program(crate: str) -> 
 
 def test_the_order_of_events_is_that_of_the_event_queue() -> None:
     table = PAGE.split("## The order of events", 1)[1].split("## The two engines", 1)[0]
-    source = (ROOT / "crates" / "sim" / "src" / "event_queue" / "mod.rs").read_text(encoding="utf-8")
-    kinds = re.findall(r"^    (\w+),$", source.split("enum Kind {", 1)[1].split("\n}", 1)[0], re.MULTILINE)
+    folder = ROOT / "crates" / "sim" / "src" / "event_queue"
+    key, source = ((folder / name).read_text(encoding="utf-8") for name in ("key.rs", "mod.rs"))
+    kinds = re.findall(r"^    (\w+),$", key.split("enum Kind {", 1)[1].split("\n}", 1)[0], re.MULTILINE)
     assert re.findall(r"^\| \d+ \| `(\w+)` \|", table, re.MULTILINE) == kinds
     list_max, tree = re.search(r"LIST_MAX: usize = (\d+)", source), re.search(r"Tree = Tournament<(\d+)", source)
     assert list_max is not None

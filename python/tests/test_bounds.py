@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 import tailback
+from tailback.bounds.port import Port, delay_s
 from tailback.bounds.worst_case import worst_case
 from tailback.cli import cli
 from tailback.errors import UsageError
@@ -45,6 +46,32 @@ def test_the_bound_of_a_priority_class_is_its_burst_and_one_packet_of_the_others
     expected = (4 * 200 + 1500) / 256_000
     assert bound.seconds == pytest.approx(expected, abs=70e-6)
     assert bound.seconds > expected
+
+
+@pytest.mark.parametrize(
+    ("link", "seconds"),
+    [
+        ({}, 1e-6),
+        ({"delay": "3ms"}, 3e-3),
+        # 5 ns per metre.
+        ({"length": "1000m"}, 5e-6),
+        ({"length": "2km"}, 1e-5),
+        ({"length": "500mm"}, 2.5e-9),
+        # The links of a pattern have delays from 10 to 30 ms, so the bound has the longest; jitter in either direction.
+        ({"delay": ["10ms", "30ms"], "jitter": ["0s", "5ms"]}, 35e-3),
+        ({"delay": ["30ms", "10ms"], "jitter": "1ms"}, 31e-3),
+    ],
+)
+def test_the_delay_of_a_link_is_the_longest_that_the_document_allows(link, seconds):
+    assert delay_s(link) == pytest.approx(seconds, rel=1e-12)
+
+
+def test_the_share_of_the_line_that_rates_count_is_that_of_the_shortest_packet_of_a_write():
+    link = {"between": ["a", "b"], "rate": "10Mbit/s"}
+    flow = {"name": "f", "from": "h", "to": "b", "source": {"kind": "cbr", "packet": "1600B"}}
+    document = {"network": {"framing": "ethernet"}, "switches": {"a": {}}, "links": [link], "flows": [flow]}
+    # 1500 B and 100 B of payload: frames of 1518 and 118 B, with 20 B of preamble and gap each.
+    assert Port(document, "a", "b").part == pytest.approx(118 / 138)
 
 
 def test_what_is_sent_without_a_bucket_or_beyond_its_share_has_no_bound():

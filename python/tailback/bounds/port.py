@@ -40,13 +40,15 @@ class Group:
     flows: int
     source: Json
     packet: int
-    """Bytes of the largest packet as buffers, shapers and policers count it."""
+    """Length of the largest packet, bytes as counted by buffers, shapers and policers."""
     wire: int
-    """Its bytes on the line."""
+    """Wire bytes of that packet."""
     burst: int
-    """Bytes, as counted, of all packets that one write of the source makes."""
+    """Sum of the lengths of the packets into which one write of the source is cut, bytes as counted by buffers."""
     written: int
-    """Bytes that the source hands over at once."""
+    """Payload of one write of the source, transport header included, bytes."""
+    part: float
+    """Smallest ratio of counted to wire bytes among these packets."""
 
 
 class Port:
@@ -63,8 +65,8 @@ class Port:
         self.senders = {flow["name"]: flow["from"] for flow in document["flows"]}
         largest = [group.packet for group in self.groups]
         self.largest = max(largest, default=1500)
-        # Rates count the frame, the line carries more: the least ratio of the two, over all sizes.
-        self.part = min((group.packet / group.wire for group in self.groups), default=1.0)
+        # The link also carries preamble and gap, which weigh most in short packets.
+        self.part = min((group.part for group in self.groups), default=1.0)
 
     def _group(self, flow: Json) -> Group:
         source = flow.get("source", {})
@@ -81,9 +83,11 @@ class Port:
         # A longer write leaves as full packets and a remainder.
         full, rest = divmod(written, limit)
         packet = max(min(written, limit) + header, least)
-        burst = full * max(limit + header, least) + (max(rest + header, least) if rest else 0)
+        lengths = [max(size + header, least) for size in ([limit] if full else []) + ([rest] if rest else [])]
+        burst = (full - 1) * lengths[0] + sum(lengths) if full else sum(lengths)
+        part = min((length / (length + more) for length in lengths), default=1.0)
         dscp = code_point(flow.get("dscp", 0))
-        return Group(flow["name"], dscp, flow.get("count", 1), source, packet, packet + more, burst, written)
+        return Group(flow["name"], dscp, flow.get("count", 1), source, packet, packet + more, burst, written, part)
 
     def sorted(self, classes: Sequence[Json], members: Sequence[Group], default: int) -> Mapping[str, int]:
         """The first class whose condition holds, for each group."""
@@ -115,7 +119,7 @@ class Port:
             elif key == "not":
                 holds = not any(self.holds(one, group) for one in values)
             else:
-                raise NotModelledError(f"its class is told by `{key}`")
+                raise NotModelledError(f"its class depends on `{key}`, which is not known before a run")
             if not holds:
                 return False
         return True
@@ -160,18 +164,35 @@ def burst_bytes(written: object, rate: object) -> float:
 
 
 def towards(rate: object) -> str:
-    """The rate, delay or jitter of a link from its first end to the other."""
+    """Return the forward rate of a link: the first of [forward, backward], or the rate of both directions."""
     return str(rate[0] if isinstance(rate, list) else rate)
 
 
 def delay_s(link: Json) -> float:
-    """The longest propagation delay of a link, seconds."""
-    written = link.get("delay")
-    jitter = _native.parse_duration(towards(link.get("jitter", "0s"))) * 1e-12
-    if written is None:
-        # Neither a delay nor a length: 1 us.
-        return 1e-6 + jitter
-    return _native.parse_duration(towards(written)) * 1e-12 + jitter
+    """Return the largest propagation delay of a link plus its largest jitter, seconds.
+
+    A pair of delays is those of the first and the last link of a pattern, a pair of jitters those of the directions.
+    """
+    jitter = max(_seconds(one) for one in _each(link.get("jitter", "0s")))
+    if "length" in link:
+        return 5e-9 * _metres(str(link["length"])) + jitter
+    # Neither a delay nor a length: 1 us.
+    return max(_seconds(one) for one in _each(link.get("delay", "1us"))) + jitter
+
+
+def _each(written: object) -> list[object]:
+    return list(written) if isinstance(written, list) else [written]
+
+
+def _seconds(written: object) -> float:
+    return _native.parse_duration(str(written)) * 1e-12
+
+
+def _metres(written: str) -> float:
+    for unit, metres in (("mm", 1e-3), ("km", 1e3), ("m", 1.0)):
+        if written.endswith(unit):
+            return float(written.removesuffix(unit)) * metres
+    raise ValueError(f"`{written}` is not a length; write metres or kilometres, such as 100m")
 
 
 def code_point(written: object) -> int:
