@@ -35,8 +35,8 @@ pub struct Params {
     /// whatever its size.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quantum: Option<Size>,
-    /// Interval at which a new hash function is drawn, above 0s and at most 24h; waiting packets move to
-    /// their new buckets, so that no flow is reordered. Default: never.
+    /// Interval at which a new hash function is drawn, above 0s; waiting packets move to their new
+    /// buckets, so that no flow is reordered. Default: never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub perturb: Option<Dur>,
     /// Dropped packet: "longest", one of the longest queue when the limit is exceeded, or "share",

@@ -26,7 +26,7 @@ pub const MISTAKES: &[Mistake] = &[
         "count = 2",
         "count = 2\nrate-limiters = { law = { kind = \"bcn\" }, buffer = \"99kB\" }\ncongestion-notification = { kind = \"bcn\", above = ‸[60, 40, 70] }",
         "switches.floor.congestion-notification.above",
-        "three numbers in order",
+        "three ascending numbers",
     ),
     (
         "count = 2",
