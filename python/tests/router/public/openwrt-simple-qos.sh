@@ -1,5 +1,5 @@
 #!/bin/sh
-# Adapted from simple.qos of OpenWrt's sqm-scripts, egress half: its shell functions written out for an uplink of 6000 kbit/s.
+# After simple.qos of OpenWrt's sqm-scripts, egress half: its shell functions written out for an uplink of 6000 kbit/s.
 TC=tc
 IFACE=pppoe-wan
 UPLINK=6000
