@@ -11,7 +11,7 @@ use tailback_units::Dur;
 #[serde(rename_all = "kebab-case")]
 pub enum Connections {
     /// Connections are kept for the whole run, with their window and RTT estimate (HTTP/1.1); after an idle time
-    /// `slow-start-restart` applies.
+    /// `slow-start-restart` applies. An abandoned request replaces its connection by a new one.
     #[default]
     Persistent,
     /// A new connection for each request and its response, beginning in slow start (HTTP/1.0).
