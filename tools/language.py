@@ -25,19 +25,20 @@ CHECKED: tuple[str, ...] = (
     "crates/measure",
     "crates/parallel",
     "crates/py",
-    "crates/qdisc/src",
+    "crates/qdisc",
     "crates/random",
     "crates/router",
     "crates/scenario",
     "crates/sim",
     "crates/traffic",
-    "crates/transport/src",
+    "crates/transport",
     "crates/units",
     "crates/wasm",
     "docs",
     "python/tailback",
     "python/tests",
     "tools",
+    "validation",
 )
 # Left out of directories: written by tools, from sources that are checked themselves.
 GENERATED: tuple[str, ...] = ("docs/results", "docs/router-examples.md", "docs/scenarios.md")

@@ -1,11 +1,14 @@
-"""TCP dumbbells on ns-2 and on Tailback, side by side: loss, utilisation, mean queue and fairness at the bottleneck.
+"""Comparison of TCP on ns-2 and on Tailback: loss, utilisation, mean queue and fairness at the bottleneck of dumbbells.
 
-    python validation/tcp.py [--cases REGEX] [--seeds 5] [--out FOLDER] [--page docs/validation.md]
+    python validation/tcp.py [--cases REGEX] [--seeds N] [--draw COUNT SEED] [--out FOLDER] [--page PAGE]
 
-Both run the same list of cases with the same parameters; nothing is fitted. Means over the seeds are compared with
-fixed tolerances, and the table is written as Markdown and JSON, with `--page` also into the page's marked region. What
-ns-2 has answered is kept in the folder and not asked again. Exit code 1 when a case is outside that is not among
-`KNOWN`, whose reasons docs/validation.md gives.
+Both programs run the same cases. Nothing is fitted to a single case: the transport settings that follow ns-2 are the
+same for all. The means over the seeds must agree within fixed tolerances. The table of results is written to
+FOLDER/tcp.md and FOLDER/tcp.json, and with `--page` also into the marked region of a page. Results of ns-2 are cached
+in FOLDER/ns2.
+
+Exits with 1 if a case that is not in `KNOWN` is outside the tolerances (docs/validation.md gives the reasons of those
+in `KNOWN`), with 0 if ns-2 is not installed.
 """
 
 from __future__ import annotations
@@ -29,41 +32,52 @@ import tailback as tb
 
 SCRIPT = Path(__file__).resolve().with_name("dumbbell.tcl")
 DRAWN = 40
-"""Cases drawn at random beside the grid."""
+"""Number of random cases that are run after the listed ones."""
 BEGIN, END = "<!-- validation/tcp.py writes from here -->", "<!-- to here -->"
 
 
 @dataclass(frozen=True)
 class Case:
-    """One dumbbell. Delays in ms one way, rates in Mbit/s, the queue in packets of segment + 40 bytes."""
+    """A dumbbell with endless TCP transfers, and the interval that is measured."""
 
     flows: int
+    """Number of flows, each with a sender and a receiver of its own."""
     rate: float
+    """Rate of the bottleneck, Mbit/s."""
     queue: int
+    """Largest number of packets that wait at the bottleneck."""
     aqm: str = "drop-tail"
-    """`drop-tail`, `red` or `red-ecn`."""
+    """Discipline of the bottleneck: `drop-tail`, `red` or `red-ecn`."""
     recovery: str = "newreno"
+    """Loss recovery: `newreno` or `sack`."""
     delays: tuple[float, float, float] = (10, 9, 29)
-    """Bottleneck, shortest and longest access link; each receiver is 1 ms away."""
+    """One-way delays, ms: of the bottleneck, of the first and of the last access link. Those between are spaced evenly.
+
+    The link of each receiver has 1 ms.
+    """
     segment: int = 1000
+    """Payload of a segment, bytes; headers add 40."""
     thresholds: tuple[float, float] = (0.2, 0.8)
-    """RED's, as fractions of the queue."""
+    """Lower and upper threshold of RED, fractions of `queue`."""
     maxp: float = 0.1
+    """Drop probability of RED at the upper threshold, above 0 and at most 1."""
     weight: float = 0.002
+    """Weight of the current queue in the average queue of RED."""
     warmup: float = 20
+    """Start of the measurement, seconds."""
     end: float = 120
-    """What happens from the one to the other counts, in seconds."""
+    """End of the run and of the measurement, seconds."""
     jitter: float = 0
-    """Packet times at the bottleneck by which at most a sender delays a packet at random (ns-2: `overhead_`)."""
+    """Largest random delay that a sender adds to a packet (ns-2: `overhead_`), in packet times at the bottleneck."""
 
     @property
     def jitter_s(self) -> float:
-        """The largest random delay, in seconds."""
+        """Largest random delay that a sender adds to a packet, seconds."""
         return self.jitter * (self.segment + 40) * 8 / (self.rate * 1e6)
 
     @property
     def name(self) -> str:
-        """Says what differs between cases."""
+        """Name of the case: main parameters, and the others if they differ from the defaults."""
         low, high = (2 * (self.delays[0] + d + 1) for d in self.delays[1:])
         rtt = f"{low:g}" if low == high else f"{low:g}-{high:g}"
         usual = {field.name: field.default for field in fields(self)}
@@ -122,7 +136,7 @@ CASES = [
     Case(200, 45, 300, "red"),
     Case(200, 45, 300, recovery="sack"),
     Case(200, 45, 500, "red-ecn", maxp=1),
-    # Added after the choices in `transport` were made, to see whether they hold elsewhere.
+    # Added after the settings in `transport` were chosen, to test these on other networks.
     Case(1, 10, 5, delays=MIDDLE, segment=1460),
     Case(2, 1.5, 10, recovery="sack", delays=(20, 4, 14), segment=1460),
     Case(3, 5, 1000, delays=(20, 9, 29), segment=500),
@@ -135,19 +149,20 @@ CASES = [
     Case(120, 8, 60, delays=(25, 4, 64), segment=1460),
     Case(150, 40, 1000, "red", "sack", SPREAD, thresholds=(0.1, 0.3), weight=0.0005),
     Case(200, 10, 400, recovery="sack", delays=SPREAD, segment=200),
-    # Three that are outside in fairness, for phase: with what one packet time, or two, of random delay leaves of it.
+    # Three cases are outside in fairness due to phase effects: the same with random delays of up to one and two packet
+    # times.
     *(replace(case, jitter=jitter) for jitter in (1, 2) for case in PHASED),
-    # Longer, and without the first timeouts.
+    # A longer measurement, after the first timeouts.
     Case(1, 10, 100, recovery="sack", delays=LONG, warmup=100, end=500),
 ]
 
 
 def drawn(count: int, seed: int) -> list[Case]:
-    """Cases at random over the range that is claimed, so that the grid is no place to hide in."""
+    """Return `count` random cases over the claimed range of parameters, which test more than the listed cases."""
     rng = random.Random(seed)
 
     def between(low: float, high: float) -> float:
-        """As many below as above the geometric mean."""
+        """Return a log-uniform random number."""
         return math.exp(rng.uniform(math.log(low), math.log(high)))
 
     cases = []
@@ -177,7 +192,7 @@ def drawn(count: int, seed: int) -> list[Case]:
     return cases
 
 
-# Outside, and why: docs/validation.md.
+# Names of cases outside the tolerances; docs/validation.md gives the reasons.
 KNOWN = {
     "8 sack drop-tail 1.5 Mbit/s 40-80 ms q=30 mss=500",
     "3 newreno drop-tail 5 Mbit/s 60-100 ms q=1000 mss=500",
@@ -188,22 +203,26 @@ KNOWN = {
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one run saw between warm-up and end."""
+    """Results of one run between warm-up and end."""
 
     loss: float
+    """Packets dropped per packet that arrived at the bottleneck, 0 to 1."""
     utilisation: float
+    """Utilisation of the bottleneck, 0 to 1."""
     queue: float
+    """Mean queue at the bottleneck, packets."""
     jain: float
+    """Jain's fairness index of the goodputs, up to 1."""
 
 
 def jain(rates: list[float]) -> float:
-    """Jain, Chiu and Hawe's index."""
+    """Return the fairness index of Jain, Chiu and Hawe (1984); NaN if all rates are 0."""
     squares = sum(rate * rate for rate in rates)
     return sum(rates) ** 2 / (len(rates) * squares) if squares else math.nan
 
 
 def ns2(case: Case, seed: int, answers: Path) -> Outcome:
-    """Run a case on ns-2, or look up what it answered before."""
+    """Return the result of a case on ns-2, from the cache in `answers` if it is there."""
     bottleneck, first, last = case.delays
     arguments = {
         "flows": case.flows,
@@ -211,7 +230,7 @@ def ns2(case: Case, seed: int, answers: Path) -> Outcome:
         "delay": bottleneck * 1e-3,
         "d0": first * 1e-3,
         "d1": last * 1e-3,
-        # A `DropTail` refuses what would bring it to its limit, so that one packet less may wait; `RED` does not.
+        # With `DropTail` at most limit - 1 packets wait, with `RED` limit packets.
         "queue": case.queue + (case.aqm == "drop-tail"),
         "aqm": "DropTail" if case.aqm == "drop-tail" else "RED",
         "ecn": int(case.aqm == "red-ecn"),
@@ -238,7 +257,7 @@ def ns2(case: Case, seed: int, answers: Path) -> Outcome:
 
 
 def scenario(case: Case) -> tb.Scenario:
-    """The same case for Tailback, with ns-2's choices where the RFCs leave one."""
+    """Return a case as a scenario of Tailback, with the transport settings that follow ns-2."""
     bottleneck, first, last = (f"{delay:g}ms" for delay in case.delays)
     red = tb.discipline(
         "red",
@@ -269,7 +288,10 @@ def scenario(case: Case) -> tb.Scenario:
 
 
 def transport(case: Case) -> tb.scenario.Table:
-    """ns-2.35's defaults of `Agent/TCP/Newreno` and `Agent/TCP/Sack1` with `Agent/TCPSink`."""
+    """Return transport settings that follow ns-2.35 as configured in dumbbell.tcl.
+
+    They are those of `Agent/TCP/Newreno` with `Agent/TCPSink`, and of `Agent/TCP/Sack1` with `Agent/TCPSink/Sack1`.
+    """
     recoveries = {
         "newreno": tb.kind("newreno", impatient=True, deflation=True, exit="open"),
         "sack": tb.kind("sack", prr=False, rack=False, tlp=False, pipe="count", forget=True),
@@ -293,7 +315,7 @@ def transport(case: Case) -> tb.scenario.Table:
 
 
 def tailback(case: Case, seeds: int) -> list[Outcome]:
-    """Run a case on Tailback."""
+    """Return the results of a case on Tailback, one for each of the seeds 1 to `seeds`."""
     result = tb.run(scenario(case), replications=seeds)
     outcomes = []
     for report in result.reports:
@@ -305,18 +327,22 @@ def tailback(case: Case, seeds: int) -> list[Outcome]:
 
 @dataclass
 class Row:
-    """One case's means, and what is outside."""
+    """Means of a case over the seeds by metric, and the metrics outside the tolerances."""
 
     case: str
+    """Name of the case."""
     theirs: dict[str, float]
+    """Means of ns-2."""
     ours: dict[str, float]
+    """Means of Tailback."""
     spread: dict[str, float]
-    """Standard error of the difference of the means."""
+    """Standard errors of the differences of the means."""
     outside: list[str] = field(default_factory=list)
+    """Metrics outside the tolerances."""
 
 
 def close(metric: str, theirs: float, ours: float) -> bool:
-    """The tolerances."""
+    """Return `True` if the means of a metric agree: within a part of ns-2's mean, or an absolute difference."""
     gap = abs(theirs - ours)
     match metric:
         case "loss":
@@ -330,7 +356,7 @@ def close(metric: str, theirs: float, ours: float) -> bool:
 
 
 def compare(case: Case, theirs: list[Outcome], ours: list[Outcome]) -> Row:
-    """Compare means."""
+    """Return the comparison of the means of a case; each list has at least two results."""
     metrics = ("loss", "utilisation", "queue", "jain")
     columns = {m: ([getattr(o, m) for o in theirs], [getattr(o, m) for o in ours]) for m in metrics}
     row = Row(
@@ -344,7 +370,7 @@ def compare(case: Case, theirs: list[Outcome], ours: list[Outcome]) -> Row:
 
 
 def table(rows: list[Row]) -> str:
-    """Lay the rows out, ns-2 / Tailback in each cell."""
+    """Return the rows as a Markdown table, ns-2 / Tailback in each cell."""
     lines = ["| case | loss % | utilisation % | queue, packets | Jain | outside |", "|---|---:|---:|---:|---:|---|"]
     for row in rows:
         a, b = row.theirs, row.ours
@@ -360,14 +386,18 @@ def table(rows: list[Row]) -> str:
 
 
 def main() -> int:
-    """Run all cases."""
+    """Run the cases, write the results, and return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--cases", default="", help="only those whose name matches this regular expression")
-    parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--out", type=Path, default=Path("out/validation"))
-    parser.add_argument("--draw", nargs=2, type=int, metavar=("COUNT", "SEED"), help="other cases, at random")
-    parser.add_argument("--page", type=Path, help="a page whose marked region the table replaces; needs all cases")
+    parser.add_argument("--cases", default="", help="run only cases whose name matches this regular expression")
+    parser.add_argument("--seeds", type=int, default=5, help="number of seeds, at least 2; default 5")
+    parser.add_argument("--out", type=Path, default=Path("out/validation"), help="folder; default out/validation")
+    parser.add_argument(
+        "--draw", nargs=2, type=int, metavar=("COUNT", "SEED"), help="run COUNT random cases instead of the list"
+    )
+    parser.add_argument("--page", type=Path, help="page whose marked region the table replaces; only with all cases")
     options = parser.parse_args()
+    if options.seeds < 2:
+        parser.error("--seeds must be at least 2, since a standard error needs two runs")
     if options.page and (options.cases or options.draw):
         parser.error("--page needs all cases")
     if shutil.which("ns") is None:
@@ -380,7 +410,7 @@ def main() -> int:
     answers = options.out / "ns2"
     answers.mkdir(parents=True, exist_ok=True)
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        # ns-2 keeps the processors busy ahead of us; a case's runs of Tailback use them all at once.
+        # All runs of ns-2 are started first, in the background; the runs of a case on Tailback are also parallel.
         theirs = {case: [pool.submit(ns2, case, seed, answers) for seed in seeds] for case in cases}
         for case in cases:
             rows.append(compare(case, [run.result() for run in theirs[case]], tailback(case, options.seeds)))
@@ -388,12 +418,12 @@ def main() -> int:
     (options.out / "tcp.md").write_text(table(rows), encoding="utf-8")
     (options.out / "tcp.json").write_text(json.dumps([asdict(row) for row in rows], indent=1) + "\n", encoding="utf-8")
     outside = [row for row in rows if row.outside]
-    told = f"{len(rows) - len(outside)} of {len(rows)} cases are inside the tolerances"
-    print(told)
+    summary = f"{len(rows) - len(outside)} of {len(rows)} cases are inside the tolerances"
+    print(summary)
     if options.page:
         before, _, rest = options.page.read_text(encoding="utf-8").partition(BEGIN)
         _, _, after = rest.partition(END)
-        region = f"{BEGIN}\n\n{told} ({options.seeds} seeds).\n\n{table(rows)}\n{END}"
+        region = f"{BEGIN}\n\n{summary} ({options.seeds} seeds).\n\n{table(rows)}\n{END}"
         options.page.write_text(before + region + after, encoding="utf-8")
     return 1 if any(row.case not in KNOWN for row in outside) else 0
 

@@ -1,13 +1,15 @@
-"""Policies on an unmodified Linux kernel and on Tailback, side by side: throughput, loss and delay of groups of flows.
+"""Comparison of policies on an unmodified Linux kernel and on Tailback: throughput, loss and delay of groups of flows.
 
     python validation/linux/compare.py [--policies REGEX] [--seeds 5] [--kernel PROGRAM] [--out FOLDER] [--page PAGE]
 
 Each policy is imported, exported as a script of tc, and that script runs as it is in a guest with sources of the same
-sizes, rates and rhythms (guest.py). It is compared with `tailback run` of the scenario of that script and, where the
-policy was written in another language, of the scenario that was exported. Nothing is fitted. The table is written as
-Markdown and JSON, with `--page` also into the page's marked region. What the kernel has answered is kept in the folder
-and not asked again. Exit code 1 when something is outside the tolerances that is not among the policy's `known`, whose
-reasons docs/validation-linux.md gives.
+packet sizes, rates and intervals (guest.py). The results are compared with `tailback run` of the scenario of that
+script and, if the policy was written in another language, of the scenario that was exported. Nothing is fitted. The
+table is written to FOLDER/linux.md and FOLDER/linux.json, with `--page` also into the page's marked region. Results of
+the kernel are cached in FOLDER/linux.
+
+Exits with 1 if the guest fails or a value outside the tolerances is not in the policy's `known`
+(docs/validation-linux.md gives the reasons of those), with 0 if the kernel or a tool is missing.
 """
 
 from __future__ import annotations
@@ -35,12 +37,12 @@ from tailback.router.policy import export_configuration, import_configuration
 BEGIN, END = "<!-- validation/linux/compare.py writes from here -->", "<!-- to here -->"
 WARMUP_S, DURATION_S = 4, 24
 LINE = "10Gbit/s"
-"""Rate of the line behind the policy in the scenario: a veth pair has none, and 1.2 us per packet count for nothing."""
+"""Rate of the link behind the policy in the scenario. A veth pair has no rate: 1.2 us for 1500 B are negligible."""
 METRICS = ("throughput_bps", "loss", "mean_s", "p99_s")
 TOLERANCE = 0.1
-"""Of the kernel's value: the requirement."""
+"""Permitted difference as a fraction of the kernel's value."""
 LEAST = {"throughput_bps": 0.0, "loss": 0.002, "mean_s": 1e-4, "p99_s": 1e-4}
-"""Differences that never count: 0.2 points of loss, 0.1 ms of delay (a packet of 1500 B takes 1.2 ms at 10 Mbit/s)."""
+"""Differences that are always permitted: 0.2 points of loss, 0.1 ms of delay (1500 B take 1.2 ms at 10 Mbit/s)."""
 
 
 @dataclass(frozen=True)
@@ -51,14 +53,14 @@ class Prepared:
     script: str
     groups: Sequence[Group]
     scenarios: Mapping[str, tb.Scenario]
-    """What is predicted: by `script`, and by `policy` where that was written in another language."""
+    """Scenarios to run: of the `script`, and of the `policy` if it was written in another language than tc's."""
     remarks: Sequence[str]
-    """What the export approximated."""
+    """Warnings of the export."""
 
 
 @dataclass
 class Row:
-    """One group of flows under one policy: intervals over the seeds."""
+    """Results of one group of flows under one policy: 95 % confidence intervals over the seeds, by metric."""
 
     policy: str
     predicted_by: str
@@ -69,7 +71,7 @@ class Row:
 
 
 def prepare(policy: Policy) -> Prepared:
-    """Import, export, and import what was exported."""
+    """Return a policy imported, exported to tc, and the export imported again; raises ValueError if a part is lost."""
     options = {"traffic": policy.traffic, "rate": LINE, "overhead": "ethernet", "duration": f"{DURATION_S}s"}
     found = import_configuration(policy.language, policy.text, **options)
     written = found.check().set(warmup=f"{WARMUP_S}s")
@@ -88,7 +90,7 @@ def prepare(policy: Policy) -> Prepared:
 
 
 def predicted(scenario: tb.Scenario, groups: Iterable[Group], seeds: int) -> dict[str, list[Outcome]]:
-    """Run the scenario on Tailback."""
+    """Return the results of each group on Tailback, one for each seed."""
     reports = tb.run(scenario, replications=seeds).reports
     return {
         group.name: [
@@ -112,7 +114,7 @@ def _p99_s(report: tb.Report, group: str) -> float:
 
 
 def measured(kernel: Kernel, run: Run, answers: Path) -> dict[str, Outcome]:
-    """Ask the kernel, or look up what it answered before."""
+    """Return the results of a run on the kernel, from the cache in `answers` if they are there."""
     sources = [
         path.read_text(encoding="utf-8") for path in sorted(guest.HERE.iterdir()) if path.suffix in (".c", ".sh")
     ]
@@ -125,14 +127,14 @@ def measured(kernel: Kernel, run: Run, answers: Path) -> dict[str, Outcome]:
 
 
 def close(metric: str, kernel: float, ours: float) -> bool:
-    """The tolerances."""
+    """Return `True` if the values of a metric agree within the tolerances."""
     if math.isnan(kernel) or math.isnan(ours):
         return math.isnan(kernel) == math.isnan(ours)
     return abs(ours - kernel) <= max(TOLERANCE * kernel, LEAST[metric])
 
 
 def compare(policy: str, by: str, group: str, kernel: Sequence[Outcome], ours: Sequence[Outcome]) -> Row:
-    """Compare means."""
+    """Return the comparison of the means of a group."""
 
     def intervals(outcomes: Sequence[Outcome]) -> dict[str, Interval]:
         return {metric: mean_interval([getattr(one, metric) for one in outcomes], 0.95) for metric in METRICS}
@@ -156,7 +158,7 @@ def _cell(metric: str, kernel: Interval, ours: Interval) -> str:
 
 
 def table(rows: Sequence[Row]) -> str:
-    """Lay the rows out, kernel / Tailback in each cell."""
+    """Return the rows as a Markdown table, kernel / Tailback in each cell."""
     lines = [
         "| policy | predicted by | flows | throughput, Mbit/s | loss % | mean delay, ms | 99 % delay, ms | outside |",
         "|---|---|---|---:|---:|---:|---:|---|",
@@ -176,7 +178,7 @@ def rewrite(page: Path, region: str) -> None:
 
 
 def main() -> int:
-    """Run all policies."""
+    """Run the policies, write the results, and return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--policies", default="", help="only those whose name matches this regular expression")
     parser.add_argument("--seeds", type=int, default=5)

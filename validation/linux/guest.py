@@ -1,8 +1,9 @@
-"""A scenario's flows through a policy of a Linux kernel that runs as a program, in virtual time.
+"""A scenario's flows through a policy of a Linux kernel that runs as a program (User-mode Linux), in virtual time.
 
-`Kernel.run` gives the policy's script to the kernel as it is, with sources of the sizes, rates and rhythms of the
-scenario's flows, and says of each group what arrived. The guest's clock stands still while it works, so neither the
-speed nor the load of this machine is in a result (arch/um/kernel/time.c, `time-travel=inf-cpu`).
+`Kernel.run` runs the policy's script unchanged in the guest, with sources that have the packet sizes, rates and
+intervals of the scenario's flows, and returns the results of each group. The guest's clock stands still while it
+computes, so that results do not depend on the speed or the load of the machine (arch/um/kernel/time.c,
+`time-travel=inf-cpu`).
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ from tailback import _native
 
 HERE = Path(__file__).resolve().parent
 PORT = 5001
-"""Where the sink listens."""
+"""Port on which the sink listens."""
 START_S = 5
-"""When sources start, by the guest's clock: all are ready by then."""
+"""Start of the sources, seconds of the guest's clock: all are ready by then."""
 DRAIN_S = 5
-"""How long the sink is watched after the sources have stopped: what is not there by then is lost."""
+"""Time for which the sink records after the sources have stopped, seconds: packets that arrive later count as lost."""
 RECORD = np.dtype(
     [
         ("time_ns", "<i8"),
@@ -48,7 +49,7 @@ _CODE_POINTS |= {f"af{n}{m}": 8 * n + 2 * m for n in range(1, 5) for m in range(
 
 @dataclass(frozen=True)
 class Group:
-    """Flows that are alike, of one source host."""
+    """Equal flows of one source host."""
 
     name: str
     model: str
@@ -56,17 +57,17 @@ class Group:
     code_point: int
     count: int
     bytes: int
-    """Length of a packet with its IP header."""
+    """Length of a packet with its IP header, bytes."""
     rate_bps: float = 0
-    """Of each flow, at layer 3; 0 for TCP."""
+    """Rate of each flow at layer 3, bit/s; 0 for TCP."""
     wander: float = 0
-    """Fraction of an interval by which each is longer or shorter at most, uniformly."""
+    """Largest fraction by which an interval is longer or shorter, at random and uniform."""
     congestion_control: str = "reno"
     rtt_s: float = 0
-    """Round trip without queues."""
+    """Round-trip time without queues, seconds."""
 
     def command(self, seed: int, end_s: float) -> str:
-        """Arguments of the traffic program."""
+        """Return the arguments of the traffic program."""
         tos = self.code_point << 2
         if self.model == "tcp":
             mss = self.bytes - 40
@@ -78,16 +79,18 @@ class Group:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a group's packets that were born between warm-up and end."""
+    """Rates, loss and delays of the packets that a group sent between warm-up and end."""
 
     offered_bps: float
-    """Sent. Payload of TCP, else all of layer 3, as Tailback counts them."""
+    """Sent rate, bit/s: payload of TCP, else layer-3 packets, as Tailback counts them."""
     throughput_bps: float
-    """Arrived by the end."""
+    """Rate of these packets that arrived by the end, bit/s, in the same bytes."""
     loss: float
+    """Fraction of these packets that never arrived, 0 to 1."""
     mean_s: float
-    """Mean delay of the packets that arrived."""
+    """Mean delay of the packets that arrived by the end, seconds."""
     p99_s: float
+    """99th percentile of their delays, seconds."""
 
 
 def code_point(text: str) -> int:
@@ -97,7 +100,7 @@ def code_point(text: str) -> int:
 
 
 def groups(scenario: tb.Scenario) -> list[Group]:
-    """Return the scenario's groups of flows; raises ValueError where the guest has no such sources."""
+    """Return the scenario's groups of flows; raises ValueError if the guest has no source for one."""
     document = json.loads(scenario.native.to_json())
     delays = {
         next(iter(link["between"])): _native.parse_duration(link.get("delay", "0s")) * 1e-12
@@ -137,7 +140,7 @@ class Run:
     seed: int
     warmup_s: float
     duration_s: float
-    """With the warm-up."""
+    """Duration of the run, warm-up included, seconds."""
 
     def case(self) -> str:
         """Return the script of the guest's init: see guest.sh."""
@@ -154,7 +157,7 @@ class Run:
         return ((i, group) for i, group in enumerate(self.groups, 1))
 
     def outcomes(self, folder: Path) -> dict[str, Outcome]:
-        """Read what the guest has recorded."""
+        """Return the results of each group, by name, from the files that the guest has recorded."""
         arrived = np.fromfile(folder / "arrived", RECORD)
         return {
             group.name: outcome(
@@ -165,8 +168,8 @@ class Run:
 
 
 def outcome(sent: Any, arrived: Any, group: Group, warmup_s: float, duration_s: float) -> Outcome:
-    """Join what a group sent with what arrived anywhere: `sent` and `arrived` are arrays of `RECORD`."""
-    # Both sides have the header fields that tell a packet from all others: of TCP each retransmission has another `id`.
+    """Return the results of a group from its sent packets and all arrived packets, arrays of `RECORD`."""
+    # These header fields identify a packet on both sides: each retransmission of TCP has another `id`.
     keys = ["source", "port", "number", "id"]
     born_s = sent["time_ns"] * 1e-9 - START_S
     born = sent[(born_s >= warmup_s) & (born_s < duration_s)]
@@ -178,7 +181,7 @@ def outcome(sent: Any, arrived: Any, group: Group, warmup_s: float, duration_s: 
     got = times >= 0
     in_time = got & (times * 1e-9 - START_S < duration_s)
     measured_s = duration_s - warmup_s
-    # The scenario has half of the round trip on the way there, the guest all of it on the way back.
+    # In the scenario half of the round-trip time is on the forward path; in the guest all of it is on the return path.
     delays = (times[in_time] - born["time_ns"][in_time]) * 1e-9 + group.rtt_s / 2
     return Outcome(
         offered_bps=8 * float(length.sum()) / measured_s,
@@ -194,19 +197,19 @@ def _rows(records: Any, keys: Sequence[str]) -> Iterator[tuple[int, ...]]:
 
 
 class GuestError(Exception):
-    """The guest did not do what it was told."""
+    """Raised if the guest fails or does not finish."""
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel that build_kernel.sh made, and the program that traffic.c is."""
+    """A kernel built by build_kernel.sh, and the compiled traffic.c."""
 
     program: Path
     traffic: Path
 
     @classmethod
     def found(cls, program: Path, build: Path) -> Kernel | str:
-        """Compile what is needed; a sentence where something is missing."""
+        """Compile traffic.c in `build` and return both; if something is missing or fails, a sentence that says so."""
         for tool, package in (("gcc", "gcc"), ("tc", "iproute2"), ("ip", "iproute2")):
             if shutil.which(tool) is None:
                 return f"needs `{tool}` (Debian package {package})"
@@ -219,7 +222,7 @@ class Kernel:
         return cls(program.resolve(), traffic) if made.returncode == 0 else f"traffic.c: {made.stderr}"
 
     def run(self, run: Run, keep: Path | None = None) -> dict[str, Outcome]:
-        """Run a policy; `keep` is a folder for the guest's log."""
+        """Return the results of a run; raises GuestError. `keep` is a file for the guest's log."""
         with tempfile.TemporaryDirectory(prefix="tailback-guest-") as name:
             folder = Path(name)
             (folder / "case.sh").write_text(run.case(), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The policies that are tried, each with its traffic."""
+"""Policies that are compared, each with its traffic."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from tailback.router.policy import Language
 
 @dataclass(frozen=True)
 class Policy:
-    """A configuration and who sends what through it."""
+    """A configuration and the traffic through it."""
 
     name: str
     about: str
-    """What it is to show, in a phrase."""
+    """Purpose of the case, a phrase."""
     language: Language
     text: str
     traffic: str
-    """The traffic table."""
+    """Table of traffic in CSV, as `tailback import` reads it."""
     known: frozenset[str] = frozenset()
-    """What is outside the tolerances, as `group metric`; the page gives the reasons."""
+    """Metrics outside the tolerances, as `group metric`; docs/validation-linux.md gives the reasons."""
 
 
 WAIT = frozenset({"voice mean_s", "voice p99_s"})
-"""A priority packet's wait at a token bucket, at most about one packet's time."""
+"""Known differences in the wait of a priority packet at a token bucket, at most about one packet time."""
 VOICE = "voice,ef,80kbit/s,200,10,cbr\n"
 COLUMNS = "name,dscp,rate,packet,count,model\n"
 

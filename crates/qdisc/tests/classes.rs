@@ -152,7 +152,8 @@ fn priority_of_the_first_level_goes_before_that_of_the_second_and_starves_the_re
     assert_rates(&served(document, &streams(&[6.0, 6.0, 6.0])), &[6.0, 4.0, 0.0], 0.01);
 }
 
-/// What left beyond burst + rate · t over the worst of all pairs of instants, in buffer bytes, which token buckets count.
+/// Returns by how many buffer bytes, which token buckets count, the departures of the flows exceed burst + rate · t in
+/// the worst interval; below 0 if they never do.
 fn excess(log: &Log, rate: Rate, burst: u64, of: impl Fn(u32) -> bool) -> f64 {
     const BYTE: i128 = 8_000_000_000_000;
     let (mut sent, mut least, mut worst) = (0i128, i128::MAX, i128::MIN);

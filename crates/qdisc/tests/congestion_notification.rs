@@ -383,8 +383,8 @@ fn what_a_discipline_in_a_limiter_drops_is_no_more_counted_as_waiting() {
     }
 }
 
-/// Answers of a point whose queue stays at so many frames of 1500 B, its first and its sixth sample's, and how many
-/// frames it samples of 100,000.
+/// Returns the feedback of the first and of the seventh sample of a congestion point whose queue stays at `packets`
+/// frames of 1500 B, and the number of samples among 100,000 frames.
 fn qcn_samples(params: &qcn::Params, packets: u64) -> (Option<Feedback>, Option<Feedback>, usize) {
     let mut point = qcn::Params { jitter: Fraction(0.0), ..params.clone() }.build();
     let mut answers = (0..100_000).map(|_| point.judge(&arrival(packets, None), &mut rng()));

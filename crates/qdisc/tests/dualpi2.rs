@@ -138,7 +138,7 @@ fn the_step_spares_packets_that_came_to_a_shorter_l_queue_than_asked_for() {
 }
 
 /// RFC 9332, appendix A.1: the larger of native and coupled probability decides, once. One update after 1 s, at which a C packet has waited
-/// for 1 s, makes p' = 0.25 · 1 s, so that the coupled one is 0.5; the ramp gives what is asked for.
+/// for 1 s, makes p' = 0.25 · 1 s, so that the coupled one is 0.5; the ramp gives the native one.
 #[test]
 fn on_a_ramp_the_larger_of_both_probabilities_marks() {
     const PACKETS: u32 = 4_000;
@@ -189,7 +189,7 @@ fn nonsense_is_refused_with_advice() {
 struct Kernel {
     rng: Rng,
     drop_overload: bool,
-    /// In packets; none is 1 ms.
+    /// Step threshold in packets; `None`: 1 ms.
     step_packets: Option<usize>,
     min_qlen_step: usize,
     c: VecDeque<Held>,

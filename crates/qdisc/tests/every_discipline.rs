@@ -1,5 +1,5 @@
-//! What every discipline promises, whatever its parameters: nothing is lost uncounted, no limit is
-//! exceeded, no flow is reordered, and what it shows agrees with what it holds.
+//! Properties of every discipline with any parameters: all packets are accounted for, no limit is exceeded, no flow is
+//! reordered, and the reported state agrees with the packets held.
 
 use crate::common::*;
 use proptest::prelude::*;
@@ -9,8 +9,7 @@ use tailback_qdisc::{Cx, Dropped, Ecn, Gate, Qdisc, Reason, Site, Spec};
 use tailback_random::Rng;
 use tailback_units::{Dur, Rate, Time};
 
-/// For each discipline some parameters as a document has them: the defaults, and what lies at the
-/// edges of the ranges.
+/// Returns parameters of each discipline as a document has them: the defaults, and values at the edges of the ranges.
 pub(crate) fn documents() -> Vec<Value> {
     let mut documents: Vec<Value> = Spec::NAMES.iter().map(|kind| json!({ "kind": kind })).collect();
     documents.extend([
@@ -151,7 +150,7 @@ fn site() -> impl Strategy<Value = Site> {
     (bytes, packets, rate).prop_map(|(bytes, packets, rate)| Site { bytes, packets, rate })
 }
 
-/// Whether the discipline sends packets of all flows in the order of arrival.
+/// Returns `true` if the discipline sends the packets of all flows in the order of arrival.
 fn is_fifo(spec: &Spec) -> bool {
     const BY_FLOW: [&str; 11] =
         ["drr", "sfq", "sfq-red", "wfq", "wf2q-plus", "virtual-clock", "scfq", "stfq", "fq-codel", "fq-pie", "fq"];

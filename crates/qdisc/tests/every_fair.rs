@@ -1,4 +1,4 @@
-//! What holds for every discipline that tells flows apart.
+//! Properties of every discipline that distinguishes flows.
 
 use crate::common::{Arrival, Fate, Rig, Traffic, seeded, serve};
 use proptest::prelude::*;
@@ -58,7 +58,7 @@ fn document(kind: &str, draw: u64) -> Value {
     d
 }
 
-/// What lies at the edges of the ranges.
+/// Returns parameters at the edges of their ranges.
 fn edges() -> Vec<Value> {
     let eager = json!({ "ecn": true, "min": "1B", "max": "2B", "max-p": 1.0, "weight": 1.0 });
     vec![

@@ -326,7 +326,7 @@ fn compare(rows: &[Row], flows: u64, seed: u64) -> Log {
 
 #[test]
 fn leaves_of_different_priorities_send_as_in_linux() {
-    // A root of 8 Mbit/s, an inner class of 5 with two leaves, and two leaves beside it.
+    // A root of 8 Mbit/s with three children: an inner class of 5 Mbit/s, which has two leaves, and two leaves.
     let rows = [
         (None, 0, 8_000, 8_000),
         (Some(0), 0, 5_000, 6_000),

@@ -30,7 +30,7 @@ fn a_new_flow_sends_its_first_ten_frames_at_once_then_all_take_turns_of_two() {
     let after: Vec<u32> = order[25..].to_vec();
     assert_eq!(after[..10], [1; 10]);
     let turns: Vec<u32> = after[10..30].to_vec();
-    // Where flow 0 stands in its own turn when flow 1 comes decides how many of it are first: one or two.
+    // One or two packets of flow 0 come first, by the part of its turn that was left when flow 1 arrived.
     let first = turns.iter().take_while(|flow| **flow == 0).count();
     assert!((1..=2).contains(&first), "{turns:?}");
     for pair in turns[first..].chunks_exact(4).take(4) {
@@ -125,7 +125,7 @@ fn netem_loses_at_random_or_in_bursts_of_the_mean_length_that_its_chain_has() {
     assert!((length - 10.0).abs() < 1.2, "{length}");
 }
 
-/// Sends packets of these code points at once and tells which are dropped.
+/// Sends packets with these code points at once and returns, for each, `true` if it is dropped.
 fn fates(document: Value, site: &Site, codes: &[u8]) -> Vec<bool> {
     let mut q = build(document, site);
     let (mut rng, mut dropped, mut marked) = (Rng::named(1, "port"), Vec::new(), 0);

@@ -160,7 +160,7 @@ fn fengs_max_p_changes_once_per_crossing_by_3_or_2() {
     assert!(seen.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-12), "{seen:?}");
 }
 
-/// max_p after so many crossings of both thresholds but none to below `min`: 0.1 doubled by each.
+/// `crossings` rises of the average from below `max` to above it, without a fall below `min`, double max_p (0.1) each.
 #[test]
 fn fengs_max_p_has_no_largest_value_unless_one_is_written() {
     let after = |top: Option<f64>, crossings: u32| {

@@ -16,8 +16,8 @@ fn at(ms: u64) -> Time {
     Time::ZERO + Dur::from_ms(ms)
 }
 
-/// Packets of 1000 B on the wire at so many Mbit/s, in a time. Curves count the 982 B that buffers hold: 1 Mbit/s of a
-/// curve is 1.0183 on the wire.
+/// Returns packets of 1000 B on the wire at `mbit` Mbit/s between two instants in ms. Curves count the 982 B that
+/// buffers hold: 1 Mbit/s of a curve is 1.0183 Mbit/s on the wire.
 fn stream(flow: u32, mbit: f64, from: u64, until: u64) -> Vec<Arrival> {
     constant(flow, 1000, Rate((mbit * 1e6) as u64), at(from), at(until))
 }
@@ -58,7 +58,8 @@ fn link_sharing_curves_share_in_proportion_within_each_class() {
     for (flow, expected) in [(0, 2.0), (1, 3.0), (2, 5.0)] {
         assert_near(rate(&log, flow, 500, 5000), expected, 0.02);
     }
-    // Two within a class of 6, and one of 4 beside it. In the first 2.5 s one of the two is silent: the other has all six.
+    // Leaves 0 and 1 share a class of 6 Mbit/s; leaf 2 has 4 Mbit/s. In the first 2.5 s leaf 1 sends nothing: leaf 0
+    // has all 6 Mbit/s.
     let classes = json!([
         { "name": "both", "ls": ls("6Mbit/s") },
         leaf(0, json!({ "parent": "both", "ls": ls("1Mbit/s") })),

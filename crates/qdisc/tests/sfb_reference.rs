@@ -19,7 +19,7 @@ struct Report {
     delta: (f64, f64),
     freeze: f64,
     drop_if_full: BinFull,
-    /// Whether bins fall when their last packet leaves, as in Feng's code for ns.
+    /// `true` if bins fall when their last packet leaves, as in Feng's code for ns.
     at_dequeue: bool,
     boxtime: f64,
     last_pass: Option<f64>,

@@ -1,4 +1,4 @@
-//! What a discipline keeps besides its packets: by hand for some, and something for each.
+//! State of disciplines other than their packets: exact bytes for some, by hand, and a lower bound for each.
 
 use crate::common::{Arrival, Log, Queue, Rig, Traffic, places, serve};
 use serde_json::{Value, json};
@@ -90,7 +90,7 @@ fn every_discipline_keeps_at_least_its_queue_and_no_less_after_packets() {
     let traffic = Traffic { packets: 2_000, ..Traffic::default() }.draw(1);
     for kind in Spec::NAMES {
         let spec: Spec = tailback_document::decode(json!({ "kind": kind })).expect("a default");
-        // What a scenario asks for: classes, a rate.
+        // Some disciplines have no valid defaults: they need classes or a rate.
         if Checked::check(&spec).is_err() {
             continue;
         }

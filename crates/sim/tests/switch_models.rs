@@ -5,12 +5,13 @@ use tailback_sim::Report;
 use tailback_sim::plan::*;
 use tailback_units::{Dur, Rate};
 
-/// Packets of 1000 B on links of 1 Gbit/s, which gives a slot of 8 us.
+/// Length of a packet, bytes.
 const SIZE: u32 = 1000;
+/// Transmission time of a packet at 1 Gbit/s, microseconds.
 const SLOT_US: u64 = 8;
 
-/// Every host offers every output the same load; the sum per host is the fraction `load` of its link. Frames come in
-/// random order.
+/// Returns a star of `n` hosts with links of 1 Gbit/s. Each host sends Poisson traffic at the same rate to every host;
+/// the sum over the destinations is the fraction `load` of its link.
 fn uniform(n: usize, load: f64, fabric: Fabric) -> Net {
     let mut net = Net::new(RAW);
     let s = net.switch("s");
@@ -22,14 +23,15 @@ fn uniform(n: usize, load: f64, fabric: Fabric) -> Net {
     let bps = (load * 1e9 / n as f64) as u64;
     for from in &hosts {
         for to in &hosts {
-            // Hosts also send to themselves through the switch, as in the classical model.
+            // Hosts also send to themselves through the switch: in the classical model every input sends to every
+            // output.
             net.flow(*from, *to, 0, poisson(u64::from(SIZE), bps));
         }
     }
     net
 }
 
-/// Runs a star in which the route to a host's own output leads over the switch.
+/// Returns the reports of `replications` runs of a star; what a host sends to itself is routed over the switch.
 fn runs(net: &Net, replications: u64) -> Vec<Report> {
     let plan = net.routed();
     let to = |node: usize, d: usize| if node == 0 { d.wrapping_sub(1) as u32 } else { node as u32 - 1 };
@@ -58,12 +60,15 @@ fn input_fifos_saturate_where_karol_hluchyj_and_morgan_say() {
     let mut net = uniform(24, 1.2, Fabric::InputFifo { buffer: 100_000 });
     net.plan.warmup = us(500 * SLOT_US);
     net.plan.end = us(4_000 * SLOT_US);
-    let told = over(&runs(&net, 10), throughput);
-    assert!(told.lo() > 0.5858 && told.hi() < 0.6184, "between those of 8 and of infinitely many: {told:?}");
+    let measured = over(&runs(&net, 10), throughput);
+    assert!(
+        measured.lo() > 0.5858 && measured.hi() < 0.6184,
+        "between those of 8 and of infinitely many: {measured:?}"
+    );
 }
 
 #[test]
-fn virtual_output_queues_at_speed_up_2_and_output_queues_carry_everything() {
+fn virtual_output_queues_at_speed_up_2_and_output_queues_keep_saturated_outputs_busy() {
     for fabric in [
         Fabric::VirtualOutputQueues { buffer: 100_000_000, output_buffer: UNLIMITED, speedup: 2.0 },
         Fabric::OutputQueued,
@@ -71,14 +76,15 @@ fn virtual_output_queues_at_speed_up_2_and_output_queues_carry_everything() {
         let mut net = uniform(16, 1.1, fabric.clone());
         net.plan.warmup = us(8_000 * SLOT_US);
         net.plan.end = us(16_000 * SLOT_US);
-        let told = over(&runs(&net, 5), throughput);
-        assert!(told.lo() >= 0.99, "{fabric:?}: {told:?}");
+        let measured = over(&runs(&net, 5), throughput);
+        assert!(measured.lo() >= 0.99, "{fabric:?}: {measured:?}");
     }
 }
 
 #[test]
 fn a_lone_input_shares_its_crossing_evenly_among_its_outputs() {
-    // One host of 1 Gbit/s with traffic for four outputs of 100 Mbit/s; one frame can cross at a time.
+    // One host of 1 Gbit/s sends 100 Mbit/s to each of four outputs of 100 Mbit/s. At speed-up 1 its frames of 1000 B
+    // cross one at a time at 100 Mbit/s: 12,500 frames in 1 s, a quarter of them for each output.
     let mut net = Net::new(RAW);
     let (s, h) = (net.switch("s"), net.host("h"));
     net.at_switch(s).fabric = Fabric::VirtualOutputQueues { buffer: UNLIMITED, output_buffer: UNLIMITED, speedup: 1.0 };
@@ -114,6 +120,7 @@ fn a_class_that_is_stopped_behind_a_crossbar_does_not_hold_up_the_others() {
         net.flow(h, to, class, cbr(1500, 10_000_000));
     }
     let report = net.run();
+    // Row 1 is the flow of class 0 to d2; class 1 is stopped since the link to d1 is down.
     assert_eq!(
         report.flows.row(1).offered.packets,
         report.flows.row(1).delivered.packets + report.flows.row(1).in_network.packets
@@ -122,7 +129,8 @@ fn a_class_that_is_stopped_behind_a_crossbar_does_not_hold_up_the_others() {
     assert_eq!(total_drops(&report), 0);
 }
 
-/// Returns the delay of one full frame over a switch from one link to another.
+/// Returns the delay of one full frame from host to host over a switch, for the rates in Mbit/s of the links to and
+/// from the switch.
 fn one_frame(fabric: Fabric, rates: [u64; 2]) -> Dur {
     let mut net = Net::new(ETHERNET);
     let (h, s, d) = (net.host("h"), net.switch("s"), net.host("d"));
@@ -142,17 +150,17 @@ fn cut_through_costs_the_headers_time_where_store_and_forward_costs_the_frames()
         assert_eq!(one_frame(Fabric::OutputQueued, [mbit, mbit]), tx(mbit, WIRE) * 2 + travel);
         assert_eq!(one_frame(cut.clone(), [mbit, mbit]), tx(mbit, 64) + tx(mbit, WIRE) + travel);
     }
-    // A slower output sends while the frame arrives faster.
+    // A slower output starts after the header: the frame arrives faster than it is sent.
     assert_eq!(one_frame(cut.clone(), [100, 10]), tx(100, 64) + tx(10, WIRE) + travel);
-    // A faster output must not run dry: its last byte leaves when the last byte has arrived.
+    // A faster output starts late enough to avoid an underrun: it sends the last byte just when that byte has arrived.
     assert_eq!(one_frame(cut.clone(), [10, 100]), tx(10, WIRE) + travel);
-    // A decision that requires the whole frame is store and forward.
+    // With a header as long as the frame, cut-through is store-and-forward.
     assert_eq!(one_frame(Fabric::CutThrough { header: WIRE }, [100, 100]), tx(100, WIRE) * 2 + travel);
 }
 
 #[test]
 fn cut_through_frames_that_must_wait_are_forwarded_whole_and_in_order() {
-    // Two inputs share an output: while one frame leaves, the other one waits until it is complete.
+    // Two inputs share an output: a frame that finds the output busy is received completely before it is forwarded.
     let mut net = Net::new(ETHERNET);
     let (s, d) = (net.switch("s"), net.host("d"));
     net.at_switch(s).fabric = Fabric::CutThrough { header: 64 };
@@ -196,10 +204,10 @@ fn one_saturated_queue_takes_alpha_over_one_plus_alpha_of_the_shared_memory() {
         net.link(h, s, 100);
         net.flow(h, d, 0, cbr(1500, 90_000_000));
         let report = net.run();
-        // Choudhury and Hahne: q = alpha (M - q), exact to a frame.
+        // Choudhury and Hahne (1998): q = alpha (M - q), exact to a frame.
         let fixed_point = alpha / (1.0 + alpha) * MEMORY as f64;
-        let told = port(&report, "s->d").classes[0].max_bytes as f64;
-        assert!((told - fixed_point).abs() < FRAME as f64, "alpha {alpha}: {told} for {fixed_point}");
+        let measured = port(&report, "s->d").classes[0].max_bytes as f64;
+        assert!((measured - fixed_point).abs() < FRAME as f64, "alpha {alpha}: {measured} for {fixed_point}");
         assert!(report.flows.row(0).drops.iter().all(|drop| drop.reason == "shared memory full"));
     }
 }

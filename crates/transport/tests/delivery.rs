@@ -98,9 +98,9 @@ fn run(case: &Case) -> Result<(), TestCaseError> {
     net.per_segment = Dur::from_us(case.rate_us);
     net.strict = true;
     net.check = |sender, segment| {
-        // Limited transmit sends two beyond the window, a probe one. After a timeout F-RTO sends two
-        // whatever is outstanding, as does a probe after a reduction; fast recovery without SACK counts
-        // by inflating the window.
+        // Limited transmit sends two segments beyond the window, a probe one. Only new segments in the open state
+        // count: after a timeout F-RTO sends two segments regardless of those outstanding, a probe after a reduction
+        // does, too, and fast recovery without SACK counts by inflating the window.
         let most = (sender.cwnd() as u32).max(1) + 3;
         let judged = !segment.retransmission && sender.state() == State::Open;
         assert!(!judged || sender.in_flight() <= most, "{} in flight: {sender:?}", sender.in_flight());

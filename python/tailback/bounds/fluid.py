@@ -1,12 +1,12 @@
-"""Fluid model of a router's port: share, loss and delay of full queues of each group of flows, without a run.
+"""Fluid model of a router's port: rate, loss and queueing delay of each group of flows, without a run.
 
     for group, got in fluid(scenario, "ce", "sink").items():
         print(group, got.loss)
 
-Each group offers its mean rate as a fluid, and each scheduler is its ideal: strict priority is served first,
-weighted queues share by progressive filling (max-min), one queue for several groups loses the same part of each. Bursts
-and sources that adapt are not in the model: it gives the long-run effect of a policy under a known load, and the load
-at which a class is overloaded.
+Each group offers its mean rate as a fluid, and each scheduler is ideal: strict priority is served first, weighted
+queues share by progressive filling (max-min), and groups in one queue lose the same fraction of their traffic. Bursts
+and adaptive sources are not in the model: it gives the long-run effect of a policy under a known load, and the load at
+which a class is overloaded.
 
 Source: Demers, Keshav and Shenker (SIGCOMM 1989) and Parekh and Gallager (IEEE/ACM ToN 1(3), 1993) for weighted
 sharing; Devera, HTB manual (2002), for borrowing.
@@ -26,9 +26,9 @@ from tailback.scenario import Scenario
 __all__ = ["Fluid", "FluidPort", "NotModelledError", "fluid", "max_min"]
 
 _SHARED = {"drop-tail", "drop-head", "red", "blue", "codel", "pie", "pi", "rem", "avq"}
-"""Disciplines of one queue that treat all packets alike: all groups lose the same share."""
+"""Disciplines with one queue that treat all packets alike: all groups lose the same fraction."""
 _BY_FLOW = {"sfq", "fq", "fq-codel", "fq-pie", "fair-queue"}
-"""Disciplines with a queue for each flow, served in equal parts."""
+"""Disciplines with a queue for each flow, which share the rate equally."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,28 +36,33 @@ class Fluid:
     """Long-run service of a group of flows."""
 
     offered_bps: float
-    """Mean rate of its sources, in bytes as buffers count them."""
+    """Mean rate that the sources of the group send, bit/s, in bytes as buffers count them."""
     carried_bps: float
-    """Part of it that leaves the port."""
+    """Mean rate that leaves the port, bit/s, in the same bytes."""
     queue_s: float | None
-    """Waiting time in its queue, seconds: 0 without loss, else the time of a full queue;
-`None`: the length of the overloaded queue is unknown, as under active queue management."""
+    """Waiting time in the queue of the group, seconds: 0 without loss, else the time to serve a full queue.
+
+    `None`: the length of the overloaded queue is unknown, as under active queue management.
+    """
     path_s: float
-    """Propagation and transmission of one packet from the source to the receiver, seconds."""
+    """Propagation and transmission time of one packet from the source to the receiver, seconds."""
 
     @property
     def loss(self) -> float:
-        """Part that is lost, 0 to 1."""
+        """Fraction of the offered rate that is lost, 0 to 1."""
         return 1 - self.carried_bps / self.offered_bps if self.offered_bps else 0.0
 
     @property
     def delay_s(self) -> float | None:
-        """One-way delay, seconds: the path's and the queue's."""
+        """One-way delay, seconds: of the path and the queue; `None`: the queue's is unknown."""
         return None if self.queue_s is None else self.path_s + self.queue_s
 
 
 def max_min(capacity: float, demands: Sequence[tuple[float, float]]) -> list[float]:
-    """Share a capacity among demands with weights: capacity that one does not need is shared by the others."""
+    """Return the max-min fair shares of a capacity for pairs of demand and weight, in the unit of the capacity.
+
+    A demand of weight 0 gets nothing.
+    """
     shares = [0.0] * len(demands)
     open_ = {i for i, (demand, weight) in enumerate(demands) if demand > 0 and weight > 0}
     left = capacity
@@ -84,7 +89,7 @@ def fluid(
         scenario: Hosts with a link each to one switch, and a policy at one of its ports, as `tailback import` makes it.
         node: The switch.
         neighbour: Neighbour of the switch behind the port.
-        factors: Factors on the rates of groups, by name.
+        factors: Factors by which the offered rates of groups are multiplied, by name of the group; default 1.
 
     Raises:
         NotModelledError: A group's rate depends on the network, or a part of the policy has no fluid model.
@@ -94,7 +99,7 @@ def fluid(
 
 
 class FluidPort:
-    """A port with its shares under several loads."""
+    """Fluid model of one port, to evaluate it under several loads."""
 
     def __init__(self, scenario: Scenario, node: str, neighbour: str) -> None:
         """Read the port; raises NotModelledError if the mean rate of a group is not known."""
@@ -111,11 +116,11 @@ class FluidPort:
             self._offered[group.name], self._wire[group.name] = found
 
     def __call__(self, factors: Mapping[str, float] | None = None) -> dict[str, Fluid]:
-        """Return the service of each group if the rates of some are multiplied."""
+        """Return the service of each group, by name; raises NotModelledError if a part of the policy has no model."""
         factor = dict.fromkeys(self._offered, 1.0) | dict(factors or {})
         offered = {name: rate * factor[name] for name, rate in self._offered.items()}
         sent = self._policed(offered)
-        # Rates count the bytes that buffers count, the line carries more: the mean over the packets sent.
+        # Rates count bytes as buffers do, but the link carries wire bytes: its rate is scaled by their mean ratio.
         wire = sum(self._wire[name] * factor[name] for name in offered)
         line = rate_bps(towards(self._port.line["rate"])) * (sum(offered.values()) / wire if wire else 1.0)
         shaper = self._port.table.get("shaper")
@@ -162,7 +167,7 @@ class FluidPort:
 
 
 Served = dict[str, tuple[float, float | None]]
-"""By group, what is carried, bit/s, and the time in its queue."""
+"""Carried rate, bit/s, and waiting time, seconds, of each group by name; `None`: the time is unknown."""
 
 
 class _Server:
@@ -180,9 +185,9 @@ class _Server:
     def serve(
         self, discipline: Json | None, capacity: float, base: float, demands: Mapping[str, float], limit: str
     ) -> Served:
-        """Return the groups' shares of `capacity` bit/s.
+        """Return what each group gets of `capacity` bit/s; raises NotModelledError if the discipline has no model.
 
-        Guarantees in parts are of `base`, and a single queue holds `limit`.
+        Guarantees that are fractions refer to `base` bit/s, and `limit` is the length of a single queue.
         """
         kind = "drop-tail" if discipline is None else str(discipline["kind"])
         if kind == "shaper":
@@ -214,7 +219,10 @@ class _Server:
         return {name: (rate * capacity / total, full) for name, rate in demands.items()}
 
     def _full_s(self, limit: str, capacity: float, demands: Mapping[str, float]) -> float | None:
-        """Return the time that a full queue takes to be served; packets count with their mean size."""
+        """Return the time to serve a full queue, seconds; `None`: the limit is not a length.
+
+        A limit in packets counts packets of the mean size.
+        """
         if limit == "unlimited":
             return math.inf
         try:
@@ -228,14 +236,14 @@ class _Server:
         return int(limit.removesuffix("packets")) * mean * 8 / capacity if capacity else math.inf
 
     def _sorted(self, classes: Sequence[Json], demands: Mapping[str, float], default: int) -> list[dict[str, float]]:
-        of = self.port.sorted(classes, [self.groups[name] for name in demands], default)
+        of = self.port.classify(classes, [self.groups[name] for name in demands], default)
         held: list[dict[str, float]] = [{} for _ in range(max([len(classes), default + 1]))]
         for name, index in of.items():
             held[index][name] = demands[name]
         return held
 
     def _most(self, discipline: Json | None) -> float:
-        """The highest rate at which a discipline lets packets pass."""
+        """Return the lowest rate of nested shapers, bit/s; infinite without one."""
         if discipline is None or discipline["kind"] != "shaper":
             return math.inf
         return min(rate_bps(discipline["rate"]), self._most(discipline.get("discipline")))
@@ -264,11 +272,11 @@ class _Server:
             own = [i for i in strict if classes[i]["priority"].get("level", 1) == level]
             admitted = {i: sum(held[i].values()) for i in own}
             for i in own:
-                # The policer acts while others wait.
+                # The policer acts only while the port is overloaded.
                 rate = classes[i]["priority"].get("rate")
                 if rate is not None and total > capacity:
                     admitted[i] = min(admitted[i], share_bps(rate, base))
-            # Classes of one level are served in the order of arrival: all lose the same share.
+            # Classes of one level are served in the order of arrival: all lose the same fraction.
             asked = sum(admitted.values())
             part = min(left / asked, 1.0) if asked else 1.0
             for i in own:
@@ -308,7 +316,7 @@ class _Server:
         rates = [rate_bps(leaf["rate"]) for leaf in leaves]
         most = [rate_bps(leaf.get("ceil") or leaf["rate"]) for leaf in leaves]
         wanted = [min(sum(own.values()), limit) for own, limit in zip(held, most, strict=True)]
-        # Guaranteed rates first; the rest by priority, within one priority by quanta.
+        # Guaranteed rates are served first; the rest in the order of priority, within a priority by quanta.
         got = [min(want, rate) for want, rate in zip(wanted, rates, strict=True)]
         if sum(got) > capacity:
             raise NotModelledError("htb whose guarantees pass what it has")

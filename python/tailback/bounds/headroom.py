@@ -1,4 +1,4 @@
-"""Headroom: buffer that must stay free above the high threshold so that nothing is lost, term by term."""
+"""PAUSE and PFC headroom: bytes of buffer above the high threshold that prevent loss, as a sum of terms."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["NS_PER_M", "Headroom", "Term", "headroom", "pfc_headroom", "response
 Counts = Literal["frame", "wire"]
 
 HEADER = 18
-"""Bytes that Ethernet adds to the payload: addresses, type and check sequence."""
+"""Bytes that Ethernet adds to the payload: addresses, type and frame check sequence."""
 OVERHEAD = 20
 """Bytes of preamble and gap between frames."""
 CONTROL = 64
@@ -22,35 +22,42 @@ CONTROL = 64
 NS_PER_M = 5
 """Propagation in fibre and copper, nanoseconds per metre."""
 QUANTUM_BITS = 512
+"""Pause quantum, bit times."""
 
 _REACTION_QUANTA = ((100e6, 1), (1e9, 2), (10e9, 60), (25e9, 80), (40e9, 118), (100e9, 394))
-"""Reaction limit of IEEE 802.3 Annex 31B by highest link rate, in quanta of 512 bit times."""
+"""Upper rates, bit/s, and the longest reaction time of IEEE 802.3 Annex 31B up to each, quanta of 512 bit times."""
 
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One part of the sum, in bytes."""
+    """One term of the headroom."""
 
     name: str
     bytes: int
+    """Value of the term, bytes."""
     formula: str
+    """Formula of the term, as text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Headroom:
-    """Bytes that may arrive after the detector has fired, for one link that feeds the buffer."""
+    """Bytes that may arrive from one link after the buffer's high threshold is exceeded."""
 
     terms: Sequence[Term]
     source: str
+    """Origin of the formula."""
 
     @property
     def bytes(self) -> int:
-        """The sum, per feeding link."""
+        """Sum of the terms, bytes for each link that feeds the buffer."""
         return sum(term.bytes for term in self.terms)
 
 
 def response_time_s(rate_bps: float) -> float:
-    """Return how long a station may take to obey, by the standard's limit for its rate."""
+    """Return the longest reaction time that IEEE 802.3 Annex 31B permits at a rate in bit/s, seconds.
+
+    Raises UsageError above 100 Gbit/s.
+    """
     for highest, quanta in _REACTION_QUANTA:
         if rate_bps <= highest:
             return quanta * QUANTUM_BITS / rate_bps
@@ -65,22 +72,26 @@ def headroom(
     interface_s: float = 0.0,
     counts: Counts = "frame",
 ) -> Headroom:
-    """Return the full formula: the detector fires just after a frame began in both directions.
+    """Return the worst case, in which the threshold is exceeded just after frames have begun in both directions.
 
     Args:
         rate_bps: Rate of the feeding link, bit/s.
         mtu: Largest payload in bytes, the same in both directions.
-        delay_s: Propagation one way, seconds.
-        response_s: From the notification's full reception to its effect; default: the standard's limit.
-        interface_s: All further delays of the interfaces, both directions, seconds.
-        counts: Lengths that the buffer counts: frames, or frames with preamble and gap.
+        delay_s: Propagation delay, one way, seconds.
+        response_s: Time from the complete reception of the notification to its effect, seconds; default: the longest
+            that the standard permits at the rate.
+        interface_s: Sum of all further delays of the interfaces in both directions, seconds.
+        counts: Lengths that the buffer counts: "frame", or "wire" for frames with preamble and gap.
+
+    Raises:
+        UsageError: `response_s` is absent, and the rate is above 100 Gbit/s.
 
     """
     frame = mtu + HEADER
     response_s = response_time_s(rate_bps) if response_s is None else response_s
 
     def time(seconds: float) -> int:
-        # Tolerate rounding of a product that should be an integer.
+        # A product that should be an integer may be slightly above it.
         return math.ceil(rate_bps * seconds / 8 - 1e-6)
 
     last = frame + (OVERHEAD if counts == "wire" else 0)
@@ -98,7 +109,10 @@ def headroom(
 
 
 def pfc_headroom(rate_bps: float, mtu: int, length_m: float) -> Headroom:
-    """Return the short form that vendors publish for PFC: 3840 B are 60 quanta of 64 B."""
+    """Return the short formula that vendors publish for PFC.
+
+    `rate_bps` is the rate of the link in bit/s, `mtu` the largest frame in bytes, `length_m` the cable in metres.
+    """
     cable = math.ceil(130 * length_m / 100 * rate_bps / 1e9 - 1e-6)
     terms = (
         Term("largest frame of the peer", mtu, "MTU_s"),

@@ -1,6 +1,6 @@
-"""A port of a router as described by a scenario's document: its groups of flows, its classes, and their members.
+"""A port of a router, read from a scenario's document: its link, its policy and the groups of flows that use it.
 
-Analytic models use it: the worst case by network calculus, and the fluid model.
+The worst case by network calculus and the fluid model use it.
 """
 
 from __future__ import annotations
@@ -28,33 +28,38 @@ Json: TypeAlias = dict[str, Any]
 
 
 class NotModelledError(Exception):
-    """A part of the scenario has no model; the message is the reason."""
+    """Raised if a part of the scenario has no analytic model; the message gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A group of flows with the packets that it sends."""
+    """A group of flows of a scenario, and the lengths of its packets."""
 
     name: str
+    """Name of the group."""
     dscp: int
+    """DSCP, 0 to 63."""
     flows: int
+    """Number of flows."""
     source: Json
+    """Table `source` of the document."""
     packet: int
     """Length of the largest packet, bytes as counted by buffers, shapers and policers."""
     wire: int
-    """Wire bytes of that packet."""
+    """Length of the largest packet on the wire, bytes."""
     burst: int
-    """Sum of the lengths of the packets into which one write of the source is cut, bytes as counted by buffers."""
+    """Sum of the lengths of the packets of one write of the source, bytes as counted by buffers."""
     written: int
-    """Payload of one write of the source, transport header included, bytes."""
+    """Payload of one write of the source with the transport header, bytes."""
     part: float
-    """Smallest ratio of counted to wire bytes among these packets."""
+    """Smallest ratio of bytes counted by buffers to wire bytes among the packets of a write, above 0 and at most 1."""
 
 
 class Port:
-    """A port with its line, its policy and the groups that use it."""
+    """A port with its link, its policy and the groups of flows that use it."""
 
     def __init__(self, document: Json, node: str, neighbour: str) -> None:
+        """Read the port of switch `node` to `neighbour` from a scenario's document."""
         self.document = document
         self.maps: Json = document.get("class-maps", {})
         self.links = {frozenset(link["between"]): link for link in document["links"]}
@@ -65,7 +70,7 @@ class Port:
         self.senders = {flow["name"]: flow["from"] for flow in document["flows"]}
         largest = [group.packet for group in self.groups]
         self.largest = max(largest, default=1500)
-        # The link also carries preamble and gap, which weigh most in short packets.
+        # The link also carries preamble and gap, whose share is largest in short packets.
         self.part = min((group.part for group in self.groups), default=1.0)
 
     def _group(self, flow: Json) -> Group:
@@ -80,7 +85,7 @@ class Port:
         transport = flow.get("transport", {})
         written = _native.parse_bytes(transport.get("segment", source.get("packet", "1460B")))
         written += _native.parse_bytes(transport.get("header", "0B"))
-        # A longer write leaves as full packets and a remainder.
+        # A write longer than the MTU is sent as full packets and a remainder.
         full, rest = divmod(written, limit)
         packet = max(min(written, limit) + header, least)
         lengths = [max(size + header, least) for size in ([limit] if full else []) + ([rest] if rest else [])]
@@ -89,8 +94,11 @@ class Port:
         dscp = code_point(flow.get("dscp", 0))
         return Group(flow["name"], dscp, flow.get("count", 1), source, packet, packet + more, burst, written, part)
 
-    def sorted(self, classes: Sequence[Json], members: Sequence[Group], default: int) -> Mapping[str, int]:
-        """The first class whose condition holds, for each group."""
+    def classify(self, classes: Sequence[Json], members: Sequence[Group], default: int) -> Mapping[str, int]:
+        """Return the index of each group's class, by name: the first class whose condition holds, else `default`.
+
+        Raises NotModelledError if the class of a group is not known before a run.
+        """
         found = {}
         for member in members:
             found[member.name] = default
@@ -101,7 +109,7 @@ class Port:
         return found
 
     def holds(self, matches: Any, group: Group) -> bool:
-        """`True` if a group matches a condition; raises NotModelledError if that is not known before a run."""
+        """Return `True` if a group matches a condition; raises NotModelledError if that is not known before a run."""
         if isinstance(matches, str):
             return self.holds(self.maps[matches], group)
         if isinstance(matches, list):
@@ -126,7 +134,10 @@ class Port:
 
 
 def class_rates(classes: Sequence[Json], base_bps: float) -> list[float]:
-    """The rate of each class without priority, bit/s, by docs/mechanisms/class-based.md."""
+    """Return the rate of each class, bit/s, 0 for priority classes; docs/mechanisms/class-based.md has the rule.
+
+    `base_bps` is the reference rate of guarantees that are fractions.
+    """
     reserved = [share_bps(class_.get("bandwidth"), base_bps) for class_ in classes]
     low = sum(share_bps(class_["priority"].get("rate"), base_bps) for class_ in classes if class_.get("priority"))
     left = max(base_bps - low - sum(reserved), 0.01 * base_bps)
@@ -142,19 +153,22 @@ def class_rates(classes: Sequence[Json], base_bps: float) -> list[float]:
 
 
 def share_bps(written: object, base_bps: float) -> float:
-    """A guarantee in bit/s: a rate, or a part of the base; 0 if there is none."""
+    """Return a guarantee in bit/s, given as a rate or a fraction of the base; `None`: 0. Raises ValueError else."""
     if written is None:
         return 0.0
     return float(written) * base_bps if isinstance(written, (int, float)) else rate_bps(written)
 
 
 def rate_bps(written: object) -> float:
-    """A rate in bit/s."""
+    """Return a rate such as `10Mbit/s` in bit/s; raises ValueError if it is not a rate."""
     return float(_native.parse_rate(str(written)))
 
 
 def burst_bytes(written: object, rate: object) -> float:
-    """A burst in bytes; a time counts as the bytes of the rate in it."""
+    """Return a burst in bytes: a size, or the bytes that `rate` (a text, or bit/s) sends in a duration.
+
+    Raises ValueError if it is neither.
+    """
     text = str(written)
     try:
         return float(_native.parse_bytes(text))
@@ -164,19 +178,20 @@ def burst_bytes(written: object, rate: object) -> float:
 
 
 def towards(rate: object) -> str:
-    """Return the forward rate of a link: the first of [forward, backward], or the rate of both directions."""
+    """Return the forward rate of a link as text: the first of `[forward, backward]`, or the rate of both directions."""
     return str(rate[0] if isinstance(rate, list) else rate)
 
 
 def delay_s(link: Json) -> float:
     """Return the largest propagation delay of a link plus its largest jitter, seconds.
 
-    A pair of delays is those of the first and the last link of a pattern, a pair of jitters those of the directions.
+    A pair of delays is for the first and the last link of a pattern, a pair of jitters for the two directions. Raises
+    ValueError if a length or a duration is invalid.
     """
     jitter = max(_seconds(one) for one in _each(link.get("jitter", "0s")))
     if "length" in link:
         return 5e-9 * _metres(str(link["length"])) + jitter
-    # Neither a delay nor a length: 1 us.
+    # A link with neither a length nor a delay has 1 us.
     return max(_seconds(one) for one in _each(link.get("delay", "1us"))) + jitter
 
 
@@ -196,7 +211,7 @@ def _metres(written: str) -> float:
 
 
 def code_point(written: object) -> int:
-    """The number of a code point (RFC 2474, RFC 2597, RFC 3246, RFC 5865)."""
+    """Return the number of a valid code point, given by name or number (RFC 2474, RFC 2597, RFC 3246, RFC 5865)."""
     text = str(written).lower()
     named = {"default": 0, "be": 0, "ef": 46, "va": 44}
     if text in named:

@@ -3,13 +3,13 @@
     for group, bound in worst_case(scenario, "ce", "sink").items():
         print(group, bound.seconds, bound.reason)
 
-Where the packets of a class are bounded by token buckets, and its scheduler guarantees a rate after a latency, no
-packet can take longer than burst / rate + latency. Arrival curves come from the sources (constant rate, on and off with
-a peak rate) and from policers; service curves from the line, the shaper, the transmit ring, strict priority and
-start-time fair queueing. Without such a curve there is no bound, and the reason is given.
+If the arrivals of a class are bounded by token buckets and its scheduler guarantees a rate after a latency, the delay
+is at most burst / rate + latency. Arrival curves come from the sources (constant rate, or on-off with a peak rate) and
+from policers, service curves from the link, the shaper, the transmit ring, strict priority and start-time fair
+queueing. A group without such a curve has no bound, and the result gives the reason.
 
 Sources: Le Boudec and Thiran, Network Calculus (LNCS 2050, 2001): delay bound, theorem 1.4.2; non-preemptive strict
-priority, section 6.2; Goyal, Vin and Cheng, Start-time fair queuing (SIGCOMM 1996), theorem 4, for shares of a class.
+priority, section 6.2; Goyal, Vin and Cheng, Start-time fair queuing (SIGCOMM 1996), theorem 4: shares of classes.
 """
 
 from __future__ import annotations
@@ -38,22 +38,22 @@ __all__ = ["Bound", "worst_case"]
 
 _STRICT = "strict priority, and the sources or the policers of its level"
 _MOST = 256
-"""Choices of token buckets that are tried."""
+"""Largest number of combinations of token buckets that are tried."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """The longest one-way delay that a packet of a group can have."""
+    """Upper bound on the one-way delay of the packets of a group."""
 
     seconds: float | None
-    """From its generation at the source to its last bit at the receiver; `None`: there is no bound."""
+    """Bound on the time from a packet's generation to the arrival of its last bit, seconds; `None`: no bound."""
     reason: str
-    """Reason for the absence of a bound, or the assumptions of the bound."""
+    """Assumptions of the bound, or the reason why there is none."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Curve:
-    """At most `burst` + `rate` t bytes arrive in any interval of t seconds."""
+    """Arrival curve: at most `burst` + `rate` t bytes arrive in any interval of t seconds; `rate` in byte/s."""
 
     burst: float
     rate: float
@@ -61,7 +61,7 @@ class _Curve:
 
 @dataclass(frozen=True, slots=True)
 class _Service:
-    """A backlogged queue gets at least `rate` (t - `latency`) bytes in t seconds."""
+    """Service curve: a backlogged queue gets at least `rate` (t - `latency`) bytes in t seconds; `rate` in byte/s."""
 
     rate: float
     latency: float
@@ -82,9 +82,10 @@ def worst_case(scenario: Scenario, node: str, neighbour: str) -> dict[str, Bound
 
 
 class _Port(Port):
-    """A port whose delays are bounded."""
+    """A port with bounds on the delay of its groups."""
 
     def bound(self, group: Group) -> Bound:
+        """Return the bound of a group that leaves the port."""
         try:
             if "accounting" in self.line:
                 raise NotModelledError("the line carries other bytes than those of frames (`accounting`)")
@@ -97,7 +98,10 @@ class _Port(Port):
     # --- Arrivals ---
 
     def _sent(self, group: Group) -> _Curve:
-        """The arrival curve of a group at the router, in bytes as policers count them."""
+        """Return the arrival curve of a group at the router, bytes as policers count them.
+
+        Raises NotModelledError if no token bucket bounds the source.
+        """
         source = group.source
         kind = source.get("kind")
         quickest, late = 1 - float(source.get("wander") or 0), float(source.get("jitter") or 0)
@@ -107,13 +111,13 @@ class _Port(Port):
             rate = _native.parse_rate(source["rate"]) / 8
         else:
             rate = group.written / (_native.parse_duration(source["interval"]) * 1e-12)
-        # Each gap of a wandering source is at least (1 - wander) of the constant one; a late packet may come right
-        # before the next.
+        # Each interval of a source with `wander` is at least (1 - wander) of the constant one; with jitter a late
+        # packet may come right before the next.
         burst = group.flows * group.burst * (2 if late else 1)
         return _Curve(burst, group.flows * rate / quickest * group.burst / group.written)
 
     def _access_s(self, group: Group) -> float:
-        """Longest time from the source to the router."""
+        """Return the longest time from the source to the router, seconds."""
         link = self.links[frozenset((self.senders[group.name], self.node))]
         rate = _native.parse_rate(towards(link["rate"])) / 8
         sent = self._sent(group)
@@ -125,7 +129,7 @@ class _Port(Port):
         return sent.burst * wire / rate + delay_s(link)
 
     def _arrival(self, group: Group) -> _Curve:
-        """The arrival curve at the scheduler, behind the conditioners of the port."""
+        """Return the arrival curve of a group at the scheduler, behind the conditioners of the port."""
         for conditioner in self.table.get("conditioners", []):
             meter = conditioner.get("meter", {})
             drops = conditioner.get("exceed", {}).get("drop") is True
@@ -156,7 +160,7 @@ class _Port(Port):
             _counts_frames(shaper)
             shaped = rate_bps(shaper["rate"]) / 8
             rate = min(line, shaped)
-            # The bucket must fill for the packet before; then the packet itself is transmitted.
+            # The bucket must refill after the previous packet; then the packet itself is transmitted.
             latency = self.largest / rate
             after += group.wire * self.part / line
         ring = int(self.table.get("ring") or 0)
@@ -169,11 +173,14 @@ class _Port(Port):
     def _within(
         self, discipline: Json | None, service: _Service, base_bps: float, group: Group, members: Sequence[Group]
     ) -> tuple[float, str]:
-        """The longest time of a packet in a discipline that gets `service`; `members` are the groups that it holds."""
+        """Return the longest time of a group's packets in a discipline, seconds, and the assumptions.
+
+        The discipline gets `service`; `members` are all groups of flows in it. Raises NotModelledError without a bound.
+        """
         kind = "drop-tail" if discipline is None else discipline["kind"]
         if kind == "drop-tail":
             total = _sum([self._arrival(member) for member in members])
-            # Non-preemptive: a packet of another class, or of the line, may be under way.
+            # Service is not preemptive: the latency of `service` includes a packet of another class in transmission.
             return _delay(total, service), "arrival curves of all that share its queue"
         assert discipline is not None
         if kind in {"shaper", "class-based"}:
@@ -194,7 +201,7 @@ class _Port(Port):
         levels: list[Json] = discipline["levels"]
         default = discipline.get("default") or levels[-1]["name"]
         names = [level["name"] for level in levels]
-        of = self.sorted(levels, members, names.index(default))
+        of = self.classify(levels, members, names.index(default))
         own = of[group.name]
         above = _sum([self._arrival(member) for member in members if of[member.name] < own])
         below = own + 1 < len(levels) and any(of[member.name] > own for member in members)
@@ -208,12 +215,12 @@ class _Port(Port):
         classes: list[Json] = [*discipline["classes"], discipline.get("default") or {}]
         if discipline.get("base") is not None:
             base_bps = rate_bps(discipline["base"])
-        of = self.sorted(classes[:-1], members, len(classes) - 1)
+        of = self.classify(classes[:-1], members, len(classes) - 1)
 
         def held(index: int) -> list[Group]:
             return [member for member in members if of[member.name] == index]
 
-        # Of the sources' and the policer's token bucket either bounds a class: the best choice for all classes counts.
+        # Either the sources or the policer bounds a class: the best combination over all classes gives the bound.
         strict = [index for index, class_ in enumerate(classes) if class_.get("priority") is not None]
         options = [self._strict(classes[index], held(index), base_bps) for index in strict]
         found: list[tuple[float, str]] = []
@@ -239,7 +246,10 @@ class _Port(Port):
         members: Sequence[Group],
         of: Mapping[str, int],
     ) -> tuple[float, str]:
-        """The longest time of a packet if the classes of priority have the arrival curves `strict`."""
+        """Return the longest time of a packet, seconds, and the assumptions.
+
+        `strict` are the arrival curves of the priority classes, by index.
+        """
 
         def level(number: int) -> _Curve:
             return _sum([curve for i, curve in strict.items() if classes[i]["priority"].get("level", 1) == number])
@@ -264,9 +274,9 @@ class _Port(Port):
         return self._within(inner, _Service(guaranteed, latency), base_bps, group, same)
 
     def _strict(self, class_: Json, members: Sequence[Group], base_bps: float) -> list[_Curve]:
-        """The arrival curves of a priority class: of its sources, and of its policer.
+        """Return the arrival curves that bound a priority class: of its sources, and of its policer.
 
-        The policer lets one packet more pass than its bucket: the one that finds all queues empty.
+        The policer passes one packet more than its bucket admits: the one that finds all queues empty.
         """
         if not members:
             return [_Curve(0, 0)]
@@ -285,13 +295,13 @@ class _Port(Port):
 
 
 def _counts_frames(table: Json) -> None:
-    """Refuse token buckets that count other bytes than buffers do: curves are in buffer bytes."""
+    """Raise NotModelledError if a token bucket counts other bytes than buffers do: curves are in buffer bytes."""
     if table.get("accounting", "0B") != "0B":
         raise NotModelledError("a token bucket counts other bytes than buffers do (`accounting`)")
 
 
 def _delay(arrival: _Curve, service: _Service) -> float:
-    # Equal rates would suffice without the rounding of rates to whole bits.
+    # Rates are rounded to whole bits: equal rates may differ slightly.
     if arrival.rate > service.rate * (1 + 1e-9):
         raise NotModelledError(
             f"up to {arrival.rate * 8 / 1e6:.4g} Mbit/s may arrive, "

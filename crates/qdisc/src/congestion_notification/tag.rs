@@ -1,31 +1,32 @@
-//! The rate-limited tag in the packet record: the congestion point that last slowed the frame's
-//! limiter.
+//! The rate-limited tag in the packet record: the number of the congestion point that last lowered the rate of the
+//! frame's limiter, and the Solicit bit.
 
 use crate::Packet;
 
 /// Rate-limited tag of a frame that has left a rate limiter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tag {
-    /// The congestion point that last lowered the limiter's rate, 1 to [`Tag::MAX_POINTS`].
+    /// Number of the congestion point that last lowered the limiter's rate, 1 to [`Tag::MAX_POINTS`].
     pub point: u16,
-    /// Solicit bit: the slow limiter requests positive feedback.
+    /// Solicit bit: `true` if the limiter's rate is below Rsolicit, so that it requests positive feedback.
     pub solicit: bool,
 }
 
 impl Tag {
-    /// Number of distinct congestion points in tags: the packet record has nine free bits.
+    /// Largest number of a congestion point: a tag has nine bits for it, and 0 means no tag.
     pub const MAX_POINTS: usize = 0x1ff;
 }
 
 impl Packet {
-    /// Returns the rate-limited tag. `None`: the packet has no tag.
+    /// Returns the rate-limited tag. `None`: the packet has no tag. Valid only in a network with tags: elsewhere these
+    /// bits are the code point.
     #[inline]
     pub fn tag(&self) -> Option<Tag> {
         let point = u16::from(self.code) | self.tag_high_bit();
         (point != 0).then(|| Tag { point, solicit: self.has_spare_colour() })
     }
-    /// Sets the tag, which replaces an earlier one. In a network with tags the tag occupies the code point and a
-    /// bit of the traffic class field, and nothing else sets colours.
+    /// Sets the tag, which replaces an earlier one; `tag.point` is 1 to [`Tag::MAX_POINTS`]. The number overwrites the
+    /// DS code point and the MPLS traffic class, and the Solicit bit the colour.
     #[inline]
     pub fn set_tag(&mut self, tag: Tag) {
         debug_assert!(usize::from(tag.point) <= Tag::MAX_POINTS, "{tag:?}");
@@ -42,7 +43,7 @@ mod tests {
     use tailback_units::Time;
 
     #[test]
-    fn a_tag_leaves_flow_class_and_colour_as_they_are() {
+    fn a_tag_leaves_flow_class_and_lengths_unchanged_and_reads_as_green() {
         let mut p = Packet::new(4_000_000, Traits::data(3, true), Time(7), 9, 5);
         p.set_lengths(1500, 1538);
         assert_eq!(p.tag(), None);

@@ -14,7 +14,7 @@ use tailback_random::Rng;
 use tailback_units::{Dur, Rate, Time};
 pub use wire::wire;
 
-/// What becomes of a packet.
+/// Outcome of a packet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Fate {
     Sent { marked: bool },
@@ -291,7 +291,8 @@ pub fn assert_same(ours: &Log, reference: &Log) {
     assert_eq!(ours.len(), reference.len());
 }
 
-/// How many of each kind: sent without and with a mark, dropped early, because full, as unresponsive.
+/// Returns the numbers of packets: sent without and with a mark, and dropped early, because the buffer was full, and as
+/// unresponsive.
 pub fn tally(log: &Log) -> [usize; 5] {
     let count = |f: &dyn Fn(&Fate) -> bool| log.iter().filter(|(_, fate)| f(fate)).count();
     [

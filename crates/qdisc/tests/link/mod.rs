@@ -36,7 +36,7 @@ pub struct Departure {
     pub marked: bool,
 }
 
-/// What has become of the arrivals.
+/// Outcomes of the arrivals.
 #[derive(Debug, Default)]
 pub struct Log {
     pub left: Vec<Departure>,

@@ -1,5 +1,6 @@
-//! Static checks: unreachable classes, unlimited priority, and priority below the needs of its calls. Each finding is a
-//! warning; the policy is simulated as written.
+//! Static checks: unreachable classes, access-list entries that are shadowed by earlier ones, priority without a rate,
+//! and a priority rate below what its flows send. Findings are warnings, except that a redundant entry is an ignored
+//! line; the policy is simulated as written.
 
 use super::link::Link;
 use super::traffic::{Model, Traffic};
@@ -8,12 +9,12 @@ use crate::Scope;
 use crate::ir::{Class, Config, Header, Match, Policy, Port, Queue, Scheduler, all_cover};
 use std::collections::BTreeSet;
 
-/// Upper bound on the nesting; routers allow three levels.
+/// Upper bound on the nesting of policies and of conditions; Cisco IOS allows three levels of policies.
 const DEEPEST: usize = 8;
-/// Upper bound on the policies that are checked, counted once per attachment.
+/// Upper bound on the number of policies that are checked; a policy counts once for each place where it is attached.
 const MOST: usize = 1000;
 
-/// Reports suspicious settings of a port's policy for its traffic.
+/// Reports settings of a port's policy that are probably mistakes, given the traffic of the port.
 pub(super) fn lint(config: &Config, port: &Port, traffic: &Traffic, link: &Link, report: &mut Report) {
     let Queue::Policy(root) = &port.root.queue else { return };
     let base = port.root.shape.and_then(|shape| shape.bps(link.base)).unwrap_or(link.base);
@@ -45,15 +46,17 @@ pub(super) fn lint(config: &Config, port: &Port, traffic: &Traffic, link: &Link,
     }
 }
 
+/// Returns the class of packets with `header`; `None`: no rule certainly matches, and there is no default class.
 fn class_of<'a>(policy: &'a Policy, header: &Header, config: &Config) -> Option<&'a str> {
     let rule = policy.rules.iter().find(|rule| rule.when.holds(header, config) == Some(true));
     rule.map(|rule| rule.class.as_str()).or(policy.default.as_deref())
 }
 
-/// Upper bound on the entries of an access list that are compared.
+/// Upper bound on the number of entries of an access list that are checked.
 const ENTRIES: usize = 500;
 
-/// Reports entries of access lists that are shadowed by an earlier entry.
+/// Reports entries of access lists that an earlier entry shadows: as a warning if the two differ in action, else as an
+/// ignored line.
 pub(super) fn shadowed(config: &Config, reached: &BTreeSet<Scope>, report: &mut Report) {
     let lists = config.access_lists.iter().filter(|list| reached.contains(&Scope::AccessList(list.name.clone())));
     for list in lists {
@@ -77,7 +80,8 @@ pub(super) fn shadowed(config: &Config, reached: &BTreeSet<Scope>, report: &mut 
     }
 }
 
-/// Reports classes with conditions only on DSCPs that no DSCP meets, or none that earlier classes leave.
+/// Reports classes whose conditions depend only on the DSCP and that no packet reaches: no DSCP meets the conditions,
+/// or earlier classes take all that do.
 fn unreachable(policy: &Policy, config: &Config, report: &mut Report) {
     let mut taken: u64 = 0;
     for rule in &policy.rules {
@@ -110,7 +114,7 @@ fn unreachable(policy: &Policy, config: &Config, report: &mut Report) {
     }
 }
 
-/// Returns the DSCPs that meet a condition, one bit each; `None`: it depends on something else.
+/// Returns the DSCPs that meet a condition, bit i for DSCP i; `None`: the condition depends on other fields.
 fn codes(when: &Match, config: &Config) -> Option<u64> {
     if depends_on_ipv6(when, config, DEEPEST) {
         return None;
@@ -125,7 +129,8 @@ fn codes(when: &Match, config: &Config) -> Option<u64> {
     Some(found)
 }
 
-/// `true` if a condition matches only IPv6 packets, which have the same DSCPs as others.
+/// `true` if a condition contains a test for IPv6: [`codes`] tries only IPv4 headers, and IPv6 packets have the same
+/// DSCPs.
 fn depends_on_ipv6(when: &Match, config: &Config, depth: usize) -> bool {
     let Some(depth) = depth.checked_sub(1) else { return false };
     let any = |all: &[Match]| all.iter().any(|one| depends_on_ipv6(one, config, depth));
@@ -138,6 +143,8 @@ fn depends_on_ipv6(when: &Match, config: &Config, depth: usize) -> bool {
     }
 }
 
+/// Reports a priority class of a class-based scheduler that has neither a rate nor a policer, or whose rate, the
+/// smaller of the two, is below what its flows send. TCP flows do not count, since they adapt.
 fn priority(
     policy: &Policy,
     class: &Class,
@@ -152,7 +159,7 @@ fn priority(
     let rate = match (own.rate.and_then(|share| share.of(base)), policed) {
         (Some(rate), Some(policed)) => rate.min(policed),
         (Some(rate), None) | (None, Some(rate)) => rate,
-        // The reader of a policy with parts has reported it in terms of its language.
+        // Only Junos policies have parts; the Junos parser has already reported this.
         (None, None) if !policy.parts.is_empty() => return,
         (None, None) => {
             report.warning(

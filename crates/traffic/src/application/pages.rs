@@ -10,14 +10,15 @@ use tailback_units::Dur;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Connections {
-    /// One connection for the whole run: window and timers are kept (HTTP/1.1).
+    /// Connections are kept for the whole run, with their window and RTT estimate (HTTP/1.1); after an idle time
+    /// `slow-start-restart` applies. An abandoned request replaces its connection by a new one.
     #[default]
     Persistent,
     /// A new connection for each request and its response, beginning in slow start (HTTP/1.0).
     Fresh,
 }
 
-/// Behaviour of a client, request by request; common to request-response and web.
+/// Parameters of a client of request-response or web traffic.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pages {
     /// Payload of a request, bytes.
@@ -28,19 +29,24 @@ pub struct Pages {
     pub objects: Option<CountLaw>,
     /// Payload of a further response, bytes.
     pub object: SizeLaw,
-    /// Service time: from a request's arrival to its response.
+    /// Service time: from the arrival of a request at the server to the start of its response.
     pub service: TimeLaw,
-    /// Think time: from a page's last byte to the next page's request.
+    /// Think time: from the arrival of a page's last byte to the next page's request; also before the first page, and
+    /// after a page whose last request was abandoned.
     pub think: TimeLaw,
     /// `true` if each request has a connection of its own.
     pub fresh: bool,
-    /// Time after which a request is abandoned; `None`: never.
+    /// Time from sending a request after which it is abandoned if its response is incomplete, above 0 s and at most 13
+    /// days; `None`: never.
     pub timeout: Option<Dur>,
-    /// Number of concurrent requests, at least 1.
+    /// Maximum number of concurrent requests, which is the number of connections, 1 to 32.
     pub parallel: u32,
 }
 
-/// Checks that the time-out is above 0 s.
+/// Checks that the timeout is above 0 s and at most 13 days.
+///
+/// # Errors
+/// If it is not.
 pub(super) fn check_timeout(timeout: Option<Dur>) -> Result<(), Invalid> {
     timeout.map_or(Ok(()), |timeout| crate::check::duration("timeout", timeout))
 }

@@ -1,4 +1,4 @@
-"""Experiments: points, settings of each point, observables, claims, figures and effort."""
+"""Experiments: points, settings of each point, observables, claims, figures, and length of runs and budget."""
 
 from __future__ import annotations
 
@@ -21,27 +21,33 @@ from tailback.study.experiment.results import Results
 __all__ = ["HOPS_PER_CPU_S", "Experiment", "Profile"]
 
 HOPS_PER_CPU_S = 5e6
-"""Packet-hops per processor second of a budget.
+"""Number of packet-hops that a budget counts as one second of processor time.
 
-Budgets are declared in seconds but kept in packet-hops, so that a slow machine and a fast one end with the same
+Budgets are written in seconds but counted in packet-hops, so that a slow and a fast machine end with the same number of
 replications and the same report.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """Effort of an experiment."""
+    """Length of the runs, number of replications and budget of an experiment.
+
+    Raises ValueError unless 3 <= replications <= max_replications.
+    """
 
     duration: str
     """Length of one run, warm-up included, such as "60s"."""
     warmup: str
-    """Part of the run before the measurement, such as "20s"."""
+    """Initial part of a run that is not measured, such as "20s"."""
     replications: int = 3
-    """Minimum number of replications at every point, at least 3."""
+    """Minimum number of replications at each point, at least 3."""
     max_replications: int = 24
-    """Maximum number of replications at a point."""
+    """Maximum number of replications at each point, at least `replications`."""
     cpu_s: float = 30.0
-    """Budget of the whole experiment in processor seconds of `HOPS_PER_CPU_S` packet-hops each."""
+    """Budget of the whole experiment in processor seconds of `HOPS_PER_CPU_S` packet-hops each, above 0.
+
+    The first replications of each point run even if it is exceeded.
+    """
 
     def __post_init__(self) -> None:
         if not 3 <= self.replications <= self.max_replications:
@@ -57,14 +63,22 @@ class Experiment(ABC):
     id: ClassVar[str]
     """A group, a hyphen and a name, such as `lan-a1`; stable, even if the folder is renamed."""
     title: ClassVar[str]
+    """Title of the experiment, understandable by itself."""
     reference: ClassVar[str]
-    """Document and pages or slides that are reproduced."""
+    """Document, with the pages or slides, that the experiment reproduces."""
     axes: ClassVar[tuple[Axis, ...]]
+    """Parameters in which the points differ."""
     quick: ClassVar[Profile]
+    """Short profile."""
     full: ClassVar[Profile]
+    """Complete profile."""
     metrics: ClassVar[tuple[Observable, ...]]
+    """Quantities that are measured in each run."""
     traces: ClassVar[Mapping[str, Callable[[Report], object]]] = {}
-    """Data to keep of the first replication at each point by name, such as a time series for a figure."""
+    """Functions, by name, that extract data from the report of each point's first replication.
+
+    For example a time series for a figure.
+    """
 
     @abstractmethod
     def points(self, profile: ProfileName) -> Iterable[Point]:
@@ -76,7 +90,7 @@ class Experiment(ABC):
 
     @abstractmethod
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Return the claims; called again whenever replications have been added."""
+        """Return the claims about the results; called again after replications have been added."""
 
     @abstractmethod
     def figures(self, results: Results) -> Iterable[Figure]:
@@ -104,19 +118,19 @@ class Experiment(ABC):
         return type(self).__module__.rpartition(".")[0].rpartition(".")[2]
 
     def profile(self, name: ProfileName) -> Profile:
-        """Return the profile of a name."""
+        """Return the profile `quick` or `full`."""
         return self.quick if name == "quick" else self.full
 
     def axis(self, name: str) -> Axis:
-        """Return an axis by its name."""
+        """Return an axis by its name; raises StopIteration if there is none."""
         return next(axis for axis in self.axes if axis.name == name)
 
     def describe(self, point: Mapping[str, AxisValue]) -> str:
-        """Return a point in words, such as "rate 3 Mbit/s, burst 48 kB"."""
+        """Return a point as text, such as "rate 3 Mbit/s, burst 48 kB"."""
         return ", ".join(f"{name} {self.axis(name).text(value)}" for name, value in point.items())
 
     def read(self, name: str) -> str:
-        """Read a file of the experiment's folder."""
+        """Return the text of a file in the experiment's folder; raises OSError if it cannot be read."""
         package = type(self).__module__.rpartition(".")[0]
         return resources.files(package).joinpath(name).read_text(encoding="utf-8")
 
@@ -125,17 +139,17 @@ class Experiment(ABC):
         return {}
 
     def base(self, name: str = "scenario.toml") -> Scenario:
-        """Return a base scenario of the folder."""
+        """Return the base scenario in a file of the experiment's folder; the scenario is read once."""
         if name not in self._bases:
             self._bases[name] = Scenario.from_toml(self.read(name), f"{self.id}/{name}")
         return self._bases[name]
 
     def at(self, point: Point, profile: ProfileName) -> Scenario:
-        """Return the scenario of a point: base, then the profile's length, then the point's settings."""
+        """Return the scenario of a point: base, then the profile's duration and warm-up, then its settings."""
         effort = self.profile(profile)
         length: Settings = {"run.duration": effort.duration, "run.warmup": effort.warmup}
         return self.base(self.scenario(point)).set(length | self.settings(point, profile))
 
     def warnings(self, profile: ProfileName) -> list[ScenarioWarning]:
-        """Return the warnings about the scenarios of all points, without those that the scenarios accept."""
+        """Return the warnings about the scenarios of all points, merged, without those that the scenarios accept."""
         return gather([self.at(point, profile).warnings for point in self.points(profile)], f"points of {self.id}")

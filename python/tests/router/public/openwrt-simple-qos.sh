@@ -1,5 +1,5 @@
 #!/bin/sh
-# After simple.qos of OpenWrt's sqm-scripts, the sending side: what its functions give for an uplink of 6000 kbit/s, rewritten.
+# After simple.qos of OpenWrt's sqm-scripts, egress half: its shell functions written out for an uplink of 6000 kbit/s.
 TC=tc
 IFACE=pppoe-wan
 UPLINK=6000

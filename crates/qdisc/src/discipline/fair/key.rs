@@ -10,24 +10,26 @@ use tailback_random::Rng;
 
 /// Assigns packets to queues, which are numbered from 0 without gaps.
 pub trait Key: Debug {
-    /// Returns the queue of `packet`.
+    /// Returns the index of the queue of `packet`, a new one for a flow without a queue; `rng` is used only for the
+    /// salt of a hash.
     fn slot(&mut self, packet: &Packet, rng: &mut Rng) -> usize;
-    /// Returns the weight of the queue `slot` relative to the others, above 0.
+    /// Returns the weight of queue `slot` relative to those of the other queues, above 0.
     fn weight(&self, slot: usize) -> f64;
-    /// Returns the size in bytes of the state of the assignment.
+    /// Returns the size in bytes of the tables of the assignment.
     fn state_bytes(&self) -> usize;
 }
 
 /// Weights by flow number; a flow that is not listed has weight 1.
 pub type Weights = BTreeMap<u32, f64>;
 
-/// Range of a weight: beyond it, tags would lose the precision that orders packets.
+/// Permitted weights. Outside this range the floating-point start and finish tags are too coarse to order packets.
 const WEIGHTS: core::ops::RangeInclusive<f64> = 1e-6..=1e6;
 
-/// Refuses weights out of range, and weights of flows that share buckets.
+/// Checks the weights: flow numbers and weights must be in range, and only queues per flow have weights.
 ///
 /// # Errors
-/// If a parameter is invalid: the error names it and says what to write.
+/// If weights are given although flows share buckets, a flow number is not below [`Packet::MAX_FLOWS`], or a weight is
+/// outside 1e-6 to 1e6.
 pub fn check_weights(weights: &Weights, buckets: Buckets) -> Result<(), Invalid> {
     if !weights.is_empty() && buckets != Buckets::PerFlow {
         let advice = "flows that share a bucket cannot have weights of their own; write `buckets = \"per-flow\"`";
@@ -48,32 +50,33 @@ pub fn check_weights(weights: &Weights, buckets: Buckets) -> Result<(), Invalid>
     Ok(())
 }
 
-/// Assignment by flow: one queue per flow, numbered in the order of their first packets, or by
-/// hash.
+/// Assignment by the flow number: one queue for each flow, numbered in the order of the flows' first packets, or the
+/// bucket that a salted hash selects.
 ///
-/// With one queue per flow a flow keeps its queue for the rest of the run, so that memory grows
-/// with the number of flows seen and, by 4 bytes per number, with the largest flow number.
+/// With one queue per flow a flow keeps its queue for the rest of the run: the table of flows takes 4 bytes for each
+/// flow number up to the largest seen, and the table of weights grows with the number of flows.
 #[derive(Debug)]
 pub struct ByFlow {
     buckets: Buckets,
     /// Salt of the hash, drawn at the first packet and at each [`ByFlow::salt_anew`].
     salt: Option<u64>,
-    /// By flow number: its queue, or [`NONE`].
+    /// Index of each flow's queue, or [`NONE`], by flow number.
     slots: Vec<u32>,
-    /// By queue: its weight, with one queue per flow.
+    /// Weight of each queue, by its index; empty with hashed buckets.
     weights: Vec<f64>,
+    /// Weights by flow number, as written in the parameters.
     given: Weights,
 }
 
-/// Index of no queue.
+/// Marks a flow that has no queue yet.
 const NONE: u32 = u32::MAX;
 
 impl ByFlow {
-    /// Returns an assignment to `buckets` queues.
+    /// Returns an assignment by `buckets`. `weights` must have passed [`check_weights`].
     pub fn new(buckets: Buckets, weights: &Weights) -> ByFlow {
         ByFlow { buckets, salt: None, slots: Vec::new(), weights: Vec::new(), given: weights.clone() }
     }
-    /// Draws another hash function.
+    /// Draws a new salt of the hash: flows are then assigned to queues anew.
     pub fn salt_anew(&mut self, rng: &mut Rng) {
         self.salt = Some(rng.bits());
     }
@@ -106,8 +109,8 @@ impl Key for ByFlow {
     }
 }
 
-/// A bijection of 64 bits in which each bit of the argument flips each bit of the result with
-/// probability near 1/2 (the finaliser of MurmurHash3 by Appleby).
+/// Finaliser of MurmurHash3 (Appleby): a bijection of 64-bit numbers; flipping one bit of the argument flips each bit
+/// of the result with a probability near 1/2.
 #[inline]
 pub(crate) fn mix(mut x: u64) -> u64 {
     x = (x ^ (x >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
