@@ -386,7 +386,7 @@ fn above_its_upper_threshold_fred_lets_each_flow_have_two_packets() {
     // Six flows of one packet each make an average of five; then one sends four.
     for (seq, flow) in [1, 2, 3, 4, 5, 6, 20, 20, 20, 20].into_iter().enumerate() {
         let (seq, at) = (seq as u32, Time(seq as u64));
-        let colour = Default::default();
+        let colour = tailback_qdisc::Colour::default();
         rig.arrive(&Arrival { at, seq, flow, size: 1000, ecn: tailback_qdisc::Ecn::NotEct, colour }, &mut log);
     }
     assert_eq!(log, [(8, Fate::Dropped(Reason::Unresponsive)), (9, Fate::Dropped(Reason::Unresponsive))]);

@@ -448,7 +448,9 @@ fn parameters_that_contradict_each_other_are_refused_and_those_that_just_do_not_
     };
     let htb = |more: &[(&str, Value)]| {
         let mut class = json!({ "name": "a", "rate": "2Mbit/s" });
-        more.iter().for_each(|(key, value)| class[*key] = value.clone());
+        for (key, value) in more {
+            class[*key] = value.clone();
+        }
         json!({ "kind": "htb", "default": "a", "classes": [class] })
     };
     let hfsc = |curves: Value| {
@@ -538,7 +540,7 @@ fn parameters_that_contradict_each_other_are_refused_and_those_that_just_do_not_
         match read(document.clone()) {
             Ok(()) => assert_eq!(field, "", "{document} is taken"),
             Err(message) => {
-                assert!(!field.is_empty() && message.starts_with(&format!("{field}:")), "{document}: {message}")
+                assert!(!field.is_empty() && message.starts_with(&format!("{field}:")), "{document}: {message}");
             }
         }
     }

@@ -395,7 +395,9 @@ mod tests {
     fn a_sum_of_delays_beyond_64_bits_keeps_every_picosecond() {
         let mut account = FlowAccount::default();
         let delays = [u64::MAX, 5, u64::MAX - 7, u64::MAX, 3];
-        delays.into_iter().for_each(|delay| account.add_delay(delay));
+        for delay in delays {
+            account.add_delay(delay);
+        }
         assert_eq!(account.delay_sum(), delays.into_iter().map(u128::from).sum());
         assert_eq!(account.delay_max, u64::MAX);
     }
@@ -517,11 +519,15 @@ mod tests {
         });
         both(&mut left, &|ledger| {
             ledger.drop(packet(0, true, 0, 0, 100), 2, Reason::BufferFull);
-            [3, 1, 2].into_iter().for_each(|seq| ledger.deliver(packet(0, true, 10, seq, 100), Time(30)));
+            for seq in [3, 1, 2] {
+                ledger.deliver(packet(0, true, 10, seq, 100), Time(30));
+            }
             ledger.deliver(packet(0, false, 10, 4, 100), Time(30));
         });
         both(&mut right, &|ledger| {
-            [1, 0].into_iter().for_each(|seq| ledger.deliver(packet(1, true, 10, seq, 100), Time(50)));
+            for seq in [1, 0] {
+                ledger.deliver(packet(1, true, 10, seq, 100), Time(50));
+            }
         });
 
         let mut merged = left;

@@ -184,7 +184,7 @@ mod tests {
             // The run around a segment.
             let run = |seq: u32| {
                 let first = (0..=seq).rev().take_while(|n| map.contains_key(n)).last()?;
-                let end = (seq..).find(|n| !map.contains_key(n))?;
+                let end = (seq..u32::MAX).find(|n| !map.contains_key(n))?;
                 Some(Block { start: start.wrapping_add(first), end: start.wrapping_add(end) })
             };
             // The four runs that grew last.
@@ -203,7 +203,7 @@ mod tests {
             }
             // The next one arrives: its run is released.
             if rng.chance(0.3) {
-                let end = (next + 1..).find(|n| !map.contains_key(n)).unwrap_or(0);
+                let end = (next + 1..u32::MAX).find(|n| !map.contains_key(n)).unwrap_or(0);
                 let bytes = (next + 1..end).filter_map(|n| map.remove(&n)).sum();
                 order.retain(|seq| *seq >= end);
                 assert_eq!(held.release(start.wrapping_add(next + 1)), (start.wrapping_add(end), bytes));

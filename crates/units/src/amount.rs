@@ -10,7 +10,11 @@ pub enum Amount {
 }
 
 impl Amount {
-    /// Returns `n` whole packets; panics above (2^64 − 1) / 1000, with and without overflow checks.
+    /// Returns `n` whole packets.
+    ///
+    /// # Panics
+    ///
+    /// Above (2^64 − 1) / 1000, with and without overflow checks.
     pub const fn packets(n: u64) -> Amount {
         match n.checked_mul(1_000) {
             Some(milli) => Amount::Millipackets(milli),

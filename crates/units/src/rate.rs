@@ -19,7 +19,11 @@ const FRACTION_BITS: u32 = 20;
 const HALF: u128 = 1 << (FRACTION_BITS - 1);
 
 impl Rate {
-    /// Returns `n` Mbit/s; panics above 2^64 − 1 bit/s, with and without overflow checks.
+    /// Returns `n` Mbit/s.
+    ///
+    /// # Panics
+    ///
+    /// Above 2^64 − 1 bit/s, with and without overflow checks.
     pub const fn mbit(n: u64) -> Rate {
         match n.checked_mul(1_000_000) {
             Some(bits) => Rate(bits),

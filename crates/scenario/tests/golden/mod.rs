@@ -92,8 +92,7 @@ impl Base {
             Some((short.to_owned(), path.to_owned()))
         };
         let shorts = text.lines().filter_map(short).collect();
-        let document: String =
-            text.lines().filter(|line| short(line).is_none()).map(|line| format!("{line}\n")).collect();
+        let document = text.lines().filter(|line| short(line).is_none()).collect::<Vec<_>>().join("\n");
         let files = Files::read_by(|name| std::fs::read_to_string(folder().join(name)).map_err(|e| e.to_string()));
         let scenario = Scenario::from_toml_with(&document, name, files);
         Base { scenario: scenario.unwrap_or_else(|e| panic!("{e}")), shorts }

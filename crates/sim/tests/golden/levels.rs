@@ -114,7 +114,9 @@ impl Levels {
             }
             Value::Array(list) if list.iter().any(|value| bits(value) != 0) => {
                 self.digests[2].text(path);
-                list.iter().for_each(|value| self.digests[2].u64(bits(value)));
+                for value in list {
+                    self.digests[2].u64(bits(value));
+                }
                 let name = path.rsplit('.').next().unwrap_or(path);
                 *self.totals.entry(name.to_owned()).or_default() += 1;
             }
