@@ -35,6 +35,7 @@ CHECKED: tuple[str, ...] = (
     "crates/units",
     "crates/wasm",
     "docs",
+    "fuzz",
     "python/tailback",
     "python/tests",
     "tools",

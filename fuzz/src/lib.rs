@@ -1,4 +1,4 @@
-//! What the fuzz targets have in common: documents with a value changed, and short runs of what was accepted.
+//! Shared parts of the fuzz targets: documents with a changed value, and short runs of accepted documents.
 
 use serde_json::{Map, Value, json};
 use tailback_random::Rng;
@@ -35,7 +35,7 @@ pub fn scenario(text: &str) -> Option<Scenario> {
     }
 }
 
-/// What was accepted reads back as the same, and runs by either engine.
+/// Checks that an accepted document reads back as the same and runs on either engine.
 pub fn exercise(scenario: &Scenario) {
     let toml = scenario.to_toml();
     let again = Scenario::from_toml_with(&toml, "again.toml", files());
@@ -87,7 +87,7 @@ const NUMBERS: &[&str] = &[
 ];
 const OTHERS: &[&str] = &["true", "false", "null", "[]", "{}"];
 
-/// What a value of a document is of.
+/// Type of a value of a document.
 fn family(value: &Value) -> Option<&'static [&'static str]> {
     let Value::String(text) = value else {
         return value.is_number().then_some(NUMBERS);
