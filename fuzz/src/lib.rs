@@ -74,7 +74,7 @@ fn bytes(text: &str) -> Option<u64> {
     Some((number.trim().parse::<f64>().ok()? * factor) as u64)
 }
 
-/// Values at the ends of what quantities can be, and beyond, by what they are values of.
+/// Extreme values of each quantity, and values beyond its range.
 const SIZES: &[&str] = &["0B", "1B", "64B", "1kB", "65535B", "1GB", "1099511627776B", "18446744073709551615B", "unlimited"];
 const COUNTS: &[&str] = &["0packets", "1packets", "2packets", "100000packets"];
 const TIMES: &[&str] = &["0s", "1ps", "1ns", "1us", "1ms", "1s", "5000h"];
@@ -87,7 +87,7 @@ const NUMBERS: &[&str] = &[
 ];
 const OTHERS: &[&str] = &["true", "false", "null", "[]", "{}"];
 
-/// Type of a value of a document.
+/// Returns extreme values of the quantity that a value is written as; `None`: a word, a list or a table.
 fn family(value: &Value) -> Option<&'static [&'static str]> {
     let Value::String(text) = value else {
         return value.is_number().then_some(NUMBERS);
