@@ -1,9 +1,11 @@
 //! Properties of meters, buckets, windows and DSCPs.
 
+#[path = "common/seeded.rs"]
+mod seeded;
+
 use proptest::prelude::*;
-use proptest::test_runner::RngSeed;
+use seeded::seeded;
 use serde_json::json;
-use std::hash::{BuildHasher, Hasher, RandomState};
 use tailback_diffserv::{
     Actions, Colour, Conditioner, Dscp, Marker, Meter, Outcome, Shaper, ShaperParams, SlidingWindow, TokenBucket,
 };
@@ -19,18 +21,6 @@ fn meter(document: serde_json::Value) -> Marker {
 
 fn rng() -> Rng {
     Rng::named(1, "meter")
-}
-
-/// Configuration of random tests. A failure shows the seed of its run, with which it can be repeated.
-#[allow(clippy::disallowed_methods, reason = "the seed of a random test is new in each run")]
-fn seeded(cases: u32) -> ProptestConfig {
-    let config = ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() };
-    let seed = match config.rng_seed {
-        RngSeed::Fixed(seed) => seed,
-        RngSeed::Random => RandomState::new().build_hasher().finish(),
-    };
-    println!("PROPTEST_RNG_SEED={seed} repeats this run");
-    ProptestConfig { rng_seed: RngSeed::Fixed(seed), ..config }
 }
 
 /// Gaps and sizes of packets: bursts, idle periods and everything between, at instants that no rate divides.

@@ -4,11 +4,12 @@
 #![allow(dead_code, reason = "each test file uses its part")]
 
 pub mod rfc8033;
+#[path = "../../../diffserv/tests/common/seeded.rs"]
+mod seeded;
 mod wire;
 
-use proptest::prelude::ProptestConfig;
-use proptest::test_runner::RngSeed;
-use std::hash::{BuildHasher, Hasher, RandomState};
+pub use seeded::seeded;
+
 use tailback_qdisc::{Colour, Cx, Discipline, Dropped, Ecn, Gate, Packet, Qdisc, Reason, Site, Spec, Traits};
 use tailback_random::Rng;
 use tailback_units::{Dur, Rate, Time};
@@ -158,18 +159,6 @@ impl Steps {
     pub fn step(&mut self, what: &str) {
         self.0 = self.0.checked_sub(1).unwrap_or_else(|| panic!("too many steps: {what}"));
     }
-}
-
-/// Configuration of random tests. A failure shows the seed of its run, with which it can be repeated.
-#[allow(clippy::disallowed_methods, reason = "the seed of a random test is new in each run")]
-pub fn seeded(cases: u32) -> ProptestConfig {
-    let config = ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() };
-    let seed = match config.rng_seed {
-        RngSeed::Fixed(seed) => seed,
-        RngSeed::Random => RandomState::new().build_hasher().finish(),
-    };
-    println!("PROPTEST_RNG_SEED={seed} repeats this run");
-    ProptestConfig { rng_seed: RngSeed::Fixed(seed), ..config }
 }
 
 /// More steps than any of the tests takes.

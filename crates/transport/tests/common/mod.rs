@@ -2,10 +2,11 @@
 //! limit on its queue, and a hook that decides the fate of each segment.
 #![allow(dead_code, reason = "each test file uses its part")]
 
-use proptest::prelude::ProptestConfig;
-use proptest::test_runner::RngSeed;
+#[path = "../../../diffserv/tests/common/seeded.rs"]
+mod seeded;
+
+pub use seeded::seeded;
 use std::collections::BTreeMap;
-use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::Arc;
 use tailback_random::Rng;
 use tailback_transport::{Ack, Receiver, Segment, Sender, Tcp};
@@ -178,16 +179,4 @@ pub const MS: fn(u64) -> Dur = Dur::from_ms;
 
 pub fn at(ms: u64) -> Time {
     Time::ZERO + MS(ms)
-}
-
-/// Configuration of random tests. A failure shows the seed of its run, with which it can be repeated.
-#[allow(clippy::disallowed_methods, reason = "the seed of a random test is new in each run")]
-pub fn seeded(cases: u32) -> ProptestConfig {
-    let config = ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() };
-    let seed = match config.rng_seed {
-        RngSeed::Fixed(seed) => seed,
-        RngSeed::Random => RandomState::new().build_hasher().finish(),
-    };
-    println!("PROPTEST_RNG_SEED={seed} repeats this run");
-    ProptestConfig { rng_seed: RngSeed::Fixed(seed), ..config }
 }
