@@ -4,16 +4,16 @@ use tailback_document::Invalid;
 use tailback_units::{Dur, Size};
 
 /// Upper bound of a burst: an exact level of a larger bucket would need more than 128 bits.
-const LARGEST: Size = Size(1_000_000_000_000);
+const MAX_SIZE: Size = Size(1_000_000_000_000);
 /// Upper bound of a duration: a day.
-const LONGEST: Dur = Dur::from_secs(86_400);
+const MAX_DURATION: Dur = Dur::from_secs(86_400);
 
 /// Checks a burst of 0 B to 1 TB.
 pub fn burst(field: &str, value: Size) -> Result<(), Invalid> {
-    if value <= LARGEST {
+    if value <= MAX_SIZE {
         return Ok(());
     }
-    Err(Invalid::new(field, format!("{value} is out of range; write at most {LARGEST}")))
+    Err(Invalid::new(field, format!("{value} is out of range; write at most {MAX_SIZE}")))
 }
 
 /// Checks a burst above 0 B, up to 1 TB.
@@ -26,7 +26,7 @@ pub fn some_burst(field: &str, value: Size) -> Result<(), Invalid> {
 
 /// Checks a duration above zero and at most a day.
 pub fn duration(field: &str, value: Dur) -> Result<(), Invalid> {
-    if value > Dur::ZERO && value <= LONGEST {
+    if value > Dur::ZERO && value <= MAX_DURATION {
         return Ok(());
     }
     Err(Invalid::new(field, format!("{value} is out of range; write a duration above 0s and at most 24h")))

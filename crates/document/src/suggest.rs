@@ -31,13 +31,13 @@ pub fn suggest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
 
 /// Formats names for a sentence: `a`, `b` and `c`, each in backquotes, at most twelve.
 pub fn listed<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
-    const MOST: usize = 12;
+    const MAX_LISTED: usize = 12;
     let quoted: Vec<String> = names.into_iter().map(|name| format!("`{name}`")).collect();
     match quoted.as_slice() {
         [] => "(none)".to_owned(),
         [one] => one.clone(),
-        [most @ .., last] if most.len() < MOST => format!("{} and {last}", most.join(", ")),
-        all => format!("{} and {} more", all[..MOST].join(", "), all.len() - MOST),
+        [most @ .., last] if most.len() < MAX_LISTED => format!("{} and {last}", most.join(", ")),
+        all => format!("{} and {} more", all[..MAX_LISTED].join(", "), all.len() - MAX_LISTED),
     }
 }
 

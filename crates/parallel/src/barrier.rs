@@ -5,7 +5,7 @@
 //! barrier before they have taken them.
 
 use crate::sync::{
-    AtomicBool, AtomicU32, AtomicU64, LEAST_SPINS, MOST_SPINS, Mutex, OnceLock, Ordering, PoisonError, Thread, current,
+    AtomicBool, AtomicU32, AtomicU64, MAX_SPINS, MIN_SPINS, Mutex, OnceLock, Ordering, PoisonError, Thread, current,
     park, spin_loop,
 };
 use tailback_units::Time;
@@ -83,7 +83,7 @@ impl<M: Default> Barrier<M> {
         // park.
         participant.ended.store(window + 1, Ordering::SeqCst);
         self.unpark_all();
-        let most = MOST_SPINS - participant.backoff.load(Ordering::Relaxed);
+        let most = MAX_SPINS - participant.backoff.load(Ordering::Relaxed);
         let mut spins = 0;
         for other in &self.participants {
             while other.ended.load(Ordering::Acquire) <= window {
@@ -98,8 +98,8 @@ impl<M: Default> Barrier<M> {
                 }
             }
         }
-        let next_most = if spins < most { (2 * most).min(MOST_SPINS) } else { (most / 2).max(LEAST_SPINS) };
-        participant.backoff.store(MOST_SPINS - next_most, Ordering::Relaxed);
+        let next_most = if spins < most { (2 * most).min(MAX_SPINS) } else { (most / 2).max(MIN_SPINS) };
+        participant.backoff.store(MAX_SPINS - next_most, Ordering::Relaxed);
         let next = self.participants.iter().map(|participant| participant.next[parity].load(Ordering::Relaxed)).min();
         let stops = self.participants.iter().any(|participant| participant.stops[parity].load(Ordering::Relaxed));
         Some(Reduced { next: Time(next.unwrap_or(u64::MAX)), stops })

@@ -7,5 +7,5 @@ pub use std::thread::{Thread, current, park};
 
 /// Upper and lower bound on the spins of a thread at the barrier before it parks (the upper bound is about 10 µs). The
 /// number is halved after a wait that ended in parking, when there are more threads than idle processors.
-pub const MOST_SPINS: u32 = 1_000;
-pub const LEAST_SPINS: u32 = 4;
+pub const MAX_SPINS: u32 = 1_000;
+pub const MIN_SPINS: u32 = 4;

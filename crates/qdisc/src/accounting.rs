@@ -29,9 +29,9 @@ const CELL: u32 = 53;
 const CELL_PAYLOAD: u32 = 48;
 
 /// Upper bound of the overhead, bytes: more than any lower layer adds.
-const MOST: i32 = 1_000;
+const MAX_ADDED: i32 = 1_000;
 /// Lower bound of the overhead, bytes: more than any label stack or header that is left out.
-const LEAST: i32 = -255;
+const MIN_ADDED: i32 = -255;
 
 impl Accounting {
     /// Returns an accounting that adds `more` bytes per packet, or subtracts them if negative.
@@ -68,10 +68,10 @@ impl Accounting {
     /// # Errors
     /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(self, field: &str) -> Result<(), Invalid> {
-        if (LEAST..=MOST).contains(&self.more) {
+        if (MIN_ADDED..=MAX_ADDED).contains(&self.more) {
             return Ok(());
         }
-        let much = if self.more > MOST { "much" } else { "little" };
+        let much = if self.more > MAX_ADDED { "much" } else { "little" };
         let advice = "write what lower layers add to each packet: 0B, 18B (Ethernet), 38B (with preamble and gap), -8B \
                       (without two labels)";
         Err(Invalid::new(field, format!("{self} per packet is too {much}; {advice}")))

@@ -4,7 +4,7 @@ use tailback_document::Invalid;
 use tailback_units::{Dur, Fraction, Size};
 
 /// Upper bound of durations: a day.
-const LONGEST: Dur = Dur::from_secs(86_400);
+const MAX_DURATION: Dur = Dur::from_secs(86_400);
 
 /// Refuses numbers outside `low` to `high`, both included, and NaN.
 pub fn within(field: &str, value: f64, low: f64, high: f64) -> Result<(), Invalid> {
@@ -29,7 +29,7 @@ pub fn some(field: &str, value: Fraction) -> Result<(), Invalid> {
 
 /// Refuses a duration of zero or above a day.
 pub fn duration(field: &str, value: Dur) -> Result<(), Invalid> {
-    if value > Dur::ZERO && value <= LONGEST {
+    if value > Dur::ZERO && value <= MAX_DURATION {
         return Ok(());
     }
     Err(Invalid::new(field, format!("{value} is out of range; write a duration above 0s and at most 24h")))
@@ -37,7 +37,7 @@ pub fn duration(field: &str, value: Dur) -> Result<(), Invalid> {
 
 /// Refuses a duration above a day.
 pub fn pause(field: &str, value: Dur) -> Result<(), Invalid> {
-    if value <= LONGEST {
+    if value <= MAX_DURATION {
         return Ok(());
     }
     Err(Invalid::new(field, format!("{value} is out of range; write a duration of at most 24h")))

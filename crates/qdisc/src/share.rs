@@ -94,7 +94,7 @@ impl Burst {
             Burst::Bytes(size) => size.0.max(1),
             Burst::Time(time) => {
                 let bytes = u128::from(rate.0) * u128::from(time.0) / 8_000_000_000_000;
-                u64::try_from(bytes).unwrap_or(u64::MAX).clamp(1, MOST)
+                u64::try_from(bytes).unwrap_or(u64::MAX).clamp(1, MAX_BURST)
             }
         }
     }
@@ -104,7 +104,7 @@ impl Burst {
     /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(self, field: &str) -> Result<(), Invalid> {
         match self {
-            Burst::Bytes(size) if !(1..=MOST).contains(&size.0) => {
+            Burst::Bytes(size) if !(1..=MAX_BURST).contains(&size.0) => {
                 Err(Invalid::new(field, format!("{size} is out of range; write 1B to 1000GB, such as \"15kB\"")))
             }
             Burst::Bytes(_) => Ok(()),
@@ -114,7 +114,7 @@ impl Burst {
 }
 
 /// Upper bound of a burst, bytes.
-const MOST: u64 = 1_000_000_000_000;
+const MAX_BURST: u64 = 1_000_000_000_000;
 
 impl fmt::Display for Burst {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

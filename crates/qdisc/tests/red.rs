@@ -78,8 +78,8 @@ fn independent_choices_have_geometric_gaps() {
     let mean = gaps.iter().sum::<u64>() as f64 / n;
     assert!((mean - 10.0).abs() < 4.0 * 9.5 / n.sqrt(), "{mean}");
     for (gap, expected) in [(1, 0.1), (2, 0.09), (3, 0.081)] {
-        let told = gaps.iter().filter(|g| **g == gap).count() as f64 / n;
-        assert!((told - expected).abs() < 4.0 * (expected / n).sqrt(), "{told} of gaps are {gap}");
+        let observed = gaps.iter().filter(|g| **g == gap).count() as f64 / n;
+        assert!((observed - expected).abs() < 4.0 * (expected / n).sqrt(), "{observed} of gaps are {gap}");
     }
 }
 

@@ -11,7 +11,7 @@ const RATE: Rate = Rate(10_000_000);
 const SITE: Site = Site { bytes: u64::MAX, packets: u64::MAX, rate: RATE };
 /// Picoseconds per byte at `RATE`, exactly.
 const BYTE: f64 = 800_000.0;
-const LARGEST: f64 = 1500.0 * BYTE;
+const LARGEST_PACKET: f64 = 1500.0 * BYTE;
 /// Picoseconds that the rounding of tags and of the reference may cost.
 const ROUNDING: f64 = 1_000.0;
 
@@ -93,7 +93,7 @@ proptest! {
         let reference = fluid(&arrivals, &weights);
         for d in &served("wfq", &weights, &arrivals).left {
             let (end, fluid) = (d.end.0 as f64, reference[d.arrival]);
-            prop_assert!(end <= fluid + LARGEST + ROUNDING, "packet {}: {end} after {fluid}", d.arrival);
+            prop_assert!(end <= fluid + LARGEST_PACKET + ROUNDING, "packet {}: {end} after {fluid}", d.arrival);
         }
     }
 
@@ -111,11 +111,11 @@ proptest! {
                 let (end, alone) = (d.end.0 as f64, reference[d.arrival]);
                 let bound = match kind {
                     // Expected arrival, plus one packet of each other flow, plus its own time on the link.
-                    "stfq" => -own * sum / weights[d.flow as usize] + others * LARGEST + own,
-                    "scfq" => others * LARGEST,
+                    "stfq" => -own * sum / weights[d.flow as usize] + others * LARGEST_PACKET + own,
+                    "scfq" => others * LARGEST_PACKET,
                     // Its rate is a whole number of bit/s.
-                    "virtual-clock" => LARGEST + alone * 1e-5,
-                    _ => LARGEST,
+                    "virtual-clock" => LARGEST_PACKET + alone * 1e-5,
+                    _ => LARGEST_PACKET,
                 };
                 prop_assert!(end <= alone + bound + ROUNDING, "{kind}, packet {}: {end} after {alone}", d.arrival);
             }
@@ -186,12 +186,12 @@ fn over_a_million_packets_wfq_never_exceeds_the_bounds_of_parekh_and_gallager() 
         let (mut worst, mut burst) = ([0.0f64; 8], [0.0f64; 8]);
         for d in &log.left {
             let (end, at, flow) = (d.end.0 as f64, arrivals[d.arrival].at.0 as f64, d.flow as usize);
-            assert!(end <= reference[d.arrival] + LARGEST + ROUNDING, "packet {} lags the fluid", d.arrival);
+            assert!(end <= reference[d.arrival] + LARGEST_PACKET + ROUNDING, "packet {} lags the fluid", d.arrival);
             worst[flow] = worst[flow].max(end - at);
             burst[flow] = burst[flow].max(alone[d.arrival] - at);
         }
         for flow in 0..8 {
-            let bound = burst[flow] + LARGEST + ROUNDING;
+            let bound = burst[flow] + LARGEST_PACKET + ROUNDING;
             assert!(worst[flow] <= bound, "flow {flow}: {} ps, at most {bound}", worst[flow]);
             tightest = tightest.min(bound / worst[flow]);
         }

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use tailback_document::{DecodeError, Path, Problem, Step, decode};
 
 /// Upper bound on the number of errors shown.
-const MOST: usize = 20;
+const MAX_ERRORS: usize = 20;
 
 /// Decodes the tree and collects all independent errors, not only the first.
 ///
@@ -108,7 +108,7 @@ fn step_by_step<T: DeserializeOwned>(root: &'static Value, tree: &Value) -> Resu
                         patched_up
                     }
                 };
-                if !patchable || complaints.len() >= MOST {
+                if !patchable || complaints.len() >= MAX_ERRORS {
                     return Err(complaints);
                 }
             }

@@ -89,11 +89,11 @@ impl Problem {
 
 /// Shortens a message with a long quotation by leaving out its middle.
 fn shortened(message: String) -> String {
-    const MOST: usize = 500;
+    const MAX_SHOWN: usize = 500;
     const HEAD: usize = 200;
     const TAIL: usize = 200;
     let length = message.chars().count();
-    if length <= MOST {
+    if length <= MAX_SHOWN {
         return message;
     }
     let head: String = message.chars().take(HEAD).collect();

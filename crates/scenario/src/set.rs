@@ -6,7 +6,7 @@ use tailback_document::{Path, Step, listed, suggest};
 
 /// Upper bound on the number of steps of a path. Documents have about ten levels; readers of the tree recurse once per
 /// level, and the parsers of TOML and JSON stop at about a hundred levels.
-const DEEPEST: usize = 64;
+const MAX_DEPTH: usize = 64;
 
 /// Targets of a value given as text.
 pub(crate) struct Assignment {
@@ -23,9 +23,9 @@ pub(crate) fn assignment(tree: &Value, path: &str, value: &str) -> Result<Assign
     let pattern = Path::parse(path.trim()).filter(|pattern| !pattern.0.is_empty()).ok_or_else(|| {
         format!("`{path}` is not a path; write one such as run.duration, links[0].rate or flows[data].source.burst")
     })?;
-    if pattern.0.len() > DEEPEST {
+    if pattern.0.len() > MAX_DEPTH {
         return Err(format!(
-            "this path has {} steps, above the limit of {DEEPEST}; write a path such as run.duration",
+            "this path has {} steps, above the limit of {MAX_DEPTH}; write a path such as run.duration",
             pattern.0.len()
         ));
     }
@@ -170,7 +170,7 @@ mod tests {
 
     #[test]
     fn a_path_of_the_maximum_depth_is_set() {
-        assert_eq!(paths(&"x.".repeat(DEEPEST)[..2 * DEEPEST - 1]).unwrap().len(), 1);
+        assert_eq!(paths(&"x.".repeat(MAX_DEPTH)[..2 * MAX_DEPTH - 1]).unwrap().len(), 1);
     }
 
     #[test]

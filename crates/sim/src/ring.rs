@@ -23,7 +23,7 @@ pub(crate) struct Ring {
 const _: () = assert!(!std::mem::needs_drop::<Packet>());
 
 /// Initial capacity, packets.
-const LEAST: usize = 4;
+const MIN_CAPACITY: usize = 4;
 /// Free places beyond a quarter of the capacity that must remain before the capacity is halved, packets.
 const SPARE: usize = 8;
 
@@ -105,7 +105,7 @@ impl Ring {
     #[cold]
     #[inline(never)]
     fn grow(&mut self) {
-        self.resize((2 * self.slots.len()).max(LEAST));
+        self.resize((2 * self.slots.len()).max(MIN_CAPACITY));
     }
 
     /// Releases unused memory; called rarely, since a check at each removal would cost more than it saves.
@@ -168,7 +168,7 @@ mod tests {
             assert_eq!(ring.back().map(|p| p.seq), deque.back().copied());
         }
         assert!(
-            [0, LEAST, 16, 4096 / scale as usize].iter().all(|capacity| capacities.contains(capacity)),
+            [0, MIN_CAPACITY, 16, 4096 / scale as usize].iter().all(|capacity| capacities.contains(capacity)),
             "{capacities:?}"
         );
         assert!(ring.iter().map(|p| p.seq).eq(deque.iter().copied()));

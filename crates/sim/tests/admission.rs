@@ -56,7 +56,7 @@ fn both_port_forms_give_the_same_report_for_every_admission_policy() {
     for rule in &rules {
         for (bytes, packets) in limits {
             let net = contended(rule, bytes, packets).routed();
-            let told = [Engine::Merged, Engine::Plain].map(|engine| {
+            let reports = [Engine::Merged, Engine::Plain].map(|engine| {
                 let mut report = run(Plan { engine, ..net.clone() });
                 for cause in &report.ports[4].classes {
                     marked += cause.marked_packets;
@@ -73,7 +73,7 @@ fn both_port_forms_give_the_same_report_for_every_admission_policy() {
                 let events = std::mem::take(&mut report.events);
                 (serde_json::to_value(&report).expect("a report"), events)
             });
-            let [(merged, fewer), (plain, more)] = told;
+            let [(merged, fewer), (plain, more)] = reports;
             assert_eq!(merged, plain, "{rule:?} with {bytes} bytes and {packets} packets");
             assert!(fewer < more, "the rule was not sent ahead: {fewer} and {more} events");
         }

@@ -52,15 +52,15 @@ fn on_an_idle_path_a_request_takes_the_handshake_its_transmission_and_that_of_th
         let full = across(&response[..10]);
         full + tx(10, 140)
     };
-    let told = group(&report, "users");
-    assert!(told.begun - told.exchange.count <= 1, "one may be under way at the end: {told:?}");
-    assert_eq!((ps(told.exchange.max_s.unwrap()), told.exchange.mean_s), (expected, told.exchange.max_s));
+    let reported = group(&report, "users");
+    assert!(reported.begun - reported.exchange.count <= 1, "one may be under way at the end: {reported:?}");
+    assert_eq!((ps(reported.exchange.max_s.unwrap()), reported.exchange.mean_s), (expected, reported.exchange.max_s));
     // Each cycle takes 100 ms of thinking, and the time of the exchange.
     let cycle = (expected + Dur::from_ms(100)).as_secs();
-    assert_eq!(told.begun, ((1.0 - 0.1) / cycle) as u64 + 1);
+    assert_eq!(reported.begun, ((1.0 - 0.1) / cycle) as u64 + 1);
     // The exchange in progress at the end of the warm-up is among the completed ones.
-    assert!(told.completed.count - told.time.count <= 1, "{told:?}");
-    assert_eq!(told.completed.mean_s.map(ps), Some(expected));
+    assert!(reported.completed.count - reported.time.count <= 1, "{reported:?}");
+    assert_eq!(reported.completed.mean_s.map(ps), Some(expected));
 }
 
 #[test]
@@ -75,9 +75,9 @@ fn a_fresh_connection_starts_slowly_each_time_and_a_persistent_one_once() {
         net.session(client, server, &application(law), Some(&tcp(slow)));
         net.plan.end = ms(20_000);
         let report = net.run();
-        let told = group(&report, "users");
-        assert_eq!(told.time.count, told.exchange.count, "a page is one exchange");
-        (told.exchange.mean_s.unwrap(), told.exchange.max_s.unwrap())
+        let reported = group(&report, "users");
+        assert_eq!(reported.time.count, reported.exchange.count, "a page is one exchange");
+        (reported.exchange.mean_s.unwrap(), reported.exchange.max_s.unwrap())
     };
     let (fresh, persistent) = (times("fresh"), times("persistent"));
     println!("fresh {fresh:?}, persistent {persistent:?}");
@@ -107,14 +107,14 @@ fn a_closed_loop_obeys_the_interactive_response_time_law() {
         }
         (net.plan.warmup, net.plan.end) = (ms(50_000), ms(1_550_000));
         let report = net.run_merged();
-        let told = group(&report, "users");
-        let rate = told.exchange.count as f64 / 1_500.0;
-        let law = f64::from(users) / (told.exchange.mean_s.unwrap() + 1.0);
-        println!("{users} users: {rate} /s, {law} by the law, response {:?} s", told.exchange.mean_s);
+        let reported = group(&report, "users");
+        let rate = reported.exchange.count as f64 / 1_500.0;
+        let law = f64::from(users) / (reported.exchange.mean_s.unwrap() + 1.0);
+        println!("{users} users: {rate} /s, {law} by the law, response {:?} s", reported.exchange.mean_s);
         assert!((rate / law - 1.0).abs() < 0.003, "{rate} {law}");
-        assert_eq!(told.failed, 0);
+        assert_eq!(reported.failed, 0);
         // Sixty users request 9.6 Mbit/s of the 10 Mbit/s, so that there is queueing.
-        assert!(users < 60 || told.exchange.mean_s.unwrap() > 0.08);
+        assert!(users < 60 || reported.exchange.mean_s.unwrap() > 0.08);
     }
 }
 
@@ -134,16 +134,16 @@ fn transfers_over_a_fair_link_are_slowed_down_as_by_processor_sharing() {
         net.transfers(a, b, &law, &tcp, 200);
         (net.plan.warmup, net.plan.end) = (ms(100_000), ms(3_100_000));
         let report = net.run_merged();
-        let told = group(&report, "transfers");
-        let slowdown = told.slowdown.expect("there were some");
-        println!("{size}: {} transfers, slowdown {slowdown:?}, refused {}", told.begun, told.refused);
-        assert_eq!((told.refused, told.failed), (0, 0));
+        let reported = group(&report, "transfers");
+        let slowdown = reported.slowdown.expect("there were some");
+        println!("{size}: {} transfers, slowdown {slowdown:?}, refused {}", reported.begun, reported.refused);
+        assert_eq!((reported.refused, reported.failed), (0, 0));
         assert!((slowdown.mean * (1.0 - 0.6) - 1.0).abs() < 0.06, "{slowdown:?}");
         // Processor sharing favours no size: the mean is the same for each.
-        let by_size = &told.slowdown_by_size;
+        let by_size = &reported.slowdown_by_size;
         assert_eq!(by_size.iter().map(|bin| bin.up_to_bytes).collect::<Vec<_>>(), [Some(100_000), Some(300_000), None]);
-        assert_eq!(by_size.iter().map(|bin| bin.begun).sum::<u64>(), told.begun);
-        assert_eq!(by_size.iter().map(|bin| bin.complete).sum::<u64>(), told.time.count);
+        assert_eq!(by_size.iter().map(|bin| bin.begun).sum::<u64>(), reported.begun);
+        assert_eq!(by_size.iter().map(|bin| bin.complete).sum::<u64>(), reported.time.count);
         for bin in by_size.iter().filter(|bin| bin.begun > 0) {
             let of_size = bin.slowdown.expect("some are complete");
             assert!((of_size.mean * (1.0 - 0.6) - 1.0).abs() < 0.1, "{bin:?}");
@@ -165,13 +165,13 @@ fn a_transfer_is_refused_when_no_connection_is_free() {
     net.transfers(client, server, &law, &simple(10), 2);
     net.plan.end = ms(20_000);
     let report = net.run();
-    let told = group(&report, "transfers");
-    assert!(told.refused > 50 && told.time.count > 50, "{told:?}");
-    let under_way = told.begun - told.refused - told.time.count;
-    assert!(under_way <= 2, "{told:?}");
+    let reported = group(&report, "transfers");
+    assert!(reported.refused > 50 && reported.time.count > 50, "{reported:?}");
+    let under_way = reported.begun - reported.refused - reported.time.count;
+    assert!(under_way <= 2, "{reported:?}");
     // Erlang's formula for two servers would hold if the times of the two connections were independent of each other.
     let delivered: u64 = report.flows.iter().map(|f| f.transport.as_ref().unwrap().goodput_bytes).sum();
-    assert!((told.time.count * 100_000..=(told.time.count + under_way) * 100_000).contains(&delivered));
+    assert!((reported.time.count * 100_000..=(reported.time.count + under_way) * 100_000).contains(&delivered));
 }
 
 #[test]
@@ -186,13 +186,13 @@ fn lost_datagrams_make_only_their_own_exchange_fail() {
     net.session(client, server, &law, None);
     net.plan.end = ms(300_000);
     let report = net.run();
-    let told = group(&report, "users");
-    assert_eq!(told.begun - told.failed - told.exchange.count, 1, "one is under way: {told:?}");
+    let reported = group(&report, "users");
+    assert_eq!(reported.begun - reported.failed - reported.exchange.count, 1, "one is under way: {reported:?}");
     // One packet to the server and three packets back must arrive.
-    let share = told.failed as f64 / (told.begun - 1) as f64;
+    let share = reported.failed as f64 / (reported.begun - 1) as f64;
     assert!((share - (1.0 - 0.9 * 0.9 * 0.9 * 0.9)).abs() < 0.02, "{share}");
     // All successful exchanges take the same time, since each of them waits for no other.
-    assert_eq!(told.exchange.mean_s, told.exchange.max_s);
+    assert_eq!(reported.exchange.mean_s, reported.exchange.max_s);
 }
 
 #[test]
@@ -207,9 +207,9 @@ fn a_page_requests_as_many_objects_at_once_as_it_has_connections() {
         net.session(client, server, &law, Some(&tcp(json!({ "segment": "960B", "handshake": false }))));
         net.plan.end = ms(10_500);
         let report = net.run();
-        let told = group(&report, "users");
-        assert!(told.time.count > 5 && told.exchange.count >= 7 * told.time.count, "{told:?}");
-        told.time.max_s.unwrap()
+        let reported = group(&report, "users");
+        assert!(reported.time.count > 5 && reported.exchange.count >= 7 * reported.time.count, "{reported:?}");
+        reported.time.max_s.unwrap()
     };
     let exchange = (across(&[340]) + across(&[940])).as_secs();
     // One object after the other; or the main object, and then three at a time, with acknowledgements of 40 B in
@@ -236,8 +236,11 @@ fn late_packets_of_an_old_connection_do_not_disturb_the_new_one() {
     net.transfers(a, b, &law, &tcp, 4);
     (net.plan.warmup, net.plan.end) = (Time::ZERO, ms(100_000));
     let report = net.run();
-    let told = group(&report, "transfers");
-    assert!(told.time.count > 1_000 && told.begun - told.refused - told.time.count <= 4, "{told:?}");
+    let reported = group(&report, "transfers");
+    assert!(
+        reported.time.count > 1_000 && reported.begun - reported.refused - reported.time.count <= 4,
+        "{reported:?}"
+    );
     let again: u64 = report.flows.iter().map(|f| f.transport.as_ref().unwrap().retransmissions).sum();
     assert!(again > 1_000, "timers of 5 ms on a path of 20 ms repeat nearly everything: {again}");
 }

@@ -155,11 +155,11 @@ fn two_neighbours(notify: Notify, both: bool) -> Report {
 
 #[test]
 fn only_feeding_neighbours_are_notified_unless_all_are() {
-    let told = |report: &Report| [1, 2].map(|i| port(report, &format!("u{i}->s")).notifications_received > 0);
-    assert_eq!(told(&two_neighbours(Notify::All, false)), [true, true]);
-    assert_eq!(told(&two_neighbours(Notify::Feeding, false)), [true, false]);
+    let reported = |report: &Report| [1, 2].map(|i| port(report, &format!("u{i}->s")).notifications_received > 0);
+    assert_eq!(reported(&two_neighbours(Notify::All, false)), [true, true]);
+    assert_eq!(reported(&two_neighbours(Notify::Feeding, false)), [true, false]);
     let late = two_neighbours(Notify::Feeding, true);
-    assert_eq!(told(&late), [true, true], "who begins to feed a congested queue is told then");
+    assert_eq!(reported(&late), [true, true], "who begins to feed a congested queue is reported then");
     assert_eq!(drops_of(&late, "s"), 0);
 }
 

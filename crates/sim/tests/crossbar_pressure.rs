@@ -36,9 +36,9 @@ fn an_input_stops_its_neighbour_for_as_long_as_calculated_by_hand() {
         net.press(s2, PLAIN);
         net.flow(h, d, 0, bulk(100_000));
         let report = net.run();
-        let told = port(&report, "s1->s2");
-        assert_eq!((told.notifications_received, told.input_max_bytes), (14, Some(42_000)), "{fabric:?}");
-        assert_eq!(ps(told.stopped_s), Dur::from_ns(6_080_000 + 6 * 5_833_280), "{fabric:?}");
+        let reported = port(&report, "s1->s2");
+        assert_eq!((reported.notifications_received, reported.input_max_bytes), (14, Some(42_000)), "{fabric:?}");
+        assert_eq!(ps(reported.stopped_s), Dur::from_ns(6_080_000 + 6 * 5_833_280), "{fabric:?}");
         assert_eq!((total_drops(&report), port(&report, "h->s1").input_max_bytes), (0, None));
     }
 }
@@ -176,5 +176,5 @@ fn new_thresholds_and_a_link_that_comes_up_again_hold_for_inputs_too() {
     let report = net.run();
     let lost: u64 =
         report.flows.iter().flat_map(|f| f.drops).filter(|d| d.reason != "link down").map(|d| d.packets).sum();
-    assert_eq!(lost, 0, "its neighbour is told again what stands");
+    assert_eq!(lost, 0, "its neighbour is reported again what stands");
 }

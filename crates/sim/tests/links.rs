@@ -81,8 +81,8 @@ fn jitter_keeps_the_order_and_adds_no_more_than_its_bound() {
     sparse.plan.links[0].jitter = [Dur::from_ms(2); 2];
     sparse.flow(0, 1, 0, cbr(1000, 2_000_000));
     sparse.plan.end = ms(40_000);
-    let told = over(&sparse.replications(10), |report| mean_s(&report.flows.row(0)) - tx(100, 1000).as_secs());
-    agrees(told, 1e-3, 0.02);
+    let reported = over(&sparse.replications(10), |report| mean_s(&report.flows.row(0)) - tx(100, 1000).as_secs());
+    agrees(reported, 1e-3, 0.02);
 }
 
 // At 8 Mbit/s a frame of 1000 B takes 1 ms, and one is generated every 0.5 ms: of 200 frames in 99.9 ms, 100 wait at
@@ -189,9 +189,9 @@ fn a_new_delay_holds_from_the_next_frame_on_and_does_not_reorder() {
     // take 2 ms.
     assert_eq!(ps(max_s(flow)), Dur::from_ms(51));
     let late: u64 = (13..=18).map(|k| 96 + 1 + 50 - 8 * k).sum();
-    let told = ps(mean_s(flow) * flow.delivered.packets as f64);
+    let reported = ps(mean_s(flow) * flow.delivered.packets as f64);
     let expected = Dur::from_ms(51 * 13 + late + 2 * (flow.delivered.packets - 19));
-    assert!(told.0.abs_diff(expected.0) < 1_000_000_000, "{told} for {expected}");
+    assert!(reported.0.abs_diff(expected.0) < 1_000_000_000, "{reported} for {expected}");
 }
 
 /// A small network with all kinds of random events.

@@ -34,17 +34,17 @@ fn refreshed_pauses_stop_the_same_traffic_as_on_and_off() {
     let on_off = overload(PLAIN).run();
     let forward = |report: &Report| report.flows.iter().step_by(2).map(|f| f.dropped.packets).sum::<u64>() as f64;
     for quanta in [200, 1000, 65_535] {
-        let told = overload(mac(quanta)).run();
-        assert_eq!(drops_of(&told, "s"), 0);
+        let reported = overload(mac(quanta)).run();
+        assert_eq!(drops_of(&reported, "s"), 0);
         // The control frames meet the answers on their path at different instants, so that each of the about 2000 stops
         // may differ by one frame: 0.2 ms of 6 ms.
         for name in ["u1->s", "u2->s"] {
-            let (stopped, ideal) = (port(&told, name).held_s, port(&on_off, name).held_s);
+            let (stopped, ideal) = (port(&reported, name).held_s, port(&on_off, name).held_s);
             assert!((stopped / ideal - 1.0).abs() < 0.03, "{quanta} quanta: {stopped} s for {ideal} s");
         }
-        assert!((forward(&told) / forward(&on_off) - 1.0).abs() < 0.03);
+        assert!((forward(&reported) / forward(&on_off) - 1.0).abs() < 0.03);
         assert_eq!(
-            port(&told, "s->d").classes[0].sent.packets.abs_diff(port(&on_off, "s->d").classes[0].sent.packets),
+            port(&reported, "s->d").classes[0].sent.packets.abs_diff(port(&on_off, "s->d").classes[0].sent.packets),
             0
         );
     }

@@ -38,8 +38,8 @@ fn md1_waits_as_pollaczek_and_khinchin_say() {
         net.flow(0, 1, 0, poisson(1000, bps(load)));
         net.plan.warmup = ms(2000);
         net.plan.end = ms(seconds * 1000);
-        let told = over(&net.replications(20), |report| mean_wait(report, 0, 1000.0));
-        agrees(told, md1_wait(load, 1000.0 * BYTE_S), 0.03);
+        let measured = over(&net.replications(20), |report| mean_wait(report, 0, 1000.0));
+        agrees(measured, md1_wait(load, 1000.0 * BYTE_S), 0.03);
     }
 }
 
@@ -184,12 +184,12 @@ fn the_mean_queue_is_the_throughput_times_the_mean_wait() {
         let report = net.run();
         let span = report.end_s - report.warmup_s;
         for (class, queue) in port(&report, "a->b").classes.iter().enumerate() {
-            let told = &report.classes[class];
-            let waits = told.delay.mean_s.unwrap() - 1000.0 * BYTE_S;
+            let measured = &report.classes[class];
+            let waits = measured.delay.mean_s.unwrap() - 1000.0 * BYTE_S;
             // The integral of the queue over time is the sum of the waits, except for packets that wait at either end
             // of the measurement: each contributes at most its size times the longest wait.
-            let area = told.delivered.bytes as f64 * waits;
-            let slack = 2.0 * (queue.max_bytes as f64 + 1000.0) * told.delay.max_s.unwrap();
+            let area = measured.delivered.bytes as f64 * waits;
+            let slack = 2.0 * (queue.max_bytes as f64 + 1000.0) * measured.delay.max_s.unwrap();
             let measured = queue.mean_bytes * span;
             assert!((measured - area).abs() <= slack, "class {class}: {measured} for {area} within {slack}");
             assert!(slack < 0.05 * area, "the bound says something");
@@ -204,13 +204,13 @@ fn utilisation_is_the_share_of_the_time_that_what_was_sent_takes() {
     net.plan.warmup = ms(500);
     net.plan.end = ms(20_000);
     let report = net.run();
-    let told = port(&report, "a->b");
+    let measured = port(&report, "a->b");
     let span = report.end_s - report.warmup_s;
-    let sent = told.classes[0].sent.bytes as f64 * BYTE_S / span;
+    let sent = measured.classes[0].sent.bytes as f64 * BYTE_S / span;
     // One packet may be cut at each end of the measurement.
-    assert!((told.utilisation - sent).abs() <= 2.0 * 1000.0 * BYTE_S / span);
-    assert!((told.utilisation - 0.6).abs() < 0.02);
-    assert_eq!(told.rate_bps, 8_000_000);
+    assert!((measured.utilisation - sent).abs() <= 2.0 * 1000.0 * BYTE_S / span);
+    assert!((measured.utilisation - 0.6).abs() < 0.02);
+    assert_eq!(measured.rate_bps, 8_000_000);
     let saturated = {
         let mut net = server();
         net.flow(0, 1, 0, bulk(10_000_000));
@@ -267,17 +267,17 @@ fn replay(payload: u64) -> (u64, u64) {
 fn isolated_bursts_lose_what_a_replay_and_the_closed_form_of_a_rate_mismatch_say() {
     for burst in [6_000, 24_000, 48_000, 96_000] {
         let net = mismatch(burst);
-        let told = over(&net.replications(20), |report| {
+        let measured = over(&net.replications(20), |report| {
             report.flows.row(0).dropped.bytes as f64 / report.flows.row(0).offered.bytes as f64
         });
         let fluid =
             BurstLoss { low: 64, high: 2 * burst, buffer: 50_000, ratio: 0.1, mtu: 1500, header: 18, min_frame: 64 };
         if 2 * burst < 50_000 {
-            assert!(told.hi() < 1e-4 && fluid.closed_form() == 0.0, "{told:?}");
+            assert!(measured.hi() < 1e-4 && fluid.closed_form() == 0.0, "{measured:?}");
             continue;
         }
         let exact = (64..=2 * burst).map(replay).fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
-        agrees(told, exact.0 as f64 / exact.1 as f64, 0.05);
-        assert!((told.mean - fluid.closed_form()).abs() < 0.02, "{told:?} for {}", fluid.closed_form());
+        agrees(measured, exact.0 as f64 / exact.1 as f64, 0.05);
+        assert!((measured.mean - fluid.closed_form()).abs() < 0.02, "{measured:?} for {}", fluid.closed_form());
     }
 }

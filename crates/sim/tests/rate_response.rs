@@ -27,9 +27,11 @@ fn two_phases(law: BackPressure) -> Report {
 
 /// Returns the number of samples of 5 ms in which data waits at u all the time and nothing is sent.
 fn silent_samples(report: &Report) -> usize {
-    let told = &report.series.as_ref().unwrap().ports["u->s"];
-    let waits = |i: usize| told.queue_bytes[i] > 3_000 && told.queue_bytes[i + 1] > 3_000;
-    (0..told.sent_bytes.len() - 1).filter(|i| waits(*i) && told.sent_bytes[*i] == told.sent_bytes[i + 1]).count()
+    let reported = &report.series.as_ref().unwrap().ports["u->s"];
+    let waits = |i: usize| reported.queue_bytes[i] > 3_000 && reported.queue_bytes[i + 1] > 3_000;
+    (0..reported.sent_bytes.len() - 1)
+        .filter(|i| waits(*i) && reported.sent_bytes[*i] == reported.sent_bytes[i + 1])
+        .count()
 }
 
 #[test]
@@ -74,9 +76,9 @@ fn slowing_one_class_leaves_the_others_at_full_rate_and_does_not_slow_below_its_
     let classes = &port(&report, "u->s").classes;
     // The link to the destination is down, so class 1 stays at its floor: 5 % of 100 Mbit/s on the wire.
     let floor = 0.05 * 100e6 * 0.8 / (f64::from(WIRE) * 8.0);
-    let told = classes[1].sent.packets as f64;
+    let reported = classes[1].sent.packets as f64;
     // A frame whose time has come waits until the frames of class 0 before it have left.
-    assert!(told <= floor + 1.0 && told > 0.7 * floor, "{told} frames for {floor}");
+    assert!(reported <= floor + 1.0 && reported > 0.7 * floor, "{reported} frames for {floor}");
     // Class 0 waits for at most one frame of class 1, in addition to its own frames.
     assert!(classes[0].mean_bytes < 20_000.0, "{}", classes[0].mean_bytes);
 }

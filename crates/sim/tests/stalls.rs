@@ -210,12 +210,12 @@ fn flows_send_only_between_their_starts_and_stops() {
     }
     net.plan.sample = Some(Dur::from_ms(50));
     let report = net.run();
-    let told = &report.series.as_ref().unwrap().flows[&report.flows.row(0).group].delivered_bytes;
+    let reported = &report.series.as_ref().unwrap().flows[&report.flows.row(0).group].delivered_bytes;
     // A change comes after the emissions of sources at the same instant, so both ends of a phase count.
-    let sent: Vec<u64> = told.windows(2).map(|w| (w[1] - w[0]) / 1000).collect();
+    let sent: Vec<u64> = reported.windows(2).map(|w| (w[1] - w[0]) / 1000).collect();
     assert_eq!(sent[..4], [50, 1, 0, 0], "{sent:?}");
     assert_eq!(sent[6..9], [50, 1, 0], "{sent:?}");
-    assert_eq!(sent.iter().sum::<u64>() + told[0] / 1000, 101 + 101 + 10 + 1 + 101, "{sent:?}");
+    assert_eq!(sent.iter().sum::<u64>() + reported[0] / 1000, 101 + 101 + 10 + 1 + 101, "{sent:?}");
 }
 
 /// A star of `n` hosts, each of which sends to its neighbour.

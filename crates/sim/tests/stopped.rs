@@ -32,12 +32,12 @@ fn a_burst_is_stopped_and_held_for_as_long_as_calculated_by_hand() {
     // then on there are cycles of 6400 us in which 8 frames pass: XOFF is in force 566.72 us after the XON, 6.72 us
     // into the eighth frame, and XON 5833.28 us later. After 47 + 6 * 8 frames 5 remain, too few for another stop.
     let report = burst(PLAIN).run();
-    let told = port(&report, "s1->s2");
-    assert_eq!((told.notifications_received, port(&report, "s2->d").classes[0].max_bytes), (14, 42_000));
-    assert!(is_ns(told.stopped_s, 6_000_000 + 6 * 5_833_280), "{}", told.stopped_s);
-    assert!(is_ns(told.held_s, 5_926_720 + 6 * 5_760_000), "{}", told.held_s);
-    let all = StopReport { class: None, destination: None, times: 7, stopped_s: told.stopped_s };
-    assert_eq!((told.stops.as_slice(), told.slowed_s), ([all].as_slice(), 0.0));
+    let reported = port(&report, "s1->s2");
+    assert_eq!((reported.notifications_received, port(&report, "s2->d").classes[0].max_bytes), (14, 42_000));
+    assert!(is_ns(reported.stopped_s, 6_000_000 + 6 * 5_833_280), "{}", reported.stopped_s);
+    assert!(is_ns(reported.held_s, 5_926_720 + 6 * 5_760_000), "{}", reported.held_s);
+    let all = StopReport { class: None, destination: None, times: 7, stopped_s: reported.stopped_s };
+    assert_eq!((reported.stops.as_slice(), reported.slowed_s), ([all].as_slice(), 0.0));
     // The host is not notified.
     assert_eq!(port(&report, "h->s1").stopped_s, 0.0);
 }
@@ -48,8 +48,8 @@ fn the_time_series_has_each_instant_and_adds_up_to_the_total() {
     net.plan.sample = Some(Dur::from_us(10));
     let report = net.run();
     let series = report.series.as_ref().unwrap();
-    let told = &series.ports["s1->s2"];
-    for (at, (stopped, held)) in series.time_s.iter().zip(told.stopped.iter().zip(&told.held)) {
+    let reported = &series.ports["s1->s2"];
+    for (at, (stopped, held)) in series.time_s.iter().zip(reported.stopped.iter().zip(&reported.held)) {
         // The first stop of the hand calculation.
         let us = at * 1e6;
         if us < 9_770.0 {
@@ -57,18 +57,18 @@ fn the_time_series_has_each_instant_and_adds_up_to_the_total() {
         }
     }
     let last = |values: &[f64]| *values.last().unwrap();
-    assert_eq!(last(&told.stopped_s), port(&report, "s1->s2").stopped_s);
-    assert_eq!(last(&told.held_s), port(&report, "s1->s2").held_s);
-    assert!(told.stopped_s.is_sorted() && told.held_s.is_sorted());
+    assert_eq!(last(&reported.stopped_s), port(&report, "s1->s2").stopped_s);
+    assert_eq!(last(&reported.held_s), port(&report, "s1->s2").held_s);
+    assert!(reported.stopped_s.is_sorted() && reported.held_s.is_sorted());
 }
 
 #[test]
 fn a_stop_that_begins_in_the_warm_up_counts_from_its_end() {
     let mut net = burst(PLAIN);
     net.plan.warmup = us(5_000);
-    let told = net.run();
-    assert!(is_ns(port(&told, "s1->s2").stopped_s, 9_766_720 - 5_000_000 + 6 * 5_833_280));
-    assert_eq!(port(&told, "s1->s2").stops[0].times, 6);
+    let reported = net.run();
+    assert!(is_ns(port(&reported, "s1->s2").stopped_s, 9_766_720 - 5_000_000 + 6 * 5_833_280));
+    assert_eq!(port(&reported, "s1->s2").stops[0].times, 6);
 }
 
 /// h sends 30 Mbit/s to d1 over a last link of 10 Mbit/s, and `other` to d2, both over s1 -100- s2.
@@ -92,35 +92,40 @@ fn two_destinations(law: BackPressure, other: u64) -> tailback_sim::Report {
 #[test]
 fn a_destination_is_stopped_while_the_port_continues_to_send() {
     let report = two_destinations(scope(Scope::Destination), 85_000_000);
-    let told = port(&report, "s1->s2");
-    let [stop] = told.stops.as_slice() else { panic!("only d1 is stopped: {:?}", told.stops) };
-    assert_eq!((stop.class, stop.destination.as_deref(), stop.stopped_s), (None, Some("d1"), told.stopped_s));
+    let reported = port(&report, "s1->s2");
+    let [stop] = reported.stops.as_slice() else { panic!("only d1 is stopped: {:?}", reported.stops) };
+    assert_eq!((stop.class, stop.destination.as_deref(), stop.stopped_s), (None, Some("d1"), reported.stopped_s));
     // Of the 97.5 Mbit/s that s1 could send, 10 Mbit/s pass to d1: d1 is stopped for 0.9 of the time, and the link is
     // idle for what d2 leaves of that time.
-    assert!((told.stopped_s - 0.9).abs() < 0.02, "{}", told.stopped_s);
-    assert!(told.held_s < 0.2 && told.held_s < 0.2 * told.stopped_s, "{}", told.held_s);
-    assert!(told.utilisation > 0.95);
+    assert!((reported.stopped_s - 0.9).abs() < 0.02, "{}", reported.stopped_s);
+    assert!(reported.held_s < 0.2 && reported.held_s < 0.2 * reported.stopped_s, "{}", reported.held_s);
+    assert!(reported.utilisation > 0.95);
     // The whole port is stopped for as long, and data is held up for nearly all of that time.
     let plain = two_destinations(PLAIN, 1_000_000);
-    let told = port(&plain, "s1->s2");
-    assert!(told.held_s > 0.9 * told.stopped_s && told.stopped_s > 0.6, "{} {}", told.held_s, told.stopped_s);
+    let reported = port(&plain, "s1->s2");
+    assert!(
+        reported.held_s > 0.9 * reported.stopped_s && reported.stopped_s > 0.6,
+        "{} {}",
+        reported.held_s,
+        reported.stopped_s
+    );
 }
 
 #[test]
 fn a_port_that_slows_down_is_not_stopped() {
     let response = Response::Rate { decrease: 0.5, floor: 0.05, increase: 0.05, interval: Dur::from_ms(1) };
     let report = two_destinations(BackPressure { response, ..PLAIN }, 1_000_000);
-    let told = port(&report, "s1->s2");
-    assert_eq!((told.stopped_s, told.stops.len()), (0.0, 0));
-    assert!(told.slowed_s > 0.5 && told.slowed_s <= 1.0, "{}", told.slowed_s);
+    let reported = port(&report, "s1->s2");
+    assert_eq!((reported.stopped_s, reported.stops.len()), (0.0, 0));
+    assert!(reported.slowed_s > 0.5 && reported.slowed_s <= 1.0, "{}", reported.slowed_s);
 }
 
 #[test]
 fn pauses_and_idealised_stops_are_in_force_for_the_same_time() {
     let times = |law: BackPressure| {
         let report = two_destinations(law, 1_000_000);
-        let told = port(&report, "s1->s2");
-        (told.stopped_s, told.stops.len(), told.stops[0].class)
+        let reported = port(&report, "s1->s2");
+        (reported.stopped_s, reported.stops.len(), reported.stops[0].class)
     };
     let (ideal, ..) = times(PLAIN);
     for law in [PLAIN, scope(Scope::Class)] {
@@ -137,8 +142,8 @@ fn a_link_that_goes_down_ends_its_stops() {
     net.change(us(5_000), ChangeKind::LinkDown(1));
     net.change(us(900_000), ChangeKind::LinkUp(1));
     let report = net.run();
-    let told = port(&report, "s1->s2");
+    let reported = port(&report, "s1->s2");
     // The port is stopped until the link goes down. Afterwards frames wait as in the cycles above, but no notification
     // is in force.
-    assert!(told.stopped_s < 0.040 && told.held_s > 0.89, "{} {}", told.stopped_s, told.held_s);
+    assert!(reported.stopped_s < 0.040 && reported.held_s > 0.89, "{} {}", reported.stopped_s, reported.held_s);
 }

@@ -35,10 +35,10 @@ fn a_ports_counters_include_arrivals_at_the_last_instant_of_the_warm_up() {
         let mut net = steady();
         net.plan.warmup = ms(warmup);
         let report = net.run();
-        let told = &report.ports[0].classes[0];
-        assert_eq!(told.arrived.packets, 1_000 - warmup + 1, "as many as were born");
-        assert_eq!(told.sent.packets, 1_000 - warmup);
-        assert_eq!(told.queued.packets, 1);
+        let reported = &report.ports[0].classes[0];
+        assert_eq!(reported.arrived.packets, 1_000 - warmup + 1, "as many as were born");
+        assert_eq!(reported.sent.packets, 1_000 - warmup);
+        assert_eq!(reported.queued.packets, 1);
         let busy = 0.1e-3 * (1_000 - warmup) as f64;
         assert!((report.ports[0].utilisation - busy / (report.end_s - report.warmup_s)).abs() < 1e-12);
     }
@@ -55,13 +55,13 @@ fn a_frame_in_transmission_and_a_queue_at_the_warm_ups_end_are_split_there() {
     net.plan.warmup = us(3_500);
     net.plan.end = ms(20);
     let report = net.run();
-    let told = &report.ports[0];
-    assert_eq!((told.classes[0].arrived.packets, told.classes[0].sent.packets), (0, 7));
-    assert!((told.utilisation - 6.5 / 16.5).abs() < 1e-12);
-    assert_eq!(told.classes[0].max_bytes, 6_000, "the maximum starts anew");
+    let reported = &report.ports[0];
+    assert_eq!((reported.classes[0].arrived.packets, reported.classes[0].sent.packets), (0, 7));
+    assert!((reported.utilisation - 6.5 / 16.5).abs() < 1e-12);
+    assert_eq!(reported.classes[0].max_bytes, 6_000, "the maximum starts anew");
     // 6 packets wait for 0.5 ms, then 5, 4, ... 1 for 1 ms each.
     let area = 6.0 * 0.5 + 15.0;
-    assert!((told.classes[0].mean_bytes - 1000.0 * area / 16.5).abs() < 1e-9);
+    assert!((reported.classes[0].mean_bytes - 1000.0 * area / 16.5).abs() < 1e-9);
     assert_eq!((report.flows.row(0).offered.packets, report.flows.row(0).delivered.packets), (0, 0));
 }
 
@@ -76,10 +76,10 @@ fn a_queue_whose_next_frame_starts_as_the_warm_up_ends_is_counted_after_the_star
     net.plan.warmup = us(3_000);
     net.plan.end = ms(20);
     let report = net.run();
-    let told = &report.ports[0].classes[0];
-    assert_eq!((told.max_bytes, told.sent.packets), (6_000, 7));
+    let reported = &report.ports[0].classes[0];
+    assert_eq!((reported.max_bytes, reported.sent.packets), (6_000, 7));
     assert!((report.ports[0].utilisation - 7.0 / 17.0).abs() < 1e-12);
-    assert!((told.mean_bytes - 1000.0 * 21.0 / 17.0).abs() < 1e-9);
+    assert!((reported.mean_bytes - 1000.0 * 21.0 / 17.0).abs() < 1e-9);
 }
 
 #[test]

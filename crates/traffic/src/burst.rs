@@ -4,14 +4,14 @@ use tailback_units::Time;
 
 /// Upper bound of a burst, bytes (2^40). A Pareto size without truncation is unbounded; this keeps byte counters far
 /// from overflow.
-pub const LARGEST_BURST: u64 = 1 << 40;
+pub const MAX_BURST: u64 = 1 << 40;
 
 /// Payload that a source passes to its host at one instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Burst {
     /// Time, never earlier than that of the burst before.
     pub at: Time,
-    /// Payload in bytes, 1 to [`LARGEST_BURST`], or [`Burst::ENDLESS`].
+    /// Payload in bytes, 1 to [`MAX_BURST`], or [`Burst::ENDLESS`].
     pub bytes: u64,
 }
 

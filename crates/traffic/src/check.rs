@@ -5,16 +5,16 @@ use tailback_document::Invalid;
 use tailback_units::{Dur, Rate, Size};
 
 /// Upper bound of a size parameter.
-const LARGEST: Size = Size(1_000_000_000);
+const MAX_SIZE: Size = Size(1_000_000_000);
 /// Longest mean gap: about 13 days, so that a gap of several means still fits a run's clock.
-const LONGEST_PS: u128 = 1 << 60;
+const MAX_DURATION_PS: u128 = 1 << 60;
 
 /// Checks that a size is `least` bytes to 1 GB.
 pub fn size(field: &str, value: Size, least: u64) -> Result<(), Invalid> {
-    if (Size(least)..=LARGEST).contains(&value) {
+    if (Size(least)..=MAX_SIZE).contains(&value) {
         return Ok(());
     }
-    Err(Invalid::new(field, format!("{value} is out of range; write {} to {LARGEST}", Size(least))))
+    Err(Invalid::new(field, format!("{value} is out of range; write {} to {MAX_SIZE}", Size(least))))
 }
 
 /// Checks that a number is above `low` and at most `high`; refuses NaN.
@@ -35,7 +35,7 @@ pub fn within(field: &str, value: f64, low: f64, high: f64) -> Result<(), Invali
 
 /// Checks that a duration is above zero and at most 13 days.
 pub fn duration(field: &str, value: Dur) -> Result<(), Invalid> {
-    if value > Dur::ZERO && u128::from(value.0) <= LONGEST_PS {
+    if value > Dur::ZERO && u128::from(value.0) <= MAX_DURATION_PS {
         return Ok(());
     }
     Err(Invalid::new(field, format!("{value} is out of range; write a duration above 0s and at most 13 days")))
@@ -53,7 +53,7 @@ pub fn spacing(field: &str, bytes: u64, rate: Rate) -> Result<Spacing, Invalid> 
             format!("{rate} in units of {item} is more than one in a picosecond; lower it"),
         ));
     }
-    if u128::from(spacing.whole()) > LONGEST_PS {
+    if u128::from(spacing.whole()) > MAX_DURATION_PS {
         return Err(Invalid::new(field, format!("{rate} in units of {item} is less than one in 13 days; raise it")));
     }
     Ok(spacing)

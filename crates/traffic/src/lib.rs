@@ -19,9 +19,12 @@ mod spacing;
 mod trace_format;
 mod truncation;
 
-pub use application::{Application, Connections, CountLaw, Pages, RequestResponse, SizeLaw, TimeLaw, Transfers, Web};
+pub use application::{
+    Application, Connections, CountDistribution, Pages, RequestResponse, SizeDistribution, TimeDistribution, Transfers,
+    Web,
+};
 use burst::burst;
-pub use burst::{Burst, LARGEST_BURST};
+pub use burst::{Burst, MAX_BURST};
 pub use model::{
     bernoulli::Bernoulli, bulk::Bulk, cbr::Cbr, on_off::OnOff, poisson::Poisson, poisson::Sizes,
     self_similar::SelfSimilar, trace::Trace, uniform_fixed::UniformFixed, uniform_uniform::UniformUniform,

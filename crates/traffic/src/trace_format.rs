@@ -36,7 +36,7 @@ impl fmt::Display for TraceError {
 impl std::error::Error for TraceError {}
 
 /// Upper bound on the number of frames of a trace: 77 days at 30 frames per second, 800 MB in memory.
-const MOST_FRAMES: usize = 200_000_000;
+const MAX_FRAMES: usize = 200_000_000;
 
 /// Returns the frame sizes in bytes. Skips blank lines and comments (`#`), and in verbose files header lines before the
 /// first frame; every other line must be a frame. At least one frame is not empty.
@@ -61,10 +61,10 @@ pub fn parse_trace(text: &str, format: Format) -> Result<Vec<u32>, TraceError> {
             Format::Verbose => verbose(line),
         };
         frames.push(frame.map_err(|message| TraceError { line: number + 1, message })?);
-        if frames.len() > MOST_FRAMES {
+        if frames.len() > MAX_FRAMES {
             return Err(TraceError {
                 line: number + 1,
-                message: format!("the trace is longer than {MOST_FRAMES} frames; cut it"),
+                message: format!("the trace is longer than {MAX_FRAMES} frames; cut it"),
             });
         }
     }

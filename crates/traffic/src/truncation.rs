@@ -10,7 +10,7 @@ use tailback_units::{Size, parse_bytes};
 /// Upper bound to which larger sizes are clamped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Truncation {
-    /// No bound other than [`crate::LARGEST_BURST`].
+    /// No bound other than [`crate::MAX_BURST`].
     None,
     /// At most this many bytes.
     At(Size),
@@ -20,8 +20,8 @@ impl Truncation {
     /// Returns the bound in bytes.
     pub fn bytes(self) -> u64 {
         match self {
-            Truncation::None => crate::LARGEST_BURST,
-            Truncation::At(size) => size.0.min(crate::LARGEST_BURST),
+            Truncation::None => crate::MAX_BURST,
+            Truncation::At(size) => size.0.min(crate::MAX_BURST),
         }
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tailback_document::{Checked, decode};
 use tailback_random::Rng;
-use tailback_traffic::{Burst, LARGEST_BURST, Model};
+use tailback_traffic::{Burst, MAX_BURST, Model};
 use tailback_units::{Dur, Time};
 
 /// A typical document of each kind, the time over which its rate is measured, and the tolerance of the mean rate (a
@@ -55,7 +55,7 @@ fn times_never_go_back_nor_before_the_start_and_no_burst_is_empty_or_endless() {
         let observed = bursts(&model(kind), "a", Time::NEVER, 50_000);
         assert!(!observed.is_empty() && observed[0].at >= START, "{kind}");
         assert!(observed.windows(2).all(|w| w[0].at <= w[1].at), "{kind}");
-        assert!(observed.iter().all(|b| (1..=LARGEST_BURST).contains(&b.bytes)), "{kind}");
+        assert!(observed.iter().all(|b| (1..=MAX_BURST).contains(&b.bytes)), "{kind}");
     }
 }
 

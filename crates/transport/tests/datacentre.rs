@@ -208,15 +208,15 @@ fn timely_may_be_updated_once_in_a_round_trip() {
     let params = timely::Params { update: timely::Update::RoundTrip, ..timely::Params::default() };
     let mut control = params.build(&known().setup(), rng());
     let mut window = window();
-    let mut told = |rtt: u64, round: bool| {
+    let mut rate_after = |rtt: u64, round: bool| {
         control.on_ack(&mut window, &Acked { round, ..acked(at_us(0), Dur::from_us(rtt), false) });
         shown(&control, "rate")
     };
-    assert_eq!(told(100, true), LINE, "the first sample has none before it");
+    assert_eq!(rate_after(100, true), LINE, "the first sample has none before it");
     for _ in 0..100 {
-        assert_eq!(told(110, false), LINE, "100 segments are six chunks, and no round trip");
+        assert_eq!(rate_after(110, false), LINE, "100 segments are six chunks, and no round trip");
     }
-    near(told(110, true), LINE * (1.0 - 0.8 * 0.4375), 1e-9);
+    near(rate_after(110, true), LINE * (1.0 - 0.8 * 0.4375), 1e-9);
 }
 
 #[test]
@@ -343,11 +343,11 @@ fn go_back_n_resends_all_segments_from_a_gap_and_the_receiver_discards_those_bey
     let rdma = Rdma { window: Some(64), ..Rdma::default() };
     let tcp = Tcp { ecn: EcnMode::Off, ..rdma.connection() };
     let mut receiver = Receiver::new(&tcp);
-    let mut told = |seq: u32| receiver.on_segment(at_us(u64::from(seq)), seq, 1000, at_us(0), false, false);
-    assert_eq!(told(0).unwrap().next, 1);
-    let beyond = told(2).expect("told at once");
+    let mut acknowledgement = |seq: u32| receiver.on_segment(at_us(u64::from(seq)), seq, 1000, at_us(0), false, false);
+    assert_eq!(acknowledgement(0).unwrap().next, 1);
+    let beyond = acknowledgement(2).expect("acknowledged at once");
     assert!(beyond.next == 1 && !beyond.has_sack());
-    assert_eq!(told(1).unwrap().next, 2, "segment 2 has not been kept");
+    assert_eq!(acknowledgement(1).unwrap().next, 2, "segment 2 has not been kept");
 
     let lost = Cell::new(false);
     let fate = |_: Time, segment: &tailback_transport::Segment| {

@@ -157,7 +157,7 @@ mod tests {
     use super::*;
     use std::panic::catch_unwind;
 
-    const MOST: u64 = u64::MAX;
+    const MAX_PS: u64 = u64::MAX;
     type Constructor = fn(u64) -> Dur;
 
     #[test]
@@ -169,20 +169,20 @@ mod tests {
             (Dur::from_secs, 1_000_000_000_000),
         ];
         for (of, ps) in constructors {
-            assert_eq!(of(MOST / ps), Dur(MOST / ps * ps));
-            let message = catch_unwind(|| of(MOST / ps + 1)).expect_err("it does not fit");
+            assert_eq!(of(MAX_PS / ps), Dur(MAX_PS / ps * ps));
+            let message = catch_unwind(|| of(MAX_PS / ps + 1)).expect_err("it does not fit");
             assert!(message.downcast_ref::<&str>().is_some_and(|text| text.contains("213 days")));
         }
     }
 
     #[test]
     fn sums_products_and_differences_stop_at_the_ends_of_the_range() {
-        assert_eq!(Time(MOST - 1) + Dur(2), Time::NEVER);
-        assert_eq!(Dur(MOST - 1) + Dur(2), Dur(MOST));
-        assert_eq!(Dur(MOST / 2 + 1) * 2, Dur(MOST));
+        assert_eq!(Time(MAX_PS - 1) + Dur(2), Time::NEVER);
+        assert_eq!(Dur(MAX_PS - 1) + Dur(2), Dur(MAX_PS));
+        assert_eq!(Dur(MAX_PS / 2 + 1) * 2, Dur(MAX_PS));
         assert_eq!(Dur(1) - Dur(2), Dur::ZERO);
         assert_eq!(Time(1).since(Time(2)), Dur::ZERO);
-        assert_eq!(Dur::from_secs_f64(1e9), Dur(MOST));
+        assert_eq!(Dur::from_secs_f64(1e9), Dur(MAX_PS));
         assert_eq!([Dur::from_secs_f64(-1.0), Dur::from_secs_f64(f64::NAN)], [Dur::ZERO; 2]);
     }
 }

@@ -35,7 +35,7 @@ pub struct Params {
 }
 
 /// Lower bound of the interval.
-const LEAST_INTERVAL: Dur = Dur::from_us(100);
+const MIN_INTERVAL: Dur = Dur::from_us(100);
 
 fn default_interval() -> Dur {
     Dur::from_ms(100)
@@ -58,9 +58,9 @@ impl Params {
     /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::duration("interval", self.interval)?;
-        if self.interval < LEAST_INTERVAL {
+        if self.interval < MIN_INTERVAL {
             // All changes that are due between two packets are applied at the second.
-            let advice = format!("{} is out of range; write {LEAST_INTERVAL} or more", self.interval);
+            let advice = format!("{} is out of range; write {MIN_INTERVAL} or more", self.interval);
             return Err(Invalid::new("interval", advice));
         }
         check::duration("window", self.window)?;

@@ -7,13 +7,13 @@ use tailback_random::maths::ln;
 /// Number of scales per octave of aggregation.
 const PER_OCTAVE: f64 = 2.0;
 /// Lower bound on the blocks of a scale: with fewer, the variance is too inaccurate.
-const FEWEST_BLOCKS: usize = 10;
+const MIN_BLOCKS: usize = 10;
 
 /// Returns H from the variance–time plot (Leland et al. 1994): the variance of means over blocks of m observations
 /// decreases as m^(2H − 2). The line is fitted to m from `smallest` to `largest`, in observations, two scales per
 /// octave; scales with fewer than 10 blocks are omitted. `None`: fewer than two scales remain, or a variance is zero.
 pub fn variance_time(series: &[f64], smallest: usize, largest: usize) -> Option<f64> {
-    let points: Option<Vec<(f64, f64)>> = scales(smallest, largest.min(series.len() / FEWEST_BLOCKS))
+    let points: Option<Vec<(f64, f64)>> = scales(smallest, largest.min(series.len() / MIN_BLOCKS))
         .map(|m| {
             let moments: Moments = series.chunks_exact(m).map(|block| block.iter().sum::<f64>() / m as f64).collect();
             let variance = moments.variance().filter(|v| *v > 0.0)?;

@@ -5,7 +5,7 @@ use super::Moments;
 /// Observations per batch.
 const BATCH: usize = 5;
 /// Lower bound on the number of batches.
-const FEWEST: usize = 10;
+const MIN_BATCHES: usize = 10;
 /// Lower bound on the batches after a truncation: the spread of fewer is small by accident (Hoad, Robinson and Davies
 /// 2010).
 const LEFT: usize = 5;
@@ -18,7 +18,7 @@ pub fn mser5(values: &[f64]) -> Option<usize> {
         return None;
     }
     let batches: Vec<f64> = values.chunks_exact(BATCH).map(|b| b.iter().sum::<f64>() / BATCH as f64).collect();
-    if batches.len() < FEWEST {
+    if batches.len() < MIN_BATCHES {
         return None;
     }
     let mut remaining = Moments::new();

@@ -3,7 +3,7 @@
 use tailback_random::maths::{exp, ln, ln_1p, ln_gamma};
 
 /// Upper bound on the terms of a continued fraction or series; in the range used, 300 are enough.
-const MOST_TERMS: u32 = 100_000;
+const MAX_TERMS: u32 = 100_000;
 /// Relative change of the value below which a term is the last.
 const PRECISION: f64 = 1e-16;
 /// Replaces a denominator of zero in Lentz's method.
@@ -50,7 +50,7 @@ pub fn incomplete_gamma(a: f64, x: f64) -> f64 {
     if x < a + 1.0 {
         let mut term = 1.0 / a;
         let mut sum = term;
-        for n in 1..MOST_TERMS {
+        for n in 1..MAX_TERMS {
             term *= x / (a + f64::from(n));
             sum += term;
             if term < sum * PRECISION {
@@ -73,7 +73,7 @@ fn lentz(b0: f64, numerator: impl Fn(u32) -> f64, denominator: impl Fn(u32) -> f
     let nonzero = |v: f64| if v.abs() < TINY { TINY } else { v };
     let mut value = nonzero(b0);
     let (mut c, mut d) = (value, 0.0);
-    for j in 0..MOST_TERMS {
+    for j in 0..MAX_TERMS {
         let (above, below) = (numerator(j), denominator(j));
         d = 1.0 / nonzero(below + above * d);
         c = nonzero(below + above / c);

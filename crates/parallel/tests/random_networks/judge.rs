@@ -9,7 +9,7 @@ use tailback_sim::plan::{Engine, Plan};
 use tailback_sim::{Counts, FlowReport, Parts, Report, Status, World};
 
 /// Maximum number of events, above that of any of these networks: a run that reaches this number does not end.
-const MOST_EVENTS: u64 = 30_000_000;
+const MAX_EVENTS: u64 = 30_000_000;
 
 /// Returns the scenario of a document, with the only trace file; otherwise a message.
 pub fn scenario(document: &Value) -> Result<Scenario, String> {
@@ -49,8 +49,8 @@ fn compare_all(scenario: &Scenario) -> Result<u64, String> {
 
 fn run(plan: Plan, engine: &str) -> Result<Report, String> {
     let mut world = World::new(plan);
-    match world.run(MOST_EVENTS) {
-        Status::Running => Err(format!("the {engine} engine comes to no end: {MOST_EVENTS} events")),
+    match world.run(MAX_EVENTS) {
+        Status::Running => Err(format!("the {engine} engine comes to no end: {MAX_EVENTS} events")),
         Status::Done => Ok(world.report()),
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 /// Maximum number of trials; each trial runs a network several times.
-const MOST: usize = 600;
+const MAX_TRIALS: usize = 600;
 
 /// A step from a table or list to one of its entries.
 #[derive(Clone, Debug)]
@@ -22,7 +22,7 @@ pub fn shrink(document: &Value, mut fails: impl FnMut(&Value) -> bool) -> Value 
         // From the back, so that places before the removed ones remain valid.
         for place in places.iter().rev() {
             trials += 1;
-            if trials > MOST {
+            if trials > MAX_TRIALS {
                 return smallest;
             }
             let mut smaller = smallest.clone();

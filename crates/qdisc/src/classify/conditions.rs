@@ -60,7 +60,7 @@ pub struct Conditions {
 }
 
 /// Upper bound on the nesting of matches.
-const DEEPEST: u32 = 32;
+const MAX_DEPTH: u32 = 32;
 
 impl Match {
     /// Returns a match of every packet.
@@ -72,12 +72,12 @@ impl Match {
     /// # Errors
     /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
-        self.check_to(DEEPEST)
+        self.check_to(MAX_DEPTH)
     }
 
     fn check_to(&self, depth: u32) -> Result<(), Invalid> {
         if depth == 0 {
-            return Err(Invalid::new("", format!("matches are nested more than {DEEPEST} deep; flatten them")));
+            return Err(Invalid::new("", format!("matches are nested more than {MAX_DEPTH} deep; flatten them")));
         }
         let list = |name: &str, list: &[Match]| {
             if list.is_empty() {

@@ -38,7 +38,7 @@ pub const BCN_LENGTH: usize = HEADER + BCN_FIELDS + COPIED + FCS;
 /// Bytes of a CNM's fields before those of the sampled frame (802.1Q, clause 33.4).
 const CNM_FIELDS: usize = 24;
 /// Upper bound on the bytes of the sampled frame in a CNM.
-pub const MOST_MSDU: usize = 64;
+pub const MAX_MSDU: usize = 64;
 /// Bytes that BCN's tag adds to a frame: EtherType, version with the Solicit bit, CPID and timestamp.
 pub const RATE_LIMITED_LENGTH: usize = 8;
 /// Bytes that a CN-TAG adds to a frame: EtherType and flow identifier.
@@ -75,7 +75,7 @@ impl Format {
         let length = match self {
             Format::Bcn => BCN_LENGTH,
             Format::Cnm => {
-                let msdu = usize::from(sampled).saturating_sub(HEADER).min(MOST_MSDU);
+                let msdu = usize::from(sampled).saturating_sub(HEADER).min(MAX_MSDU);
                 (HEADER + CNM_FIELDS + msdu + FCS + if tagged { CN_TAG_LENGTH } else { 0 }).max(64)
             }
         };
@@ -204,14 +204,14 @@ pub struct Cnm {
     pub priority: u8,
     /// Destination address of the sampled frame.
     pub sampled_destination: Mac,
-    /// First bytes of its payload, at most [`MOST_MSDU`]; more are cut off.
+    /// First bytes of its payload, at most [`MAX_MSDU`]; more are cut off.
     pub msdu: Vec<u8>,
 }
 
 impl Cnm {
     /// Returns the frame, padded to 64 bytes, check sequence included.
     pub fn encode(&self) -> Vec<u8> {
-        let msdu = &self.msdu[..self.msdu.len().min(MOST_MSDU)];
+        let msdu = &self.msdu[..self.msdu.len().min(MAX_MSDU)];
         let mut w = Writer::new(HEADER + CNM_FIELDS + msdu.len() + CN_TAG_LENGTH + FCS);
         w.header(self.destination, self.source, self.control);
         if let Some(flow) = self.flow {

@@ -120,7 +120,7 @@ fn first() -> u8 {
 /// Number of priority levels.
 const LEVELS: usize = 2;
 /// Minimum of the unreserved rate, as a share of the whole rate, if all is reserved.
-const LEAST: f64 = 0.01;
+const MIN_SHARE: f64 = 0.01;
 /// Default burst of a policer.
 const BURST: Burst = Burst::Time(Dur::from_ms(200));
 
@@ -180,7 +180,7 @@ impl Params {
         let of = |share: Option<Share>| share.map_or(0.0, |share| share.of(rate).0 as f64);
         let low: f64 = self.classes.iter().filter_map(|class| class.priority.as_ref()).map(|p| of(p.rate)).sum();
         let reserved: f64 = self.fair().map(|class| of(class.bandwidth)).sum();
-        let left = (whole - low - reserved).max(LEAST * whole);
+        let left = (whole - low - reserved).max(MIN_SHARE * whole);
         // A default class without a parameter has a weight of 1: among others one share, alone the
         // whole rest.
         let part = |class: &Fair<'_>| class.remaining.unwrap_or(if class.bandwidth.is_none() { 1.0 } else { 0.0 });

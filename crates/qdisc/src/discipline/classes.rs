@@ -45,7 +45,7 @@ pub(super) use as_classes;
 
 /// Upper bound on the classes of one discipline: their numbers and that of the default class fit
 /// into a byte.
-pub const MOST: usize = 250;
+pub const MAX_CLASSES: usize = 250;
 
 /// Visitor of the parts of a discipline: path, match and inner discipline of each, if it has them.
 pub(crate) type Part<'a> = dyn FnMut(String, Option<&mut Match>, Option<&mut Spec>) + 'a;
@@ -97,7 +97,7 @@ pub(super) fn joined(field: &str, e: Invalid) -> Invalid {
 pub(super) fn check_names<'a>(list: &str, names: impl IntoIterator<Item = Option<&'a String>>) -> Result<(), Invalid> {
     let mut seen: Vec<&str> = Vec::new();
     for (i, name) in names.into_iter().enumerate() {
-        check::within(list, (i + 1) as f64, 0.0, MOST as f64)?;
+        check::within(list, (i + 1) as f64, 0.0, MAX_CLASSES as f64)?;
         let Some(name) = name else { continue };
         if seen.contains(&name.as_str()) {
             let field = format!("{list}[{i}].name");

@@ -39,13 +39,13 @@ fn gigabit() -> Rate {
 }
 
 /// Lower bound of the default burst, bytes: room for a full Ethernet frame.
-const LEAST: u64 = 1600;
+const MIN_BURST: u64 = 1600;
 /// Default burst, as a time at the rate.
 const BURST: Burst = Burst::Time(Dur::from_ms(4));
 
 /// Returns the token bucket of a shaper.
 pub fn bucket(rate: Rate, burst: Option<Burst>) -> TokenBucket {
-    TokenBucket::new(rate, burst.map_or_else(|| BURST.at(rate).max(LEAST), |burst| burst.at(rate)))
+    TokenBucket::new(rate, burst.map_or_else(|| BURST.at(rate).max(MIN_BURST), |burst| burst.at(rate)))
 }
 
 /// Refuses a rate of 0, and a burst or an overhead out of range.

@@ -94,11 +94,11 @@ impl Profile {
     /// # Errors
     /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self, default: Profile) -> Result<(), Invalid> {
-        const MOST: f64 = 4096.0;
+        const MAX_THRESHOLD: f64 = 4096.0;
         let Profile { min, max, denominator } = self.or(default);
         let (min, max) = (min.unwrap_or(1), max.unwrap_or(1));
-        check::within("min", f64::from(min), 1.0, MOST)?;
-        check::within("max", f64::from(max), 1.0, MOST)?;
+        check::within("min", f64::from(min), 1.0, MAX_THRESHOLD)?;
+        check::within("max", f64::from(max), 1.0, MAX_THRESHOLD)?;
         if max < min {
             return Err(Invalid::new("max", format!("{max} is below `min`, which is {min}; write {min} or more")));
         }

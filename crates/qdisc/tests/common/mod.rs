@@ -162,9 +162,9 @@ impl Steps {
 }
 
 /// More steps than any of the tests takes.
-pub const MOST_STEPS: u64 = 20_000_000;
+pub const MAX_STEPS: u64 = 20_000_000;
 /// More wakes than any discipline needs at one instant.
-pub const MOST_WAKES: u64 = 20_000;
+pub const MAX_WAKES: u64 = 20_000;
 
 /// A link of `rate` that serves a queue until all traffic has come and gone. `look` sees the queue
 /// after each arrival.
@@ -173,8 +173,8 @@ pub fn serve<Q: Queue>(queue: &mut Q, rate: Rate, traffic: &[Arrival], mut look:
     let mut log = Log::new();
     // The end of the transmission; `None`: the link is free.
     let mut free_at: Option<Time> = None;
-    let mut steps = Steps::at_most(MOST_STEPS);
-    let (mut woken, mut wakes) = (Time::NEVER, Steps::at_most(MOST_WAKES));
+    let mut steps = Steps::at_most(MAX_STEPS);
+    let (mut woken, mut wakes) = (Time::NEVER, Steps::at_most(MAX_WAKES));
     let mut arrivals = traffic.iter().peekable();
     queue.idle(Time::ZERO, &mut log);
     loop {
@@ -187,7 +187,7 @@ pub fn serve<Q: Queue>(queue: &mut Q, rate: Rate, traffic: &[Arrival], mut look:
         let wake = queue.wake_at().unwrap_or(Time::NEVER);
         if wake <= arrival.min(free) {
             if woken != wake {
-                (woken, wakes) = (wake, Steps::at_most(MOST_WAKES));
+                (woken, wakes) = (wake, Steps::at_most(MAX_WAKES));
             }
             wakes.step("the queue sets its timer to the present without end");
             queue.wake(wake, &mut log);

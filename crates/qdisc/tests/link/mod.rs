@@ -1,7 +1,7 @@
 //! A discipline on a link: arrivals in, departures and drops out.
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
-use crate::common::{MOST_STEPS, MOST_WAKES, Steps};
+use crate::common::{MAX_STEPS, MAX_WAKES, Steps};
 use tailback_document::{Checked, decode};
 use tailback_qdisc::{Cx, Discipline, Dropped, Ecn, Gate, Packet, Qdisc, Reason, Site, Spec, Traits};
 use tailback_random::Rng;
@@ -78,8 +78,8 @@ pub fn run(q: &mut Discipline, arrivals: &[Arrival], rate: Rate, seed: u64, unti
     let mut busy = false;
     let mut next = 0;
     let mut waiting = (0u64, 0u64);
-    let mut steps = Steps::at_most(MOST_STEPS);
-    let (mut woken, mut wakes) = (Time::NEVER, Steps::at_most(MOST_WAKES));
+    let mut steps = Steps::at_most(MAX_STEPS);
+    let (mut woken, mut wakes) = (Time::NEVER, Steps::at_most(MAX_WAKES));
     loop {
         steps.step("the discipline is never empty");
         let arrival = arrivals.get(next).map_or(Time::NEVER, |a| a.at);
@@ -99,7 +99,7 @@ pub fn run(q: &mut Discipline, arrivals: &[Arrival], rate: Rate, seed: u64, unti
             busy = false;
         } else {
             if woken != now {
-                (woken, wakes) = (now, Steps::at_most(MOST_WAKES));
+                (woken, wakes) = (now, Steps::at_most(MAX_WAKES));
             }
             wakes.step("the discipline sets its timer to the present without end");
             q.wake(now, cx);

@@ -2,7 +2,7 @@
 //! carry one transfer after another.
 
 use super::builder::Builder;
-use super::flows::MOST_FLOWS;
+use super::flows::MAX_FLOWS;
 use crate::document::FlowGroup;
 use std::sync::Arc;
 use tailback_document::{Checked, Path};
@@ -66,11 +66,11 @@ impl Builder<'_> {
                 continue;
             };
             let more = of_group.len() * (2 * pages.parallel as usize - 1);
-            if flows.len() + more > MOST_FLOWS {
+            if flows.len() + more > MAX_FLOWS {
                 self.complaints.value(
                     Path::root().join("flows"),
                     format!("`{}` requires {more} additional flows for its responses and connections", group.name),
-                    format!("the limit is {MOST_FLOWS} flows; lower the number of users or of their connections"),
+                    format!("the limit is {MAX_FLOWS} flows; lower the number of users or of their connections"),
                 );
                 continue;
             }

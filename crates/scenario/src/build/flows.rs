@@ -15,10 +15,10 @@ use tailback_transport::Line;
 use tailback_units::{Dur, Size, Time};
 
 /// Upper bound on the number of flows; a larger number indicates a wrong pattern.
-pub(super) const MOST_FLOWS: usize = 200_000;
+pub(super) const MAX_FLOWS: usize = 200_000;
 /// Upper bound on the bytes that a source without a transport may enqueue at its host at once, about 700,000 packets.
-const MOST_AT_ONCE: Size = Size(1_000_000_000);
-const LONGEST_NAME: usize = 64;
+const MAX_AT_ONCE: Size = Size(1_000_000_000);
+const MAX_NAME_LENGTH: usize = 64;
 
 impl<'a> Builder<'a> {
     /// Returns all flows. `routes` is `None` if the links are already refused.
@@ -37,15 +37,15 @@ impl<'a> Builder<'a> {
             self.flow_name(&path, group, names.insert(&group.name, i));
             self.flow_settings(&path, group);
             let (mut pairs, among) = self.flow_pairs(&path, group, nodes);
-            if let Some(count) = group.count.filter(|n| (1..=MOST_FLOWS as u32).contains(n)) {
+            if let Some(count) = group.count.filter(|n| (1..=MAX_FLOWS as u32).contains(n)) {
                 pairs = pairs.iter().flat_map(|pair| iter::repeat_n(*pair, count as usize)).collect();
             }
-            if plans.len() + pairs.len() > MOST_FLOWS {
+            if plans.len() + pairs.len() > MAX_FLOWS {
                 let message = format!("`{}` has {} flows", group.name, pairs.len());
                 self.complaints.value(
                     path.join("from"),
                     message,
-                    format!("the limit is {MOST_FLOWS} flows; narrow the patterns or use `pair = \"zip\"`"),
+                    format!("the limit is {MAX_FLOWS} flows; narrow the patterns or use `pair = \"zip\"`"),
                 );
                 continue;
             }
@@ -101,13 +101,13 @@ impl<'a> Builder<'a> {
             );
         }
         if name.trim().is_empty()
-            || name.chars().count() > LONGEST_NAME
+            || name.chars().count() > MAX_NAME_LENGTH
             || name.contains(|c: char| c.is_control() || "[]*?".contains(c))
         {
             self.complaints.value(
                 path,
                 format!("`{}` is not a name of a flow", name.escape_debug()),
-                format!("write 1 to {LONGEST_NAME} characters without []*? and control characters"),
+                format!("write 1 to {MAX_NAME_LENGTH} characters without []*? and control characters"),
             );
         }
     }
@@ -157,11 +157,11 @@ impl<'a> Builder<'a> {
                 "remove one of them",
             ),
         }
-        if group.count.is_some_and(|n| !(1..=MOST_FLOWS as u32).contains(&n)) {
+        if group.count.is_some_and(|n| !(1..=MAX_FLOWS as u32).contains(&n)) {
             self.complaints.value(
                 path.join("count"),
                 format!("{} flows per pair is out of range", group.count.unwrap_or(0)),
-                format!("write a number from 1 to {MOST_FLOWS}"),
+                format!("write a number from 1 to {MAX_FLOWS}"),
             );
         }
         if group.pair == Some(Pair::Random) && group.count.is_none() {
@@ -185,13 +185,13 @@ impl<'a> Builder<'a> {
                 );
             }
             if let Some(Model::Bulk(Bulk { size: Some(size) })) = &group.source
-                && *size > MOST_AT_ONCE
+                && *size > MAX_AT_ONCE
             {
                 self.complaints.value(
                     path.join("source").join("size"),
                     format!("without a transport, all {size} would enter the host's queue at once"),
                     format!(
-                        "give the flow a `transport` with congestion control, a source with a rate, or at most \"{MOST_AT_ONCE}\""
+                        "give the flow a `transport` with congestion control, a source with a rate, or at most \"{MAX_AT_ONCE}\""
                     ),
                 );
             }

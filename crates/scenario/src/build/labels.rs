@@ -9,7 +9,7 @@ use tailback_qdisc::Packet;
 use tailback_sim::plan::{self, LabelPlan};
 
 /// Upper bound on the depth of a label stack; a larger number indicates an error.
-const MOST_LABELS: u8 = 8;
+const MAX_LABELS: u8 = 8;
 
 impl<'a> Builder<'a> {
     /// Returns the ports that push labels.
@@ -37,7 +37,7 @@ impl<'a> Builder<'a> {
 
     fn depth(&mut self, path: &Path, labels: u8, framing: &FramingTable) {
         let longest = (framing.mtu.0 + framing.header.0).max(framing.min_frame.0) + framing.overhead.0;
-        let most = (u64::from(u16::MAX).saturating_sub(longest) / u64::from(Packet::LABEL)).min(u64::from(MOST_LABELS));
+        let most = (u64::from(u16::MAX).saturating_sub(longest) / u64::from(Packet::LABEL)).min(u64::from(MAX_LABELS));
         if labels > 0 && u64::from(labels) <= most {
             return;
         }

@@ -8,7 +8,7 @@ use tailback_document::{Path, listed, suggest};
 use tailback_sim::plan::{HostPlan, NodeId, NodeKind, NodePlan, SwitchPlan};
 
 /// Upper bound on the number of nodes: the engine uses node numbers of 16 bits.
-const MOST_NODES: usize = 60_000;
+const MAX_NODES: usize = 60_000;
 
 /// All nodes, hosts first, both in natural order of names.
 pub(super) struct Nodes<'a> {
@@ -85,12 +85,12 @@ impl<'a> Builder<'a> {
                 format!("`{entry}` has a count of 0"),
                 "write a `count` of 1 or more, or remove the entry",
             );
-        } else if nodes.list.len() + made > MOST_NODES {
+        } else if nodes.list.len() + made > MAX_NODES {
             let place = if count.is_some() { path.join("count") } else { path };
             self.complaints.value(
                 place,
                 format!("with these {made} nodes the network has {}", nodes.list.len() + made),
-                format!("the limit is {MOST_NODES} hosts and switches in total; lower `count`"),
+                format!("the limit is {MAX_NODES} hosts and switches in total; lower `count`"),
             );
         } else if let Some(count) = count {
             nodes.groups.insert(entry, count);

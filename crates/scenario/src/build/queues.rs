@@ -16,7 +16,7 @@ use tailback_sim::plan::{NodeId, QueuePlan, ShaperPlan};
 use tailback_units::Size;
 
 /// Upper bound on the packets of a transmit ring; a larger number indicates a wrong unit.
-const LONGEST_RING: u32 = 10_000;
+const MAX_RING: u32 = 10_000;
 
 /// A setting with its path in the document.
 pub(super) struct Set<'a, T> {
@@ -110,8 +110,8 @@ impl<'a> Builder<'a> {
             if let Some(Shaper { rate, burst, accounting }) = &port.shaper {
                 self.complaints.invalid(&path.join("shaper"), shaper::check(*rate, *burst, *accounting));
             }
-            if let Some(ring) = port.ring.filter(|ring| !(1..=LONGEST_RING).contains(ring)) {
-                let help = format!("write a number from 1 to {LONGEST_RING}, or remove `ring`");
+            if let Some(ring) = port.ring.filter(|ring| !(1..=MAX_RING).contains(ring)) {
+                let help = format!("write a number from 1 to {MAX_RING}, or remove `ring`");
                 self.complaints.value(
                     path.join("ring"),
                     format!("a transmit ring of {ring} packets is out of range"),

@@ -10,7 +10,7 @@ use tailback_document::Path;
 use tailback_sim::plan::{GROUP, NO_ROUTE, NodeId, Routes, Row, Spread};
 
 /// Upper bound on the number of entries in all routing tables together; they take 64 MB.
-const MOST_ROUTES: usize = 1 << 24;
+const MAX_ROUTES: usize = 1 << 24;
 
 impl<'a> Builder<'a> {
     /// Returns the routes; `None`: the links are not allowed by `network.routing`.
@@ -31,11 +31,11 @@ impl<'a> Builder<'a> {
         };
         let count = nodes.list.len();
         let forwarding = nodes.ids().filter(|id| leaf(*id).is_none()).count();
-        if forwarding * count > MOST_ROUTES {
+        if forwarding * count > MAX_ROUTES {
             self.complaints.value(
                 Path::root().join("switches"),
                 format!("{forwarding} switches with routes to {count} nodes each need {} routes", forwarding * count),
-                format!("the limit is {MOST_ROUTES}; hosts with a single link need no routes; use fewer switches"),
+                format!("the limit is {MAX_ROUTES}; hosts with a single link need no routes; use fewer switches"),
             );
             return None;
         }

@@ -7,16 +7,16 @@ use tailback_qdisc::Packet;
 use tailback_units::{Dur, Size};
 
 /// Upper bound on the points of a time series; a larger number indicates a wrong interval.
-const MOST_SAMPLES: u64 = 1_000_000;
+const MAX_SAMPLES: u64 = 1_000_000;
 /// Upper bound on the points of the time series of all ports, which take a few hundred megabytes.
-const MOST_VALUES: u64 = 10_000_000;
+const MAX_VALUES: u64 = 10_000_000;
 /// Upper bound on the number of replications; a larger number indicates an error.
-const MOST_REPLICATIONS: u32 = 100_000;
+const MAX_REPLICATIONS: u32 = 100_000;
 /// Meaningful confidence levels: an interval of a level below 0.5 rarely contains the mean, and the quantile for 1 is
 /// infinite.
 pub(crate) const CONFIDENCES: std::ops::RangeInclusive<f64> = 0.5..=0.999_999;
 /// Longest frame on the wire in bytes, including preamble and gap: the engine stores lengths in 16 bits.
-const LONGEST: u64 = 65_535;
+const MAX_FRAME: u64 = 65_535;
 
 impl Builder<'_> {
     pub(super) fn settings(&mut self) -> FramingTable {
@@ -70,11 +70,11 @@ impl Builder<'_> {
                 "choose a smaller one, such as 1",
             );
         }
-        if !(1..=MOST_REPLICATIONS).contains(&run.replications) {
+        if !(1..=MAX_REPLICATIONS).contains(&run.replications) {
             self.complaints.value(
                 at("replications"),
                 format!("{} is not a number of replications", run.replications),
-                format!("write a number from 1 to {MOST_REPLICATIONS}, such as 5"),
+                format!("write a number from 1 to {MAX_REPLICATIONS}, such as 5"),
             );
         }
         if !CONFIDENCES.contains(&run.confidence.0) {
@@ -91,13 +91,13 @@ impl Builder<'_> {
                     "the sampling interval of a time series is zero",
                     "write an interval above zero, such as \"10ms\", or remove `sample`",
                 );
-            } else if run.duration.0 / sample.0 > MOST_SAMPLES {
+            } else if run.duration.0 / sample.0 > MAX_SAMPLES {
                 let points = run.duration.0 / sample.0;
-                let least = rounded_up(run.duration.0.div_ceil(MOST_SAMPLES));
+                let least = rounded_up(run.duration.0.div_ceil(MAX_SAMPLES));
                 self.complaints.value(
                     at("sample"),
                     format!("a sample every {sample} gives {points} points in a run of {}", run.duration),
-                    format!("the limit is {MOST_SAMPLES}; use an interval of {least} or more"),
+                    format!("the limit is {MAX_SAMPLES}; use an interval of {least} or more"),
                 );
             }
         }
@@ -107,18 +107,18 @@ impl Builder<'_> {
     pub(super) fn samples(&mut self, links: usize) {
         let (Some(sample), end) = (self.document.run.sample, self.document.run.duration) else { return };
         let ports = 2 * links.max(1) as u64;
-        if sample == Dur::ZERO || end.0 / sample.0 > MOST_SAMPLES {
+        if sample == Dur::ZERO || end.0 / sample.0 > MAX_SAMPLES {
             return;
         }
-        if (end.0 / sample.0).saturating_mul(ports) > MOST_VALUES {
-            let least = rounded_up(end.0.div_ceil(MOST_VALUES / ports));
+        if (end.0 / sample.0).saturating_mul(ports) > MAX_VALUES {
+            let least = rounded_up(end.0.div_ceil(MAX_VALUES / ports));
             self.complaints.value(
                 Path::root().join("run").join("sample"),
                 format!(
                     "a sample every {sample} at each of {ports} ports gives {} points",
                     (end.0 / sample.0).saturating_mul(ports)
                 ),
-                format!("the limit is {MOST_VALUES}; use an interval of {least} or more"),
+                format!("the limit is {MAX_VALUES}; use an interval of {least} or more"),
             );
         }
     }
@@ -141,14 +141,14 @@ impl Builder<'_> {
                 "write a number of 0 or more in the metric's unit, such as 0.001",
             );
         }
-        if precision.max_replications < run.replications || precision.max_replications > MOST_REPLICATIONS {
+        if precision.max_replications < run.replications || precision.max_replications > MAX_REPLICATIONS {
             self.complaints.value(
                 at("max-replications"),
                 format!(
                     "`max-replications` = {} is out of range, since at least {} are run",
                     precision.max_replications, run.replications
                 ),
-                format!("write a number from `replications` ({}) to {MOST_REPLICATIONS}", run.replications),
+                format!("write a number from `replications` ({}) to {MAX_REPLICATIONS}", run.replications),
             );
         }
     }
@@ -164,21 +164,21 @@ impl Builder<'_> {
         ];
         let mut sound = true;
         for (key, size, least) in lengths {
-            if !(least..=LONGEST).contains(&size.0) {
+            if !(least..=MAX_FRAME).contains(&size.0) {
                 sound = false;
                 self.complaints.value(
                     at(key),
                     format!("`{key}` = \"{size}\" is out of range"),
-                    format!("write a size from \"{least}B\" to \"{LONGEST}B\"; Ethernet: mtu 1500B, header 18B, min-frame 64B, overhead 20B"),
+                    format!("write a size from \"{least}B\" to \"{MAX_FRAME}B\"; Ethernet: mtu 1500B, header 18B, min-frame 64B, overhead 20B"),
                 );
             }
         }
         let wire = (table.mtu.0 + table.header.0).max(table.min_frame.0) + table.overhead.0;
-        if sound && wire > LONGEST {
+        if sound && wire > MAX_FRAME {
             self.complaints.value(
                 at("mtu"),
                 format!("a full frame takes {wire} bytes on the wire, including `header` and `overhead`"),
-                format!("the limit is {LONGEST} bytes; lower `mtu` by {} or more", Size(wire - LONGEST)),
+                format!("the limit is {MAX_FRAME} bytes; lower `mtu` by {} or more", Size(wire - MAX_FRAME)),
             );
         }
         // The shortest payload has the most padding.
@@ -187,7 +187,7 @@ impl Builder<'_> {
             FrameLength::Frame => table.overhead.0,
             FrameLength::Wire => 0,
         };
-        if sound && wire <= LONGEST && beyond > u64::from(Packet::MAX_BEYOND) {
+        if sound && wire <= MAX_FRAME && beyond > u64::from(Packet::MAX_BEYOND) {
             self.complaints.value(
                 at("overhead"),
                 format!("a packet may be {beyond} bytes longer on the wire than in buffers"),

@@ -60,7 +60,7 @@ fn microsecond() -> Dur {
 }
 
 /// Upper bound on the number of nodes: the engine uses node numbers of 16 bits.
-const MOST_NODES: u32 = 60_000;
+const MAX_NODES: u32 = 60_000;
 
 fn number(field: &str, value: u32, low: u32, high: u32) -> Result<(), Invalid> {
     if (low..=high).contains(&value) {
@@ -79,9 +79,9 @@ impl LeafSpine {
         number("spines", self.spines, 1, 1000)?;
         number("hosts-per-leaf", self.hosts_per_leaf, 1, 1000)?;
         let nodes = self.leaves * (1 + self.hosts_per_leaf) + self.spines;
-        if nodes > MOST_NODES {
+        if nodes > MAX_NODES {
             let message = format!(
-                "the fabric has {nodes} hosts and switches, above the limit of {MOST_NODES}; lower one of the numbers"
+                "the fabric has {nodes} hosts and switches, above the limit of {MAX_NODES}; lower one of the numbers"
             );
             return Err(Invalid::new("leaves", message));
         }

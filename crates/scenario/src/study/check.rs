@@ -11,9 +11,9 @@ use tailback_units::{parse_bytes, parse_duration, parse_rate};
 /// Version of the document that this program reads.
 const VERSION: u32 = 1;
 /// Upper bounds on the numbers of replications, samples and steps.
-const MOST_REPLICATIONS: u32 = 100_000;
-const MOST_SAMPLES: u32 = 1_000_000;
-const MOST_STEPS: u32 = 10_000;
+const MAX_REPLICATIONS: u32 = 100_000;
+const MAX_SAMPLES: u32 = 1_000_000;
+const MAX_STEPS: u32 = 10_000;
 
 /// Collects the errors of a decoded document.
 pub(super) fn check(document: &StudyDocument, complaints: &mut Complaints) {
@@ -22,7 +22,7 @@ pub(super) fn check(document: &StudyDocument, complaints: &mut Complaints) {
         let message = format!("this program reads version {VERSION} of the study document");
         complaints.value(root.join("study"), message, format!("write study = {VERSION}"));
     }
-    if document.replications.is_some_and(|n| n == 0 || n > MOST_REPLICATIONS) {
+    if document.replications.is_some_and(|n| n == 0 || n > MAX_REPLICATIONS) {
         complaints.value(
             root.join("replications"),
             "the number of replications is out of range",
@@ -57,7 +57,7 @@ fn design(design: &Design, complaints: &mut Complaints) {
         (true, None) => {
             complaints.value(at, "the number of points is missing", "add `samples = 100`");
         }
-        (true, Some(n)) if n == 0 || n > MOST_SAMPLES => {
+        (true, Some(n)) if n == 0 || n > MAX_SAMPLES => {
             complaints.value(
                 at.join("samples"),
                 "the number of samples is out of range",
@@ -154,7 +154,7 @@ fn values(axis: &Axis, kind: DesignKind, at: &Path, complaints: &mut Complaints)
                     complaints.value(inner, "the number of values is missing", "add `steps = 5`");
                     None
                 }
-                (false, Some(n)) if !(2..=MOST_STEPS).contains(&n) => {
+                (false, Some(n)) if !(2..=MAX_STEPS).contains(&n) => {
                     complaints.value(
                         inner.join("steps"),
                         "the number of steps is out of range",
@@ -265,7 +265,7 @@ fn until(until: &Until, document: &StudyDocument, complaints: &mut Complaints) {
         complaints.value(at.join("absolute"), "the half-width is out of range", "write a number of 0 or more");
     }
     let least = document.replications.unwrap_or(1).max(2);
-    if until.max_replications < least || until.max_replications > MOST_REPLICATIONS {
+    if until.max_replications < least || until.max_replications > MAX_REPLICATIONS {
         let help = format!("write a number from {least} to 100000");
         complaints.value(at.join("max-replications"), "the largest number of replications is out of range", help);
     }

@@ -280,9 +280,9 @@ pub fn interval(values: &[f64]) -> Interval {
 
 /// Checks that the figure of the theory lies in the interval, and that the interval is narrow enough.
 #[track_caller]
-pub fn agrees(told: Interval, theory: f64, relative_half_width: f64) {
-    assert!(told.contains(theory), "theory says {theory}, the simulation {told:?}");
-    assert!(told.half_width <= relative_half_width * theory.abs(), "too wide to tell: {told:?} for {theory}");
+pub fn agrees(measured: Interval, theory: f64, relative_half_width: f64) {
+    assert!(measured.contains(theory), "theory says {theory}, the simulation {measured:?}");
+    assert!(measured.half_width <= relative_half_width * theory.abs(), "too wide to tell: {measured:?} for {theory}");
 }
 
 pub fn port<'a>(report: &'a Report, name: &str) -> &'a PortReport {

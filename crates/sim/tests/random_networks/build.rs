@@ -21,17 +21,17 @@ pub fn built(case: &Case, pressed: bool) -> Net {
     net.plan.warmup = case.warmup;
     net.plan.end = END;
     let (mut switches, mut hosts) = (Vec::new(), Vec::new());
-    for (i, told) in case.switches.iter().enumerate() {
+    for (i, drawn) in case.switches.iter().enumerate() {
         let s = net.switch(&format!("s{i}"));
         let plan = net.at_switch(s);
-        plan.fabric = told.fabric.clone();
-        plan.latency = told.latency;
-        plan.backpressure = told.law.clone().filter(|_| pressed);
+        plan.fabric = drawn.fabric.clone();
+        plan.latency = drawn.latency;
+        plan.backpressure = drawn.law.clone().filter(|_| pressed);
         if i > 0 {
-            net.link(s, switches[told.parent % i], 100);
+            net.link(s, switches[drawn.parent % i], 100);
         }
         switches.push(s);
-        for k in 0..told.hosts {
+        for k in 0..drawn.hosts {
             let h = net.host(&format!("h{i}{k}"));
             let NodeKind::Host(plan) = &mut net.plan.nodes[usize::from(h)].kind else { unreachable!("h is a host") };
             plan.obeys = case.obeys;
@@ -44,30 +44,30 @@ pub fn built(case: &Case, pressed: bool) -> Net {
     };
     let addressed = case.switches.iter().any(|s| by_address(&s.law));
     for (i, link) in net.plan.links.iter_mut().enumerate() {
-        let told = &case.links[i % case.links.len()];
-        link.rate = [Rate::mbit(told.mbit); 2];
-        link.delay = told.delay;
-        link.loss = told.loss;
-        link.jitter = told.jitter;
+        let drawn = &case.links[i % case.links.len()];
+        link.rate = [Rate::mbit(drawn.mbit); 2];
+        link.delay = drawn.delay;
+        link.loss = drawn.loss;
+        link.jitter = drawn.jitter;
         for queue in &mut link.queue {
-            queue.limits.fill(told.limit);
+            queue.limits.fill(drawn.limit);
             // Where addresses are stopped, queues must be kept by destination, which only drop-tail supports.
             if !addressed {
-                queue.discipline = told.spec.clone();
+                queue.discipline = drawn.spec.clone();
             }
-            queue.ring = told.ring;
-            queue.shaper = told.shaper.map(|mbit| ShaperPlan {
+            queue.ring = drawn.ring;
+            queue.shaper = drawn.shaper.map(|mbit| ShaperPlan {
                 rate: Rate::mbit(mbit),
                 burst: 4_000,
                 accounting: Accounting::default(),
             });
         }
     }
-    for told in &case.flows {
-        let (from, to) = (hosts[told.from % hosts.len()], hosts[told.to % hosts.len()]);
+    for drawn in &case.flows {
+        let (from, to) = (hosts[drawn.from % hosts.len()], hosts[drawn.to % hosts.len()]);
         if from != to {
-            let flow = net.flow(from, to, told.class % case.classes, told.model.clone());
-            net.plan.flows[flow].start = told.start;
+            let flow = net.flow(from, to, drawn.class % case.classes, drawn.model.clone());
+            net.plan.flows[flow].start = drawn.start;
             net.plan.flows[flow].stop = SILENCE;
             net.plan.flows[flow].code = [0, 46, 26][flow % 3];
         }
@@ -91,8 +91,8 @@ fn pause_hosts(net: &Net) -> Vec<NodeId> {
 pub fn eventful(case: &Case) -> Net {
     let mut net = built(case, true);
     let (links, flows) = (net.plan.links.len() as u32, net.plan.flows.len() as u32);
-    for (i, told) in case.conditioners.iter().enumerate() {
-        let place = match told.place {
+    for (i, drawn) in case.conditioners.iter().enumerate() {
+        let place = match drawn.place {
             Place::Source => Place::Source,
             Place::Egress { port } => Place::Egress { port: port % (2 * links) },
             Place::Ingress { port } => Place::Ingress { port: port % (2 * links) },
@@ -102,9 +102,9 @@ pub fn eventful(case: &Case) -> Net {
             place,
             flows: None,
             matches: None,
-            per_flow: told.per_flow,
-            meter: told.meter.clone(),
-            police: told.police,
+            per_flow: drawn.per_flow,
+            meter: drawn.meter.clone(),
+            police: drawn.police,
             actions: Default::default(),
             accounting: Accounting::default(),
         });

@@ -167,11 +167,11 @@ fn one_output(case: &Case, flows: &[FlowCase]) -> Net {
     net.plan.end = ms(400);
     let (s, d) = (net.switch("s"), net.host("d"));
     net.link(s, d, 10);
-    for (i, told) in flows.iter().enumerate() {
+    for (i, drawn) in flows.iter().enumerate() {
         let h = net.host(&format!("h{i}"));
         net.link(h, s, 100);
-        let flow = net.flow(h, d, told.class, told.model.clone());
-        net.plan.flows[flow].start = told.start;
+        let flow = net.flow(h, d, drawn.class, drawn.model.clone());
+        net.plan.flows[flow].start = drawn.start;
         net.plan.flows[flow].stop = SILENCE;
     }
     net

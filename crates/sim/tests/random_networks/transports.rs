@@ -155,14 +155,14 @@ proptest! {
         let [offered, delivered, dropped, inside] = counts(&report);
         prop_assert_eq!(offered, delivered + dropped + inside);
         for (index, most) in parallel {
-            let told = &report.applications[&format!("{index}")];
+            let reported = &report.applications[&format!("{index}")];
             let session = laws[index].0.pages().is_some();
-            let done = told.time.count + told.failed + told.refused;
-            prop_assert!(done <= told.begun && told.begun - done <= u64::from(if session { 1 } else { most }), "{:?}", told);
-            prop_assert!(!session || told.exchange.count >= told.time.count, "a page has one at least: {:?}", told);
+            let done = reported.time.count + reported.failed + reported.refused;
+            prop_assert!(done <= reported.begun && reported.begun - done <= u64::from(if session { 1 } else { most }), "{:?}", reported);
+            prop_assert!(!session || reported.exchange.count >= reported.time.count, "a page has one at least: {:?}", reported);
             if cut.is_none() && session {
                 // All exchanges have a timeout; the timer of a transfer may have been doubled beyond the end.
-                prop_assert_eq!(told.begun, done, "by the end nobody waits");
+                prop_assert_eq!(reported.begun, done, "by the end nobody waits");
             }
         }
     }

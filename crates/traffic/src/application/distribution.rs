@@ -2,7 +2,7 @@
 
 use super::empirical::{self, DataMining, Empirical, Hadoop, WebSearch};
 use crate::renewal::{self, to_ps};
-use crate::{LARGEST_BURST, Truncation, check};
+use crate::{MAX_BURST, Truncation, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
@@ -11,7 +11,7 @@ use tailback_units::{Dur, Size};
 
 tailback_document::kinds! {
     /// A distribution of sizes, rounded to the nearest byte and at least 1 B.
-    pub enum SizeLaw {
+    pub enum SizeDistribution {
         "fixed" => Fixed(Fixed),
         "uniform" => Uniform(Uniform),
         "exponential" => Exponential(Exponential),
@@ -27,7 +27,7 @@ tailback_document::kinds! {
 
 tailback_document::kinds! {
     /// A distribution of times, rounded to the nearest picosecond.
-    pub enum TimeLaw {
+    pub enum TimeDistribution {
         "fixed" => Fixed(FixedTime),
         "exponential" => Exponential(ExponentialTime),
         "pareto" => Pareto(ParetoTime),
@@ -36,7 +36,7 @@ tailback_document::kinds! {
 
 tailback_document::kinds! {
     /// A distribution of non-negative integers.
-    pub enum CountLaw {
+    pub enum CountDistribution {
         "fixed" => Fixed(FixedCount),
         "geometric" => Geometric(GeometricCount),
         "pareto" => Pareto(ParetoCount),
@@ -165,7 +165,7 @@ impl Pareto {
         let least = (self.mean.0 as f64 * (self.shape - 1.0) / self.shape).ceil();
         cut(self.truncate, Size((least as u64).max(1)))
     }
-    fn law(&self) -> renewal::Pareto {
+    fn tail(&self) -> renewal::Pareto {
         renewal::Pareto::with_mean(self.mean.0 as f64, self.shape)
     }
 }
@@ -184,7 +184,7 @@ impl Surge {
         check::above("shape", self.shape, 1.0, 100.0)?;
         cut(self.truncate, self.tail)
     }
-    fn law(&self) -> renewal::Pareto {
+    fn tail(&self) -> renewal::Pareto {
         let least = self.tail.0 as f64;
         renewal::Pareto::with_mean(least * self.shape / (self.shape - 1.0), self.shape)
     }
@@ -194,24 +194,29 @@ fn lognormal(median: Size, sigma: f64, rng: &mut Rng) -> f64 {
     median.0 as f64 * maths::exp(sigma * rng.normal())
 }
 
-impl SizeLaw {
-    /// Returns a sample in bytes, 1 to [`LARGEST_BURST`].
+impl SizeDistribution {
+    /// Returns a sample in bytes, 1 to [`MAX_BURST`].
     pub fn draw(&self, rng: &mut Rng) -> u64 {
         let (size, most) = match self {
-            SizeLaw::Fixed(law) => return law.size.0,
-            SizeLaw::Uniform(law) => return rng.between(law.least.0, law.most.0),
-            SizeLaw::Exponential(law) => (rng.exponential(law.mean.0 as f64), LARGEST_BURST),
-            SizeLaw::Pareto(law) => (law.law().draw(rng), law.truncate.bytes()),
-            SizeLaw::Lognormal(law) => (lognormal(law.median, law.sigma, rng), LARGEST_BURST),
-            SizeLaw::Surge(law) => {
-                let size =
-                    if rng.chance(law.body) { lognormal(law.median, law.sigma, rng) } else { law.law().draw(rng) };
-                (size, law.truncate.bytes())
+            SizeDistribution::Fixed(distribution) => return distribution.size.0,
+            SizeDistribution::Uniform(distribution) => return rng.between(distribution.least.0, distribution.most.0),
+            SizeDistribution::Exponential(distribution) => (rng.exponential(distribution.mean.0 as f64), MAX_BURST),
+            SizeDistribution::Pareto(distribution) => (distribution.tail().draw(rng), distribution.truncate.bytes()),
+            SizeDistribution::Lognormal(distribution) => {
+                (lognormal(distribution.median, distribution.sigma, rng), MAX_BURST)
             }
-            SizeLaw::Empirical(law) => return empirical::draw(law.points(), rng),
-            SizeLaw::WebSearch(law) => return empirical::draw(law.points(), rng),
-            SizeLaw::DataMining(law) => return empirical::draw(law.points(), rng),
-            SizeLaw::Hadoop(law) => return empirical::draw(law.points(), rng),
+            SizeDistribution::Surge(distribution) => {
+                let size = if rng.chance(distribution.body) {
+                    lognormal(distribution.median, distribution.sigma, rng)
+                } else {
+                    distribution.tail().draw(rng)
+                };
+                (size, distribution.truncate.bytes())
+            }
+            SizeDistribution::Empirical(distribution) => return empirical::draw(distribution.points(), rng),
+            SizeDistribution::WebSearch(distribution) => return empirical::draw(distribution.points(), rng),
+            SizeDistribution::DataMining(distribution) => return empirical::draw(distribution.points(), rng),
+            SizeDistribution::Hadoop(distribution) => return empirical::draw(distribution.points(), rng),
         };
         to_ps(size).clamp(1, most)
     }
@@ -221,19 +226,23 @@ impl SizeLaw {
     pub fn mean(&self) -> f64 {
         let body = |median: Size, sigma: f64| median.0 as f64 * maths::exp(sigma * sigma / 2.0);
         match self {
-            SizeLaw::Fixed(law) => law.size.0 as f64,
-            SizeLaw::Uniform(law) => f64::midpoint(law.least.0 as f64, law.most.0 as f64),
-            SizeLaw::Exponential(law) => law.mean.0 as f64,
-            SizeLaw::Pareto(law) => law.law().capped_mean(law.truncate.bytes() as f64),
-            SizeLaw::Lognormal(law) => body(law.median, law.sigma),
-            SizeLaw::Surge(law) => {
-                let tail = law.law().capped_mean(law.truncate.bytes() as f64);
-                law.body * body(law.median, law.sigma) + (1.0 - law.body) * tail
+            SizeDistribution::Fixed(distribution) => distribution.size.0 as f64,
+            SizeDistribution::Uniform(distribution) => {
+                f64::midpoint(distribution.least.0 as f64, distribution.most.0 as f64)
             }
-            SizeLaw::Empirical(law) => empirical::mean(law.points()),
-            SizeLaw::WebSearch(law) => empirical::mean(law.points()),
-            SizeLaw::DataMining(law) => empirical::mean(law.points()),
-            SizeLaw::Hadoop(law) => empirical::mean(law.points()),
+            SizeDistribution::Exponential(distribution) => distribution.mean.0 as f64,
+            SizeDistribution::Pareto(distribution) => {
+                distribution.tail().capped_mean(distribution.truncate.bytes() as f64)
+            }
+            SizeDistribution::Lognormal(distribution) => body(distribution.median, distribution.sigma),
+            SizeDistribution::Surge(distribution) => {
+                let tail = distribution.tail().capped_mean(distribution.truncate.bytes() as f64);
+                distribution.body * body(distribution.median, distribution.sigma) + (1.0 - distribution.body) * tail
+            }
+            SizeDistribution::Empirical(distribution) => empirical::mean(distribution.points()),
+            SizeDistribution::WebSearch(distribution) => empirical::mean(distribution.points()),
+            SizeDistribution::DataMining(distribution) => empirical::mean(distribution.points()),
+            SizeDistribution::Hadoop(distribution) => empirical::mean(distribution.points()),
         }
     }
 }
@@ -264,9 +273,9 @@ pub struct ParetoTime {
     pub shape: f64,
 }
 
-impl Default for TimeLaw {
-    fn default() -> TimeLaw {
-        TimeLaw::Fixed(FixedTime { time: Dur::ZERO })
+impl Default for TimeDistribution {
+    fn default() -> TimeDistribution {
+        TimeDistribution::Fixed(FixedTime { time: Dur::ZERO })
     }
 }
 
@@ -287,13 +296,15 @@ impl ParetoTime {
     }
 }
 
-impl TimeLaw {
+impl TimeDistribution {
     /// Returns a sample.
     pub fn draw(&self, rng: &mut Rng) -> Dur {
         Dur(match self {
-            TimeLaw::Fixed(law) => law.time.0,
-            TimeLaw::Exponential(law) => to_ps(rng.exponential(law.mean.0 as f64)),
-            TimeLaw::Pareto(law) => to_ps(renewal::Pareto::with_mean(law.mean.0 as f64, law.shape).draw(rng)),
+            TimeDistribution::Fixed(distribution) => distribution.time.0,
+            TimeDistribution::Exponential(distribution) => to_ps(rng.exponential(distribution.mean.0 as f64)),
+            TimeDistribution::Pareto(distribution) => {
+                to_ps(renewal::Pareto::with_mean(distribution.mean.0 as f64, distribution.shape).draw(rng))
+            }
         })
     }
 }
@@ -324,19 +335,19 @@ pub struct ParetoCount {
 }
 
 /// Upper bound of a number.
-const MOST: f64 = 1000.0;
+const MAX_COUNT: f64 = 1000.0;
 
 impl FixedCount {
     pub(crate) fn check(&self) -> Result<(), Invalid> {
-        if f64::from(self.number) <= MOST {
+        if f64::from(self.number) <= MAX_COUNT {
             return Ok(());
         }
-        Err(Invalid::new("number", format!("{} is out of range; write 0 to {MOST}", self.number)))
+        Err(Invalid::new("number", format!("{} is out of range; write 0 to {MAX_COUNT}", self.number)))
     }
 }
 impl GeometricCount {
     pub(crate) fn check(&self) -> Result<(), Invalid> {
-        check::above("mean", self.mean, 0.0, MOST)
+        check::above("mean", self.mean, 0.0, MAX_COUNT)
     }
 }
 impl ParetoCount {
@@ -345,17 +356,19 @@ impl ParetoCount {
     }
 }
 
-impl CountLaw {
+impl CountDistribution {
     /// Returns a sample, 0 to 1000.
     pub fn draw(&self, rng: &mut Rng) -> u32 {
         match self {
-            CountLaw::Fixed(law) => law.number,
-            CountLaw::Geometric(law) => {
+            CountDistribution::Fixed(distribution) => distribution.number,
+            CountDistribution::Geometric(distribution) => {
                 // Inverse of P(X ≥ k) = (m/(1 + m))^k.
-                let ratio = maths::ln(law.mean / (1.0 + law.mean));
-                (maths::ln(rng.uniform_above_zero()) / ratio).min(MOST) as u32
+                let ratio = maths::ln(distribution.mean / (1.0 + distribution.mean));
+                (maths::ln(rng.uniform_above_zero()) / ratio).min(MAX_COUNT) as u32
             }
-            CountLaw::Pareto(law) => (rng.pareto(law.shape, 1.0).min(MOST + 1.0) as u32) - 1,
+            CountDistribution::Pareto(distribution) => {
+                (rng.pareto(distribution.shape, 1.0).min(MAX_COUNT + 1.0) as u32) - 1
+            }
         }
     }
 }
@@ -381,12 +394,16 @@ mod tests {
             json!({ "kind": "web-search" }),
             json!({ "kind": "hadoop" }),
         ] {
-            let law: SizeLaw = tailback_document::decode(document.clone()).unwrap();
-            tailback_document::Checked::check(&law).unwrap();
+            let distribution: SizeDistribution = tailback_document::decode(document.clone()).unwrap();
+            tailback_document::Checked::check(&distribution).unwrap();
             let mut rng = Rng::named(1, "sizes");
-            let drawn: Moments = (0..N).map(|_| law.draw(&mut rng) as f64).collect();
+            let drawn: Moments = (0..N).map(|_| distribution.draw(&mut rng) as f64).collect();
             let observed = drawn.mean().unwrap();
-            assert!((observed / law.mean() - 1.0).abs() < 0.02, "{document}: {observed} for {}", law.mean());
+            assert!(
+                (observed / distribution.mean() - 1.0).abs() < 0.02,
+                "{document}: {observed} for {}",
+                distribution.mean()
+            );
         }
     }
 
@@ -398,15 +415,15 @@ mod tests {
             json!({ "kind": "exponential", "mean": "2s" }),
             json!({ "kind": "pareto", "mean": "2s", "shape": 2.5 }),
         ] {
-            let law: TimeLaw = tailback_document::decode(document.clone()).unwrap();
-            let drawn: Moments = (0..N).map(|_| law.draw(&mut rng).as_secs()).collect();
+            let distribution: TimeDistribution = tailback_document::decode(document.clone()).unwrap();
+            let drawn: Moments = (0..N).map(|_| distribution.draw(&mut rng).as_secs()).collect();
             assert!((drawn.mean().unwrap() / 2.0 - 1.0).abs() < 0.02, "{document}");
         }
-        let geometric = CountLaw::Geometric(GeometricCount { mean: 3.0 });
+        let geometric = CountDistribution::Geometric(GeometricCount { mean: 3.0 });
         let drawn: Moments = (0..N).map(|_| f64::from(geometric.draw(&mut rng))).collect();
         assert!((drawn.mean().unwrap() / 3.0 - 1.0).abs() < 0.02);
         // P(X ≥ k) of the Pareto number is (k + 1)^-shape: its mean is zeta(shape) - 1.
-        let pareto = CountLaw::Pareto(ParetoCount { shape: 2.43 });
+        let pareto = CountDistribution::Pareto(ParetoCount { shape: 2.43 });
         let drawn: Moments = (0..N).map(|_| f64::from(pareto.draw(&mut rng))).collect();
         let zeta: f64 = (1..100_000).map(|k| maths::pow(f64::from(k), -2.43)).sum();
         assert!((drawn.mean().unwrap() / (zeta - 1.0) - 1.0).abs() < 0.05, "{:?}", drawn.mean());

@@ -8,7 +8,7 @@ use tailback_random::Rng;
 use tailback_units::{Fraction, Size};
 
 /// Upper bound on the number of points of a table.
-const MOST: usize = 1000;
+const MAX_POINTS: usize = 1000;
 
 /// A piecewise linear distribution function: `points` are sizes and their cumulative probabilities. Between two points
 /// sizes are uniform; the probability of the first point is that of exactly its size.
@@ -106,8 +106,11 @@ const HADOOP: [Point; 20] = [
 impl Empirical {
     pub(crate) fn check(&self) -> Result<(), Invalid> {
         let points = &self.points;
-        if points.is_empty() || points.len() > MOST {
-            return Err(Invalid::new("points", format!("the table has {} points; write 1 to {MOST}", points.len())));
+        if points.is_empty() || points.len() > MAX_POINTS {
+            return Err(Invalid::new(
+                "points",
+                format!("the table has {} points; write 1 to {MAX_POINTS}", points.len()),
+            ));
         }
         for (index, point) in points.iter().enumerate() {
             let at = format!("points[{index}]");

@@ -12,7 +12,7 @@ mod request_response;
 mod transfers;
 mod web;
 
-pub use distribution::{CountLaw, SizeLaw, TimeLaw};
+pub use distribution::{CountDistribution, SizeDistribution, TimeDistribution};
 use pages::check_timeout;
 pub use pages::{Connections, Pages};
 pub use request_response::RequestResponse;

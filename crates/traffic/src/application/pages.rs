@@ -1,6 +1,6 @@
 //! The client of request-response and web traffic.
 
-use super::{CountLaw, SizeLaw, TimeLaw};
+use super::{CountDistribution, SizeDistribution, TimeDistribution};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
@@ -22,18 +22,18 @@ pub enum Connections {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pages {
     /// Payload of a request, bytes.
-    pub request: SizeLaw,
+    pub request: SizeDistribution,
     /// Payload of the first response of a page, bytes.
-    pub first: SizeLaw,
+    pub first: SizeDistribution,
     /// Number of further responses of a page; `None`: 0.
-    pub objects: Option<CountLaw>,
+    pub objects: Option<CountDistribution>,
     /// Payload of a further response, bytes.
-    pub object: SizeLaw,
+    pub object: SizeDistribution,
     /// Service time: from the arrival of a request at the server to the start of its response.
-    pub service: TimeLaw,
+    pub service: TimeDistribution,
     /// Think time: from the arrival of a page's last byte to the next page's request; also before the first page, and
     /// after a page whose last request was abandoned.
-    pub think: TimeLaw,
+    pub think: TimeDistribution,
     /// `true` if each request has a connection of its own.
     pub fresh: bool,
     /// Time from sending a request after which it is abandoned if its response is incomplete, above 0 s and at most 13

@@ -1,6 +1,6 @@
 //! Request-response clients with think times.
 
-use super::{Connections, Pages, SizeLaw, TimeLaw, check_timeout};
+use super::{Connections, Pages, SizeDistribution, TimeDistribution, check_timeout};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::{Checked, Invalid};
@@ -13,15 +13,15 @@ use tailback_units::Dur;
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct RequestResponse {
     /// Payload of a request.
-    pub request: SizeLaw,
+    pub request: SizeDistribution,
     /// Payload of a response.
-    pub response: SizeLaw,
+    pub response: SizeDistribution,
     /// Service time: from the arrival of a request to the response. Default 0s.
     #[serde(default)]
-    pub service: TimeLaw,
+    pub service: TimeDistribution,
     /// Think time: from the arrival of a response to the next request. Default 0s.
     #[serde(default)]
-    pub think: TimeLaw,
+    pub think: TimeDistribution,
     /// "persistent": one connection for all requests of a user; "fresh": one for each request. Default "persistent".
     #[serde(default)]
     pub connections: Connections,

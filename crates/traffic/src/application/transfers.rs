@@ -1,6 +1,6 @@
 //! Poisson arrivals of finite transfers, each on a fresh connection.
 
-use super::SizeLaw;
+use super::SizeDistribution;
 use crate::check;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,7 +15,7 @@ use tailback_units::{Dur, Rate, Size};
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Transfers {
     /// Payload of a transfer.
-    pub size: SizeLaw,
+    pub size: SizeDistribution,
     /// Mean payload rate of the group; requires a `size` with a finite mean.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
@@ -29,7 +29,7 @@ pub struct Transfers {
 }
 
 /// Upper bound on the number of bins.
-const MOST: usize = 64;
+const MAX_BINS: usize = 64;
 
 fn is_decades(bins: &[Size]) -> bool {
     *bins == decades()
@@ -45,10 +45,12 @@ impl Transfers {
     /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         self.size.check().map_err(|e| e.within("size"))?;
-        if self.bins.len() > MOST || self.bins.windows(2).any(|two| two[1] <= two[0]) {
+        if self.bins.len() > MAX_BINS || self.bins.windows(2).any(|two| two[1] <= two[0]) {
             return Err(Invalid::new(
                 "bins",
-                format!("the sizes are not ascending, or more than {MOST}; write at most {MOST} in ascending order"),
+                format!(
+                    "the sizes are not ascending, or more than {MAX_BINS}; write at most {MAX_BINS} in ascending order"
+                ),
             ));
         }
         match (self.rate, self.interval) {

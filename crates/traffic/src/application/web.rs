@@ -1,7 +1,7 @@
 //! Users who read web pages of several objects.
 
 use super::distribution::{Fixed, ParetoCount, ParetoTime, Surge};
-use super::{Connections, CountLaw, Pages, SizeLaw, TimeLaw, check_timeout};
+use super::{Connections, CountDistribution, Pages, SizeDistribution, TimeDistribution, check_timeout};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::{Checked, Invalid};
@@ -14,17 +14,17 @@ use tailback_units::{Dur, Size};
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Web {
     /// Payload of a request. Default 300 B.
-    pub request: SizeLaw,
+    pub request: SizeDistribution,
     /// Payload of a page's main object. Default "surge".
-    pub main: SizeLaw,
+    pub main: SizeDistribution,
     /// Number of objects embedded in a page. Default: Pareto with minimum 1 and shape 2.43, minus 1.
-    pub objects: CountLaw,
+    pub objects: CountDistribution,
     /// Payload of an embedded object. Default "surge".
-    pub object: SizeLaw,
+    pub object: SizeDistribution,
     /// Service time: from the arrival of a request to the response. Default 0s.
-    pub service: TimeLaw,
+    pub service: TimeDistribution,
     /// Think time: from the arrival of a page to the next page's request. Default: Pareto with mean 3 s and shape 1.5.
-    pub think: TimeLaw,
+    pub think: TimeDistribution,
     /// Number of connections of a user, and so of concurrent requests, 1 to 32. Default 4.
     #[schemars(range(min = 1, max = 32))]
     pub parallel: u32,
@@ -40,12 +40,12 @@ pub struct Web {
 impl Default for Web {
     fn default() -> Web {
         Web {
-            request: SizeLaw::Fixed(Fixed { size: Size(300) }),
-            main: SizeLaw::Surge(Surge::default()),
-            objects: CountLaw::Pareto(ParetoCount { shape: 2.43 }),
-            object: SizeLaw::Surge(Surge::default()),
-            service: TimeLaw::default(),
-            think: TimeLaw::Pareto(ParetoTime { mean: Dur::from_secs(3), shape: 1.5 }),
+            request: SizeDistribution::Fixed(Fixed { size: Size(300) }),
+            main: SizeDistribution::Surge(Surge::default()),
+            objects: CountDistribution::Pareto(ParetoCount { shape: 2.43 }),
+            object: SizeDistribution::Surge(Surge::default()),
+            service: TimeDistribution::default(),
+            think: TimeDistribution::Pareto(ParetoTime { mean: Dur::from_secs(3), shape: 1.5 }),
             parallel: 4,
             connections: Connections::default(),
             timeout: None,

@@ -1,6 +1,6 @@
 //! A single transfer.
 
-use crate::{Burst, LARGEST_BURST};
+use crate::{Burst, MAX_BURST};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
@@ -24,8 +24,8 @@ impl Bulk {
     /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         match self.size {
-            Some(size) if !(1..=LARGEST_BURST).contains(&size.0) => {
-                Err(Invalid::new("size", format!("{size} is out of range; write 1B to {}", Size(LARGEST_BURST))))
+            Some(size) if !(1..=MAX_BURST).contains(&size.0) => {
+                Err(Invalid::new("size", format!("{size} is out of range; write 1B to {}", Size(MAX_BURST))))
             }
             _ => Ok(()),
         }

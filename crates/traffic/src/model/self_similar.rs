@@ -68,7 +68,7 @@ const DEFAULT_PEAK: u64 = 50;
 
 /// Smallest shape of burst sizes. The burst that a source is in at the start is found by rejection, which takes about
 /// 1/(shape − 1) draws; measurements are above it (1.05 to 1.6; M. Crovella and A. Bestavros, ToN 5(6), 1997).
-const LEAST_SHAPE: f64 = 1.01;
+const MIN_SHAPE: f64 = 1.01;
 
 impl SelfSimilar {
     /// Checks the parameters.
@@ -82,7 +82,7 @@ impl SelfSimilar {
             return Err(Invalid::new("sources", format!("{} is out of range; write 1 to 1000000", self.sources)));
         }
         check::spacing("rate", self.burst.0 * u64::from(self.sources), self.rate)?;
-        check::within("alpha-size", self.alpha_size, LEAST_SHAPE, 10.0)?;
+        check::within("alpha-size", self.alpha_size, MIN_SHAPE, 10.0)?;
         check::above("alpha-gap", self.alpha_gap, 1.0, 10.0)?;
         if self.truncate.bytes() <= self.burst.0 {
             let advice =

@@ -165,5 +165,5 @@ fn scaled(frame: u32, scale: f64) -> u64 {
     if frame == 0 {
         return 0;
     }
-    ((f64::from(frame) * scale + 0.5) as u64).clamp(1, crate::LARGEST_BURST)
+    ((f64::from(frame) * scale + 0.5) as u64).clamp(1, crate::MAX_BURST)
 }

@@ -175,7 +175,7 @@ impl Generator {
         };
         self.position = (self.position + 1) % GROUP;
         let own = maths::exp(self.variation * rng.normal() - 0.5 * self.variation * self.variation);
-        ((self.mean * weight * self.factor * own + 0.5) as u64).clamp(1, crate::LARGEST_BURST)
+        ((self.mean * weight * self.factor * own + 0.5) as u64).clamp(1, crate::MAX_BURST)
     }
 
     fn set_factor(&mut self) {

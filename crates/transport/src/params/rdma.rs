@@ -39,7 +39,7 @@ pub struct Rdma {
 }
 
 /// Upper bound of the initial window: one second of 8 Gbit/s in segments of 1000 B.
-const MOST: u32 = 1_000_000;
+const MAX_WINDOW: u32 = 1_000_000;
 
 impl Default for Rdma {
     fn default() -> Rdma {
@@ -71,7 +71,7 @@ impl Rdma {
     /// Returns the window before the first acknowledgement, segments; without congestion control the constant window.
     fn initial_window(&self) -> u32 {
         match self.congestion_control {
-            Cc::Fixed(_) => self.window.unwrap_or(MOST).min(MOST),
+            Cc::Fixed(_) => self.window.unwrap_or(MAX_WINDOW).min(MAX_WINDOW),
             _ => 10,
         }
     }

@@ -110,7 +110,7 @@ pub(super) struct Board {
     /// Blocks of the last acknowledgement, whose segments are SACKed already.
     pub seen: [Block; 3],
     /// Blocks of the last duplicate acknowledgement after a timeout that contained new information.
-    pub told: [Block; 3],
+    pub last_blocks: [Block; 3],
     /// Estimate of the segments in the network by Fall and Floyd's count. `None` outside a recovery with that estimate.
     pub counted: Option<i32>,
     /// State of RACK. `None`: detection by count.
@@ -138,7 +138,7 @@ impl Board {
             rescued: false,
             newly_lost: 0,
             seen: [Block::default(); 3],
-            told: [Block::default(); 3],
+            last_blocks: [Block::default(); 3],
             counted: None,
             rack: rack.map(Box::new),
             probe: Probe::default(),
@@ -299,16 +299,17 @@ impl Board {
         }
     }
 
-    /// Returns `true` if the acknowledgement has a block that is not within those in `told`, and then stores its own there. The
+    /// Returns `true` if the acknowledgement has a block that is not within those in `last_blocks`, and then stores its own there. The
     /// report of a duplicate does not count.
     pub fn tells_more(&mut self, ack: &Ack) -> bool {
         let skip = usize::from(duplicate(ack).is_some());
         let within = |block: &Block, known: &Block| !before(block.start, known.start) && !before(known.end, block.end);
-        let is_known = |block: &Block| block.start == block.end || self.told.iter().any(|known| within(block, known));
+        let is_known =
+            |block: &Block| block.start == block.end || self.last_blocks.iter().any(|known| within(block, known));
         let more = !ack.sack[skip..].iter().all(is_known);
         if more {
-            self.told = ack.sack;
-            self.told[..skip].fill(Block::default());
+            self.last_blocks = ack.sack;
+            self.last_blocks[..skip].fill(Block::default());
         }
         more
     }

@@ -96,7 +96,7 @@ impl Sender {
         let (state, una, expired_at) = (self.state, self.seq.una, self.repair.expired_at);
         let board = self.board();
         if advanced > 0 || state != State::Loss {
-            board.told = Default::default();
+            board.last_blocks = Default::default();
             self.repair.dupacks = 0;
         } else if una != expired_at && board.tells_more(ack) && !made_room {
             self.repair.dupacks += 1;

@@ -12,7 +12,7 @@ use tailback_random::Rng;
 use tailback_units::{Fraction, Size};
 
 /// Upper bound of thresholds, frames.
-const LONGEST: f64 = 1e6;
+const MAX_QUEUE: f64 = 1e6;
 
 /// Backward congestion notification, July 2005 (D. Bergamasco, IEEE 802 Plenary): frames are sampled at random, and
 /// the queue length gives the feedback to their source: BCN 0 (stop) if the queue is full, BCN−4 to BCN−1 above the
@@ -95,8 +95,8 @@ impl Params {
     /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::some("sampling", self.sampling)?;
-        check::above("equilibrium", self.equilibrium, 0.0, LONGEST)?;
-        check::above("full", self.full, self.equilibrium, LONGEST)?;
+        check::above("equilibrium", self.equilibrium, 0.0, MAX_QUEUE)?;
+        check::above("full", self.full, self.equilibrium, MAX_QUEUE)?;
         Occupancy::check(self.frame)?;
         let (t0, full) = (self.equilibrium, self.full);
         if let Some([a, b, c]) = self.above

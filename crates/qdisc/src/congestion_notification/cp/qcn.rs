@@ -11,7 +11,7 @@ use tailback_random::Rng;
 use tailback_units::{Fraction, Size};
 
 /// Largest quantised feedback: six bits.
-pub const MOST: f64 = 63.0;
+pub const MAX_QUANTISED: f64 = 63.0;
 
 /// Quantised congestion notification (IEEE 802.1Qau-2010): after a number of arrived bytes a frame is sampled, and Fb =
 /// −(Q − Qeq + w ΔQ) is computed, with Q the queue in bytes and ΔQ its growth since the last sample. If Fb is negative,
@@ -95,9 +95,9 @@ impl Watch for Qcn {
         let excess = queue - equilibrium + weight * (queue - self.last);
         self.last = queue;
         let most = equilibrium * (1.0 + 2.0 * weight);
-        let quantised = (excess.clamp(0.0, most) * MOST / most).floor();
-        let apart =
-            sample.0 as f64 * least.map_or_else(|| step(quantised), |least| 1.0 - (1.0 - least.0) * quantised / MOST);
+        let quantised = (excess.clamp(0.0, most) * MAX_QUANTISED / most).floor();
+        let apart = sample.0 as f64
+            * least.map_or_else(|| step(quantised), |least| 1.0 - (1.0 - least.0) * quantised / MAX_QUANTISED);
         self.left = apart * (1.0 + jitter.0 * (2.0 * rng.uniform() - 1.0));
         Answer { sampled: true, feedback: (quantised > 0.0).then_some(Feedback::Change(-quantised)) }
     }

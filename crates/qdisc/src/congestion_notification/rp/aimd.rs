@@ -11,7 +11,7 @@ use tailback_random::Rng;
 use tailback_units::{Dur, Rate, Time};
 
 /// Upper bound on the doublings of the longest stop and on the halvings of the rate after a stop.
-const MOST_HITS: u32 = 10;
+const MAX_HITS: u32 = 10;
 
 /// Growth of the rate with time, without messages.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -95,7 +95,7 @@ impl React for Aimd {
                 if self.until > now {
                     return false;
                 }
-                let times = self.hits.min(MOST_HITS);
+                let times = self.hits.min(MAX_HITS);
                 self.hits += 1;
                 self.point = point;
                 self.until = now + Dur((rng.uniform() * (c.stop.0 as f64 * f64::from(1u32 << times))) as u64);

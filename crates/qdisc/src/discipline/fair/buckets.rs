@@ -19,7 +19,7 @@ pub enum Buckets {
 }
 
 /// Upper bound on the number of buckets.
-const MOST: u32 = 1 << 20;
+const MAX_BUCKETS: u32 = 1 << 20;
 
 impl Buckets {
     /// Checks that the number of buckets is 1 to 2^20.
@@ -28,9 +28,9 @@ impl Buckets {
     /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(self, field: &str) -> Result<(), Invalid> {
         match self {
-            Buckets::Hashed(n) if !(1..=MOST).contains(&n) => Err(Invalid::new(
+            Buckets::Hashed(n) if !(1..=MAX_BUCKETS).contains(&n) => Err(Invalid::new(
                 field,
-                format!("{n} buckets are out of range; write a number from 1 to {MOST}, or \"per-flow\""),
+                format!("{n} buckets are out of range; write a number from 1 to {MAX_BUCKETS}, or \"per-flow\""),
             )),
             _ => Ok(()),
         }
@@ -60,7 +60,9 @@ impl Visitor<'_> for Read {
     fn visit_i64<E: de::Error>(self, n: i64) -> Result<Buckets, E> {
         u64::try_from(n)
             .map_err(|_| {
-                E::custom(format!("{n} buckets are out of range; write a number from 1 to {MOST}, or \"per-flow\""))
+                E::custom(format!(
+                    "{n} buckets are out of range; write a number from 1 to {MAX_BUCKETS}, or \"per-flow\""
+                ))
             })
             .and_then(|n| self.visit_u64(n))
     }
@@ -87,7 +89,7 @@ impl JsonSchema for Buckets {
     }
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
-            "anyOf": [{ "type": "integer", "minimum": 1, "maximum": MOST }, { "const": "per-flow" }],
+            "anyOf": [{ "type": "integer", "minimum": 1, "maximum": MAX_BUCKETS }, { "const": "per-flow" }],
         })
     }
 }

@@ -63,7 +63,7 @@ pub struct Class {
 /// Default limit of a leaf, packets: that of an Ethernet device's queue in Linux.
 pub(super) const LIMIT: u64 = 1_000;
 /// Upper bound on the depth of the hierarchy, levels.
-const DEEPEST: usize = 16;
+const MAX_DEPTH: usize = 16;
 
 impl Params {
     /// Returns the index of a class by name. `None`: there is no such class.
@@ -102,8 +102,8 @@ impl Params {
                 return invalid("parent", format!("no class above is named `{parent}`; {hint}"));
             }
             above.push(&class.name);
-            if self.depth(i) >= DEEPEST {
-                return invalid("parent", format!("classes are more than {DEEPEST} deep; flatten them"));
+            if self.depth(i) >= MAX_DEPTH {
+                return invalid("parent", format!("classes are more than {MAX_DEPTH} deep; flatten them"));
             }
             if class.rt.is_none() && class.ls.is_none() {
                 return Err(Invalid::new(field, "the class has no curve; write `rt`, `ls` or both"));

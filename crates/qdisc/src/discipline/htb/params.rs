@@ -81,7 +81,7 @@ fn ten() -> u32 {
 }
 
 /// Upper bound on the levels of the hierarchy, as in Linux.
-const DEEPEST: usize = 8;
+const MAX_DEPTH: usize = 8;
 
 /// Default limit of a leaf, packets.
 pub(super) const LIMIT: u64 = 1_000;
@@ -126,8 +126,8 @@ impl Params {
                 return invalid("parent", format!("no class above is named `{parent}`; {}", unknown(parent, &above)));
             }
             above.push(&class.name);
-            if self.depth(i) >= DEEPEST {
-                return invalid("parent", format!("classes are more than {DEEPEST} deep; flatten them"));
+            if self.depth(i) >= MAX_DEPTH {
+                return invalid("parent", format!("classes are more than {MAX_DEPTH} deep; flatten them"));
             }
             if class.rate.0 == 0 {
                 return invalid("rate", "the assured rate is zero; write a rate above 0bit/s".to_owned());
