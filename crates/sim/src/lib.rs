@@ -17,6 +17,7 @@
 //!   other;
 //! - congestion notification: a `congestion_point` notifies sources, and rate limiters respond (`world/feedback`);
 //! - timeline: links, flows and thresholds change (`world/change`);
+//! - stepping: a run in parts (`world/stepping`), with a [`View`] of the network between them (`view`, `world/view`);
 //! - results: the `ledger` of packets with their `drop_causes`, time series (`world/observe`), and the `report`;
 //! - parallel runs: `partition` divides a network, `parts` runs the partitions, `world/share` exchanges their messages,
 //!   `world/gather` merges their results; `hints` are prefetches and branch hints.
@@ -50,6 +51,7 @@ mod shared_buffer;
 mod stops;
 mod target;
 mod telemetry;
+mod view;
 mod world;
 
 pub use headroom::set_aside;
@@ -60,4 +62,5 @@ pub use report::{
     CongestionReport, Counts, DeadlockReport, Delay, DropReport, FlowReport, FlowReports, HeadOfLine, LimitersReport,
     NodeReport, PortClassReport, PortReport, Report, Series, SizeSlowdown, Slowdown, StopReport, TransportReport,
 };
+pub use view::{ClassView, FlowView, NodeView, PortView, ReceiverView, SenderView, Transmission, View};
 pub use world::{Messages, Status, World};

@@ -78,7 +78,7 @@ impl Parts {
     /// If `parts` is empty.
     pub fn gather(&self, parts: Vec<Part>) -> World {
         let worlds = parts.into_iter().map(|mut part| {
-            part.world.end();
+            part.world.end_run();
             part.world
         });
         World::gather(worlds.collect(), &self.partition).expect("there is at least one partition")
@@ -106,7 +106,7 @@ impl Parts {
 impl Part {
     /// Returns the time of the next event; [`Time::NEVER`]: there is none.
     pub fn next_time(&self) -> Time {
-        self.world.next_time()
+        self.world.next_event()
     }
     /// Handles all events before `limit`, but none after the end of the run.
     pub fn run_before(&mut self, limit: Time) {

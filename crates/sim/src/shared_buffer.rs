@@ -86,6 +86,11 @@ impl SharedBuffer {
         self.pool.saturating_sub(self.shared) >> self.shift
     }
 
+    /// Returns the memory in use: in reserves, in the pool and in headroom.
+    pub fn used(&self) -> u64 {
+        self.inputs.iter().map(|input| input.bytes + input.beyond).sum()
+    }
+
     /// Returns `true` if a frame of `size` would be admitted without stopping its neighbour. Freeing memory can only
     /// turn `false` into `true`.
     #[inline]

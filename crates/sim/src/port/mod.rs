@@ -265,7 +265,7 @@ impl Port {
     }
 
     /// Returns the data packet in transmission at `now`.
-    fn in_service(&self, now: Time) -> Option<&Packet> {
+    pub fn in_service(&self, now: Time) -> Option<&Packet> {
         if self.free <= now {
             return None;
         }
@@ -323,6 +323,31 @@ impl Port {
         self.base.blocked = self.blocked_at(now);
         self.base.lost = self.lost;
         self.base.refused = self.refused;
+    }
+
+    /// Passes every data packet that waits at `now` to `f`, including those in the transmit ring.
+    pub fn visit_waiting(&mut self, now: Time, f: &mut dyn FnMut(&Packet)) {
+        match &self.queue {
+            Queue::General(m) if !m.transmits_early => {
+                m.queues.iter().for_each(|q| q.waiting.visit(f));
+                m.egress.iter().for_each(|egress| egress.visit(f));
+            }
+            _ => {
+                self.expire(now);
+                self.line.iter().skip(self.line.len() - self.waiting as usize).for_each(f);
+            }
+        }
+    }
+
+    /// Returns the number of frames on the link at `now`, control frames and the frame in transmission included.
+    pub fn on_link(&mut self, now: Time) -> usize {
+        match &self.queue {
+            Queue::General(m) if !m.transmits_early => self.line.len(),
+            _ => {
+                self.expire(now);
+                self.line.len() - self.waiting as usize
+            }
+        }
     }
 
     /// Passes every data packet at this port to `f`: waiting, in transmission or in propagation.

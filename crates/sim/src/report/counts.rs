@@ -38,7 +38,7 @@ impl From<Count> for Counts {
     }
 }
 
-pub(super) fn secs(ps: u64) -> f64 {
+pub(crate) fn secs(ps: u64) -> f64 {
     ps as f64 * 1e-12
 }
 

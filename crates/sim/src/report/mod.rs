@@ -1,6 +1,6 @@
 //! Results of a run, in the units of the report: packets, bytes, seconds, bit/s.
 
-mod counts;
+pub(crate) mod counts;
 mod flows;
 mod notification;
 mod ports;

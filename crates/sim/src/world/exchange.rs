@@ -37,19 +37,14 @@ impl World {
         }
     }
 
-    /// Returns the time of the next event; [`Time::NEVER`]: there is none.
-    pub(crate) fn next_time(&self) -> Time {
-        self.event_queue.next_time().unwrap_or(Time::NEVER)
-    }
-
     /// Handles all events before `limit`, but none after the end of the run.
     pub(crate) fn run_before(&mut self, limit: Time) {
         let last = Time(limit.0.saturating_sub(1)).min(self.plan.end);
-        while self.run_until(last, u64::MAX) == super::Status::Running {}
+        while self.handle_events(last, u64::MAX) == super::Status::Running {}
     }
 
     /// Advances the time to the end of the run.
-    pub(crate) fn end(&mut self) {
+    pub(crate) fn end_run(&mut self) {
         self.now = self.plan.end;
         self.done = true;
     }

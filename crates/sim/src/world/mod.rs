@@ -21,8 +21,10 @@ mod respond;
 mod share;
 mod shared_buffer;
 mod source;
+mod stepping;
 mod transmit;
 mod transport;
+mod view;
 
 use crate::conditioning::Conditioning;
 use crate::control_frame::ControlFrames;
@@ -44,6 +46,7 @@ pub use share::Messages;
 pub(crate) use share::Share;
 use source::{Flow, Writer};
 use std::sync::Arc;
+pub use stepping::Status;
 use tailback_qdisc::Dropped;
 use tailback_qdisc::congestion_notification::Origins;
 use tailback_units::Time;
@@ -174,29 +177,9 @@ fn prefetch_for(
     }
 }
 
-/// State of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Status {
-    /// Events remain before the end.
-    Running,
-    /// The end has been reached.
-    Done,
-}
-
 impl World {
-    /// Handles at most `budget` events.
-    pub fn run(&mut self, budget: u64) -> Status {
-        let end = self.plan.end;
-        let status = self.run_until(end, budget);
-        if status == Status::Done {
-            self.now = end;
-            self.done = true;
-        }
-        status
-    }
-
     /// Handles at most `budget` events with times up to `last`. Returns [`Status::Done`] if no such event remains.
-    fn run_until(&mut self, last: Time, budget: u64) -> Status {
+    fn handle_events(&mut self, last: Time, budget: u64) -> Status {
         if self.events >= self.shrink_at {
             self.shrink_rings();
         }
@@ -228,11 +211,6 @@ impl World {
         self.shrink_at = self.events + (64 * self.ports.len() as u64).max(1 << 16);
     }
 
-    /// Runs to the end.
-    pub fn run_to_end(&mut self) {
-        while self.run(1 << 20) == Status::Running {}
-    }
-
     #[inline(always)]
     fn step(&mut self, time: Time, key: Key) {
         debug_assert!(time >= self.now, "time runs forwards");
@@ -261,16 +239,6 @@ impl World {
             Kind::Sample => self.sample(),
             Kind::Arrive | Kind::Emit => unreachable!("handled by `step`"),
         }
-    }
-
-    /// Returns the time of the last event; after the run its end.
-    pub fn now(&self) -> Time {
-        self.now
-    }
-
-    /// Returns the fraction of simulated time that has passed, 0 to 1.
-    pub fn progress(&self) -> f64 {
-        if self.done { 1.0 } else { self.now.0 as f64 / self.plan.end.0.max(1) as f64 }
     }
 
     #[inline]

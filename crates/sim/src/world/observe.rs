@@ -1,7 +1,7 @@
 //! Probes: time series at regular instants. Sampling does not change the state of the simulation.
 
 use super::World;
-use super::recorder::{Quality, put};
+use super::recorder::{PortSample, Quality, put, sender_state};
 use crate::event_queue::Kind;
 use std::collections::BTreeMap;
 use tailback_measure::Variation;
@@ -20,13 +20,13 @@ impl World {
         recorder.resize(self.ports.len(), self.plan.flows.len());
         for (at, port) in self.ports.iter_mut().enumerate() {
             if owns(port.from) {
-                recorder.sample_port(&self.plan, now, at, port);
+                recorder.add_port(at, PortSample::of(&self.plan, now, port));
             }
         }
         for out in &self.transports.outgoing {
             let flow = &self.plan.flows[out.flow as usize];
             if flow.probe && owns(flow.from) {
-                recorder.sample_transport(flow.name().to_string(), &out.sender);
+                recorder.add_transport(flow.name().to_string(), sender_state(&out.sender));
             }
         }
         self.sample_meters();

@@ -73,44 +73,115 @@ impl Recorder {
         self.delivered.resize_with(flows, Vec::new);
     }
 
-    pub(super) fn sample_port(&mut self, plan: &Plan, now: Time, at: usize, port: &mut Port) {
-        let settled: Vec<_> = (0..port.classes.len()).map(|class| port.settled(now, class)).collect();
-        self.queue[at].push((0..port.classes.len()).map(|class| port.backlog_at(now, class)).sum());
-        self.sent[at].push(settled.iter().map(|class| class.sent.bytes).sum());
-        self.dropped[at].push(settled.iter().map(|class| class.dropped.packets).sum());
-        self.marked[at].push(settled.iter().map(|class| class.marked).sum());
+    /// Adds the sample of a port.
+    pub(super) fn add_port(&mut self, at: usize, port: PortSample) {
+        self.queue[at].push(port.queue);
+        self.sent[at].push(port.sent);
+        self.dropped[at].push(port.dropped);
+        self.marked[at].push(port.marked);
+        self.stopped[at].push(port.stopped);
+        self.stopped_time[at].push(port.stopped_time);
+        self.held[at].push(port.held);
+        self.held_time[at].push(port.held_time);
         let sample = self.times.len();
-        let state = &mut self.state[at];
-        let mut show = |name: &str, value| put(state, sample, name.to_owned(), value);
+        for Probe { name, value, before } in port.state {
+            let values = self.state[at].entry(name).or_default();
+            values.resize(sample - 1, before);
+            values.push(value);
+        }
+    }
+
+    /// Adds the sample of a flow's transport.
+    pub(super) fn add_transport(&mut self, name: String, state: Vec<Probe>) {
+        let (sample, series) = (self.times.len(), self.transports.entry(name).or_default());
+        for Probe { name, value, .. } in state {
+            put(series, sample, name, value);
+        }
+    }
+}
+
+/// State variable at an instant.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Probe {
+    pub name: String,
+    pub value: f64,
+    /// Value in a time series at the samples before the variable existed.
+    before: f64,
+}
+
+impl Probe {
+    fn new(name: &str, value: f64) -> Probe {
+        Probe { name: name.to_owned(), value, before: f64::NAN }
+    }
+}
+
+/// State of a port at an instant.
+#[derive(Clone, Debug)]
+pub(crate) struct PortSample {
+    /// Buffer bytes waiting.
+    pub queue: u64,
+    /// Buffer bytes sent since the start.
+    pub sent: u64,
+    /// Packets dropped since the start.
+    pub dropped: u64,
+    /// Packets marked since the start.
+    pub marked: u64,
+    /// `true` if a stop is in force.
+    pub stopped: bool,
+    /// Time since the start during which a stop was in force, picoseconds.
+    pub stopped_time: u64,
+    /// `true` if data waits while the transmitter is idle.
+    pub held: bool,
+    /// Time since the start during which data waited while the transmitter was idle, picoseconds.
+    pub held_time: u64,
+    /// Probes of the port's disciplines.
+    pub state: Vec<Probe>,
+}
+
+impl PortSample {
+    /// Returns the state of a port at `now`.
+    pub fn of(plan: &Plan, now: Time, port: &mut Port) -> PortSample {
+        let settled: Vec<_> = (0..port.classes.len()).map(|class| port.settled(now, class)).collect();
+        let queue = (0..port.classes.len()).map(|class| port.backlog_at(now, class)).sum();
+        let mut state = Vec::new();
         let mut held = false;
         match &port.queue {
-            Queue::Fifo { .. } => show("state_bytes", Site::default().state_bytes() as f64),
+            Queue::Fifo { .. } => state.push(Probe::new("state_bytes", Site::default().state_bytes() as f64)),
             Queue::Admission(admission) => {
-                admission.rule.probe(&mut |name, value| show(name, value));
-                show("state_bytes", admission.rule.state_bytes() as f64);
+                admission.rule.probe(&mut |name, value| state.push(Probe::new(name, value)));
+                state.push(Probe::new("state_bytes", admission.rule.state_bytes() as f64));
             }
             Queue::General(general) => {
                 held = general.blocked_since.is_some();
-                sample_disciplines(state, plan, sample, general);
+                probe_disciplines(&mut state, plan, general);
             }
         }
         let stops = port.stops();
-        self.stopped[at].push(stops.is_some_and(|stops| stops.any.stands(now)));
-        self.stopped_time[at].push(stops.map_or(0, |stops| stops.any.total(now)));
-        self.held[at].push(held);
-        self.held_time[at].push(port.blocked_at(now));
+        PortSample {
+            queue,
+            sent: settled.iter().map(|class| class.sent.bytes).sum(),
+            dropped: settled.iter().map(|class| class.dropped.packets).sum(),
+            marked: settled.iter().map(|class| class.marked).sum(),
+            stopped: stops.is_some_and(|stops| stops.any.stands(now)),
+            stopped_time: stops.map_or(0, |stops| stops.any.total(now)),
+            held,
+            held_time: port.blocked_at(now),
+            state,
+        }
     }
+}
 
-    pub(super) fn sample_transport(&mut self, name: String, sender: &Sender) {
-        let (sample, series) = (self.times.len(), self.transports.entry(name).or_default());
-        let mut show = |name: &str, value| put(series, sample, name.to_owned(), value);
-        show("window_segments", sender.cwnd());
-        show("threshold_segments", sender.ssthresh());
-        show("outstanding_segments", f64::from(sender.in_flight()));
-        show("smoothed_rtt_s", sender.srtt().as_secs());
-        show("timeout_s", sender.rto().as_secs());
-        sender.probe(&mut |name, value| show(name, value));
-    }
+/// Returns the state of a sender: windows in segments, times in seconds.
+pub(crate) fn sender_state(sender: &Sender) -> Vec<Probe> {
+    let mut state = vec![
+        Probe::new("window_segments", sender.cwnd()),
+        Probe::new("threshold_segments", sender.ssthresh()),
+        Probe::new("outstanding_segments", f64::from(sender.in_flight())),
+        Probe::new("smoothed_rtt_s", sender.srtt().as_secs()),
+        Probe::new("timeout_s", sender.rto().as_secs()),
+    ];
+    sender.probe(&mut |name, value| state.push(Probe::new(name, value)));
+    state
 }
 
 /// Totals of the flows of a group so far: packets and delays (picoseconds).
@@ -126,21 +197,19 @@ pub(crate) struct Quality {
 }
 
 /// Adds the probes of a port's disciplines; if there are several classes, the name is prefixed by the class.
-pub(super) fn sample_disciplines(state: &mut Named, plan: &Plan, sample: usize, general: &General) {
+fn probe_disciplines(state: &mut Vec<Probe>, plan: &Plan, general: &General) {
     for (class, queue) in general.queues.iter().enumerate() {
-        let named = |name: String| if general.queues.len() > 1 { format!("{class} {name}") } else { name };
-        queue.waiting.probe(&mut |name, value| put(state, sample, named(name.to_owned()), value));
+        let named = |name: &str| if general.queues.len() > 1 { format!("{class} {name}") } else { name.to_owned() };
+        queue.waiting.probe(&mut |name, value| state.push(Probe::new(&named(name), value)));
         if let Some(point) = &queue.point {
-            put(state, sample, named("messages".to_owned()), point.said as f64);
+            state.push(Probe::new(&named("messages"), point.said as f64));
         }
         let Waiting::Limited(limiters) = &queue.waiting else { continue };
-        for (key, rate) in limiters.rates() {
+        for (key, value) in limiters.rates() {
             let host = |node: u16| plan.nodes[usize::from(node)].name.clone();
-            let name = format!("rate_bps {}", limiters.spec().label(key, host));
-            let series = state.entry(named(name)).or_default();
+            let name = named(&format!("rate_bps {}", limiters.spec().label(key, host)));
             // Before a limiter existed, traffic was limited by the rate of the link.
-            series.resize(sample - 1, limiters.line());
-            series.push(rate);
+            state.push(Probe { name, value, before: limiters.line() });
         }
     }
 }

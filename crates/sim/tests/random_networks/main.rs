@@ -21,9 +21,9 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, RngSeed};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use tailback_qdisc::Spec;
-use tailback_sim::Report;
 use tailback_sim::plan::*;
-use tailback_units::Dur;
+use tailback_sim::{Report, Series, View, World};
+use tailback_units::{Dur, Time};
 
 fn config(cases: u32) -> Config {
     let fixed = Config { cases, rng_seed: RngSeed::Fixed(1), failure_persistence: None, ..Config::default() };
@@ -54,6 +54,64 @@ fn counts(report: &Report) -> [u64; 4] {
 fn in_parts(net: &Net, case: &Case, report: &Report) {
     let engine = if case.seed.is_multiple_of(2) { Engine::Merged } else { Engine::Plain };
     same_in_parts(Plan { engine, ..net.routed() }, report, 2 + (case.seed % 3) as usize);
+}
+
+/// Checks that the packets found by flow are the packets counted.
+fn adds_up(view: &View) {
+    let mut data = 0;
+    let mut inside = 0;
+    for (name, port) in &view.ports {
+        for class in &port.classes {
+            let found = class.by_flow.values().fold((0, 0), |sum, n| (sum.0 + n.packets, sum.1 + n.bytes));
+            assert_eq!(found, (class.queued.packets, class.queued.bytes), "{name} at {}", view.time_s);
+            data += class.queued.packets;
+        }
+        data += port.on_link_frames;
+        assert_eq!(port.queue_bytes, port.classes.iter().map(|class| class.queued.bytes).sum::<u64>());
+        if let Some(transmission) = &port.transmission {
+            assert!(transmission.end_s >= view.time_s && port.on_link_frames > 0, "{name}");
+        }
+    }
+    data += view.nodes.values().flat_map(|node| node.at_inputs.values()).map(|count| count.packets).sum::<u64>();
+    for (name, flow) in &view.flows {
+        let left = flow.offered.packets - flow.delivered.packets - flow.dropped.packets;
+        assert_eq!(left, flow.in_network.packets, "{name}");
+        inside += left;
+    }
+    // On links there are control frames besides.
+    assert!(data >= inside, "{data} packets found of {inside} at {}", view.time_s);
+}
+
+/// Checks a view against the sample of its instant.
+fn equals_sample(view: &View, series: &Series, sample: usize) {
+    for (name, port) in &view.ports {
+        let own = &series.ports[name];
+        let times = |sample: usize| (own.stopped_s[sample], own.held_s[sample]);
+        assert_eq!(
+            (port.queue_bytes, port.sent_bytes, port.dropped_packets, port.marked_packets),
+            (own.queue_bytes[sample], own.sent_bytes[sample], own.dropped_packets[sample], own.marked_packets[sample]),
+            "{name} at {}",
+            view.time_s
+        );
+        assert_eq!((port.stopped, port.held), (own.stopped[sample], own.held[sample]), "{name} at {}", view.time_s);
+        assert_eq!((port.stopped_s, port.held_s), times(sample), "{name} at {}", view.time_s);
+        for (variable, value) in &port.state {
+            let sampled = own.state[variable][sample];
+            assert!(
+                *value == sampled || value.is_nan() && sampled.is_nan(),
+                "{name}: {variable} is {value}, {sampled}"
+            );
+        }
+    }
+    let inside: u64 = view.flows.values().map(|flow| flow.in_network.packets).sum();
+    assert_eq!(inside, series.in_network_packets[sample]);
+}
+
+/// Returns a view without the instants of events, which are those of the engine.
+fn comparable(mut view: View) -> serde_json::Value {
+    view.next_event_s = None;
+    view.ports.values_mut().for_each(|port| port.wake_s = None);
+    serde_json::to_value(&view).expect("a view has text keys and numbers")
 }
 
 proptest! {
@@ -105,6 +163,34 @@ proptest! {
         for (name, port) in &short.ports {
             prop_assert_eq!(&long.ports[name].sent_bytes[..short.time_s.len()], &port.sent_bytes[..]);
         }
+    }
+
+    /// A run is stopped at each sample, in turn by each engine. What its views show is what the time series has, and its
+    /// packets are where the counters say.
+    #[test]
+    fn stepping_changes_no_result_and_a_view_shows_what_a_sample_has(case in case(), end in 1_000..100_000u64) {
+        let mut net = eventful(&case);
+        net.plan.end = us(end).max(case.warmup);
+        net.plan.sample = Some(Dur::from_us(2_500));
+        let whole = net.run();
+        let series = whole.series.as_ref().expect("samples are taken");
+        let mut shown = Vec::new();
+        for engine in [Engine::Merged, Engine::Plain] {
+            let mut world = World::new(Plan { engine, ..net.routed() });
+            let mut views = Vec::new();
+            for (sample, time) in series.time_s.iter().enumerate() {
+                world.run_until(Time::ZERO + ps(*time));
+                let view = world.view();
+                adds_up(&view);
+                equals_sample(&view, series, sample);
+                views.push(comparable(view));
+            }
+            world.run_until(Time::NEVER);
+            let report = world.report();
+            prop_assert_eq!(&report.digest, &whole.digest);
+            shown.push(views);
+        }
+        prop_assert_eq!(&shown[0], &shown[1], "the engines show different states");
     }
 
     /// A switch whose feeding ports all obey loses no packet if it has ample headroom.
