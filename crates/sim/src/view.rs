@@ -1,0 +1,148 @@
+//! State of a network at an instant of a run, for those who step through it: [`crate::World::view`].
+//!
+//! Numbers are in the units of the report: packets, bytes (buffer bytes in queues, payload of flows), seconds, bit/s. A
+//! view at an instant is taken after all events of that instant, as a sample of the time series is; where both have a
+//! quantity, they are equal.
+
+use crate::report::Counts;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// State of the network at an instant.
+#[derive(Clone, Debug, Serialize)]
+pub struct View {
+    /// Instant, seconds since the start.
+    pub time_s: f64,
+    /// Instant, picoseconds since the start.
+    pub time_ps: u64,
+    /// Time of the next event, seconds; `None`: no event remains before the end of time.
+    pub next_event_s: Option<f64>,
+    /// Hosts and switches, by name.
+    pub nodes: BTreeMap<String, NodeView>,
+    /// Output ports, by name.
+    pub ports: BTreeMap<String, PortView>,
+    /// Flows, by name.
+    pub flows: BTreeMap<String, FlowView>,
+}
+
+/// State of a host or switch.
+#[derive(Clone, Debug, Serialize)]
+pub struct NodeView {
+    /// Packets that wait at the inputs of a crossbar, or are crossing it, by flow; empty for other nodes.
+    pub at_inputs: BTreeMap<String, Counts>,
+    /// Buffer bytes in use of the memory that the switch's queues share; absent if they do not share any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shared_bytes: Option<u64>,
+}
+
+/// State of an output port and its link.
+#[derive(Clone, Debug, Serialize)]
+pub struct PortView {
+    /// Rate of the link, bit/s.
+    pub rate_bps: u64,
+    /// Propagation delay of the link and latency of the neighbour, seconds.
+    pub delay_s: f64,
+    /// `true` if the link is up.
+    pub up: bool,
+    /// Buffer bytes waiting, of all classes.
+    pub queue_bytes: u64,
+    /// Queues, the highest class first.
+    pub classes: Vec<ClassView>,
+    /// Data packet in transmission; absent if there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transmission: Option<Transmission>,
+    /// Frames on the link, control frames and the frame in transmission included.
+    pub on_link_frames: u64,
+    /// Control frames that wait for transmission.
+    pub control_frames: u64,
+    /// Buffer bytes of completed transmissions since the start.
+    pub sent_bytes: u64,
+    /// Packets dropped since the start.
+    pub dropped_packets: u64,
+    /// Packets marked since the start.
+    pub marked_packets: u64,
+    /// `true` if a notification that stops the port, a class or a destination is in force, whether or not data waits.
+    pub stopped: bool,
+    /// Time since the start during which such a notification was in force, seconds.
+    pub stopped_s: f64,
+    /// `true` if data waits while the transmitter is idle.
+    pub held: bool,
+    /// Time since the start during which data waited while the transmitter was idle, seconds.
+    pub held_s: f64,
+    /// Time at which the discipline or the port acts next without a packet, such as the end of a pause, seconds; absent
+    /// if there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wake_s: Option<f64>,
+    /// State variables of the discipline, by name; if there are several classes, the name is prefixed by the class.
+    pub state: BTreeMap<String, f64>,
+}
+
+/// Queue of a class at a port.
+#[derive(Clone, Debug, Serialize)]
+pub struct ClassView {
+    /// Packets and buffer bytes waiting.
+    pub queued: Counts,
+    /// Packets and buffer bytes waiting, by flow. Acknowledgements have the name of their flow with " (ack)" after it.
+    pub by_flow: BTreeMap<String, Counts>,
+}
+
+/// A data packet in transmission.
+#[derive(Clone, Debug, Serialize)]
+pub struct Transmission {
+    /// Flow, named as in [`ClassView::by_flow`].
+    pub flow: String,
+    /// Sequence number of the packet: counted in packets, or in segments for flows with a transport.
+    pub sequence: u32,
+    /// Buffer bytes.
+    pub bytes: u64,
+    /// End of the transmission, seconds.
+    pub end_s: f64,
+}
+
+/// State of a flow since the start, warm-up included.
+#[derive(Clone, Debug, Serialize)]
+pub struct FlowView {
+    /// Packets and payload bytes handed to the network.
+    pub offered: Counts,
+    /// Packets and payload bytes that arrived at the destination, retransmissions included.
+    pub delivered: Counts,
+    /// Packets and payload bytes dropped.
+    pub dropped: Counts,
+    /// Packets and payload bytes in the network.
+    pub in_network: Counts,
+    /// Sender, of a flow with a transport.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sender: Option<SenderView>,
+    /// Receiver, of a flow with a transport.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub receiver: Option<ReceiverView>,
+}
+
+/// State of a sender of a transport.
+#[derive(Clone, Debug, Serialize)]
+pub struct SenderView {
+    /// Phase: closed, opening, open, reduced, recovery, or loss ([`tailback_transport::State`]).
+    pub phase: &'static str,
+    /// Number of the oldest segment that is not acknowledged.
+    pub unacknowledged: u32,
+    /// Number of the next segment to send.
+    pub next: u32,
+    /// Time of the next timer, seconds: retransmission, probe or pacing; absent if none runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timer_s: Option<f64>,
+    /// Windows in segments, times in seconds, and the variables of the congestion control, by the names of the time
+    /// series of probed flows.
+    pub state: BTreeMap<String, f64>,
+}
+
+/// State of a receiver of a transport.
+#[derive(Clone, Debug, Serialize)]
+pub struct ReceiverView {
+    /// Number of the next segment expected in order.
+    pub next: u32,
+    /// Payload bytes delivered to the application in order.
+    pub delivered_bytes: u64,
+    /// Time of the delayed acknowledgement, seconds; absent if none is pending.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timer_s: Option<f64>,
+}

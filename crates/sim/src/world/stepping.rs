@@ -1,0 +1,75 @@
+//! Stepping: a run in parts, between which the network can be looked at ([`crate::View`]).
+//!
+//! The instants at which a run is stopped do not change its results: every event is handled at its own time, and a view
+//! changes no state.
+
+use super::World;
+use tailback_units::Time;
+
+/// Number of events that [`World::run_until`] handles before it looks at the time again.
+const EVENTS_PER_ROUND: u64 = 1 << 20;
+
+/// Answer of a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// Events remain before the instant up to which the step was to run.
+    Running,
+    /// The instant has been reached.
+    Done,
+}
+
+impl World {
+    /// Handles at most `budget` events.
+    pub fn run(&mut self, budget: u64) -> Status {
+        self.advance(self.plan.end, budget)
+    }
+
+    /// Runs to the end.
+    pub fn run_to_end(&mut self) {
+        self.run_until(self.plan.end);
+    }
+
+    /// Handles all events at and before `t`, or before the end of the run if `t` is later. [`World::now`] is then `t` or
+    /// the end; an instant in the past does nothing.
+    pub fn run_until(&mut self, t: Time) {
+        while self.advance(t, EVENTS_PER_ROUND) == Status::Running {}
+    }
+
+    /// Handles at most `budget` events at and before `t`, as [`World::run_until`]; [`Status::Done`]: there are no more.
+    pub fn advance(&mut self, t: Time, budget: u64) -> Status {
+        let t = t.min(self.plan.end);
+        let status = self.handle_events(t, budget);
+        if status == Status::Done {
+            self.now = self.now.max(t);
+            self.done |= t == self.plan.end;
+        }
+        status
+    }
+
+    /// Returns the time up to which all events have been handled, or, in the middle of a step, the time of the last
+    /// event.
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// Returns the last instant of the run.
+    pub fn end(&self) -> Time {
+        self.plan.end
+    }
+
+    /// Returns `true` if the end of the run has been reached.
+    pub fn is_done(&self) -> bool {
+        self.done
+    }
+
+    /// Returns the time of the next event; [`Time::NEVER`]: there is none. The event may be stale, such as a timer that
+    /// has been moved, and then changes nothing.
+    pub fn next_event(&self) -> Time {
+        self.event_queue.next_time().unwrap_or(Time::NEVER)
+    }
+
+    /// Returns the fraction of simulated time that has passed, 0 to 1.
+    pub fn progress(&self) -> f64 {
+        if self.done { 1.0 } else { self.now.0 as f64 / self.plan.end.0.max(1) as f64 }
+    }
+}
