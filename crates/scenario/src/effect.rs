@@ -30,6 +30,8 @@ pub(crate) fn hash(document: &Document, plan: &Plan) -> String {
         conditioners,
         labels,
         timeline,
+        // Keys that may be moved have no effect until they are.
+        tunable: _,
         engine,
     } = plan;
     text.add(&(nodes, links, applications, routes, framing, classes, seed, warmup, end, sample));

@@ -17,8 +17,10 @@ mod origin;
 mod scenario;
 mod schema;
 mod set;
+mod simulation;
 mod study;
 mod toml_out;
+mod tuning;
 mod warnings;
 
 pub use error::{Problem, ScenarioError};
@@ -26,6 +28,7 @@ pub use explain::{explain, names};
 pub use files::Files;
 pub use scenario::{Scenario, build};
 pub use schema::schema;
+pub use simulation::{REACTION, Setting, Simulation};
 pub use study::{
     Axis, Design, DesignKind, Mechanism, Of, Paths, Range, Scale, Study, StudyDocument, Until, study_schema,
 };

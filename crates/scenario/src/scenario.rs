@@ -1,19 +1,20 @@
 //! A scenario: a document that has been parsed, checked and compiled.
 
 use crate::complaint::{Complaint, On};
-use crate::document::{Document, Run};
+use crate::document::{Change, Document, Run};
 use crate::error::ScenarioError;
 use crate::files::Files;
 use crate::origin::{self, Origin};
 use crate::schema::schema;
+use crate::tuning::Tuned;
 use crate::warnings::{self, Offered, Warning, Warnings};
-use crate::{decode, effect, files, set, toml_out};
+use crate::{decode, effect, files, set, toml_out, tuning};
 use core::hash::Hasher;
 use serde_json::Value;
 use siphasher::sip128::{Hasher128, SipHasher24};
 use std::collections::BTreeMap;
 use tailback_document::Path;
-use tailback_sim::plan::{Engine, Plan};
+use tailback_sim::plan::{ChangeKind, Engine, Plan};
 
 /// A valid document; every constructor checks the document.
 #[derive(Clone, Debug)]
@@ -109,12 +110,44 @@ impl Scenario {
     fn new(tree: Value, origin: Origin, files: Files) -> Result<Scenario, ScenarioError> {
         let checked = decode::document(schema, &tree).and_then(|mut document: Document| {
             files::load(&mut document, &files)?;
-            Ok((crate::build::plan(&document)?, document))
+            let mut plan = crate::build::plan(&document)?;
+            tuning::compile(&document, &mut plan, &files)?;
+            Ok((plan, document))
         });
         match checked {
             Ok((plan, document)) => Ok(Scenario { tree, origin, document, plan, files }),
             Err(complaints) => Err(ScenarioError::locate(complaints, &origin)),
         }
+    }
+
+    /// Returns the state of the document at the start of a run, from which its values change.
+    pub(crate) fn tuned(&self) -> Tuned {
+        Tuned::new(&self.document, &self.plan, &self.files)
+    }
+
+    /// Returns the changes of an entry of the timeline other than `set`.
+    ///
+    /// # Errors
+    /// If the entry is invalid: complaints whose paths are of no document.
+    pub(crate) fn changes_of(&self, change: &Change) -> Result<Vec<ChangeKind>, Vec<Complaint>> {
+        let mut document = self.document.clone();
+        document.timeline = vec![change.clone()];
+        let plan = crate::build::plan(&document)?;
+        Ok(plan.timeline.into_iter().map(|change| change.what).collect())
+    }
+
+    /// Returns the scenario with further entries of the timeline, after those at the same times.
+    pub(crate) fn with_timeline(&self, changes: &[Change]) -> Result<Scenario, ScenarioError> {
+        let mut tree = self.tree.clone();
+        if !changes.is_empty()
+            && let Some(map) = tree.as_object_mut()
+        {
+            let timeline = map.entry("timeline").or_insert_with(|| Value::Array(Vec::new()));
+            if let Some(list) = timeline.as_array_mut() {
+                list.extend(changes.iter().map(canonical));
+            }
+        }
+        Scenario::new(tree, self.origin.clone(), self.files.clone())
     }
 
     /// Returns the warnings in the order of the file, except those in `run.accept`.

@@ -20,6 +20,11 @@ pub(crate) struct Assignment {
 /// A step is a key (`run.seed`), an index from 0 (`links[0]`), the name of a list's entry (`flows[data]`), or `*` for
 /// all (`flows[*]`, `switches.*`).
 pub(crate) fn assignment(tree: &Value, path: &str, value: &str) -> Result<Assignment, String> {
+    Ok(Assignment { paths: places(tree, path)?, value: value_of(value.trim()) })
+}
+
+/// Finds the targets of `path` in `tree`, as [`assignment`].
+pub(crate) fn places(tree: &Value, path: &str) -> Result<Vec<Path>, String> {
     let pattern = Path::parse(path.trim()).filter(|pattern| !pattern.0.is_empty()).ok_or_else(|| {
         format!("`{path}` is not a path; write one such as run.duration, links[0].rate or flows[data].source.burst")
     })?;
@@ -31,7 +36,7 @@ pub(crate) fn assignment(tree: &Value, path: &str, value: &str) -> Result<Assign
     }
     let mut paths = Vec::new();
     resolve(Some(tree), &pattern.0, &Path::root(), &mut paths)?;
-    Ok(Assignment { paths, value: value_of(value.trim()) })
+    Ok(paths)
 }
 
 /// Sets `value` at `path`. Missing tables on the path are created with the kind that `whole`, the document with its
@@ -110,7 +115,8 @@ fn resolve(tree: Option<&Value>, steps: &[Step], here: &Path, found: &mut Vec<Pa
     }
 }
 
-fn value_of(text: &str) -> Value {
+/// Parses a value as TOML or, if it is not TOML, as plain text.
+pub(crate) fn value_of(text: &str) -> Value {
     // A scenario has no dates and no infinities: such text is passed on as plain text, for the parser of the key.
     fn tree(value: &toml_edit::Value) -> Option<Value> {
         Some(match value {

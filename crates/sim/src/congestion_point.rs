@@ -45,6 +45,12 @@ impl CongestionPoint {
         }
     }
 
+    /// Takes other parameters of its law.
+    pub fn retune(&mut self, spec: &Spec) {
+        self.law.retune(spec);
+        self.format = wire::Format::of(spec);
+    }
+
     /// Processes the arrival of a frame of `size` buffer bytes at a queue of length `queued`. Returns the feedback for
     /// the frame's source; `None`: no message is sent.
     pub fn judge(&mut self, queued: Count, size: u16, tag: Option<Tag>) -> Option<Feedback> {

@@ -126,6 +126,14 @@ impl Crossbar {
         self.limits.queue != u64::MAX
     }
 
+    /// Sets a new limit of the memory of each input. Frames that wait are kept.
+    pub fn set_memory(&mut self, memory: u64) {
+        self.limits.memory = memory;
+        for detector in self.inputs.iter_mut().filter_map(|input| input.detector.as_mut()) {
+            detector.set_limit(memory);
+        }
+    }
+
     /// Sets new thresholds, as fractions of the limits.
     pub fn set_thresholds(&mut self, high: f64, low: f64) {
         let Limits { memory, queue, .. } = self.limits;

@@ -53,19 +53,25 @@ impl Detector {
     pub fn new(detection: Detection, limit: u64) -> Detector {
         let mut detector =
             Detector { high: 0, low: 0, detection, growth: Vec::new(), episodes: Vec::new(), feeders: Vec::new() };
-        let (high, low) = match detection {
-            Detection::Watermark { high, low } | Detection::FillRate { high, low, .. } => (high, low),
-        };
-        detector.set_thresholds(high, low, limit);
+        detector.set_limit(limit);
         detector
+    }
+
+    /// Sets a new limit, of which the thresholds are fractions.
+    pub fn set_limit(&mut self, limit: u64) {
+        let (Detection::Watermark { high, low } | Detection::FillRate { high, low, .. }) = self.detection;
+        self.set_thresholds(high, low, limit);
     }
 
     /// Sets new thresholds as fractions of the limit; an episode in progress continues under the new thresholds.
     pub fn set_thresholds(&mut self, high: f64, low: f64, limit: u64) {
         // An unbounded queue is never congested.
         let mark = |fraction: f64| if limit == u64::MAX { u64::MAX } else { (limit as f64 * fraction) as u64 };
-        self.high = mark(high);
-        self.low = mark(low);
+        (self.high, self.low) = (mark(high), mark(low));
+        match &mut self.detection {
+            Detection::Watermark { high: own_high, low: own_low }
+            | Detection::FillRate { high: own_high, low: own_low, .. } => (*own_high, *own_low) = (high, low),
+        }
     }
 
     /// Returns the episode in progress of `destination` (`None`: the queue is not partitioned); `None`: it is not

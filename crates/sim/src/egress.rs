@@ -62,6 +62,15 @@ impl Egress {
             shaper: shaper.map(shaping),
         }))
     }
+    /// Takes other parameters of the shaper. It keeps its tokens, up to the new burst, and a delayed packet is judged
+    /// again.
+    pub fn retune(&mut self, now: Time, plan: &ShaperPlan) {
+        if let Some(shaping) = &mut self.shaper {
+            shaping.bucket.retune(now, plan.rate, plan.burst);
+            (shaping.rate, shaping.release) = (plan.rate, Time::NEVER);
+        }
+    }
+
     /// Returns `true` if the ring has room for another packet.
     #[inline]
     pub fn has_room(&self) -> bool {

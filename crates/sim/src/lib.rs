@@ -57,10 +57,11 @@ mod world;
 pub use headroom::set_aside;
 pub use partition::Partition;
 pub use parts::{Part, Parts};
+pub use port::Delivered;
 pub use report::{
     ApplicationReport, ClassReport, ColourReport, ColourReports, Completed, ConditionerReport, CongestionPointReport,
     CongestionReport, Counts, DeadlockReport, Delay, DropReport, FlowReport, FlowReports, HeadOfLine, LimitersReport,
     NodeReport, PortClassReport, PortReport, Report, Series, SizeSlowdown, Slowdown, StopReport, TransportReport,
 };
 pub use view::{ClassView, FlowView, NodeView, PortView, ReceiverView, SenderView, Transmission, View};
-pub use world::{Messages, Status, World};
+pub use world::{Messages, Status, Untimely, World};

@@ -62,18 +62,18 @@ impl SharedBuffer {
         let input =
             |bytes: &u64| std::iter::repeat_n(Input { headroom: *bytes, ..Input::default() }, usize::from(classes));
         let inputs: Box<[Input]> = headroom.iter().flat_map(input).collect();
-        let one = |input: &Input| input.headroom.saturating_add(plan.reserve);
-        let set_aside = inputs.iter().map(one).fold(0, u64::saturating_add);
-        SharedBuffer {
+        let mut buffer = SharedBuffer {
             inputs,
-            pool: plan.memory.saturating_sub(set_aside),
+            pool: 0,
             shared: 0,
             reserve: plan.reserve,
-            resume: plan.resume,
-            shift: plan.shift,
+            resume: 0,
+            shift: 0,
             classes,
             stopped: 0,
-        }
+        };
+        buffer.retune(plan);
+        buffer
     }
 
     #[inline]
@@ -84,6 +84,14 @@ impl SharedBuffer {
     /// Returns the bytes of the pool that an input and class may use now.
     fn threshold(&self) -> u64 {
         self.pool.saturating_sub(self.shared) >> self.shift
+    }
+
+    /// Takes another size of the memory, threshold and distance to it; reserves and headroom stay. A stopped neighbour is
+    /// resumed when a frame of its leaves.
+    pub fn retune(&mut self, plan: SharedBufferPlan) {
+        let set_aside = self.inputs.iter().map(|input| input.headroom.saturating_add(self.reserve));
+        self.pool = plan.memory.saturating_sub(set_aside.fold(0, u64::saturating_add));
+        (self.shift, self.resume) = (plan.shift, plan.resume);
     }
 
     /// Returns the memory in use: in reserves, in the pool and in headroom.

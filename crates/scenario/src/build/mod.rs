@@ -93,6 +93,7 @@ pub(crate) fn plan(document: &Document) -> Result<Plan, Vec<Complaint>> {
         conditioners,
         labels,
         timeline,
+        tunable: plan::Tunable::default(),
         engine: match document.run.engine {
             Engine::Merged => plan::Engine::Merged,
             Engine::Plain => plan::Engine::Plain,

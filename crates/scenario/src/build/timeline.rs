@@ -5,9 +5,11 @@ use super::links::LinkOf;
 use super::nodes::{Node, Nodes};
 use crate::document::{Change, Ends, Signal, State};
 use crate::glob::{Glob, is_pattern};
+use serde_json::{Map, Value};
 use tailback_document::{Path, listed, suggest};
 use tailback_sim::plan::{self, ChangeKind, FlowPlan, NodeId};
-use tailback_units::{Dur, Time};
+use tailback_traffic::MAX_BURST;
+use tailback_units::{Dur, Size, Time};
 
 impl<'a> Builder<'a> {
     /// Returns all changes in order of time; those at equal times keep the order of the document. A missing flow is
@@ -30,17 +32,22 @@ impl<'a> Builder<'a> {
                     "make it earlier, or lengthen `run.duration`",
                 );
             }
-            let kinds = match (&change.link, &change.flow, &change.switch, &change.host) {
-                (Some(ends), None, None, None) => self.link_changes(&path, change, ends, nodes, links),
-                (None, Some(flow), None, None) => self.flow_changes(&path, change, flow, flows, sound),
-                (None, None, Some(switch), None) => self.switch_changes(&path, change, switch, nodes),
-                (None, None, None, Some(host)) => self.host_changes(&path, change, host, nodes, links),
+            let kinds = match (&change.set, &change.link, &change.flow, &change.switch, &change.host) {
+                // The keys of `set` need the whole document (`tuning`).
+                (Some(set), None, None, None, None) => {
+                    self.set_changes(&path, change, set);
+                    continue;
+                }
+                (None, Some(ends), None, None, None) => self.link_changes(&path, change, ends, nodes, links),
+                (None, None, Some(flow), None, None) => self.flow_changes(&path, change, flow, flows, sound),
+                (None, None, None, Some(switch), None) => self.switch_changes(&path, change, switch, nodes),
+                (None, None, None, None, Some(host)) => self.host_changes(&path, change, host, nodes, links),
                 _ => {
-                    let message = "a change needs exactly one of `link`, `flow`, `switch` and `host`";
+                    let message = "a change needs exactly one of `set`, `link`, `flow`, `switch` and `host`";
                     self.complaints.value(
                         path,
                         message,
-                        "write exactly one of `link = [\"sw1\", \"sw2\"]`, `flow = \"data\"`, `switch = \"sw1\"` and `host = \"h1\"`",
+                        "write exactly one of `set = { \"links[0].rate\" = \"5Mbit/s\" }`, `link = [\"sw1\", \"sw2\"]`, `flow = \"data\"`, `switch = \"sw1\"` and `host = \"h1\"`",
                     );
                     continue;
                 }
@@ -59,6 +66,7 @@ impl<'a> Builder<'a> {
             ("delay", change.delay.is_some()),
             ("high", change.high.is_some()),
             ("low", change.low.is_some()),
+            ("send", change.send.is_some()),
         ];
         let mut fine = true;
         for (key, _) in given.iter().filter(|(key, given)| *given && !allowed.contains(key)) {
@@ -78,6 +86,20 @@ impl<'a> Builder<'a> {
             );
         }
         fine
+    }
+
+    /// Checks that a change with `set` has nothing besides, and that it has a key.
+    fn set_changes(&mut self, path: &Path, change: &Change, set: &Map<String, Value>) {
+        let bare = Change { set: None, ..change.clone() };
+        if bare != (Change { at: change.at, ..Change::default() }) {
+            self.complaints.value(
+                path.clone(),
+                "a change with `set` has no other keys than `at`",
+                "write all in `set`",
+            );
+        } else if set.is_empty() {
+            self.complaints.value(path.join("set"), "nothing is changed", "write keys with their new values");
+        }
     }
 
     fn link_changes(
@@ -142,7 +164,7 @@ impl<'a> Builder<'a> {
         flows: &[FlowPlan],
         sound: bool,
     ) -> Vec<ChangeKind> {
-        if !self.only(path, change, "flow", &["state"]) {
+        if !self.only(path, change, "flow", &["state", "send"]) {
             return Vec::new();
         }
         let exact = |flow: &FlowPlan| flow.group == name || flow.name().to_string() == name;
@@ -173,6 +195,9 @@ impl<'a> Builder<'a> {
                 "set `start` and `stop` in the group's [[flows]] table",
             );
         }
+        if let Some(send) = change.send {
+            return self.send(path, change, send, &found);
+        }
         let state = match change.state {
             Some(State::Start) => ChangeKind::FlowStart,
             Some(State::Stop) => ChangeKind::FlowStop,
@@ -186,6 +211,30 @@ impl<'a> Builder<'a> {
             }
         };
         found.into_iter().map(state).collect()
+    }
+
+    /// Returns the sending of bytes by a flow; there is one flow, so that it is clear how many bytes are sent.
+    fn send(&mut self, path: &Path, change: &Change, send: Size, found: &[u32]) -> Vec<ChangeKind> {
+        if change.state.is_some() {
+            self.complaints.value(
+                path.clone(),
+                "`state` and `send` are two changes",
+                "write each in a table of its own",
+            );
+        }
+        if !(1..=MAX_BURST).contains(&send.0) {
+            let message = format!("{send} is out of range");
+            self.complaints.value(path.join("send"), message, format!("write 1B to {}", Size(MAX_BURST)));
+        }
+        match found {
+            [flow] => vec![ChangeKind::Inject { flow: *flow, bytes: send.0 }],
+            [] => Vec::new(),
+            _ => {
+                let message = format!("{} flows have this name", found.len());
+                self.complaints.value(path.join("flow"), message, "name a single flow, such as `data[0]`");
+                Vec::new()
+            }
+        }
     }
 
     /// Checks changes of hosts: a storm of PAUSE frames requires a neighbour that obeys PAUSE frames.

@@ -48,10 +48,73 @@ pub struct Run {
     /// `replications`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub precision: Option<Precision>,
+    /// Keys that may be moved while the run is stepped through (`tailback.Simulation`), by path as for `--set`, such as
+    /// ["links[0].rate", "flows[*].state"]. The ports concerned are simulated with two events per packet, with the same
+    /// results.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[expect(clippy::doc_link_with_quotes, reason = "a list as a document has it")]
+    pub tunable: Vec<Tunable>,
     /// Names of warnings that are intended in this scenario and not shown, such as ["overload"].
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     #[expect(clippy::doc_link_with_quotes, reason = "a list as a document has it")]
     pub accept: BTreeSet<WarningName>,
+}
+
+/// A key that may be moved while a run is stepped through.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tunable {
+    /// Path of the key, as for `--set`.
+    pub key: String,
+    /// Smallest value, in the notation of the key; `None`: that of the key.
+    pub min: Option<Value>,
+    /// Largest value, in the notation of the key; `None`: that of the key.
+    pub max: Option<Value>,
+}
+
+/// The form of a tunable key with bounds.
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Bounded {
+    /// Path of the key, as for `--set`.
+    key: String,
+    /// Smallest value, in the notation of the key; required for a delay.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    min: Option<Value>,
+    /// Largest value, in the notation of the key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    max: Option<Value>,
+}
+
+impl Serialize for Tunable {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Tunable { key, min: None, max: None } => s.serialize_str(key),
+            Tunable { key, min, max } => Bounded { key: key.clone(), min: min.clone(), max: max.clone() }.serialize(s),
+        }
+    }
+}
+impl<'de> Deserialize<'de> for Tunable {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        match Value::deserialize(d)? {
+            Value::String(key) => Ok(Tunable { key, min: None, max: None }),
+            value => {
+                let Bounded { key, min, max } = decode(value).map_err(DecodeError::carry)?;
+                Ok(Tunable { key, min, max })
+            }
+        }
+    }
+}
+impl JsonSchema for Tunable {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        "Tunable".into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let table = Bounded::json_schema(generator);
+        json_schema!({ "anyOf": [{ "type": "string" }, table], "examples": ["links[0].rate"] })
+    }
 }
 
 /// Name of a warning.

@@ -3,16 +3,21 @@
 use super::Ends;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tailback_units::{Dur, Fraction, Rate};
+use serde_json::{Map, Value};
+use tailback_units::{Dur, Fraction, Rate, Size};
 
 /// A change of a link, a flow, a switch or a host at a given time.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Change {
     /// Time of the change; at most `run.duration`.
     pub at: Dur,
-    /// Link between two nodes, by name or pattern in either order. Exactly one of `link`, `flow`, `switch` and `host`
-    /// is given.
+    /// New values of tunable keys, by path, such as `{ "links[0].rate" = "5Mbit/s", "switches.*.discipline.target" =
+    /// "10ms" }`; a path is written as for `--set`. They take effect together. Exactly one of `set`, `link`, `flow`,
+    /// `switch` and `host` is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub set: Option<Map<String, Value>>,
+    /// Link between two nodes, by name or pattern in either order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link: Option<Ends>,
     /// A group of flows or a single flow, such as `data[2]`, by name or pattern.
@@ -28,6 +33,9 @@ pub struct Change {
     /// host: "storm" (it sends PAUSE frames continuously, as a faulty adapter does) or "calm".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<State>,
+    /// Payload bytes that a single flow sends at this time in addition to its source, 1 B to 2^40 B.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub send: Option<Size>,
     /// A link's new rate in both directions, from the next frame on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,

@@ -16,6 +16,9 @@ pub(super) fn of_links(plan: &Plan) -> Vec<Dur> {
         match change.what {
             ChangeKind::LinkDelay(link, to) => delay[link as usize] = delay[link as usize].min(to),
             ChangeKind::LinkRate(link, to) => rate[link as usize].iter_mut().for_each(|rate| *rate = to.max(*rate)),
+            ChangeKind::LinkRates(link, to) => {
+                rate[link as usize].iter_mut().zip(to).for_each(|(rate, to)| *rate = to.max(*rate));
+            }
             _ => {}
         }
     }

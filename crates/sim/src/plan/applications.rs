@@ -5,7 +5,7 @@ use tailback_traffic::Application;
 
 /// An application and the flows that carry it. Its name, group, start and stop are those of its first flow; a flow
 /// belongs to at most one application, and its own model is not used.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum ApplicationPlan {
     /// A client and its server.
     Session {

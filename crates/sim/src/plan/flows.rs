@@ -10,7 +10,7 @@ use tailback_transport::Tcp;
 use tailback_units::{Dur, Time};
 
 /// A flow of packets. Parameters that flows share are stored once; changing them for one flow makes a copy.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct FlowPlan {
     /// Unique name.
     pub name: FlowName,
@@ -27,7 +27,7 @@ pub struct FlowPlan {
 const _: () = assert!(size_of::<FlowPlan>() <= 40);
 
 /// Parameters that flows share.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct FlowKind {
     /// Name of the group under which the flows are reported, such as `data`.
     pub group: String,
@@ -50,7 +50,7 @@ pub struct FlowKind {
 }
 
 /// Name of a flow, usually derived from its group.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FlowName {
     /// The name of the group, which has no other flow.
     Group,

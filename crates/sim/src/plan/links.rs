@@ -7,7 +7,7 @@ use tailback_qdisc::Accounting;
 use tailback_units::{Dur, Rate};
 
 /// A full-duplex link. Side 0 sends from `ends[0]`, side 1 from `ends[1]`.
-#[derive(Clone)]
+#[derive(Clone, PartialEq)]
 pub struct LinkPlan {
     /// The two nodes.
     pub ends: [NodeId; 2],

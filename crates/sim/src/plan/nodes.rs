@@ -10,7 +10,7 @@ use tailback_units::Dur;
 pub type NodeId = u16;
 
 /// A host or a switch.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct NodePlan {
     /// Unique name.
     pub name: String,
@@ -19,7 +19,7 @@ pub struct NodePlan {
 }
 
 /// Kind of a node.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum NodeKind {
     /// An end station.
     Host(HostPlan),
@@ -28,7 +28,7 @@ pub enum NodeKind {
 }
 
 /// An end station's parameters.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct HostPlan {
     /// `true` if the host obeys back-pressure notifications.
     pub obeys: bool,
@@ -37,7 +37,7 @@ pub struct HostPlan {
 }
 
 /// A switch's parameters.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct SwitchPlan {
     /// Time from the end of a frame's reception to its enqueueing at the output.
     pub latency: Dur,

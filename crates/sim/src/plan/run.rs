@@ -41,6 +41,8 @@ pub struct Plan {
     pub labels: Vec<LabelPlan>,
     /// Changes during the run, in order of time.
     pub timeline: Vec<Change>,
+    /// What may be changed while the run is stepped through, besides what the timeline changes.
+    pub tunable: Tunable,
     /// Event scheme; both give the same digest.
     pub engine: Engine,
 }
@@ -53,6 +55,15 @@ impl Plan {
             NodeKind::Host(_) => None,
         }
     }
+}
+
+/// What may be changed while a run is stepped through. It has no effect on results.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tunable {
+    /// Links that may be changed, or their queues: their ports take the general form. Ascending.
+    pub links: Vec<u32>,
+    /// Hosts that may send storms of PAUSE frames.
+    pub storms: Vec<NodeId>,
 }
 
 /// Event scheme of FIFO ports.

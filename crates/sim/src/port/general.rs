@@ -12,7 +12,7 @@ use crate::responder::Responder;
 use std::collections::VecDeque;
 use tailback_qdisc::congestion_notification::Limiters;
 use tailback_qdisc::discipline::by_destination::ByDestination;
-use tailback_qdisc::{Accounting, AdmissionFifo, Cx, Discipline, Gate, Packet, Qdisc};
+use tailback_qdisc::{Accounting, AdmissionFifo, Cx, Discipline, Gate, Packet, Qdisc, Site, Spec};
 use tailback_random::Rng;
 use tailback_units::{Dur, Rate, Time};
 
@@ -175,6 +175,14 @@ impl Waiting {
             Waiting::Discipline(q) => q.wake(now, cx),
             Waiting::Limited(q) => q.wake(now, cx),
             Waiting::ByDestination(_) => {}
+        }
+    }
+    /// Takes other parameters of the discipline, and other limits.
+    pub fn retune(&mut self, now: Time, spec: &Spec, site: &Site) {
+        match self {
+            Waiting::Discipline(q) => q.retune(now, spec, site),
+            Waiting::Limited(q) => q.retune_discipline(now, spec, site),
+            Waiting::ByDestination(q) => q.set_limit(site.bytes),
         }
     }
     /// Sets the rate of the link.

@@ -87,9 +87,26 @@ pub(crate) struct Line {
 pub(crate) enum LineEnd {
     /// Random loss.
     Loss(Loss),
+    /// Data that arrives is recorded, after random loss if there is any.
+    Recorded { loss: Option<Loss>, delivered: Vec<Delivered> },
     /// The link leads to another partition, in which the frames arrive. The oldest `announced` frames on it have been
     /// sent to that partition.
     Exit { announced: usize },
+}
+
+/// A data packet that arrived at its destination.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Delivered {
+    /// Time of the arrival.
+    pub at: Time,
+    /// Index of the flow in the plan; acknowledgements are not recorded.
+    pub flow: u32,
+    /// Sequence number: counted in packets, or in segments for flows with a transport.
+    pub sequence: u32,
+    /// Payload bytes.
+    pub bytes: u32,
+    /// Time at which the packet was generated.
+    pub born: Time,
 }
 
 /// Independent random loss of the frames on a link.
@@ -198,14 +215,56 @@ impl Port {
         Some(self.line.get(1).map(|next| next.at))
     }
 
+    /// Records the data that arrives from now on.
+    pub fn record(&mut self) {
+        let loss = match self.end.take().map(|end| *end) {
+            Some(LineEnd::Loss(loss)) => Some(loss),
+            None => None,
+            Some(other) => {
+                self.end = Some(Box::new(other));
+                return;
+            }
+        };
+        self.end = Some(Box::new(LineEnd::Recorded { loss, delivered: Vec::new() }));
+    }
+
+    /// Sets the probability of random loss, 0 to 1; `rng` is its stream if there was no loss before.
+    pub fn set_loss(&mut self, probability: f64, rng: impl FnOnce() -> Rng) {
+        let loss = match self.end.as_deref_mut() {
+            Some(LineEnd::Loss(loss)) => loss,
+            Some(LineEnd::Recorded { loss, .. }) => loss.get_or_insert_with(|| Loss { probability, rng: rng() }),
+            // The loss is drawn where the frames arrive.
+            Some(LineEnd::Exit { .. }) => return,
+            None => {
+                self.end = Some(Box::new(LineEnd::Loss(Loss { probability, rng: rng() })));
+                return;
+            }
+        };
+        loss.probability = probability;
+    }
+
     /// Returns `true` if the frame that arrives now does not arrive in this partition: it is lost, or handled by
     /// another partition.
     #[cold]
     #[inline(never)]
     pub fn end_takes(&mut self) -> bool {
-        let control = self.line.front().is_some_and(Packet::is_control);
+        let Some(front) = self.line.front() else { return false };
+        let control = front.is_control();
         match self.end.as_deref_mut() {
             Some(LineEnd::Loss(loss)) => !control && loss.takes(),
+            Some(LineEnd::Recorded { loss, delivered }) => {
+                let lost = !control && loss.as_mut().is_some_and(Loss::takes);
+                if !lost && !control && front.dst == self.to {
+                    delivered.push(Delivered {
+                        at: front.at,
+                        flow: front.flow(),
+                        sequence: front.seq,
+                        bytes: u32::from(front.payload),
+                        born: front.born,
+                    });
+                }
+                lost
+            }
             Some(LineEnd::Exit { announced }) => {
                 *announced -= 1;
                 true

@@ -7,8 +7,12 @@ use crate::port::{LineEnd, Queue};
 use tailback_qdisc::Reason;
 
 impl World {
-    /// Applies all changes that are due, and schedules the next.
-    pub(super) fn change(&mut self) {
+    /// Applies all changes that are due, and schedules the next. The event is stale if none is due: it was scheduled
+    /// before an earlier change was added.
+    pub(super) fn apply_due_changes(&mut self) {
+        if self.plan.timeline.get(self.next_change).is_none_or(|change| change.at > self.now) {
+            return;
+        }
         while let Some(change) = self.plan.timeline.get(self.next_change).cloned() {
             if change.at > self.now {
                 self.schedule(change.at, Kind::Change, 0);
@@ -24,17 +28,9 @@ impl World {
         match *what {
             ChangeKind::LinkDown(link) => sides(link).for_each(|port| self.cut(port)),
             ChangeKind::LinkUp(link) => sides(link).for_each(|port| self.mend(port)),
-            ChangeKind::LinkRate(link, rate) => {
-                for port in sides(link) {
-                    let p = &mut self.ports[port as usize];
-                    p.rate = rate;
-                    p.clock = rate.clock();
-                    let Queue::General(m) = &mut p.queue else { continue };
-                    let rate = m.egress.as_ref().map_or(rate, |egress| egress.rate(rate));
-                    for queue in m.queues.iter_mut() {
-                        queue.waiting.set_rate(rate);
-                    }
-                }
+            ChangeKind::LinkRate(link, rate) => sides(link).for_each(|port| self.set_rate(port, rate)),
+            ChangeKind::LinkRates(link, rates) => {
+                sides(link).zip(rates).for_each(|(port, rate)| self.set_rate(port, rate));
             }
             ChangeKind::LinkDelay(link, delay) => {
                 for port in sides(link) {
@@ -43,10 +39,27 @@ impl World {
                 }
             }
             ChangeKind::PauseStorm { node, on } => self.storm(node, on),
-            ChangeKind::FlowStart(flow) | ChangeKind::FlowStop(flow)
+            ChangeKind::FlowStart(flow)
+            | ChangeKind::FlowStop(flow)
+            | ChangeKind::Source { flow, .. }
+            | ChangeKind::Inject { flow, .. }
                 if !self.owns(self.plan.flows[flow as usize].from) => {}
             ChangeKind::FlowStart(flow) => self.start_flow(flow, now),
             ChangeKind::FlowStop(flow) => self.stop_flow(flow),
+            ChangeKind::LinkLoss(link, probability) => self.set_loss(link, probability),
+            ChangeKind::LinkJitter(link, bounds) => {
+                for (port, bound) in sides(link).zip(bounds) {
+                    if let Queue::General(m) = &mut self.ports[port as usize].queue {
+                        m.jitter = bound;
+                    }
+                }
+            }
+            ChangeKind::Queue { port, ref queue } => self.retune_queue(port, queue),
+            ChangeKind::Memory { node, ref fabric } => self.retune_memory(node, fabric),
+            ChangeKind::CongestionPoints { node, ref law } => self.retune_congestion_points(node, law),
+            ChangeKind::RateLimiters { node, ref limiters } => self.retune_limiters(node, limiters),
+            ChangeKind::Source { flow, ref model } => self.retune_source(flow, model),
+            ChangeKind::Inject { flow, bytes } => self.inject_now(flow, bytes),
             ChangeKind::Thresholds { node, high, low } => {
                 if let FabricState::Crossbar(crossbar) = &mut self.nodes[usize::from(node)].fabric {
                     crossbar.set_thresholds(high, low);
@@ -109,6 +122,6 @@ impl World {
 }
 
 /// Returns the ports of a link.
-fn sides(link: u32) -> impl Iterator<Item = u32> {
+pub(super) fn sides(link: u32) -> impl Iterator<Item = u32> {
     [2 * link, 2 * link + 1].into_iter()
 }

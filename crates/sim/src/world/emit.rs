@@ -68,6 +68,17 @@ impl World {
         }
     }
 
+    /// Returns `true` if a flow's source has started, or is scheduled to, and has not been stopped.
+    pub(super) fn source_runs(&self, index: u32) -> bool {
+        match self.transports.of(index) {
+            Some(connection) => {
+                let writer = &self.writers[connection as usize];
+                writer.next.at < Time::NEVER || writer.drawn.as_ref().is_some_and(|drawn| drawn.source.is_some())
+            }
+            None => self.flows[self.transports.plain(index)].source.is_some(),
+        }
+    }
+
     /// Stops a flow's source; packets already sent are still forwarded.
     pub(super) fn stop_flow(&mut self, index: u32) {
         if self.applications.has(index) {

@@ -18,6 +18,7 @@ mod observe;
 mod ports;
 mod recorder;
 mod respond;
+mod retune;
 mod share;
 mod shared_buffer;
 mod source;
@@ -46,7 +47,7 @@ pub use share::Messages;
 pub(crate) use share::Share;
 use source::{Flow, Writer};
 use std::sync::Arc;
-pub use stepping::Status;
+pub use stepping::{Status, Untimely};
 use tailback_qdisc::Dropped;
 use tailback_qdisc::congestion_notification::Origins;
 use tailback_units::Time;
@@ -234,7 +235,7 @@ impl World {
             Kind::Refresh => self.refresh(component),
             Kind::Timer => self.timer(component),
             Kind::AckTimer => self.ack_timer(component),
-            Kind::Change => self.change(),
+            Kind::Change => self.apply_due_changes(),
             Kind::WarmedUp => self.end_warmup(),
             Kind::Sample => self.sample(),
             Kind::Arrive | Kind::Emit => unreachable!("handled by `step`"),

@@ -6,8 +6,8 @@ use crate::detector::Detector;
 use crate::egress::Egress;
 use crate::labelling::Labelling;
 use crate::plan::{
-    BackPressure, Change, ChangeKind, Engine, Fabric, FlowPlan, LinkPlan, NodeId, NodeKind, NodePlan, Place, Plan,
-    QueuePlan, SwitchPlan, port_names,
+    BackPressure, ChangeKind, Engine, Fabric, FlowPlan, LinkPlan, NodeId, NodeKind, NodePlan, Place, Plan, QueuePlan,
+    SwitchPlan, port_names,
 };
 use crate::port::{
     AdmissionQueue, ClassQueue, General, Line, LineEnd, LineTiming, Loss, PendingIdle, Port, Queue, Waiting,
@@ -199,15 +199,11 @@ impl<'a> PortSetting<'a> {
         arrival.and_then(|arrival| arrival.checked_add(self.plan.end.0)).is_some()
     }
 
-    /// Returns `true` if the link goes up or down, or its rate or delay changes, during the run.
+    /// Returns `true` if the link or its queues may change during the run.
     fn line_changes(&self) -> bool {
-        let own = self.number / 2;
-        let concerns = |change: &Change| match change.what {
-            ChangeKind::LinkDown(l) | ChangeKind::LinkUp(l) => l == own,
-            ChangeKind::LinkRate(l, _) | ChangeKind::LinkDelay(l, _) => l == own,
-            _ => false,
-        };
-        self.plan.timeline.iter().any(concerns)
+        let own = Some(self.number / 2);
+        self.plan.tunable.links.binary_search(&(self.number / 2)).is_ok()
+            || self.plan.timeline.iter().any(|change| change.what.link() == own)
     }
 
     /// Returns `true` if messages of congestion points may leave by the port. An edge switch with rate limiters and
@@ -314,7 +310,8 @@ fn limiters(plan: &Plan, from: NodeId, to: NodeId) -> Option<&LimitersSpec> {
 
 /// Returns `true` if a host sends a storm of PAUSE frames at some time.
 fn storms(plan: &Plan, host: NodeId) -> bool {
-    plan.timeline.iter().any(|c| matches!(c.what, ChangeKind::PauseStorm { node, .. } if node == host))
+    plan.tunable.storms.contains(&host)
+        || plan.timeline.iter().any(|c| matches!(c.what, ChangeKind::PauseStorm { node, .. } if node == host))
 }
 
 /// Returns `true` if any switch has congestion points.

@@ -4,6 +4,9 @@
 //! changes no state.
 
 use super::World;
+use crate::event_queue::Kind;
+use crate::plan::{Change, ChangeKind, NodeId};
+use crate::port::{Delivered, LineEnd, Port};
 use tailback_units::Time;
 
 /// Number of events that [`World::run_until`] handles before it looks at the time again.
@@ -16,6 +19,15 @@ pub enum Status {
     Running,
     /// The instant has been reached.
     Done,
+}
+
+/// Reason why a change cannot be scheduled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Untimely {
+    /// Its time is not after the current time.
+    Past,
+    /// Its time is after the end of the run.
+    AfterTheEnd,
 }
 
 impl World {
@@ -44,6 +56,43 @@ impl World {
             self.done |= t == self.plan.end;
         }
         status
+    }
+
+    /// Schedules a change at `at`, after those that are already scheduled for that instant. A change takes effect when its
+    /// time has come, not at the call.
+    ///
+    /// # Errors
+    /// If `at` is not after the current time, or after the end of the run: then nothing is scheduled.
+    pub fn change(&mut self, at: Time, what: ChangeKind) -> Result<(), Untimely> {
+        if at <= self.now || self.done {
+            return Err(Untimely::Past);
+        }
+        if at > self.plan.end {
+            return Err(Untimely::AfterTheEnd);
+        }
+        let place = self.plan.timeline.partition_point(|change| change.at <= at);
+        self.plan.timeline.insert(place, Change { at, what });
+        self.schedule(at, Kind::Change, 0);
+        Ok(())
+    }
+
+    /// Records the data that arrives at `host` from now on, for [`World::take_delivered`].
+    pub fn record_delivered(&mut self, host: NodeId) {
+        for port in self.ports.iter_mut().filter(|port| port.to == host) {
+            port.record();
+        }
+    }
+
+    /// Returns the data that has arrived at recorded hosts since the last call, in order of time, then of the port.
+    pub fn take_delivered(&mut self) -> Vec<Delivered> {
+        let taken = |port: &mut Port| match port.end.as_deref_mut() {
+            Some(LineEnd::Recorded { delivered, .. }) => std::mem::take(delivered),
+            _ => Vec::new(),
+        };
+        let mut found: Vec<Delivered> = self.ports.iter_mut().flat_map(taken).collect();
+        found.retain(|delivered| (delivered.flow as usize) < self.plan.flows.len());
+        found.sort_by_key(|delivered| delivered.at);
+        found
     }
 
     /// Returns the time up to which all events have been handled, or, in the middle of a step, the time of the last

@@ -108,7 +108,8 @@ impl World {
         let queue = &mut m.queues[class];
         match &mut self.nodes[from].fabric {
             FabricState::Shared(shared) => {
-                let free = shared.memory - shared.used;
+                // A change may have made the memory smaller than what is in use.
+                let free = shared.memory.saturating_sub(shared.used);
                 if size > free || (queue.backlog.bytes + size) as f64 > shared.alpha * free as f64 {
                     account.dropped.add(size);
                     return Err(Reason::SharedMemoryFull);

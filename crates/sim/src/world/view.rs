@@ -3,7 +3,7 @@
 use super::recorder::{PortSample, Probe, sender_state};
 use super::{FabricState, World};
 use crate::ledger::Count;
-use crate::plan::port_names;
+use crate::plan::{NodeId, port_names};
 use crate::port::Queue;
 use crate::report::Counts;
 use crate::report::counts::secs;
@@ -44,6 +44,29 @@ impl World {
                 .map(|flow| (self.plan.flows[flow].name().to_string(), self.flow_view(flow)))
                 .collect(),
         }
+    }
+
+    /// Returns the index of a port by its name, such as `sw1->sw2`; `None`: there is no such port.
+    pub fn port_named(&self, name: &str) -> Option<usize> {
+        port_names(&self.plan.nodes, &self.plan.links).iter().position(|port| port == name)
+    }
+
+    /// Returns the index of a flow by its name, such as `data[2]`; `None`: there is no such flow.
+    pub fn flow_named(&self, name: &str) -> Option<u32> {
+        (0..).zip(&self.plan.flows).find(|(_, flow)| flow.name().to_string() == name).map(|(index, _)| index)
+    }
+
+    /// Returns the index of a host or switch by its name; `None`: there is no such node.
+    pub fn node_named(&self, name: &str) -> Option<NodeId> {
+        (0..).zip(&self.plan.nodes).find(|(_, node)| node.name == name).map(|(index, _)| index)
+    }
+
+    /// Returns the name of a flow.
+    ///
+    /// # Panics
+    /// If there is no such flow.
+    pub fn flow_name(&self, flow: u32) -> String {
+        self.plan.flows[flow as usize].name().to_string()
     }
 
     /// Returns the state of a port now. Port 2 l + s leaves the end s of link l.

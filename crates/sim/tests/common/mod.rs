@@ -95,6 +95,7 @@ impl Net {
                 conditioners: Vec::new(),
                 labels: Vec::new(),
                 timeline: Vec::new(),
+                tunable: Tunable::default(),
                 engine: Engine::Merged,
             },
         }
