@@ -9,6 +9,7 @@ mod quality;
 mod router;
 mod run;
 mod scenario;
+mod simulation;
 mod study;
 
 use pyo3::exceptions::PyValueError;
@@ -87,6 +88,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("Cancelled", module.py().get_type::<run::Cancelled>())?;
     module.add_class::<run::Cancel>()?;
     module.add_class::<scenario::Scenario>()?;
+    module.add_class::<simulation::Simulation>()?;
     module.add_class::<study::Study>()?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(router::import_router, module)?)?;

@@ -17,6 +17,19 @@ use tailback_units::Time;
 #[pyclass(frozen, module = "tailback._native")]
 pub struct Scenario(tailback_scenario::Scenario);
 
+impl Scenario {
+    /// Returns the scenario of the core.
+    pub fn inner(&self) -> &tailback_scenario::Scenario {
+        &self.0
+    }
+}
+
+impl From<tailback_scenario::Scenario> for Scenario {
+    fn from(scenario: tailback_scenario::Scenario) -> Scenario {
+        Scenario(scenario)
+    }
+}
+
 #[pymethods]
 impl Scenario {
     #[staticmethod]
@@ -191,7 +204,8 @@ fn files_in(folder: &Path, allow_files: bool) -> Files {
     })
 }
 
-fn engine_named(name: &str) -> PyResult<Engine> {
+/// Returns the event scheme of this name.
+pub fn engine_named(name: &str) -> PyResult<Engine> {
     match name {
         "merged" => Ok(Engine::Merged),
         "plain" => Ok(Engine::Plain),
@@ -200,7 +214,7 @@ fn engine_named(name: &str) -> PyResult<Engine> {
 }
 
 /// Rounds seconds to the nearest picosecond.
-fn instant(seconds: f64) -> PyResult<Time> {
+pub fn instant(seconds: f64) -> PyResult<Time> {
     let ps = (seconds * 1e12).round();
     if ps.is_finite() && (0.0..1.8e19).contains(&ps) {
         return Ok(Time(ps as u64));

@@ -66,6 +66,10 @@ impl Simulation {
     pub fn end(&self) -> Time {
         self.world.end()
     }
+    /// Returns the end of the warm-up.
+    pub fn warmup(&self) -> Time {
+        self.world.warmup()
+    }
     /// Returns `true` if the end has been reached.
     pub fn is_done(&self) -> bool {
         self.world.is_done()
@@ -234,7 +238,7 @@ impl Simulation {
     fn check_time(&self, at: Time) -> Result<(), Vec<Complaint>> {
         match self.made.iter().rev().find(|change| change.set.is_some()) {
             Some(last) if last.at.0 > at.0 => {
-                let message = format!("the change at {at} comes before one that was made for {}", last.at);
+                let message = format!("the change at {} comes before one that was made for {}", Dur(at.0), last.at);
                 Err(vec![complaint("", message, "make changes in the order of their times")])
             }
             _ => Ok(()),
@@ -309,8 +313,8 @@ fn complaint(path: &str, message: String, help: impl Into<String>) -> Complaint 
 
 fn late(untimely: Untimely, at: Time, world: &World) -> Complaint {
     let message = match untimely {
-        Untimely::Past => format!("{at} is not after the current time, {}", world.now()),
-        Untimely::AfterTheEnd => format!("{at} is after the end of the run, {}", world.end()),
+        Untimely::Past => format!("{} is not after the current time, {}", Dur(at.0), Dur(world.now().0)),
+        Untimely::AfterTheEnd => format!("{} is after the end of the run, {}", Dur(at.0), Dur(world.end().0)),
     };
     complaint("", message, "a change takes effect after the current time and before the end of the run")
 }

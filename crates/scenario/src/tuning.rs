@@ -94,7 +94,7 @@ impl Tuned {
 const TUNABLE: &str = "links' rate, delay, loss and jitter, buffers, parameters of disciplines, thresholds, shapers and \
                        parameters of sources can change";
 
-/// Tables and lists of the document in which every key is tunable but those that [`FIXED`] names.
+/// Tables of the document that are tunable as a whole, and in which every key is but those that [`FIXED`] names.
 const WITHIN: [&str; 6] = ["discipline", "source", "congestion-notification", "rate-limiters", "shaper", "model"];
 
 /// Keys that are tunable by themselves.
@@ -112,7 +112,7 @@ pub(crate) fn is_tunable(path: &str) -> bool {
     let Some(last) = rest.last() else { return false };
     let section = matches!(*first, "links" | "switches" | "hosts" | "network" | "flows" | "backpressure");
     let single = SINGLE.contains(last) && !(*first == "flows" && *last != "state");
-    let within = rest.iter().any(|key| WITHIN.contains(key)) && !WITHIN.contains(last);
+    let within = rest.iter().any(|key| WITHIN.contains(key));
     section && (single || within) && !rest.iter().any(|key| FIXED.contains(key))
 }
 

@@ -13,6 +13,7 @@ mod parameters;
 mod pfc;
 mod plans;
 mod runs;
+mod simulation;
 mod studies;
 mod trace_files;
 mod warnings;

@@ -45,6 +45,10 @@ pub struct Report {
     pub warmup_s: f64,
     /// Events handled; the number depends on the engine, so it is not in the digest.
     pub events: u64,
+    /// `true` if parameters were moved or data was injected while the run was stepped through: it is a replication of the
+    /// scenario that the simulation exports, not of the one with which it began. Absent if not.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub touched: bool,
     /// Data packets that were transmitted over a link, counted at each link, since the start.
     pub packet_hops: u64,
     /// Control frames sent since the start.
@@ -112,6 +116,7 @@ impl World {
             end_s: self.now.as_secs(),
             warmup_s: self.plan.warmup.as_secs(),
             events: self.events,
+            touched: self.touched,
             packet_hops,
             control_frames,
             classes,

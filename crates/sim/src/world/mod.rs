@@ -97,6 +97,8 @@ pub struct World {
     /// Number of events at which links next release unused memory.
     shrink_at: u64,
     done: bool,
+    /// `true` if a change was scheduled while the run was stepped through.
+    pub(crate) touched: bool,
     /// In a partition: its number, and its messages to the others.
     share: Option<Box<Share>>,
 }

@@ -100,6 +100,7 @@ impl World {
             events: 0,
             shrink_at: 0,
             done: false,
+            touched: false,
             share,
             plan,
         };

@@ -70,6 +70,7 @@ impl World {
         if at > self.plan.end {
             return Err(Untimely::AfterTheEnd);
         }
+        self.touched = true;
         let place = self.plan.timeline.partition_point(|change| change.at <= at);
         self.plan.timeline.insert(place, Change { at, what });
         self.schedule(at, Kind::Change, 0);
@@ -104,6 +105,11 @@ impl World {
     /// Returns the last instant of the run.
     pub fn end(&self) -> Time {
         self.plan.end
+    }
+
+    /// Returns the end of the warm-up.
+    pub fn warmup(&self) -> Time {
+        self.plan.warmup
     }
 
     /// Returns `true` if the end of the run has been reached.

@@ -1,0 +1,147 @@
+//! Runs that are stepped through.
+
+use crate::error::raise;
+use crate::panics::{guarded, whole};
+use crate::run::json;
+use crate::scenario::{Scenario, engine_named, instant};
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use tailback_scenario::Setting;
+use tailback_sim::Status;
+use tailback_units::Time;
+
+/// Events between two checks for Ctrl-C: some 10 ms of work.
+const EVENTS_PER_CHECK: u64 = 100_000;
+
+/// A run that is stepped through; after its report has been taken it is over.
+#[pyclass(module = "tailback._native")]
+pub struct Simulation(Option<tailback_scenario::Simulation>);
+
+/// Delivered data: time, flow, sequence number, payload bytes and time of generation; times in picoseconds.
+type Delivered = (u64, String, u32, u32, u64);
+
+fn text(view: serde_json::Result<String>) -> String {
+    view.expect("a view has text keys and numbers only")
+}
+
+impl Simulation {
+    fn running(&mut self) -> PyResult<&mut tailback_scenario::Simulation> {
+        self.0.as_mut().ok_or_else(|| PyValueError::new_err("the simulation is over: its report has been taken"))
+    }
+}
+
+#[pymethods]
+impl Simulation {
+    #[new]
+    #[pyo3(signature = (scenario, seed, engine = None, warmup_s = None))]
+    fn new(scenario: &Scenario, seed: u64, engine: Option<&str>, warmup_s: Option<f64>) -> PyResult<Simulation> {
+        let engine = engine.map(engine_named).transpose()?;
+        let warmup = warmup_s.map(instant).transpose()?;
+        let run = Setting { seed, engine, warmup };
+        whole(|| Ok(Simulation(Some(tailback_scenario::Simulation::new(scenario.inner(), run)))))
+    }
+
+    #[getter]
+    fn now_ps(&mut self) -> PyResult<u64> {
+        Ok(self.running()?.now().0)
+    }
+    #[getter]
+    fn end_ps(&mut self) -> PyResult<u64> {
+        Ok(self.running()?.end().0)
+    }
+    #[getter]
+    fn warmup_ps(&mut self) -> PyResult<u64> {
+        Ok(self.running()?.warmup().0)
+    }
+    #[getter]
+    fn next_event_ps(&mut self) -> PyResult<Option<u64>> {
+        let next = self.running()?.next_event();
+        Ok((next != Time::NEVER).then_some(next.0))
+    }
+    #[getter]
+    fn done(&mut self) -> PyResult<bool> {
+        Ok(self.running()?.is_done())
+    }
+    #[getter]
+    fn touched(&mut self) -> PyResult<bool> {
+        Ok(self.running()?.is_touched())
+    }
+    #[getter]
+    fn replays(&mut self) -> PyResult<u32> {
+        Ok(self.running()?.replays())
+    }
+
+    /// Handles all events at and before `at_ps`; Ctrl-C ends the step between two events.
+    fn run_until(&mut self, py: Python<'_>, at_ps: u64) -> PyResult<()> {
+        let simulation = self.running()?;
+        loop {
+            let step = || guarded(|| simulation.advance(Time(at_ps), EVENTS_PER_CHECK));
+            match py.detach(step).map_err(PyRuntimeError::new_err)? {
+                Status::Done => return Ok(()),
+                Status::Running => py.check_signals()?,
+            }
+        }
+    }
+
+    fn jump(&mut self, py: Python<'_>, at_ps: u64) -> PyResult<bool> {
+        let simulation = self.running()?;
+        py.detach(|| guarded(|| simulation.jump(Time(at_ps)))).map_err(PyRuntimeError::new_err)
+    }
+
+    fn view(&mut self) -> PyResult<String> {
+        let simulation = self.running()?;
+        whole(|| Ok(text(serde_json::to_string(&simulation.view()))))
+    }
+    fn port(&mut self, name: &str) -> PyResult<Option<String>> {
+        let simulation = self.running()?;
+        whole(|| Ok(simulation.port(name).map(|view| text(serde_json::to_string(&view)))))
+    }
+    fn flow(&mut self, name: &str) -> PyResult<Option<String>> {
+        let simulation = self.running()?;
+        whole(|| Ok(simulation.flow(name).map(|view| text(serde_json::to_string(&view)))))
+    }
+    fn node(&mut self, name: &str) -> PyResult<Option<String>> {
+        let simulation = self.running()?;
+        whole(|| Ok(simulation.node(name).map(|view| text(serde_json::to_string(&view)))))
+    }
+
+    #[pyo3(signature = (pairs, at_ps = None))]
+    #[expect(clippy::needless_pass_by_value, reason = "Python hands over a list")]
+    fn change(&mut self, py: Python<'_>, pairs: Vec<(String, String)>, at_ps: Option<u64>) -> PyResult<u64> {
+        let simulation = self.running()?;
+        let done = guarded(|| simulation.change(&pairs, at_ps.map(Time))).map_err(PyRuntimeError::new_err)?;
+        done.map(|at| at.0).map_err(|error| raise(py, &error))
+    }
+
+    #[pyo3(signature = (flow, bytes, at_ps = None))]
+    fn inject(&mut self, py: Python<'_>, flow: &str, bytes: u64, at_ps: Option<u64>) -> PyResult<u64> {
+        let simulation = self.running()?;
+        let done = guarded(|| simulation.inject(flow, bytes, at_ps.map(Time))).map_err(PyRuntimeError::new_err)?;
+        done.map(|at| at.0).map_err(|error| raise(py, &error))
+    }
+
+    fn record_delivered(&mut self, host: &str) -> PyResult<bool> {
+        Ok(self.running()?.record_delivered(host))
+    }
+    fn take_delivered(&mut self) -> PyResult<Vec<Delivered>> {
+        let taken = self.running()?.take_delivered();
+        Ok(taken
+            .into_iter()
+            .map(|(flow, packet)| (packet.at.0, flow, packet.sequence, packet.bytes, packet.born.0))
+            .collect())
+    }
+
+    fn scenario(&mut self) -> PyResult<Scenario> {
+        let simulation = self.running()?;
+        whole(|| Ok(Scenario::from(simulation.scenario())))
+    }
+
+    /// Returns the report of a run that ends now, as JSON; the simulation is then over.
+    fn report(&mut self, py: Python<'_>) -> PyResult<String> {
+        self.running()?;
+        let simulation = self.0.take();
+        let report = py.detach(|| guarded(|| simulation.map(tailback_scenario::Simulation::report)));
+        let report = report.map_err(PyRuntimeError::new_err)?;
+        report.as_ref().map(json).ok_or_else(|| PyRuntimeError::new_err("the simulation is over"))
+    }
+}
