@@ -32,6 +32,17 @@ impl TokenBucket {
     pub fn set_rate(&mut self, rate: Rate) {
         self.rate = i128::from(rate.0);
     }
+    /// Takes rate and depth of `fresh` from `now` on; tokens above the new depth are lost. Returns `true` if one of the
+    /// two has changed.
+    pub fn adopt(&mut self, now: Time, fresh: &TokenBucket) -> bool {
+        let changes = (self.rate, self.depth) != (fresh.rate, fresh.depth);
+        if changes {
+            self.fill(now);
+            (self.rate, self.depth) = (fresh.rate, fresh.depth);
+            self.level = self.level.min(self.depth);
+        }
+        changes
+    }
     /// Adds the tokens up to `now`, which is not before that of the last call. Returns the tokens that overflow, in
     /// 10^-12 bit.
     pub fn fill(&mut self, now: Time) -> u128 {

@@ -3,6 +3,7 @@
 use crate::discipline::red;
 use crate::fifo::Fifo;
 use crate::law::Backlog;
+use crate::retune::Retune;
 use crate::state::QUEUE;
 use crate::{Admission, Discipline, Fate, Packet, Site, Spec, Victim, Watch};
 use tailback_random::Rng;
@@ -80,6 +81,18 @@ impl Spec {
             Spec::DropTail(params) => params.rule(site).map(Rule::Limits),
             Spec::Red(params) => params.rule(site).map(Rule::Red),
             _ => None,
+        }
+    }
+}
+
+impl Rule {
+    /// Replaces the parameters and the site, as [`Discipline::retune`] does. A `spec` of another form changes
+    /// nothing; [`Spec::check_retune`] refuses it.
+    pub fn retune(&mut self, now: Time, spec: &Spec, site: &Site) {
+        match (self, spec.rule(site)) {
+            (Rule::Limits(limits), Some(Rule::Limits(fresh))) => *limits = fresh,
+            (Rule::Red(rule), Some(Rule::Red(fresh))) => rule.adopt(now, fresh),
+            _ => debug_assert!(false, "the forms differ"),
         }
     }
 }

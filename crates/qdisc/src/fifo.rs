@@ -1,11 +1,13 @@
 //! A queue in order of arrival, with its limits: the packets of the disciplines with one queue.
 
 use crate::law::Backlog;
+use crate::retune::Retune;
 use crate::{Cx, Gate, Packet, Reason, Site};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use tailback_random::Rng;
+use tailback_units::Time;
 
 /// Packet that is dropped when the queue is full.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -108,6 +110,13 @@ impl Fifo {
     }
     pub fn visit(&self, f: &mut dyn FnMut(&Packet)) {
         self.waiting.iter().for_each(f);
+    }
+}
+
+/// Takes the limits; a queue above them is not shortened.
+impl Retune for Fifo {
+    fn adopt(&mut self, _now: Time, fresh: Fifo) {
+        self.site = fresh.site;
     }
 }
 

@@ -26,6 +26,7 @@ pub mod law;
 mod packet;
 mod qdisc;
 mod registry;
+mod retune;
 mod share;
 pub mod signals;
 mod site;

@@ -8,9 +8,10 @@ use crate::discipline::{
     virtual_clock, weighted_tail_drop, wf2q_plus, wfq, wrr,
 };
 use crate::law;
+use crate::retune::{Fixed, Retune, other_kind};
 use crate::signals::{Signals, Threshold};
 use crate::{Cx, Gate, Packet, Qdisc, Site};
-use tailback_document::Path;
+use tailback_document::{Invalid, Path};
 use tailback_units::{Rate, Time};
 
 /// Makes the scenario's enum ([`Spec`]) and the run-time enum ([`Discipline`]) from one list.
@@ -40,8 +41,28 @@ macro_rules! disciplines {
             ///
             /// # Errors
             /// If a parameter is invalid: the error names it and says what to write.
-            pub fn check(&self) -> Result<(), tailback_document::Invalid> {
+            pub fn check(&self) -> Result<(), Invalid> {
                 match self { $(Spec::$variant(params) => params.check(),)+ }
+            }
+            /// Refuses parameters that a discipline built from `self` cannot take while it runs: another kind, or
+            /// other values of parameters that are fixed (see [`Discipline::retune`]). Both have passed `check`.
+            ///
+            /// # Errors
+            /// If such a parameter differs: the error names it and says why it is fixed.
+            pub fn check_retune(&self, to: &Spec) -> Result<(), Invalid> {
+                match (self, to) {
+                    $((Spec::$variant(params), Spec::$variant(to)) => params.check_retune(to),)+
+                    _ => Err(other_kind(self.kind(), to.kind())),
+                }
+            }
+        }
+
+        impl Retune for Discipline {
+            fn adopt(&mut self, now: Time, fresh: Discipline) {
+                match (self, fresh) {
+                    $((Discipline::$variant(q), Discipline::$variant(fresh)) => q.adopt(now, fresh),)+
+                    _ => debug_assert!(false, "the kinds differ"),
+                }
             }
         }
 
@@ -152,6 +173,19 @@ impl Default for Discipline {
     }
 }
 
+impl Discipline {
+    /// Replaces the parameters and the site at `now`: keeps the state (waiting packets, averages, probabilities, timers,
+    /// deficits, tags, tokens), and computes anew what follows from parameters and site alone. Parameters that
+    /// [`Spec::check_retune`] refuses are not replaced.
+    ///
+    /// The change itself drops and marks no packet: a queue above a new limit refuses arriving packets, or drops waiting
+    /// ones by its own rule at the next arrival. Afterwards the caller reads [`Qdisc::next_wakeup`], as after the other
+    /// methods.
+    pub fn retune(&mut self, now: Time, spec: &Spec, site: &Site) {
+        self.adopt(now, spec.build(site));
+    }
+}
+
 impl Spec {
     /// Returns `true` if back-pressure may stop single destinations in this discipline.
     pub fn selects_destinations(&self) -> bool {
@@ -253,4 +287,21 @@ without_thresholds! {
     law::cobalt::Params,
     fq_codel::Params,
     netem::Params,
+}
+
+/// Implements [`Fixed`] for parameters all of which may change during a run.
+macro_rules! all_tunable {
+    ($($params:path),+ $(,)?) => { $(impl Fixed for $params {})+ };
+}
+all_tunable! {
+    drop_head::Params,
+    codel::Params,
+    cobalt::Params,
+    dualpi2::Params,
+    netem::Params,
+    law::blue::Params,
+    law::pie::Params,
+    law::pi::Params,
+    law::rem::Params,
+    law::sred::Params,
 }

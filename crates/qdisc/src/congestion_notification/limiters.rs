@@ -4,11 +4,13 @@ use super::aqm::Verdict;
 use super::filter::hashed;
 use super::rp::{self, React, Reaction};
 use super::{Aqm, Feedback, Filter, Frame, Origin, Origins, Tag};
+use crate::retune::{Retune, fixed};
 use crate::state::{INDEX, bytes_of};
 use crate::{Cx, Discipline, Gate, Packet, Qdisc, Reason, Site, Spec};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use tailback_document::Invalid;
 use tailback_random::Rng;
 use tailback_units::{Dur, Rate, Time};
 
@@ -130,6 +132,15 @@ struct Slot {
 }
 
 impl Slot {
+    /// Notes that the law may have changed the rate, which was `before`.
+    fn paced(&mut self, now: Time, before: f64) {
+        let after = self.law.as_ref().map_or(before, React::rate);
+        if after != before {
+            // The remaining wait is scaled to the new rate.
+            self.next = now + Dur((self.next.since(now).0 as f64 * (before / after)) as u64);
+            self.queue.set_rate(Rate(after as u64));
+        }
+    }
     fn counter(&mut self, tcp: bool) -> &mut u64 {
         if tcp { &mut self.tcp } else { &mut self.udp }
     }
@@ -220,6 +231,37 @@ impl Limiters {
         self.slots.iter().map(|slot| (slot.key, slot.law.as_ref().map_or(self.line(), React::rate)))
     }
 
+    /// Replaces the parameters of the limiters and, by `default`, of the default path's discipline, and the site; keeps
+    /// limiters, rates, queues and counters. [`LimitersSpec::check_retune`] accepts the parameters. The rules are those of
+    /// [`Discipline::retune`].
+    pub fn retune(&mut self, now: Time, spec: &LimitersSpec, default: &Spec, site: &Site) {
+        self.settle(now);
+        self.default.retune(now, default, site);
+        let inner = Site { bytes: spec.buffer, packets: u64::MAX, rate: site.rate };
+        // A queue knows the rate of its limiter, so that it is left alone if its parameters are the same.
+        let requeued = (&self.spec.discipline, self.spec.buffer, self.site.rate)
+            != (&spec.discipline, spec.buffer, site.rate);
+        let mut paced = false;
+        for slot in &mut self.slots {
+            if requeued {
+                slot.queue.retune(now, &spec.discipline, &inner);
+            }
+            if let Some(law) = &mut slot.law {
+                let before = law.rate();
+                law.retune(now, &spec.law, site.rate);
+                if requeued {
+                    slot.queue.set_rate(Rate(law.rate() as u64));
+                }
+                paced |= law.rate() != before;
+                slot.paced(now, before);
+            }
+        }
+        if paced && self.idle_until.is_some() {
+            self.idle_until = Some(now);
+        }
+        (self.spec, self.site) = (spec.clone(), *site);
+    }
+
     /// Processes a message of congestion point `point` about a frame.
     pub fn hear(&mut self, now: Time, frame: Frame, point: u16, feedback: Feedback) -> Heard {
         self.settle(now);
@@ -236,12 +278,7 @@ impl Limiters {
         let Some(law) = &mut slot.law else { unreachable!("it has just been given one") };
         let before = law.rate();
         let obeyed = law.hear(now, point, feedback, &mut self.rng);
-        let after = law.rate();
-        if after != before {
-            // The remaining wait is scaled to the new rate.
-            slot.next = now + Dur((slot.next.since(now).0 as f64 * (before / after)) as u64);
-            slot.queue.set_rate(Rate(after as u64));
-        }
+        slot.paced(now, before);
         self.retire(at);
         if !obeyed {
             self.counters.ignored += 1;
@@ -503,6 +540,19 @@ impl Qdisc for Limiters {
 }
 
 impl LimitersSpec {
+    /// Refuses parameters that a reaction point of `self` cannot take while it runs. Both have passed their checks.
+    ///
+    /// # Errors
+    /// If a parameter differs that is fixed: the error names it and says why.
+    pub fn check_retune(&self, to: &LimitersSpec) -> Result<(), Invalid> {
+        let why = "frames wait in the limiters that it selects";
+        fixed("filter", self.filter, to.filter, why)?;
+        fixed("queues", self.queues, to.queues, why)?;
+        fixed("memory", self.memory, to.memory, "it decides which frames the switch counts for back-pressure")?;
+        fixed("tag-bytes", self.tag_bytes, to.tag_bytes, "waiting frames have this length")?;
+        self.law.check_retune(&to.law).map_err(|e| e.within("law"))?;
+        self.discipline.check_retune(&to.discipline).map_err(|e| e.within("discipline"))
+    }
     /// Returns the name of the limiter of `key` in time series; `host` returns the name of a host.
     pub fn label(&self, key: u64, host: impl Fn(u16) -> String) -> String {
         match (self.queues, self.filter) {

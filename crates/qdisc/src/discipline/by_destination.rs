@@ -52,6 +52,10 @@ impl ByDestination {
             partition,
         }
     }
+    /// Replaces the limit; waiting packets are kept.
+    pub fn set_limit(&mut self, limit: u64) {
+        self.limit = limit;
+    }
     /// Returns the buffer bytes waiting for `destination`.
     pub fn bytes_to(&self, destination: u16) -> u64 {
         let at = self.of.get(usize::from(destination)).copied().unwrap_or(NONE);

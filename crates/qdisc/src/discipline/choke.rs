@@ -4,6 +4,7 @@
 use super::fair::Fifos;
 use crate::law::red::{self, Idle, Red};
 use crate::law::{Backlog, Decision};
+use crate::retune::{Fixed, Retune};
 use crate::signals::{Signals, Threshold, inside};
 use crate::state::QUEUE;
 use crate::{Cx, Gate, Packet, Qdisc, Reason, Site, Victim, check};
@@ -104,6 +105,20 @@ impl Choke {
             }
         }
         !places.is_empty()
+    }
+}
+
+impl Retune for Choke {
+    fn adopt(&mut self, now: Time, fresh: Choke) {
+        self.law.adopt(now, fresh.law);
+        (self.ecn, self.idle_when_empty) = (fresh.ecn, fresh.idle_when_empty);
+        (self.candidates, self.site) = (fresh.candidates, fresh.site);
+    }
+}
+
+impl Fixed for Params {
+    fn check_retune(&self, to: &Params) -> Result<(), Invalid> {
+        self.red.check_retune(&to.red).map_err(|e| e.within("red"))
     }
 }
 

@@ -1,9 +1,11 @@
 //! Class-based weighted fair queueing with low-latency queues.
 
 use super::classes::{
-    Classes, DEFAULT_LIMIT, Inside, Part, check_class, check_limit, check_names, joined, site_within,
+    Classes, DEFAULT_LIMIT, Identity, Inside, Part, check_class, check_classes_retune, check_inside_retune, check_limit,
+    check_names, joined, site_within,
 };
 use crate::classify::{Classifier, Match};
+use crate::retune::{Fixed, Retune, fixed};
 use crate::signals::{Signals, Threshold, any_marks, inside};
 use crate::state::{QUEUE, bytes_of};
 use crate::{Accounting, Burst, Cx, Gate, Packet, Qdisc, Reason, Share, Site, Spec, check};
@@ -426,6 +428,46 @@ impl ClassBased {
             }
             return Some(packet);
         }
+    }
+}
+
+/// The start tags are kept, so that new bandwidths count from the next packet of each class on.
+impl Retune for ClassBased {
+    fn adopt(&mut self, now: Time, fresh: ClassBased) {
+        self.classes.adopt(now, fresh.classes);
+        for (tag, fresh) in self.tags.iter_mut().zip(fresh.tags) {
+            tag.weight = fresh.weight;
+        }
+        for (low, fresh) in self.strict.iter_mut().zip(fresh.strict) {
+            low.site = fresh.site;
+            match (&mut low.policer, fresh.policer) {
+                (Some(bucket), Some(fresh)) => _ = bucket.adopt(now, &fresh),
+                (policer, fresh) => *policer = fresh,
+            }
+        }
+        (self.accounting, self.site, self.params) = (fresh.accounting, fresh.site, fresh.params);
+    }
+}
+
+impl Fixed for Params {
+    fn check_retune(&self, to: &Params) -> Result<(), Invalid> {
+        fn classes(params: &Params) -> impl ExactSizeIterator<Item = Identity<'_>> {
+            params.classes.iter().map(|class| Identity {
+                name: class.name.as_ref(),
+                parent: None,
+                matches: Some(&class.matches),
+                discipline: class.discipline.as_deref(),
+            })
+        }
+        check_classes_retune("classes", classes(self), classes(to))?;
+        check_inside_retune("default", self.default.discipline.as_deref(), to.default.discipline.as_deref())?;
+        for (i, (from, to)) in self.classes.iter().zip(&to.classes).enumerate() {
+            let field = format!("classes[{i}].priority");
+            fixed(&field, from.priority.is_some(), to.priority.is_some(), "it decides in which queue packets wait")?;
+            let level = |class: &Class| class.priority.as_ref().map(|priority| priority.level);
+            fixed(&format!("{field}.level"), level(from), level(to), "it decides in which queue packets wait")?;
+        }
+        Ok(())
     }
 }
 

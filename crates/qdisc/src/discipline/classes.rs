@@ -3,6 +3,7 @@
 
 use crate::classify::{Classifier, Match};
 use crate::law::Backlog;
+use crate::retune::{Retune, fixed};
 use crate::state::{INDEX, bytes_of};
 use crate::{Cx, Discipline, Dropped, Gate, Packet, Qdisc, Reason, Site, Spec, check};
 use tailback_document::{Checked, Invalid};
@@ -87,6 +88,43 @@ pub(super) fn check_class(
     inner.map_or(Ok(()), |spec| Checked::check(spec).map_err(|e| joined(&format!("{field}.discipline"), e)))
 }
 
+/// Refuses an inner discipline that the present one cannot become during a run. `None`: a FIFO.
+pub(super) fn check_inside_retune(field: &str, from: Option<&Spec>, to: Option<&Spec>) -> Result<(), Invalid> {
+    let plain = Spec::default();
+    let checked = from.unwrap_or(&plain).check_retune(to.unwrap_or(&plain));
+    checked.map_err(|e| joined(&joined_path(field, "discipline"), e))
+}
+
+/// Refuses another number of classes in `list`, another name, parent or match of a class, and an inner discipline that
+/// the present one cannot become.
+pub(super) fn check_classes_retune<'a>(
+    list: &str,
+    from: impl ExactSizeIterator<Item = Identity<'a>>,
+    to: impl ExactSizeIterator<Item = Identity<'a>>,
+) -> Result<(), Invalid> {
+    fixed(list, from.len(), to.len(), "packets wait in each class")?;
+    for (i, (from, to)) in from.zip(to).enumerate() {
+        let field = |key: &str| format!("{list}[{i}].{key}");
+        fixed(&field("name"), from.name, to.name, "it identifies the class")?;
+        fixed(&field("parent"), from.parent, to.parent, "the hierarchy of the classes is fixed")?;
+        fixed(&field("match"), from.matches, to.matches, "it decides which packets wait in the class")?;
+        check_inside_retune(&format!("{list}[{i}]"), from.discipline, to.discipline)?;
+    }
+    Ok(())
+}
+
+/// The fixed properties of a class, and its inner discipline.
+pub(super) struct Identity<'a> {
+    pub name: Option<&'a String>,
+    pub parent: Option<&'a String>,
+    pub matches: Option<&'a Match>,
+    pub discipline: Option<&'a Spec>,
+}
+
+fn joined_path(field: &str, key: &str) -> String {
+    if field.is_empty() { key.to_owned() } else { format!("{field}.{key}") }
+}
+
 /// Returns the error with `field` prefixed to its path, which may begin with an index or be empty.
 pub(super) fn joined(field: &str, e: Invalid) -> Invalid {
     let dot = if e.path.is_empty() || e.path.starts_with('[') { "" } else { "." };
@@ -133,6 +171,14 @@ impl Inside {
     }
 }
 
+impl Retune for Inside {
+    fn adopt(&mut self, now: Time, fresh: Inside) {
+        self.queue.adopt(now, fresh.queue);
+        self.watches_idle = fresh.watches_idle;
+        self.due = self.queue.next_wakeup().unwrap_or(Time::NEVER);
+    }
+}
+
 /// Classes, each with an inner discipline, under one limit.
 #[derive(Debug)]
 pub(super) struct Classes {
@@ -147,6 +193,17 @@ pub(super) struct Classes {
     /// Earliest expiry of the classes' timers; stored, since reading every timer per packet is expensive with many
     /// classes.
     due: Time,
+}
+
+/// Keeps the classifier, which is fixed.
+impl Retune for Classes {
+    fn adopt(&mut self, now: Time, fresh: Classes) {
+        for (one, fresh) in self.inside.iter_mut().zip(fresh.inside) {
+            one.adopt(now, fresh);
+        }
+        (self.site, self.watches_idle) = (fresh.site, fresh.watches_idle);
+        self.due = self.inside.iter().map(|one| one.due).min().unwrap_or(Time::NEVER);
+    }
 }
 
 impl Classes {

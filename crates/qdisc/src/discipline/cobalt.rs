@@ -2,6 +2,7 @@
 
 use crate::fifo::Fifo;
 use crate::law::{cobalt, deliver};
+use crate::retune::Retune;
 use crate::state::QUEUE;
 use crate::{Cx, Gate, Packet, Qdisc, Site, Victim};
 use tailback_units::{Rate, Time};
@@ -21,6 +22,14 @@ pub struct Cobalt {
     queue: Fifo,
     law: cobalt::Cobalt,
     victim: Victim,
+}
+
+impl Retune for Cobalt {
+    fn adopt(&mut self, now: Time, fresh: Cobalt) {
+        self.queue.adopt(now, fresh.queue);
+        self.law.adopt(now, fresh.law);
+        self.victim = fresh.victim;
+    }
 }
 
 impl Qdisc for Cobalt {

@@ -2,6 +2,7 @@
 
 use crate::fifo::Fifo;
 use crate::law::{codel, deliver};
+use crate::retune::Retune;
 use crate::state::QUEUE;
 use crate::{Cx, Gate, Packet, Qdisc, Site, Victim};
 use tailback_units::Time;
@@ -21,6 +22,13 @@ impl Params {
 pub struct Codel {
     queue: Fifo,
     law: codel::Codel,
+}
+
+impl Retune for Codel {
+    fn adopt(&mut self, now: Time, fresh: Codel) {
+        self.queue.adopt(now, fresh.queue);
+        self.law.adopt(now, fresh.law);
+    }
 }
 
 impl Qdisc for Codel {

@@ -1,6 +1,7 @@
 //! FIFO with limits; if it is full, the arriving packet, the oldest or a random one is dropped.
 
 use crate::fifo::Fifo;
+use crate::retune::{Fixed, Retune, fixed};
 use crate::state::QUEUE;
 use crate::{Cx, Gate, Packet, Qdisc, Site, Victim};
 use schemars::JsonSchema;
@@ -56,6 +57,20 @@ impl Params {
 pub struct DropTail {
     pub(crate) queue: Fifo,
     pub(crate) victim: Victim,
+}
+
+impl Retune for DropTail {
+    fn adopt(&mut self, now: Time, fresh: DropTail) {
+        self.queue.adopt(now, fresh.queue);
+        self.victim = fresh.victim;
+    }
+}
+
+impl Fixed for Params {
+    fn check_retune(&self, to: &Params) -> Result<(), Invalid> {
+        let tail = |params: &Params| params.victim == Victim::Tail;
+        fixed("victim", tail(self), tail(to), "a queue that drops waiting packets is of another form")
+    }
 }
 
 impl Qdisc for DropTail {

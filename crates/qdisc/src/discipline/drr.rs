@@ -1,6 +1,7 @@
 //! Deficit round robin: flows are served in turns of equal numbers of bytes.
 
 use super::fair::{Buckets, ByFlow, Fifos, Key, Round, Weights, check_weights};
+use crate::retune::{Fixed, Retune};
 use crate::{Cx, Gate, Packet, Qdisc, Site, Victim};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -76,6 +77,21 @@ pub struct Drr {
     quantum: u64,
     victim: Victim,
     site: Site,
+}
+
+impl Retune for Drr {
+    fn adopt(&mut self, now: Time, fresh: Drr) {
+        self.key.adopt(now, fresh.key);
+        (self.quantum, self.victim, self.site) = (fresh.quantum, fresh.victim, fresh.site);
+        let (key, quantum) = (&self.key, self.quantum as f64);
+        self.round.limit_deficits(|slot| Some((quantum * key.weight(slot)) as u64));
+    }
+}
+
+impl Fixed for Params {
+    fn check_retune(&self, to: &Params) -> Result<(), Invalid> {
+        self.buckets.check_retune("buckets", to.buckets)
+    }
 }
 
 impl Qdisc for Drr {

@@ -6,6 +6,7 @@
 use crate::fifo::Fifo;
 use crate::law::Backlog;
 use crate::law::pi2::{Gains, Pi2};
+use crate::retune::Retune;
 use crate::signals::{Length, Signals, Threshold};
 use crate::state::{QUEUE, bytes_of};
 use crate::{Cx, Ecn, Gate, Packet, Qdisc, Reason, Site, check};
@@ -183,8 +184,11 @@ impl DualPi2 {
         let (low, classic) = (self.low.backlog(), self.classic.backlog());
         Backlog { packets: low.packets + classic.packets, bytes: low.bytes + classic.bytes }
     }
+    fn initial_credit(&self) -> i64 {
+        self.params.mtu.0 as i64 * (2 * self.classic_weight() - 1000)
+    }
     fn reset_credit(&mut self) {
-        self.credit = self.params.mtu.0 as i64 * (2 * self.classic_weight() - 1000);
+        self.credit = self.initial_credit();
     }
     /// Returns the share of the C queue, in thousandths.
     fn classic_weight(&self) -> i64 {
@@ -258,6 +262,23 @@ impl DualPi2 {
             Dur::ZERO => f64::from(u8::from(above)),
             ramp => ((waited - self.params.step).0 as f64 / ramp.0 as f64).min(1.0),
         }
+    }
+}
+
+/// A credit at its initial value takes the new initial value. When `min-qlen-step` begins to count, the step applies
+/// to the packets that wait.
+impl Retune for DualPi2 {
+    fn adopt(&mut self, now: Time, fresh: DualPi2) {
+        if self.credit == self.initial_credit() {
+            self.credit = fresh.credit;
+        }
+        match (self.params.min_qlen_step, fresh.params.min_qlen_step) {
+            (_, 0) => self.stepped.clear(),
+            (0, _) => self.stepped = (0..self.low.packets()).map(|_| true).collect(),
+            _ => {}
+        }
+        self.law.adopt(now, fresh.law);
+        (self.params, self.site) = (fresh.params, fresh.site);
     }
 }
 

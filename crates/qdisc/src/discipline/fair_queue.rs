@@ -4,6 +4,7 @@
 use super::fair::{Buckets, ByConversation, KeyBy, Tagged};
 use super::scfq::OwnFinish;
 use crate::discipline::classes::check_limit;
+use crate::retune::{Fixed, Retune, fixed};
 use crate::{Cx, Gate, Packet, Qdisc, Reason, Site, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -177,6 +178,20 @@ impl FairQueue {
         }
         self.refusing[slot] = if self.refusing[slot] { 4 * length >= self.threshold } else { length >= self.threshold };
         self.refusing[slot]
+    }
+}
+
+impl Retune for FairQueue {
+    fn adopt(&mut self, now: Time, fresh: FairQueue) {
+        self.queues.adopt(now, fresh.queues);
+        (self.threshold, self.individual, self.site) = (fresh.threshold, fresh.individual, fresh.site);
+    }
+}
+
+impl Fixed for Params {
+    fn check_retune(&self, to: &Params) -> Result<(), Invalid> {
+        fixed("key", self.key, to.key, "packets wait in the queues of these conversations")?;
+        self.queues.check_retune("queues", to.queues)
     }
 }
 

@@ -3,6 +3,7 @@
 use super::fair_queue;
 use crate::law::wred;
 use crate::law::{Backlog, Decision};
+use crate::retune::{Fixed, Retune};
 use crate::signals::{Signals, Threshold};
 use crate::{Colour, Cx, Gate, Packet, Qdisc, Reason, Site};
 use schemars::JsonSchema;
@@ -73,6 +74,21 @@ pub struct FairQueueWred {
     nonconforming: Option<usize>,
     ecn: bool,
     queues: fair_queue::FairQueue,
+}
+
+impl Retune for FairQueueWred {
+    fn adopt(&mut self, now: Time, fresh: FairQueueWred) {
+        self.law.adopt(now, fresh.law);
+        self.ecn = fresh.ecn;
+        self.queues.adopt(now, fresh.queues);
+    }
+}
+
+impl Fixed for Params {
+    fn check_retune(&self, to: &Params) -> Result<(), Invalid> {
+        self.wred.check_retune(&to.wred).map_err(|e| e.within("wred"))?;
+        self.fair_queue.check_retune(&to.fair_queue).map_err(|e| e.within("fair-queue"))
+    }
 }
 
 impl Qdisc for FairQueueWred {

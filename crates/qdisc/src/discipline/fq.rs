@@ -2,6 +2,7 @@
 
 use super::drr::check_quantum;
 use super::fair::{Buckets, ByFlow, Fifos, Key, Weights};
+use crate::retune::{Fixed, Retune};
 use crate::state::{INDEX, bytes_of};
 use crate::{Cx, Gate, Packet, Qdisc, Reason, Site, check};
 use schemars::JsonSchema;
@@ -94,6 +95,23 @@ pub struct Fq {
     old: VecDeque<u32>,
     params: Params,
     site: Site,
+}
+
+/// A credit is at most the larger of the new quanta.
+impl Retune for Fq {
+    fn adopt(&mut self, _now: Time, fresh: Fq) {
+        (self.params, self.site) = (fresh.params, fresh.site);
+        let most = self.params.quantum.max(self.params.initial_quantum).0 as i64;
+        for seat in &mut self.seats {
+            seat.credit = seat.credit.min(most);
+        }
+    }
+}
+
+impl Fixed for Params {
+    fn check_retune(&self, to: &Params) -> Result<(), Invalid> {
+        self.buckets.check_retune("buckets", to.buckets)
+    }
 }
 
 impl Qdisc for Fq {

@@ -4,6 +4,7 @@ use super::drr::{check_quantum, default_quantum};
 use super::fair::{Buckets, ByFlow, Fifos, Key, NewOld, Weights};
 use crate::law::codel::{self, Codel};
 use crate::law::deliver;
+use crate::retune::{Fixed, Retune};
 use crate::{Cx, Gate, Packet, Qdisc, Reason, Site};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -130,6 +131,23 @@ impl FqCodel {
             law.empty(now);
         }
         packet
+    }
+}
+
+/// Differs from Linux (`fq_codel_change`), which drops packets above a smaller limit.
+impl Retune for FqCodel {
+    fn adopt(&mut self, now: Time, fresh: FqCodel) {
+        (self.params, self.batch, self.site) = (fresh.params, fresh.batch, fresh.site);
+        self.lists.adopt(now, fresh.lists);
+        for law in &mut self.laws {
+            law.adopt(now, Codel::sharing(self.params.clone()));
+        }
+    }
+}
+
+impl Fixed for Params {
+    fn check_retune(&self, to: &Params) -> Result<(), Invalid> {
+        self.buckets.check_retune("buckets", to.buckets)
     }
 }
 

@@ -4,6 +4,7 @@ use super::drr::{check_quantum, default_quantum};
 use super::fair::{Buckets, ByFlow, Fifos, Key, NewOld, Weights};
 use crate::law::pie::{self, Pie};
 use crate::law::{Arrival, ArrivalLaw};
+use crate::retune::{Fixed, Retune};
 use crate::signals::{Signals, Threshold};
 use crate::state::bytes_of;
 use crate::{Cx, Fate, Gate, Packet, Qdisc, Site};
@@ -79,6 +80,23 @@ pub struct FqPie {
     /// Time of the next update of all probabilities.
     due: Time,
     site: Site,
+}
+
+impl Retune for FqPie {
+    fn adopt(&mut self, now: Time, fresh: FqPie) {
+        (self.params, self.site) = (fresh.params, fresh.site);
+        self.lists.adopt(now, fresh.lists);
+        for law in &mut self.laws {
+            law.adopt(now, Pie::sharing(self.params.clone()));
+        }
+        self.due = self.due.min(now + self.params.update);
+    }
+}
+
+impl Fixed for Params {
+    fn check_retune(&self, to: &Params) -> Result<(), Invalid> {
+        self.buckets.check_retune("buckets", to.buckets)
+    }
 }
 
 impl Qdisc for FqPie {

@@ -2,6 +2,7 @@
 
 use super::fair::{Buckets, ByFlow, Key, Weights};
 use crate::fifo::Fifo;
+use crate::retune::{Fixed, Retune};
 use crate::signals::{Length, Signals, Threshold};
 use crate::state::{QUEUE, bytes_of};
 use crate::{Cx, Gate, Packet, Qdisc, Reason, Site, check};
@@ -206,6 +207,20 @@ impl Fred {
             self.count = 0;
         }
         chosen
+    }
+}
+
+impl Retune for Fred {
+    fn adopt(&mut self, now: Time, fresh: Fred) {
+        self.queue.adopt(now, fresh.queue);
+        (self.min, self.max, self.packets_per_second) = (fresh.min, fresh.max, fresh.packets_per_second);
+        self.params = fresh.params;
+    }
+}
+
+impl Fixed for Params {
+    fn check_retune(&self, to: &Params) -> Result<(), Invalid> {
+        self.buckets.check_retune("buckets", to.buckets)
     }
 }
 

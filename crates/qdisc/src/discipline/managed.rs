@@ -2,6 +2,7 @@
 
 use crate::fifo::Fifo;
 use crate::law::{Arrival, ArrivalLaw, BuildLaw};
+use crate::retune::Retune;
 use crate::state::QUEUE;
 use crate::{Cx, Fate, Gate, Packet, Qdisc, Site, Watch};
 use tailback_units::{Rate, Time};
@@ -22,6 +23,13 @@ pub trait Build: BuildLaw {
 }
 
 impl<P: BuildLaw> Build for P {}
+
+impl<L: Retune> Retune for Managed<L> {
+    fn adopt(&mut self, now: Time, fresh: Managed<L>) {
+        self.queue.adopt(now, fresh.queue);
+        self.law.adopt(now, fresh.law);
+    }
+}
 
 impl<L: ArrivalLaw> Qdisc for Managed<L> {
     fn enqueue(&mut self, now: Time, mut packet: Packet, cx: &mut Cx<'_>) {

@@ -1,5 +1,6 @@
 //! Network emulation as in Linux's `netem`: variable delay and random loss.
 
+use crate::retune::Retune;
 use crate::state::bytes_of;
 use crate::{Cx, Gate, Packet, Qdisc, Reason, Site, check};
 use schemars::JsonSchema;
@@ -96,6 +97,7 @@ impl Params {
             count: 0,
             bad: false,
             wake_at: None,
+            earliest: Time::ZERO,
             params: self.clone(),
             site: *site,
         }
@@ -129,6 +131,8 @@ pub struct Netem {
     bad: bool,
     /// Time at which the first of the packets held back may leave.
     wake_at: Option<Time>,
+    /// Time before which no arriving packet may leave: that of the last packet that waited at the last change.
+    earliest: Time,
     params: Params,
     site: Site,
 }
@@ -164,6 +168,22 @@ fn time(ps: i128) -> Time {
     Time(u64::try_from(ps.max(0)).unwrap_or(u64::MAX - 1))
 }
 
+/// Packets that wait keep their times, and those that arrive after a change of delay or rate do not overtake them.
+///
+/// Differs from Linux, where packets that arrive after a decrease of the delay overtake those that wait.
+impl Retune for Netem {
+    fn adopt(&mut self, _now: Time, fresh: Netem) {
+        let times = |params: &Params| (params.delay, params.jitter, params.distribution, params.rate);
+        if times(&self.params) != times(&fresh.params)
+            && let Some(((last, _), _)) = self.waiting.last_key_value()
+        {
+            self.earliest = *last;
+        }
+        (self.params, self.site) = (fresh.params, fresh.site);
+        self.bad &= self.params.bursts.is_some();
+    }
+}
+
 impl Qdisc for Netem {
     fn enqueue(&mut self, now: Time, packet: Packet, cx: &mut Cx<'_>) {
         let packet = if self.loses(cx.rng) {
@@ -190,7 +210,7 @@ impl Qdisc for Netem {
         }
         self.bytes += u64::from(packet.size);
         self.count += 1;
-        let _ = self.waiting.insert((time(from + delay), self.count), packet);
+        let _ = self.waiting.insert((time(from + delay).max(self.earliest), self.count), packet);
     }
     fn dequeue(&mut self, now: Time, gate: &Gate, _cx: &mut Cx<'_>) -> Option<Packet> {
         let first = self.waiting.first_entry()?;

@@ -1,7 +1,8 @@
 //! Priority queueing: a packet leaves only if no packet waits at a higher level.
 
-use super::classes::{Classes, Inside, Part, check_class, check_names, site_within};
+use super::classes::{Classes, Identity, Inside, Part, check_class, check_classes_retune, check_names, site_within};
 use crate::classify::{Classifier, Match};
+use crate::retune::{Fixed, Retune, fixed};
 use crate::signals::{Signals, Threshold, any_marks, inside};
 use crate::{Cx, Gate, Packet, Qdisc, Site, Spec};
 use schemars::JsonSchema;
@@ -129,6 +130,27 @@ impl Signals for Params {
 #[derive(Debug)]
 pub struct Priority {
     classes: Classes,
+}
+
+impl Retune for Priority {
+    fn adopt(&mut self, now: Time, fresh: Priority) {
+        self.classes.adopt(now, fresh.classes);
+    }
+}
+
+impl Fixed for Params {
+    fn check_retune(&self, to: &Params) -> Result<(), Invalid> {
+        fn levels(params: &Params) -> impl ExactSizeIterator<Item = Identity<'_>> {
+            params.levels.iter().map(|level| Identity {
+                name: level.name.as_ref(),
+                parent: None,
+                matches: level.matches.as_ref(),
+                discipline: level.discipline.as_deref(),
+            })
+        }
+        check_classes_retune("levels", levels(self), levels(to))?;
+        fixed("default", self.default_level(), to.default_level(), "it decides which packets wait in the level")
+    }
 }
 
 impl Qdisc for Priority {

@@ -3,6 +3,7 @@
 use crate::fifo::Fifo;
 use crate::law::red::{self, Idle};
 use crate::law::{Backlog, Decision};
+use crate::retune::Retune;
 use crate::state::QUEUE;
 use crate::{Admission, Cx, Fate, Gate, Packet, Qdisc, Reason, Site, Victim, Watch};
 use tailback_random::Rng;
@@ -75,6 +76,13 @@ impl Rule {
     }
 }
 
+impl Retune for Rule {
+    fn adopt(&mut self, now: Time, fresh: Rule) {
+        self.law.adopt(now, fresh.law);
+        (self.site, self.ecn, self.idle_when_empty) = (fresh.site, fresh.ecn, fresh.idle_when_empty);
+    }
+}
+
 impl Admission for Rule {
     #[inline]
     fn admit(&mut self, now: Time, packet: &Packet, queue: Backlog, rng: &mut Rng) -> Fate {
@@ -109,6 +117,14 @@ pub struct Red {
     pub(crate) rule: Rule,
     pub(crate) queue: Fifo,
     victim: Victim,
+}
+
+impl Retune for Red {
+    fn adopt(&mut self, now: Time, fresh: Red) {
+        self.rule.adopt(now, fresh.rule);
+        self.queue.adopt(now, fresh.queue);
+        self.victim = fresh.victim;
+    }
 }
 
 impl Qdisc for Red {

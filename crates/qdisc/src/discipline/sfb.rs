@@ -2,6 +2,7 @@
 
 use crate::fifo::Fifo;
 use crate::law::sfb::{self, Ticket, Verdict};
+use crate::retune::Retune;
 use crate::state::QUEUE;
 use crate::{Cx, Gate, Packet, Qdisc, Reason, Site};
 use std::collections::VecDeque;
@@ -34,6 +35,14 @@ impl Sfb {
     /// Returns the law with its bins.
     pub fn law(&self) -> &sfb::Sfb {
         &self.law
+    }
+}
+
+impl Retune for Sfb {
+    fn adopt(&mut self, now: Time, fresh: Sfb) {
+        self.queue.adopt(now, fresh.queue);
+        self.law.adopt(now, fresh.law);
+        self.ecn = fresh.ecn;
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::drr::check_quantum;
 use super::fair::{Buckets, ByFlow, Fifos, Key, Round, Weights};
+use crate::retune::{Fixed, Retune};
 use crate::state::bytes_of;
 use crate::{Cx, Gate, Packet, Qdisc, Reason, Site, Victim};
 use schemars::JsonSchema;
@@ -137,6 +138,21 @@ impl Sfq {
         };
         let (left, buckets) = (limit.saturating_sub(used), u64::from(buckets));
         held >= left / 2 || (left < buckets * unit && held > limit / buckets) || left == 0
+    }
+}
+
+impl Retune for Sfq {
+    fn adopt(&mut self, now: Time, fresh: Sfq) {
+        (self.params, self.site) = (fresh.params, fresh.site);
+        self.next = self.params.perturb.map_or(Time::NEVER, |every| self.next.min(now + every));
+        let quantum = self.params.quantum.map(|q| q.0);
+        self.round.limit_deficits(|_| quantum);
+    }
+}
+
+impl Fixed for Params {
+    fn check_retune(&self, to: &Params) -> Result<(), Invalid> {
+        self.buckets.check_retune("buckets", to.buckets)
     }
 }
 

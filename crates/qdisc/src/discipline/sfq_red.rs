@@ -4,6 +4,7 @@ use super::drr::check_quantum;
 use super::fair::{Buckets, ByFlow, Fifos, Key, Round, Weights};
 use crate::law::red::{self, Red};
 use crate::law::{Backlog, Decision};
+use crate::retune::{Fixed, Retune};
 use crate::signals::{Signals, Threshold, inside};
 use crate::{Cx, Gate, Packet, Qdisc, Reason, Site, Victim};
 use schemars::JsonSchema;
@@ -92,6 +93,25 @@ pub struct SfqRed {
     /// The limits of one bucket.
     share: Site,
     site: Site,
+}
+
+impl Retune for SfqRed {
+    fn adopt(&mut self, now: Time, fresh: SfqRed) {
+        for (law, fresh) in self.laws.iter_mut().zip(fresh.laws) {
+            law.adopt(now, fresh);
+        }
+        (self.quantum, self.ecn) = (fresh.quantum, fresh.ecn);
+        (self.share, self.site) = (fresh.share, fresh.site);
+        let quantum = self.quantum;
+        self.round.limit_deficits(|_| quantum);
+    }
+}
+
+impl Fixed for Params {
+    fn check_retune(&self, to: &Params) -> Result<(), Invalid> {
+        Buckets::Hashed(self.buckets).check_retune("buckets", Buckets::Hashed(to.buckets))?;
+        self.red.check_retune(&to.red).map_err(|e| e.within("red"))
+    }
 }
 
 impl Qdisc for SfqRed {

@@ -1,6 +1,7 @@
 //! A shaper over another discipline: hierarchical shaping.
 
-use super::classes::{Part, joined};
+use super::classes::{Part, check_inside_retune, joined};
+use crate::retune::{Fixed, Retune};
 use crate::signals::{Signals, Threshold, any_marks, inside};
 use crate::state::bytes_of;
 use crate::{Accounting, Burst, Cx, Discipline, Gate, Packet, Qdisc, Site, Spec};
@@ -110,6 +111,29 @@ pub struct Shaper {
     largest: u32,
     /// Time at which a packet that is held back may leave.
     wake_at: Option<Time>,
+}
+
+/// Differs from Linux (`tbf_change`), which fills the bucket: here the tokens are kept, up to the new burst.
+impl Retune for Shaper {
+    fn adopt(&mut self, now: Time, fresh: Shaper) {
+        self.child.adopt(now, *fresh.child);
+        let mut changes = self.bucket.adopt(now, &fresh.bucket);
+        if self.accounting != fresh.accounting {
+            changes = true;
+            self.largest = 0;
+            self.child.visit(&mut |packet| self.largest = self.largest.max(fresh.accounting.bytes(packet)));
+        }
+        if changes && self.wake_at.is_some() {
+            self.wake_at = Some(now);
+        }
+        (self.rate, self.accounting) = (fresh.rate, fresh.accounting);
+    }
+}
+
+impl Fixed for Params {
+    fn check_retune(&self, to: &Params) -> Result<(), Invalid> {
+        check_inside_retune("", self.discipline.as_deref(), to.discipline.as_deref())
+    }
 }
 
 impl Qdisc for Shaper {

@@ -2,6 +2,7 @@
 
 use super::fair::{Buckets, ByFlow, Clock, Order, Tagged, Weights, check_weights};
 use crate::Site;
+use crate::retune::Fixed;
 use crate::state::bytes_of;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -35,6 +36,12 @@ impl Params {
     pub fn check(&self) -> Result<(), Invalid> {
         self.buckets.check("buckets")?;
         check_weights(&self.weights, self.buckets)
+    }
+}
+
+impl Fixed for Params {
+    fn check_retune(&self, to: &Params) -> Result<(), Invalid> {
+        self.buckets.check_retune("buckets", to.buckets)
     }
 }
 

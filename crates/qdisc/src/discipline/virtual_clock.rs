@@ -2,6 +2,7 @@
 
 use super::fair::{Buckets, ByFlow, Clock, Order, Tagged, Weights, check_weights};
 use crate::Site;
+use crate::retune::Fixed;
 use crate::state::bytes_of;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -43,6 +44,12 @@ impl Params {
     }
 }
 
+impl Fixed for Params {
+    fn check_retune(&self, to: &Params) -> Result<(), Invalid> {
+        self.buckets.check_retune("buckets", to.buckets)
+    }
+}
+
 /// Virtual Clock of flows. O(log n) per packet.
 pub type VirtualClock = Tagged<ByFlow, Reserved>;
 
@@ -80,6 +87,10 @@ impl Clock for Reserved {
     fn span(&self, bytes: u16, weight: f64) -> f64 {
         let unit = self.rate.map_or(self.link.0 as f64 / self.sum, |rate| rate.0 as f64);
         f64::from(bytes) * 8.0 / (unit * weight)
+    }
+    fn adopt(&mut self, fresh: Reserved, weights: &mut dyn Iterator<Item = f64>) {
+        (self.link, self.rate) = (fresh.link, fresh.rate);
+        self.sum = weights.fold(0.0, |sum, weight| sum + weight);
     }
     fn set_rate(&mut self, rate: Rate) {
         self.link = rate;

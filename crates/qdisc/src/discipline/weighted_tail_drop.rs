@@ -3,6 +3,7 @@
 use super::classes::check_limit;
 use crate::fifo::Fifo;
 use crate::law::wred::By;
+use crate::retune::{Fixed, Retune, fixed};
 use crate::signals::{Signals, Threshold};
 use crate::state::QUEUE;
 use crate::{Cx, Gate, Packet, Qdisc, Reason, Site};
@@ -80,6 +81,19 @@ pub struct WeightedTailDrop {
     by: By,
     /// Limit by value of the field. `None`: that of the class or port.
     limits: Vec<Option<Amount>>,
+}
+
+impl Retune for WeightedTailDrop {
+    fn adopt(&mut self, now: Time, fresh: WeightedTailDrop) {
+        self.queue.adopt(now, fresh.queue);
+        self.limits = fresh.limits;
+    }
+}
+
+impl Fixed for Params {
+    fn check_retune(&self, to: &Params) -> Result<(), Invalid> {
+        fixed("by", self.by, to.by, "it decides which limits there are")
+    }
 }
 
 impl Qdisc for WeightedTailDrop {

@@ -3,6 +3,7 @@
 
 use super::fair::{Buckets, ByFlow, Clock, Order, Tagged, Weights, Work, check_weights};
 use crate::Site;
+use crate::retune::Fixed;
 use crate::state::bytes_of;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -38,6 +39,12 @@ impl Params {
     pub fn check(&self) -> Result<(), Invalid> {
         self.buckets.check("buckets")?;
         check_weights(&self.weights, self.buckets)
+    }
+}
+
+impl Fixed for Params {
+    fn check_retune(&self, to: &Params) -> Result<(), Invalid> {
+        self.buckets.check_retune("buckets", to.buckets)
     }
 }
 
@@ -86,6 +93,10 @@ impl Clock for SystemTime {
     fn serve(&mut self, _slot: usize, _tags: (f64, f64), bytes: u16) {
         let rest = self.work.begin(bytes);
         self.now += rest / self.sum;
+    }
+    fn adopt(&mut self, fresh: SystemTime, weights: &mut dyn Iterator<Item = f64>) {
+        self.work.adopt(fresh.work);
+        self.sum = weights.fold(0.0, |sum, weight| sum + weight);
     }
     fn set_rate(&mut self, rate: Rate) {
         self.work.set_rate(rate);

@@ -2,6 +2,7 @@
 
 use super::fair::{Buckets, ByFlow, Clock, Order, Tagged, Weights, Work, check_weights};
 use crate::Site;
+use crate::retune::Fixed;
 use crate::state::{INDEX, bytes_of};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -38,6 +39,12 @@ impl Params {
     pub fn check(&self) -> Result<(), Invalid> {
         self.buckets.check("buckets")?;
         check_weights(&self.weights, self.buckets)
+    }
+}
+
+impl Fixed for Params {
+    fn check_retune(&self, to: &Params) -> Result<(), Invalid> {
+        self.buckets.check_retune("buckets", to.buckets)
     }
 }
 
@@ -132,6 +139,10 @@ impl Clock for Gps {
     fn serve(&mut self, _slot: usize, _tags: (f64, f64), bytes: u16) {
         let rest = self.work.begin(bytes);
         self.serve_fluid(rest);
+    }
+    /// A busy queue keeps its weight in the fluid server until its next packet.
+    fn adopt(&mut self, fresh: Gps, _weights: &mut dyn Iterator<Item = f64>) {
+        self.work.adopt(fresh.work);
     }
     fn set_rate(&mut self, rate: Rate) {
         self.work.set_rate(rate);

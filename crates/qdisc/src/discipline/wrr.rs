@@ -1,10 +1,12 @@
 //! Weighted round robin over classes, by packets or by bytes.
 
 use super::classes::{
-    Classes, DEFAULT_LIMIT, Inside, Part, check_class, check_limit, check_names, joined, site_within,
+    Classes, DEFAULT_LIMIT, Identity, Inside, Part, check_class, check_classes_retune, check_inside_retune, check_limit,
+    check_names, joined, site_within,
 };
 use super::drr::{check_quantum, default_quantum};
 use crate::classify::{Classifier, Match};
+use crate::retune::{Fixed, Retune, fixed};
 use crate::signals::{Signals, Threshold, any_marks, inside};
 use crate::state::{INDEX, bytes_of};
 use crate::{Cx, Gate, Packet, Qdisc, Site, Spec, check};
@@ -175,6 +177,32 @@ impl Wrr {
     fn pass(&mut self) {
         self.current = (self.current + 1) % self.turns.len();
         self.fresh = true;
+    }
+}
+
+/// The rest of a turn is at most the new turn.
+impl Retune for Wrr {
+    fn adopt(&mut self, now: Time, fresh: Wrr) {
+        self.classes.adopt(now, fresh.classes);
+        for (turn, fresh) in self.turns.iter_mut().zip(fresh.turns) {
+            *turn = Turn { quantum: fresh.quantum, left: turn.left.min(fresh.quantum) };
+        }
+    }
+}
+
+impl Fixed for Params {
+    fn check_retune(&self, to: &Params) -> Result<(), Invalid> {
+        fn classes(params: &Params) -> impl ExactSizeIterator<Item = Identity<'_>> {
+            params.classes.iter().map(|class| Identity {
+                name: class.name.as_ref(),
+                parent: None,
+                matches: Some(&class.matches),
+                discipline: class.discipline.as_deref(),
+            })
+        }
+        check_classes_retune("classes", classes(self), classes(to))?;
+        check_inside_retune("default", self.default.discipline.as_deref(), to.default.discipline.as_deref())?;
+        fixed("count", self.count, to.count, "what is left of each turn is kept in this unit")
     }
 }
 

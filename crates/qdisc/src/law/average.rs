@@ -2,6 +2,7 @@
 //! probability (Floyd and Jacobson, IEEE/ACM ToN 1(4), 1993).
 
 use crate::Watch;
+use crate::retune::Retune;
 use crate::state::bytes_of;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -93,6 +94,13 @@ impl Average {
     /// Notes a change of the link's rate.
     pub fn set_packets_per_second(&mut self, packets_per_second: f64) {
         self.packets_per_second = packets_per_second;
+    }
+}
+
+/// Keeps the average and the begin of the idle time.
+impl Retune for Average {
+    fn adopt(&mut self, _now: Time, fresh: Average) {
+        *self = Average { value: self.value, idle_since: self.idle_since, ..fresh };
     }
 }
 

@@ -1,6 +1,7 @@
 //! The adaptive virtual queue (Kunniyur and Srikant, SIGCOMM 2001), as in ns-2.35.
 
 use super::{Arrival, ArrivalLaw, BuildLaw};
+use crate::retune::{Fixed, Retune, fixed};
 use crate::state::bytes_of;
 use crate::{Fate, Site, check};
 use schemars::JsonSchema;
@@ -122,6 +123,26 @@ impl BuildLaw for Params {
     fn law(&self, site: &Site) -> Avq {
         let places = site.packets as f64 * self.mean_packet.0 as f64;
         Avq::new(self, f64::min(site.bytes as f64, places), site.rate)
+    }
+}
+
+/// A virtual queue above a smaller virtual buffer is served, not cut: packets do not fit until it is below.
+impl Retune for Avq {
+    fn adopt(&mut self, _now: Time, fresh: Avq) {
+        *self = Avq {
+            virtual_rate: self.virtual_rate.min(fresh.rate),
+            virtual_queue: self.virtual_queue,
+            served: self.served,
+            adapted: self.adapted,
+            started: self.started,
+            ..fresh
+        };
+    }
+}
+
+impl Fixed for Params {
+    fn check_retune(&self, to: &Params) -> Result<(), Invalid> {
+        fixed("initial", self.initial, to.initial, "it is the virtual rate at the start of the run")
     }
 }
 

@@ -3,6 +3,7 @@
 
 pub use super::blue_params::{Form, IdleSteps, Params, Rise, Timers};
 use super::{Arrival, ArrivalLaw, Backlog, BuildLaw, Decision};
+use crate::retune::Retune;
 use crate::state::bytes_of;
 use crate::{Fate, Site, Victim, Watch};
 use tailback_random::Rng;
@@ -22,6 +23,15 @@ impl Stepped {
     /// Returns a probability of zero that has not moved since the start of the run.
     pub const fn new(timers: Timers) -> Stepped {
         Stepped { p: 0.0, raised: Time::ZERO, lowered: Time::ZERO, timers }
+    }
+    /// Returns the same probability under other timers; the times of its last steps are kept.
+    #[must_use]
+    pub(crate) fn with_timers(self, timers: Timers) -> Stepped {
+        Stepped { timers, ..self }
+    }
+    /// Returns the form of the freeze timers.
+    pub(crate) fn timers(&self) -> Timers {
+        self.timers
     }
     /// Returns the probability.
     #[inline]
@@ -195,6 +205,13 @@ impl Blue {
             Amount::Bytes(bytes) => queue.bytes > bytes,
             Amount::Millipackets(thousandths) => queue.packets.saturating_mul(1000) > thousandths,
         })
+    }
+}
+
+impl Retune for Blue {
+    fn adopt(&mut self, _now: Time, fresh: Blue) {
+        let probability = self.probability.with_timers(fresh.probability.timers());
+        *self = Blue { probability, idle_since: self.idle_since, ..fresh };
     }
 }
 

@@ -4,6 +4,7 @@
 use super::{Departure, DepartureLaw};
 use crate::law::blue::{Stepped, Timers};
 use crate::law::codel::{Verdict, control_law};
+use crate::retune::Retune;
 use crate::state::bytes_of;
 use crate::{Victim, check};
 use schemars::JsonSchema;
@@ -176,6 +177,13 @@ impl Cobalt {
     fn slow_down(&mut self) {
         self.count -= 1;
         self.drop_next = control_law(self.drop_next, self.params.interval, self.count);
+    }
+}
+
+impl Retune for Cobalt {
+    fn adopt(&mut self, now: Time, fresh: Cobalt) {
+        (self.params, self.mtu_time) = (fresh.params, fresh.mtu_time);
+        self.drop_next = self.drop_next.min(now + self.params.interval);
     }
 }
 

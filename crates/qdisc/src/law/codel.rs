@@ -5,6 +5,7 @@
 
 pub use super::departure::Verdict;
 use super::{Departure, DepartureLaw};
+use crate::retune::Retune;
 use crate::signals::{Length, Signals, Threshold};
 use crate::state::bytes_of;
 use crate::{Site, check};
@@ -271,6 +272,16 @@ impl Codel {
             Root::Exact => control_law(t, interval, self.count),
             Root::Newton => t + Dur(((u128::from(interval.0) * u128::from(self.inverse_root)) >> 16) as u64),
         }
+    }
+}
+
+/// As `codel_change` in Linux, which keeps the state; in addition, a signal is due no later than one interval from now.
+impl Retune for Codel {
+    fn adopt(&mut self, now: Time, fresh: Codel) {
+        self.params = fresh.params;
+        let latest = now + self.params.interval;
+        self.first_above_time = self.first_above_time.map(|at| at.min(latest));
+        self.drop_next = self.drop_next.min(latest);
     }
 }
 

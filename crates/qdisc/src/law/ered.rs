@@ -3,6 +3,7 @@
 
 use super::red::{self, Count, Red};
 use super::{Arrival, ArrivalLaw, Backlog, BuildLaw, Decision};
+use crate::retune::{Fixed, Retune};
 use crate::signals::{Length, Signals, Threshold, inside};
 use crate::{Fate, Reason, Site, Victim, Watch};
 use schemars::JsonSchema;
@@ -101,6 +102,19 @@ impl BuildLaw for Params {
     type Law = Ered;
     fn law(&self, site: &Site) -> Ered {
         Ered::new(&self.red, self.green_max, site.rate)
+    }
+}
+
+impl Retune for Ered {
+    fn adopt(&mut self, now: Time, fresh: Ered) {
+        self.red.adopt(now, fresh.red);
+        (self.marked_max, self.ecn, self.watches) = (fresh.marked_max, fresh.ecn, fresh.watches);
+    }
+}
+
+impl Fixed for Params {
+    fn check_retune(&self, to: &Params) -> Result<(), Invalid> {
+        self.red.check_retune(&to.red).map_err(|e| e.within("red"))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::{Arrival, ArrivalLaw, Backlog, BuildLaw};
 pub use crate::law::red::Count;
+use crate::retune::Retune;
 use crate::signals::{Length, Signals, Threshold};
 use crate::state::bytes_of;
 use crate::{Fate, Reason, Site, check};
@@ -113,6 +114,13 @@ impl BuildLaw for Params {
     type Law = Pi;
     fn law(&self, _site: &Site) -> Pi {
         Pi::new(self)
+    }
+}
+
+impl Retune for Pi {
+    fn adopt(&mut self, now: Time, fresh: Pi) {
+        let due = self.due.min(now + fresh.period);
+        *self = Pi { probability: self.probability, old: self.old, due, ..fresh };
     }
 }
 

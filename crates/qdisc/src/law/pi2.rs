@@ -2,6 +2,7 @@
 //! linear probability p'. Scalable flows receive signals with a multiple of it, classic flows with
 //! its square.
 
+use crate::retune::Retune;
 use crate::state::bytes_of;
 use tailback_units::{Dur, Time};
 
@@ -27,6 +28,15 @@ pub struct Pi2 {
     p: f64,
     old_delay: f64,
     due: Time,
+}
+
+/// The probability is cut to its new upper bound.
+impl Retune for Pi2 {
+    fn adopt(&mut self, now: Time, fresh: Pi2) {
+        (self.gains, self.most) = (fresh.gains, fresh.most);
+        self.p = self.p.min(self.most);
+        self.due = self.due.min(now + self.gains.update);
+    }
 }
 
 impl Pi2 {

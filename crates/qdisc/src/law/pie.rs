@@ -4,6 +4,7 @@
 //! the queueing delay and with its change since the last update.
 
 use super::{Arrival, ArrivalLaw, Backlog, BuildLaw, Decision};
+use crate::retune::Retune;
 use crate::signals::{Length, Signals, Threshold};
 use crate::state::bytes_of;
 use crate::{Fate, Packet, Reason, Site, check};
@@ -224,6 +225,21 @@ impl BuildLaw for Params {
     type Law = Pie;
     fn law(&self, _site: &Site) -> Pie {
         Pie::new(self)
+    }
+}
+
+/// A measurement of the departure rate ends with a change of the estimator, since packets that leave meanwhile are not
+/// counted.
+///
+/// Differs from Linux (`pie_change`), which drops packets above a smaller limit.
+impl Retune for Pie {
+    fn adopt(&mut self, now: Time, fresh: Pie) {
+        if fresh.params.estimator != self.params.estimator {
+            self.measurement = None;
+        }
+        self.params = fresh.params;
+        self.burst_left = self.burst_left.min(self.params.burst);
+        self.due = self.due.min(now + self.params.update);
     }
 }
 

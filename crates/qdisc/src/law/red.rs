@@ -9,6 +9,7 @@ use super::average::{Average, ramp, spread};
 pub use super::red_params::{AboveMax, Adaptive, Feng, Floyd, Params};
 use super::{Backlog, Decision};
 pub use crate::fifo::Count;
+use crate::retune::Retune;
 use crate::state::bytes_of;
 use tailback_random::Rng;
 use tailback_units::{Rate, Time};
@@ -41,6 +42,28 @@ pub struct Red {
     /// Lower bound of max_p in the form of Floyd et al.
     bottom: f64,
     adapted: Time,
+}
+
+/// An adaptation that goes on keeps its max_p; one that begins starts from `max-p`.
+///
+/// Differs from Linux (`red_change`), which sets the average to 0: here it is kept, so that a small change of a
+/// parameter has a small effect.
+impl Retune for Red {
+    fn adopt(&mut self, now: Time, mut fresh: Red) {
+        self.average.adopt(now, fresh.average);
+        if self.adaptive.is_some() && fresh.adaptive.is_some() {
+            (fresh.max_p, fresh.side, fresh.adapted) = (self.max_p, self.side, self.adapted);
+        } else if fresh.adaptive.is_some() {
+            fresh.adapted = now;
+        }
+        *self = Red {
+            average: self.average.clone(),
+            since: self.since,
+            probability: self.probability,
+            above_min: self.above_min,
+            ..fresh
+        };
+    }
 }
 
 /// Position of the average when the form of Feng et al. last changed max_p.

@@ -2,6 +2,7 @@
 
 use super::average::Idle;
 use crate::fifo::{Count, Victim};
+use crate::retune::{Fixed, fixed};
 use crate::signals::{Length, Signals, Threshold};
 use crate::{Site, check};
 use schemars::JsonSchema;
@@ -281,6 +282,19 @@ impl Params {
             let round_trip = f64::max(0.1, 3.0 / packets_per_second);
             1.0 - maths::exp(-1.0 / (10.0 * round_trip * packets_per_second))
         })
+    }
+}
+
+impl Fixed for Params {
+    fn check_retune(&self, to: &Params) -> Result<(), Invalid> {
+        fixed("count", self.count, to.count, "the average is kept in this unit")?;
+        fixed("idle", self.idle, to.idle, "the port reports idle times by it")?;
+        let tail = |params: &Params| params.victim == Victim::Tail;
+        fixed("victim", tail(self), tail(to), "a queue that drops waiting packets is of another form")?;
+        if self.adaptive.is_some() && to.adaptive.is_some() {
+            fixed("max-p", self.max_p, to.max_p, "with `adaptive` it is only the value at the start")?;
+        }
+        Ok(())
     }
 }
 

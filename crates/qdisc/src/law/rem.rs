@@ -2,6 +2,7 @@
 
 use super::{Arrival, ArrivalLaw, Backlog, BuildLaw};
 pub use crate::law::red::Count;
+use crate::retune::Retune;
 use crate::signals::{Length, Signals, Threshold};
 use crate::state::bytes_of;
 use crate::{Fate, Reason, Site, check};
@@ -127,6 +128,15 @@ impl BuildLaw for Params {
     type Law = Rem;
     fn law(&self, site: &Site) -> Rem {
         Rem::new(self, site.rate)
+    }
+}
+
+/// The average number of arrivals between two updates is converted to the new interval.
+impl Retune for Rem {
+    fn adopt(&mut self, now: Time, fresh: Rem) {
+        let due = self.due.min(now + fresh.params.update);
+        let average = self.average * (fresh.params.update.0 as f64 / self.params.update.0 as f64);
+        *self = Rem { arrived: self.arrived, average, price: self.price, probability: self.probability, due, ..fresh };
     }
 }
 

@@ -4,6 +4,7 @@
 use super::red::{self, Red};
 pub use super::rio_params::Params;
 use super::{Arrival, ArrivalLaw, Backlog, BuildLaw, Decision};
+use crate::retune::Retune;
 use crate::{Fate, Packet, Reason, Site, Watch};
 use tailback_random::Rng;
 use tailback_units::{Rate, Time};
@@ -90,6 +91,15 @@ impl BuildLaw for Params {
             waiting: vec![Backlog::default(); levels.len()],
             watches: self.green.idle.watch(),
         }
+    }
+}
+
+impl Retune for RioByColour {
+    fn adopt(&mut self, now: Time, fresh: RioByColour) {
+        for (red, fresh) in self.law.levels.iter_mut().zip(fresh.law.levels) {
+            red.adopt(now, fresh);
+        }
+        (self.ecn, self.watches) = (fresh.ecn, fresh.watches);
     }
 }
 

@@ -1,6 +1,7 @@
 //! Parameters of RED with In and Out.
 
 use super::red::{self, Count};
+use crate::retune::{Fixed, fixed};
 use crate::signals::{Signals, Threshold, inside};
 use crate::{Site, Victim};
 use schemars::JsonSchema;
@@ -76,6 +77,17 @@ impl Params {
         let mut levels = vec![("green", &self.green), ("yellow", &self.yellow)];
         levels.extend(self.red.as_ref().map(|red| ("red", red)));
         levels
+    }
+}
+
+impl Fixed for Params {
+    fn check_retune(&self, to: &Params) -> Result<(), Invalid> {
+        let written = |params: &Params| params.red.is_some();
+        fixed("red", written(self), written(to), "waiting red packets are counted with the yellow ones or apart")?;
+        for ((name, from), (_, to)) in self.levels().into_iter().zip(to.levels()) {
+            from.check_retune(to).map_err(|e| e.within(name))?;
+        }
+        Ok(())
     }
 }
 

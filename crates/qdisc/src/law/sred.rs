@@ -2,13 +2,14 @@
 //! flows.
 
 use super::{Arrival, ArrivalLaw, Backlog, BuildLaw};
+use crate::retune::Retune;
 use crate::state::{INDEX, bytes_of};
 use crate::{Fate, Site, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
 use tailback_random::Rng;
-use tailback_units::Fraction;
+use tailback_units::{Fraction, Time};
 
 /// Stabilized RED (Ott, Lakshman and Wong, INFOCOM 1999): the flow of each arrival is compared with
 /// one drawn at random from a list of recent flows. The frequency of equal flows (hits) estimates
@@ -111,6 +112,14 @@ impl BuildLaw for Params {
     type Law = Sred;
     fn law(&self, site: &Site) -> Sred {
         Sred { site: *site, zombies: Vec::new(), hits: 0.0, probability: 0.0, params: self.clone() }
+    }
+}
+
+/// A shorter list loses its last entries; a longer one is filled by the next arrivals, as at the start of a run.
+impl Retune for Sred {
+    fn adopt(&mut self, _now: Time, fresh: Sred) {
+        (self.site, self.params) = (fresh.site, fresh.params);
+        self.zombies.truncate(self.params.zombies as usize);
     }
 }
 

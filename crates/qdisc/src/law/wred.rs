@@ -5,6 +5,7 @@ use super::average::{Average, ramp, spread};
 use super::red::Idle;
 pub use super::wred_params::{Averaged, By, Params, Profile};
 use super::{Arrival, ArrivalLaw, Backlog, BuildLaw, Decision};
+use crate::retune::Retune;
 use crate::{Colour, Fate, Packet, Reason, Site, Watch};
 use tailback_random::Rng;
 use tailback_units::{Rate, Time};
@@ -131,6 +132,19 @@ impl Wred {
     }
 }
 
+impl Retune for Wred {
+    fn adopt(&mut self, now: Time, fresh: Wred) {
+        for (average, fresh) in self.averages.iter_mut().zip(fresh.averages) {
+            average.adopt(now, fresh);
+        }
+        // Counts that begin with the change start at 0.
+        if self.since.is_some() != fresh.since.is_some() {
+            self.since = fresh.since;
+        }
+        (self.slopes, self.mean_packet) = (fresh.slopes, fresh.mean_packet);
+    }
+}
+
 /// WRED at one queue: the averages of [`Wred`], and the packets that wait by profile.
 #[derive(Debug)]
 pub struct WredByKind {
@@ -165,6 +179,13 @@ impl BuildLaw for Params {
             ecn: self.ecn,
             waiting: own.then(|| vec![Backlog::default(); profiles.len()]),
         }
+    }
+}
+
+impl Retune for WredByKind {
+    fn adopt(&mut self, now: Time, fresh: WredByKind) {
+        self.law.adopt(now, fresh.law);
+        self.ecn = fresh.ecn;
     }
 }
 

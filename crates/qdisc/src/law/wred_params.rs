@@ -1,5 +1,6 @@
 //! Parameters of weighted random early detection.
 
+use crate::retune::{Fixed, fixed};
 use crate::signals::{Length, Signals, Threshold};
 use crate::{Packet, Site, check};
 use schemars::JsonSchema;
@@ -252,6 +253,15 @@ impl Params {
             profile.check(self.by.default_of(kind)).map_err(|e| e.within(&field))?;
         }
         self.nonconforming.map_or(Ok(()), |p| p.check(NONCONFORMING).map_err(|e| e.within("nonconforming")))
+    }
+}
+
+impl Fixed for Params {
+    fn check_retune(&self, to: &Params) -> Result<(), Invalid> {
+        let why = "it decides which profiles there are, and to which one a waiting packet belongs";
+        fixed("by", self.by, to.by, why)?;
+        fixed("nonconforming", self.nonconforming.is_some(), to.nonconforming.is_some(), why)?;
+        fixed("average", self.average, to.average, "it decides which averages there are")
     }
 }
 

@@ -4,12 +4,13 @@
 use super::{Answer, Arrival, Occupancy, Watch};
 use crate::check;
 use crate::congestion_notification::Feedback;
+use crate::retune::{Fixed, Retune, fixed};
 use crate::signals::Length;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
 use tailback_random::Rng;
-use tailback_units::{Fraction, Size};
+use tailback_units::{Fraction, Size, Time};
 
 /// Upper bound of thresholds, frames.
 const MAX_QUEUE: f64 = 1e6;
@@ -142,6 +143,18 @@ impl Bcn {
         let above = self.above.iter().filter(|t| length > **t).count() as i32;
         let below = self.below.iter().filter(|t| length < **t).count() as i32;
         below - above
+    }
+}
+
+impl Retune for Bcn {
+    fn adopt(&mut self, _now: Time, fresh: Bcn) {
+        *self = Bcn { last: self.last, ..fresh };
+    }
+}
+
+impl Fixed for Params {
+    fn check_retune(&self, to: &Params) -> Result<(), Invalid> {
+        fixed("frame", self.frame, to.frame, "the queue length at the last sample is kept in this unit")
     }
 }
 

@@ -4,12 +4,13 @@
 use super::{Answer, Arrival, Occupancy, Watch};
 use crate::check;
 use crate::congestion_notification::Feedback;
+use crate::retune::{Fixed, Retune, fixed};
 use crate::signals::Length;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
 use tailback_random::Rng;
-use tailback_units::{Fraction, Size};
+use tailback_units::{Fraction, Size, Time};
 
 /// BCN version 2.0, known as ECM (D. Bergamasco and R. Pan, IEEE 802.1, September 2005; J. Jiang and R. Jain,
 /// July 2006): the feedback to the source of a sampled frame is Fb = (Qeq − Q) − w ΔQ, with Q the queue length
@@ -83,6 +84,18 @@ pub struct Ecm {
     occupancy: Occupancy,
     /// Queue length at the last sample, frames.
     last: f64,
+}
+
+impl Retune for Ecm {
+    fn adopt(&mut self, _now: Time, fresh: Ecm) {
+        *self = Ecm { last: self.last, ..fresh };
+    }
+}
+
+impl Fixed for Params {
+    fn check_retune(&self, to: &Params) -> Result<(), Invalid> {
+        fixed("frame", self.frame, to.frame, "the queue length at the last sample is kept in this unit")
+    }
 }
 
 impl Watch for Ecm {

@@ -7,9 +7,12 @@ mod occupancy;
 pub mod qcn;
 mod watch;
 
+use crate::retune::{Fixed, Retune, other_kind};
 use crate::signals::Length;
 pub use occupancy::Occupancy;
+use tailback_document::Invalid;
 use tailback_random::Rng;
+use tailback_units::Time;
 pub use watch::{Answer, Arrival, Watch};
 
 /// Makes the document's enum ([`Spec`]) and the run-time enum ([`Point`]) from one list.
@@ -35,6 +38,17 @@ macro_rules! points {
             pub fn build(&self) -> Point {
                 match self { $(Spec::$variant(params) => Point::$variant(params.build()),)+ }
             }
+            /// Refuses parameters that a congestion point built from `self` cannot take while it runs: another
+            /// kind, or another unit of the queue length. Both have passed `check`.
+            ///
+            /// # Errors
+            /// If such a parameter differs: the error names it and says why it is fixed.
+            pub fn check_retune(&self, to: &Spec) -> Result<(), Invalid> {
+                match (self, to) {
+                    $((Spec::$variant(params), Spec::$variant(to)) => params.check_retune(to),)+
+                    _ => Err(other_kind(self.kind(), to.kind())),
+                }
+            }
             /// Returns the queue lengths at which the feedback changes, by parameter, in ascending
             /// order.
             pub fn thresholds(&self) -> Vec<(&'static str, Length)> {
@@ -49,6 +63,15 @@ macro_rules! points {
             }
         }
 
+        impl Retune for Point {
+            fn adopt(&mut self, now: Time, fresh: Point) {
+                match (self, fresh) {
+                    $((Point::$variant(point), Point::$variant(fresh)) => point.adopt(now, fresh),)+
+                    _ => debug_assert!(false, "the kinds differ"),
+                }
+            }
+        }
+
         impl Watch for Point {
             #[inline]
             fn judge(&mut self, arrival: &Arrival, rng: &mut Rng) -> Answer {
@@ -56,6 +79,13 @@ macro_rules! points {
             }
         }
     };
+}
+
+impl Point {
+    /// Replaces the parameters and keeps the state. [`Spec::check_retune`] accepts them.
+    pub fn retune(&mut self, now: Time, spec: &Spec) {
+        self.adopt(now, spec.build());
+    }
 }
 
 points! {

@@ -3,12 +3,13 @@
 use super::{Answer, Arrival, Watch};
 use crate::check;
 use crate::congestion_notification::Feedback;
+use crate::retune::{Fixed, Retune, scaled};
 use crate::signals::Length;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
 use tailback_random::Rng;
-use tailback_units::{Fraction, Size};
+use tailback_units::{Fraction, Size, Time};
 
 /// Largest quantised feedback: six bits.
 pub const MAX_QUANTISED: f64 = 63.0;
@@ -83,6 +84,16 @@ pub struct Qcn {
     /// Bytes that have to arrive before the next sample.
     left: f64,
 }
+
+/// The rest of the distance to the next sample is scaled to the new distance.
+impl Retune for Qcn {
+    fn adopt(&mut self, _now: Time, fresh: Qcn) {
+        self.left = scaled(self.left, self.params.sample, fresh.params.sample);
+        self.params = fresh.params;
+    }
+}
+
+impl Fixed for Params {}
 
 impl Watch for Qcn {
     fn judge(&mut self, arrival: &Arrival, rng: &mut Rng) -> Answer {

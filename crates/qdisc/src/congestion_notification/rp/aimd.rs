@@ -4,6 +4,7 @@
 use super::React;
 use crate::check;
 use crate::congestion_notification::Feedback;
+use crate::retune::Retune;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
@@ -83,6 +84,27 @@ impl Aimd {
         constants.floor = constants.floor.min(line);
         Aimd { constants, line, rate: line, until: Time::ZERO, point: 0, hits: 0, drifted: now }
     }
+    /// Adds the steps of the drift up to `now`.
+    fn drift(&mut self, now: Time) {
+        let Some(drift) = &self.constants.drift else { return };
+        let steps = now.since(self.drifted).0 / drift.every.0;
+        if steps > 0 {
+            self.drifted += Dur(steps * drift.every.0);
+            self.rate = (self.rate + steps as f64 * drift.step.0 as f64).min(self.line);
+        }
+    }
+}
+
+/// The rate is moved into its new bounds. A drift that begins or changes counts from the change on.
+impl Retune for Aimd {
+    fn adopt(&mut self, now: Time, fresh: Aimd) {
+        if self.constants.drift != fresh.constants.drift {
+            self.drift(now);
+            self.drifted = now;
+        }
+        (self.constants, self.line) = (fresh.constants, fresh.line);
+        self.rate = self.rate.clamp(self.constants.floor, self.line);
+    }
 }
 
 impl React for Aimd {
@@ -118,12 +140,7 @@ impl React for Aimd {
         true
     }
     fn advance(&mut self, now: Time, _rng: &mut Rng) {
-        let Some(drift) = &self.constants.drift else { return };
-        let steps = now.since(self.drifted).0 / drift.every.0;
-        if steps > 0 {
-            self.drifted += Dur(steps * drift.every.0);
-            self.rate = (self.rate + steps as f64 * drift.step.0 as f64).min(self.line);
-        }
+        self.drift(now);
     }
     fn rate(&self) -> f64 {
         self.rate

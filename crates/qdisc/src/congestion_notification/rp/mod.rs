@@ -7,7 +7,9 @@ pub mod qcn;
 mod react;
 
 use super::Feedback;
+use crate::retune::{Fixed, Retune, other_kind};
 pub use react::React;
+use tailback_document::Invalid;
 use tailback_random::Rng;
 use tailback_units::{Rate, Time};
 
@@ -33,6 +35,26 @@ macro_rules! reactions {
             /// `check`.
             pub fn build(&self, line: Rate, now: Time) -> Reaction {
                 match self { $(Spec::$variant(params) => Reaction::$variant(params.build(line, now)),)+ }
+            }
+            /// Refuses parameters that a law built from `self` cannot take while it runs: those of another kind. Both
+            /// have passed `check`.
+            ///
+            /// # Errors
+            /// If the kinds differ.
+            pub fn check_retune(&self, to: &Spec) -> Result<(), Invalid> {
+                match (self, to) {
+                    $((Spec::$variant(params), Spec::$variant(to)) => params.check_retune(to),)+
+                    _ => Err(other_kind(self.kind(), to.kind())),
+                }
+            }
+        }
+
+        impl Retune for Reaction {
+            fn adopt(&mut self, now: Time, fresh: Reaction) {
+                match (self, fresh) {
+                    $((Reaction::$variant(law), Reaction::$variant(fresh)) => law.adopt(now, fresh),)+
+                    _ => debug_assert!(false, "the kinds differ"),
+                }
             }
         }
 
@@ -71,6 +93,17 @@ macro_rules! reactions {
         }
     };
 }
+
+impl Reaction {
+    /// Replaces the parameters and the rate of the link, and keeps the state. [`Spec::check_retune`] accepts them.
+    pub fn retune(&mut self, now: Time, spec: &Spec, line: Rate) {
+        self.adopt(now, spec.build(line, now));
+    }
+}
+
+impl Fixed for bcn::Params {}
+impl Fixed for ecm::Params {}
+impl Fixed for qcn::Params {}
 
 reactions! {
     "bcn" => Bcn(bcn::Params => aimd::Aimd),

@@ -4,6 +4,7 @@ use super::React;
 use super::bcn::above_zero;
 use crate::check;
 use crate::congestion_notification::Feedback;
+use crate::retune::{Retune, scaled};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
@@ -140,6 +141,19 @@ impl Qcn {
     fn share(&self, cycles: u32, rng: &mut Rng) -> f64 {
         let jitter = 1.0 + self.params.jitter.0 * (2.0 * rng.uniform() - 1.0);
         if cycles < FAST { jitter } else { 0.5 * jitter }
+    }
+}
+
+/// The rest of a cycle of the byte counter is scaled to the new length; a cycle of the timer ends at the latest when a
+/// new one would. Rate and target are moved into their new bounds.
+impl Retune for Qcn {
+    fn adopt(&mut self, now: Time, fresh: Qcn) {
+        self.left = scaled(self.left, self.params.bytes, fresh.params.bytes);
+        (self.params, self.line) = (fresh.params, fresh.line);
+        let longest = self.params.timer.0 as f64 * (1.0 + self.params.jitter.0);
+        self.due = self.due.min(now + Dur(longest as u64));
+        self.target = self.target.min(self.line);
+        self.rate = self.rate.clamp((self.params.floor.0 as f64).min(self.line), self.line);
     }
 }
 

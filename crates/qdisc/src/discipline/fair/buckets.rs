@@ -1,5 +1,6 @@
 //! The assignment of flows to queues, as written in documents.
 
+use crate::retune::fixed;
 use core::fmt;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Deserialize, Deserializer, Visitor};
@@ -34,6 +35,13 @@ impl Buckets {
             )),
             _ => Ok(()),
         }
+    }
+}
+
+impl Buckets {
+    /// Refuses another assignment during a run.
+    pub(crate) fn check_retune(self, field: &str, to: Buckets) -> Result<(), Invalid> {
+        fixed(field, self, to, "packets wait in these queues")
     }
 }
 

@@ -2,11 +2,13 @@
 
 use super::{Buckets, Key, mix};
 use crate::Packet;
+use crate::retune::Retune;
 use crate::state::{INDEX, SALT};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use tailback_random::Rng;
+use tailback_units::Time;
 
 /// Definition of a conversation. A flow has one set of addresses, ports and protocol.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -41,6 +43,13 @@ impl ByConversation {
     /// Returns an assignment to `queues` by `by`, with these weights by precedence.
     pub fn new(by: KeyBy, queues: Buckets, weights: [f64; 8]) -> ByConversation {
         ByConversation { by, queues, weights, salt: None, slots: BTreeMap::new(), last: Vec::new() }
+    }
+}
+
+/// Keeps the assignment; the weight of a queue changes with its next packet.
+impl Retune for ByConversation {
+    fn adopt(&mut self, _now: Time, fresh: ByConversation) {
+        self.weights = fresh.weights;
     }
 }
 

@@ -2,11 +2,13 @@
 
 use super::Buckets;
 use crate::Packet;
+use crate::retune::Retune;
 use crate::state::{INDEX, SALT};
 use core::fmt::Debug;
 use std::collections::BTreeMap;
 use tailback_document::Invalid;
 use tailback_random::Rng;
+use tailback_units::Time;
 
 /// Assigns packets to queues, which are numbered from 0 without gaps.
 pub trait Key: Debug {
@@ -79,6 +81,18 @@ impl ByFlow {
     /// Draws a new salt of the hash: flows are then assigned to queues anew.
     pub fn salt_anew(&mut self, rng: &mut Rng) {
         self.salt = Some(rng.bits());
+    }
+}
+
+/// Keeps the assignment; the queues take the new weights of their flows.
+impl Retune for ByFlow {
+    fn adopt(&mut self, _now: Time, fresh: ByFlow) {
+        self.given = fresh.given;
+        for (flow, slot) in (0u32..).zip(&self.slots) {
+            if let Some(weight) = self.weights.get_mut(*slot as usize) {
+                *weight = self.given.get(&flow).copied().unwrap_or(1.0);
+            }
+        }
     }
 }
 

@@ -1,7 +1,9 @@
 //! Service in rounds in which new flows go first: the scheduler of FQ-CoDel (RFC 8290 section 4.2).
 
+use crate::retune::Retune;
 use crate::state::{INDEX, bytes_of};
 use std::collections::VecDeque;
+use tailback_units::Time;
 
 /// Queues in two lists, each served by deficit round robin, the new before the old.
 ///
@@ -21,6 +23,16 @@ struct Seat {
     /// Deficit in wire bytes; at 0 or below the queue waits for the next round.
     deficit: i64,
     listed: bool,
+}
+
+/// The rest of a turn is at most the new quantum.
+impl Retune for NewOld {
+    fn adopt(&mut self, _now: Time, fresh: NewOld) {
+        self.quantum = fresh.quantum;
+        for seat in &mut self.seats {
+            seat.deficit = seat.deficit.min(self.quantum);
+        }
+    }
 }
 
 impl NewOld {

@@ -81,6 +81,14 @@ impl Round {
             self.seats[*front as usize].deficit -= u64::from(size);
         }
     }
+    /// Notes that quanta have changed: cuts each deficit to the new quantum and the largest packet, which no deficit of a
+    /// queue exceeds. `quantum` is that of `next`.
+    pub fn limit_deficits(&mut self, quantum: impl Fn(usize) -> Option<u64>) {
+        for (slot, seat) in self.seats.iter_mut().enumerate() {
+            let most = quantum(slot).map_or(u64::MAX, |quantum| quantum.saturating_add(u64::from(u16::MAX)));
+            seat.deficit = seat.deficit.min(most);
+        }
+    }
     /// Moves the queue in front to the end.
     fn pass(&mut self) {
         self.turns.rotate_left(1);

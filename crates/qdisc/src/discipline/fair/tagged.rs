@@ -2,6 +2,7 @@
 //! is served first. The [`Clock`] defines the tags.
 
 use super::{Fifos, Item, Key};
+use crate::retune::Retune;
 use crate::state::{INDEX, bytes_of};
 use crate::{Cx, Gate, Packet, Qdisc, Reason, Site};
 use core::cmp::Ordering;
@@ -50,6 +51,12 @@ pub trait Clock: Debug {
     fn idle(&mut self) {}
     /// Notes a change of the link's rate.
     fn set_rate(&mut self, _rate: Rate) {}
+    /// Takes the parameters of `fresh`, and the new `weights` of the queues that have joined, in the order of joining.
+    fn adopt(&mut self, _fresh: Self, _weights: &mut dyn Iterator<Item = f64>)
+    where
+        Self: Sized,
+    {
+    }
     /// Returns the size of its variables in bytes.
     fn state_bytes(&self) -> usize;
 }
@@ -85,6 +92,10 @@ impl Work {
     /// Returns the size of its variables in bytes.
     pub fn state_bytes(&self) -> usize {
         bytes_of!(self; at, left)
+    }
+    /// Takes the rate of `fresh`, as [`Work::set_rate`] does.
+    pub fn adopt(&mut self, fresh: Work) {
+        self.bytes_per_ps = fresh.bytes_per_ps;
     }
     /// Sets the rate, from the time of the last call of `until`.
     pub fn set_rate(&mut self, rate: Rate) {
@@ -216,6 +227,16 @@ impl<K: Key, C: Clock> Tagged<K, C> {
                 self.ready.insert(item.rank(C::ORDER, slot));
             }
         }
+    }
+}
+
+/// Waiting packets keep their tags, so that new weights count from the packets on that arrive after the change.
+impl<K: Key + Retune, C: Clock> Retune for Tagged<K, C> {
+    fn adopt(&mut self, now: Time, fresh: Tagged<K, C>) {
+        self.key.adopt(now, fresh.key);
+        self.site = fresh.site;
+        let joined = self.last.iter().enumerate().filter(|(_, last)| last.is_some());
+        self.clock.adopt(fresh.clock, &mut joined.map(|(slot, _)| self.key.weight(slot)));
     }
 }
 

@@ -68,6 +68,22 @@ impl Running {
         Running { x: 0, y: 0, dx, dy: dx * u128::from(curve.m1.0), curve }
     }
 
+    /// Takes the service curve `fresh` from the point (x, y) on, if it is another one (`rtsc_init` in `hfsc_change_rsc`,
+    /// `hfsc_change_fsc` and `hfsc_change_usc`); returns `true` if it is.
+    pub fn change(&mut self, fresh: Running, x: u128, y: u128) -> bool {
+        let changes = self.curve != fresh.curve;
+        if changes {
+            *self = fresh;
+            self.begin(x, y);
+        }
+        changes
+    }
+
+    /// Moves the begin of the curve to (x, y).
+    pub fn begin(&mut self, x: u128, y: u128) {
+        (self.x, self.y) = (x, y);
+    }
+
     /// Returns the eligible curve for this deadline curve: the same if it is concave; if it is convex, the line with
     /// its second slope, so that the class is served in advance of its later demand (Stoica, Zhang and Ng, section
     /// 4.1).

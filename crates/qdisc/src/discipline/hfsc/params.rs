@@ -2,7 +2,8 @@
 
 use super::Curve;
 use crate::classify::Match;
-use crate::discipline::classes::{Part, check_class, check_names, site_within};
+use crate::discipline::classes::{Identity, Part, check_class, check_classes_retune, check_names, site_within};
+use crate::retune::{Fixed, fixed};
 use crate::signals::{Signals, Threshold, any_marks, inside};
 use crate::{Accounting, Site, Spec, check};
 use schemars::JsonSchema;
@@ -155,6 +156,26 @@ impl Params {
         for (i, class) in self.classes.iter_mut().enumerate() {
             f(format!("classes[{i}]"), class.matches.as_mut(), class.discipline.as_deref_mut());
         }
+    }
+}
+
+impl Fixed for Params {
+    fn check_retune(&self, to: &Params) -> Result<(), Invalid> {
+        fn classes(params: &Params) -> impl ExactSizeIterator<Item = Identity<'_>> {
+            params.classes.iter().map(|class| Identity {
+                name: Some(&class.name),
+                parent: class.parent.as_ref(),
+                matches: class.matches.as_ref(),
+                discipline: class.discipline.as_deref(),
+            })
+        }
+        check_classes_retune("classes", classes(self), classes(to))?;
+        for (i, (from, to)) in self.classes.iter().zip(&to.classes).enumerate() {
+            let why = "without this curve the class is served in another way";
+            fixed(&format!("classes[{i}].rt"), from.rt.is_some(), to.rt.is_some(), why)?;
+            fixed(&format!("classes[{i}].ls"), from.ls.is_some(), to.ls.is_some(), why)?;
+        }
+        fixed("default", &self.default, &to.default, "it decides which packets wait in the class")
     }
 }
 

@@ -4,6 +4,7 @@ use super::params::{LIMIT, Params};
 use super::tree::Tree;
 use crate::classify::Classifier;
 use crate::discipline::classes::{Classes, Inside, site_within};
+use crate::retune::Retune;
 use crate::{Accounting, Cx, Gate, Packet, Qdisc, Reason, Site};
 use tailback_units::{Rate, Time};
 
@@ -119,6 +120,21 @@ impl Hfsc {
             && self.waiting(class).0 == 0
         {
             self.classes.rests(class, now, cx);
+        }
+    }
+}
+
+impl Retune for Hfsc {
+    fn adopt(&mut self, now: Time, fresh: Hfsc) {
+        self.classes.adopt(now, fresh.classes);
+        (self.sites, self.site, self.accounting) = (fresh.sites, fresh.site, fresh.accounting);
+        let next = |leaf: usize| {
+            let class = self.numbers.get(leaf).copied().unwrap_or(usize::MAX);
+            let ready = self.ready.get(class).and_then(Option::as_ref);
+            ready.map_or(0, |packet| self.accounting.bytes(packet))
+        };
+        if self.tree.adopt(fresh.tree, u128::from(now.0), next) && self.wake_at.is_some() {
+            self.wake_at = Some(now);
         }
     }
 }

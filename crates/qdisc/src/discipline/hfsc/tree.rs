@@ -93,6 +93,58 @@ impl Tree {
         Tree { nodes: (0..=whole).map(node).collect(), insertions: 0 }
     }
 
+    /// Takes the curves of `fresh`: a changed one begins with the service received so far, at `now` or, for link
+    /// sharing, at the present virtual time. `next` returns the bytes that count for the next packet of a leaf. Returns
+    /// `true` if a curve has changed.
+    ///
+    /// Differs from Linux, where a changed upper limit of a class with children applies from the next packet on.
+    pub fn adopt(&mut self, fresh: Tree, now: u128, next: impl Fn(usize) -> u32) -> bool {
+        let (mut changes, mut limits) = (false, false);
+        for (place, (node, fresh)) in self.nodes.iter_mut().zip(fresh.nodes).enumerate() {
+            if let (Some(deadline), Some(fresh)) = (&mut node.deadline, fresh.deadline)
+                && deadline.change(fresh, now, node.cumul)
+            {
+                let (deadline, eligible) = (*deadline, deadline.eligible());
+                node.eligible = Some(eligible);
+                if node.waits {
+                    node.e = eligible.time_of(node.cumul);
+                    node.d = deadline.time_of(node.cumul + service(next(place)));
+                }
+                changes = true;
+            }
+            if let (Some(curve), Some(fresh)) = (&mut node.virtual_, fresh.virtual_) {
+                changes |= curve.change(fresh, node.vt.saturating_sub(node.vtadj), node.total);
+            }
+            let limited = match (&mut node.limit, fresh.limit) {
+                (Some(limit), Some(fresh)) => limit.change(fresh, now, node.total),
+                (None, Some(mut fresh)) => {
+                    fresh.begin(now, node.total);
+                    node.limit = Some(fresh);
+                    true
+                }
+                (limit, None) => limit.take().is_some(),
+            };
+            if limited {
+                node.myf = node.limit.map_or(0, |limit| limit.time_of(node.total));
+            }
+            limits |= limited;
+        }
+        if limits {
+            self.update_fit_times();
+        }
+        changes || limits
+    }
+
+    /// Computes the fit times of the active classes from their upper limits, children first.
+    fn update_fit_times(&mut self) {
+        for place in (0..self.nodes.len()).rev() {
+            let node = &mut self.nodes[place];
+            let Some(parent) = node.parent.filter(|_| node.in_order.is_some()) else { continue };
+            node.f = node.myf.max(node.cfmin);
+            self.update_cfmin(parent);
+        }
+    }
+
     /// Returns `true` if a leaf is served by deadlines, so that the length of its next packet must be known.
     pub fn has_deadlines(&self, leaf: usize) -> bool {
         self.nodes[leaf].deadline.is_some()

@@ -1,7 +1,8 @@
 //! The parameters of the hierarchical token bucket.
 
 use crate::classify::Match;
-use crate::discipline::classes::{Part, check_class, check_names, site_within};
+use crate::discipline::classes::{Identity, Part, check_class, check_classes_retune, check_names, site_within};
+use crate::retune::{Fixed, fixed};
 use crate::signals::{Signals, Threshold, any_marks, inside};
 use crate::{Accounting, Burst, Site, Spec, check};
 use schemars::JsonSchema;
@@ -178,6 +179,21 @@ impl Params {
         for (i, class) in self.classes.iter_mut().enumerate() {
             f(format!("classes[{i}]"), class.matches.as_mut(), class.discipline.as_deref_mut());
         }
+    }
+}
+
+impl Fixed for Params {
+    fn check_retune(&self, to: &Params) -> Result<(), Invalid> {
+        fn classes(params: &Params) -> impl ExactSizeIterator<Item = Identity<'_>> {
+            params.classes.iter().map(|class| Identity {
+                name: Some(&class.name),
+                parent: class.parent.as_ref(),
+                matches: class.matches.as_ref(),
+                discipline: class.discipline.as_deref(),
+            })
+        }
+        check_classes_retune("classes", classes(self), classes(to))?;
+        fixed("default", &self.default, &to.default, "it decides which packets wait in the class")
     }
 }
 

@@ -3,6 +3,7 @@
 use super::params::{LIMIT, Params};
 use crate::classify::Classifier;
 use crate::discipline::classes::{Classes, Inside, site_within};
+use crate::retune::Retune;
 use crate::state::bytes_of;
 use crate::{Accounting, Burst, Cx, Gate, Packet, Qdisc, Site};
 use tailback_diffserv::TokenBucket;
@@ -193,6 +194,24 @@ impl Htb {
         let class = (0..count).map(|k| (first + k) % count).find(fits)?;
         self.turns[level][prio] = class as u8;
         Some((class, level))
+    }
+}
+
+/// As `htb_change_class` in Linux, which keeps the tokens; here they are at most the new burst at once, not at the
+/// next packet.
+impl Retune for Htb {
+    fn adopt(&mut self, now: Time, fresh: Htb) {
+        self.classes.adopt(now, fresh.classes);
+        let mut changes = false;
+        for (node, fresh) in self.nodes.iter_mut().zip(fresh.nodes) {
+            changes |= node.rate.adopt(now, &fresh.rate);
+            changes |= node.ceil.adopt(now, &fresh.ceil);
+            (node.prio, node.quantum, node.accounting) = (fresh.prio, fresh.quantum, fresh.accounting);
+            node.left = node.left.map(|left| left.min(node.quantum));
+        }
+        if changes && self.wake_at.is_some() {
+            self.wake_at = Some(now);
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use super::params::Params;
 use crate::discipline::fair::{Buckets, ByFlow, Key, Weights};
 use crate::law::red::Red;
 use crate::law::{Arrival, ArrivalLaw, Backlog, BuildLaw, Decision};
+use crate::retune::Retune;
 use crate::{Fate, Reason, Site, Watch};
 use tailback_random::Rng;
 use tailback_units::{Rate, Time};
@@ -30,6 +31,14 @@ impl BuildLaw for Params {
             ecn: self.red.ecn,
             watches: self.red.idle.watch(),
         }
+    }
+}
+
+impl Retune for RedPd {
+    fn adopt(&mut self, now: Time, fresh: RedPd) {
+        self.law.adopt(now, fresh.law);
+        self.monitor.adopt(now, fresh.monitor);
+        (self.ecn, self.watches) = (fresh.ecn, fresh.watches);
     }
 }
 

@@ -1,6 +1,7 @@
 //! Monitored flows: those that RED drops in most intervals, and the probabilities with which a filter drops their packets.
 
 use super::Params;
+use crate::retune::Retune;
 use crate::state::{INDEX, bytes_of};
 use std::collections::VecDeque;
 use tailback_random::Rng;
@@ -50,6 +51,18 @@ struct Flow {
     count: u64,
     /// Time of the last change of its probability.
     changed: Time,
+}
+
+/// Intervals that are no longer remembered are forgotten; the present one ends within ten new round-trip times.
+impl Retune for Monitor {
+    fn adopt(&mut self, now: Time, fresh: Monitor) {
+        (self.rtt, self.hold, self.intervals) = (fresh.rtt, fresh.hold, fresh.intervals);
+        (self.needed, self.remembered) = (fresh.needed, fresh.remembered);
+        let extra = self.history.len().saturating_sub(self.intervals as usize);
+        self.history.drain(..extra);
+        self.lengths.truncate(self.intervals as usize);
+        self.due = self.due.min(now + self.rtt * 10);
+    }
 }
 
 impl Monitor {

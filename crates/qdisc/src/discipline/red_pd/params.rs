@@ -1,6 +1,7 @@
 //! Parameters of RED-PD.
 
 use crate::law::red;
+use crate::retune::Fixed;
 use crate::signals::{Signals, Threshold, inside};
 use crate::{Site, Victim, check};
 use schemars::JsonSchema;
@@ -63,6 +64,12 @@ impl Params {
             return Err(Invalid::new("red.victim", "only arriving packets are dropped; leave `victim` out"));
         }
         self.red.check().map_err(|e| e.within("red"))
+    }
+}
+
+impl Fixed for Params {
+    fn check_retune(&self, to: &Params) -> Result<(), Invalid> {
+        self.red.check_retune(&to.red).map_err(|e| e.within("red"))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::params::{BinFull, Form, LowerAt, Settings};
 use crate::law::blue::{Stepped, Timers};
+use crate::retune::Retune;
 use crate::state::bytes_of;
 use tailback_random::{GOLDEN, Rng, mix};
 use tailback_units::Time;
@@ -173,6 +174,17 @@ impl Bins {
         let per_level = self.per_level;
         let levels = self.bins.len() / per_level;
         hashes(seed, flow, levels, per_level).enumerate().map(move |(level, bin)| level * per_level + bin)
+    }
+}
+
+/// Keeps the bins and the hashes.
+impl Retune for Bins {
+    fn adopt(&mut self, _now: Time, fresh: Bins) {
+        let timers = fresh.empty.probability.timers();
+        self.empty = fresh.empty;
+        for bin in &mut self.bins {
+            bin.probability = bin.probability.with_timers(timers);
+        }
     }
 }
 

@@ -13,6 +13,7 @@ pub use params::{BinFull, Boxed, Form, LowerAt, Params, PenaltyBox, Rehash, Scop
 pub use penalty_box::Limiter;
 
 use super::blue::Timers;
+use crate::retune::Retune;
 use crate::state::bytes_of;
 use params::Settings;
 use tailback_random::Rng;
@@ -48,6 +49,20 @@ pub struct Sfb {
     limiter: Limiter,
     /// Flows seen so far, one bit each.
     seen: Vec<u64>,
+}
+
+/// A moving hash that begins with the change has its first move one interval later.
+impl Retune for Sfb {
+    fn adopt(&mut self, now: Time, fresh: Sfb) {
+        if self.settings.interval.is_none() {
+            self.since = now;
+        }
+        self.settings = fresh.settings;
+        for (set, fresh) in self.sets.iter_mut().zip(fresh.sets) {
+            set.adopt(now, fresh);
+        }
+        self.limiter.adopt(now, fresh.limiter);
+    }
 }
 
 impl Sfb {

@@ -1,6 +1,7 @@
 //! The parameters of stochastic fair Blue.
 
 use crate::check;
+use crate::retune::{Fixed, fixed};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
@@ -297,6 +298,16 @@ impl Params {
             }
             _ => Ok(()),
         }
+    }
+}
+
+impl Fixed for Params {
+    fn check_retune(&self, to: &Params) -> Result<(), Invalid> {
+        let (from, settings) = (self.settings(), to.settings());
+        fixed("form", self.form, to.form, "the forms have bins and penalty boxes of different sorts")?;
+        fixed("levels", from.levels, settings.levels, "waiting packets are counted in the bins of all levels")?;
+        fixed("bins", from.bins, settings.bins, "waiting packets are counted in these bins")?;
+        fixed("penalty-box.scope", from.scope, settings.scope, "it decides of whom the last packet is remembered")
     }
 }
 

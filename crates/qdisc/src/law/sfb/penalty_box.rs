@@ -2,6 +2,7 @@
 
 use super::bins::Bins;
 use super::params::{Form, Scope, Settings};
+use crate::retune::Retune;
 use crate::state::INDEX;
 use std::collections::BTreeMap;
 use tailback_units::{Dur, Time};
@@ -20,6 +21,18 @@ enum Kind {
     PerBin(Vec<Option<Time>>),
     PerFlow(BTreeMap<u32, Time>),
     Bucket { rate: f64, burst: u64, tokens: u64, filled: Time },
+}
+
+/// Keeps the times of the last packets, and the tokens up to the new depth.
+impl Retune for Limiter {
+    fn adopt(&mut self, _now: Time, fresh: Limiter) {
+        self.interval = fresh.interval;
+        if let (Kind::Bucket { rate, burst, tokens, .. }, Kind::Bucket { rate: to_rate, burst: to_burst, .. }) =
+            (&mut self.kind, fresh.kind)
+        {
+            (*rate, *burst, *tokens) = (to_rate, to_burst, (*tokens).min(to_burst));
+        }
+    }
 }
 
 impl Limiter {

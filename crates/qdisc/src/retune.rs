@@ -1,0 +1,46 @@
+//! The change of parameters while a discipline runs.
+//!
+//! A discipline in its initial state is built from the new parameters at the new site. The running one takes its
+//! parameters and all values that follow from parameters alone, and keeps its own state. So each value is derived from
+//! the parameters in one place, `build`.
+//! The rules are in `docs/architecture.md`, section "Changing parameters while a run goes on".
+
+use tailback_document::Invalid;
+use tailback_units::{Size, Time};
+
+/// State that can continue under other parameters.
+pub(crate) trait Retune: Sized {
+    /// Takes the parameters of `fresh`, which is in its initial state.
+    ///
+    /// Equal parameters change nothing. No packet is dropped or marked. A running timer keeps its next time, but expires
+    /// no later than a timer set at `now` with the new interval.
+    fn adopt(&mut self, now: Time, fresh: Self);
+}
+
+/// Parameters, some of which are fixed while a discipline runs: those that decide the number and the identity of
+/// queues, classes, bins and tables, and those that name the initial value of a variable.
+pub(crate) trait Fixed {
+    /// Refuses other values of the fixed parameters. Both have passed `check`.
+    fn check_retune(&self, _to: &Self) -> Result<(), Invalid> {
+        Ok(())
+    }
+}
+
+/// Returns the rest of a number of bytes, after the number has changed.
+pub(crate) fn scaled(left: f64, from: Size, to: Size) -> f64 {
+    // Unchanged, not rounded, if the number is.
+    if from == to { left } else { left * to.0 as f64 / from.0 as f64 }
+}
+
+/// Returns the error about a change of the kind.
+pub(crate) fn other_kind(from: &str, to: &str) -> Invalid {
+    Invalid::new("kind", format!("`{from}` cannot become `{to}` during a run: each kind has its own state"))
+}
+
+/// Refuses a value that differs from the present one; `why` is a phrase that gives the reason.
+pub(crate) fn fixed<T: PartialEq>(field: &str, from: T, to: T, why: &str) -> Result<(), Invalid> {
+    if from == to {
+        return Ok(());
+    }
+    Err(Invalid::new(field, format!("it cannot change during a run: {why}")))
+}
