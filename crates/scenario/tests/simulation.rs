@@ -71,7 +71,7 @@ const BUSY: &str = r#"
     rate = "100Mbit/s"
     [[links]]
     between = ["t", "b*"]
-    rate = "20Mbit/s"
+    rate = "2Mbit/s"
     [[flows]]
     name = "tcp"
     from = "a*"

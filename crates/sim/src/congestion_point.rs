@@ -5,6 +5,7 @@ use tailback_qdisc::congestion_notification::cp::{Arrival, Point, Spec, Watch};
 use tailback_qdisc::congestion_notification::{Feedback, Tag, wire};
 use tailback_qdisc::law::Backlog;
 use tailback_random::Rng;
+use tailback_units::Time;
 
 /// The congestion point of one class at one output port.
 #[derive(Debug)]
@@ -46,8 +47,8 @@ impl CongestionPoint {
     }
 
     /// Takes other parameters of its law.
-    pub fn retune(&mut self, spec: &Spec) {
-        self.law.retune(spec);
+    pub fn retune(&mut self, now: Time, spec: &Spec) {
+        self.law.retune(now, spec);
         self.format = wire::Format::of(spec);
     }
 

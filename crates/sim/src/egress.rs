@@ -66,7 +66,7 @@ impl Egress {
     /// again.
     pub fn retune(&mut self, now: Time, plan: &ShaperPlan) {
         if let Some(shaping) = &mut self.shaper {
-            shaping.bucket.retune(now, plan.rate, plan.burst);
+            shaping.bucket.adopt(now, &TokenBucket::new(plan.rate, plan.burst));
             (shaping.rate, shaping.release) = (plan.rate, Time::NEVER);
         }
     }

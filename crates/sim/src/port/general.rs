@@ -181,7 +181,10 @@ impl Waiting {
     pub fn retune(&mut self, now: Time, spec: &Spec, site: &Site) {
         match self {
             Waiting::Discipline(q) => q.retune(now, spec, site),
-            Waiting::Limited(q) => q.retune_discipline(now, spec, site),
+            Waiting::Limited(q) => {
+                let own = q.spec().clone();
+                q.retune(now, &own, spec, site);
+            }
             Waiting::ByDestination(q) => q.set_limit(site.bytes),
         }
     }

@@ -36,6 +36,7 @@ impl World {
 
     pub(super) fn retune_queue(&mut self, port: u32, plan: &QueuePlan) {
         let now = self.now;
+        self.plan.links[port as usize / 2].queue[port as usize % 2] = plan.clone();
         let p = &mut self.ports[port as usize];
         let Queue::General(m) = &mut p.queue else { unreachable!("ports with such changes take the general form") };
         if let (Some(egress), Some(shaper)) = (&mut m.egress, &plan.shaper) {
@@ -83,10 +84,11 @@ impl World {
     }
 
     pub(super) fn retune_congestion_points(&mut self, node: NodeId, law: &cp::Spec) {
+        let now = self.now;
         for port in self.nodes[usize::from(node)].ports.clone() {
             let Queue::General(m) = &mut self.ports[port as usize].queue else { continue };
             for point in m.queues.iter_mut().filter_map(|queue| queue.point.as_mut()) {
-                point.retune(law);
+                point.retune(now, law);
             }
         }
     }
@@ -94,10 +96,14 @@ impl World {
     pub(super) fn retune_limiters(&mut self, node: NodeId, limiters: &LimitersSpec) {
         let now = self.now;
         for port in self.nodes[usize::from(node)].ports.clone() {
-            let Queue::General(m) = &mut self.ports[port as usize].queue else { continue };
-            for queue in m.queues.iter_mut() {
+            let plan = &self.plan.links[port as usize / 2].queue[port as usize % 2];
+            let p = &mut self.ports[port as usize];
+            let Queue::General(m) = &mut p.queue else { continue };
+            let rate = m.egress.as_ref().map_or(p.rate, |egress| egress.rate(p.rate));
+            for (class, queue) in m.queues.iter_mut().enumerate() {
                 let Waiting::Limited(own) = &mut queue.waiting else { continue };
-                own.retune(now, limiters);
+                let site = Site { bytes: plan.limits[class], packets: plan.places[class], rate };
+                own.retune(now, limiters, &plan.discipline, &site);
                 queue.limit = limiters.buffer;
                 if let Some(detector) = &mut queue.detector {
                     detector.set_limit(limiters.buffer);
