@@ -71,7 +71,7 @@ const BUSY: &str = r#"
     rate = "100Mbit/s"
     [[links]]
     between = ["t", "b*"]
-    rate = "2Mbit/s"
+    rate = "1Mbit/s"
     [[flows]]
     name = "tcp"
     from = "a*"
