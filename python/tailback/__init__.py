@@ -21,6 +21,7 @@ from tailback.results.metrics import Measure
 from tailback.results.report import Report
 from tailback.run.result import Result
 from tailback.run.simulate import Interrupted, run
+from tailback.run.simulation import Simulation
 from tailback.scenario import Precision, Scenario, discipline, kind, load, source, tcp
 from tailback.scenario.warnings import ScenarioWarning
 from tailback.study import FailedRuns, Study, Sweep
@@ -44,6 +45,7 @@ __all__ = [
     "Scenario",
     "ScenarioError",
     "ScenarioWarning",
+    "Simulation",
     "Study",
     "Sweep",
     "TailbackError",

@@ -8,6 +8,7 @@ __all__ = [
     "Cancelled",
     "Scenario",
     "ScenarioError",
+    "Simulation",
     "Study",
     "digest_version",
     "explain",
@@ -123,6 +124,59 @@ class Scenario:
         """Return nodes, links and the pairs that flows join as JSON, patterns and counts spelled out."""
     def parts(self, most: int, seed: int) -> str:
         """Return the parts of a parallel run as JSON: nodes of each, links between them, look-ahead in seconds."""
+
+@final
+class Simulation:
+    """A run that is stepped through; see `tailback.Simulation`. Times are picoseconds, views are JSON."""
+
+    def __init__(
+        self, scenario: Scenario, seed: int, engine: str | None = None, warmup_s: float | None = None
+    ) -> None: ...
+    @property
+    def now_ps(self) -> int:
+        """Time up to which all events have been handled."""
+    @property
+    def end_ps(self) -> int:
+        """Last instant of the run."""
+    @property
+    def warmup_ps(self) -> int:
+        """End of the warm-up."""
+    @property
+    def next_event_ps(self) -> int | None:
+        """Time of the next event; `None`: there is none."""
+    @property
+    def done(self) -> bool:
+        """`True` if the end of the run has been reached."""
+    @property
+    def touched(self) -> bool:
+        """`True` if a parameter was changed, or data injected."""
+    @property
+    def replays(self) -> int:
+        """Number of jumps back."""
+    def run_until(self, at_ps: int) -> None:
+        """Handle all events at and before `at_ps`; Ctrl-C ends the step between two events."""
+    def jump(self, at_ps: int) -> bool:
+        """Go to `at_ps`, also back; return `True` if the run was replayed."""
+    def view(self) -> str:
+        """Return the state of the whole network."""
+    def port(self, name: str) -> str | None:
+        """Return the state of a port; `None`: there is no such port."""
+    def flow(self, name: str) -> str | None:
+        """Return the state of a flow; `None`: there is no such flow."""
+    def node(self, name: str) -> str | None:
+        """Return the state of a host or switch; `None`: there is no such node."""
+    def change(self, pairs: list[tuple[str, str]], at_ps: int | None = None) -> int:
+        """Change tunable keys, return the time; raises `ScenarioError`."""
+    def inject(self, flow: str, size: int, at_ps: int | None = None) -> int:
+        """Let a flow send payload besides its source, return the time; raises `ScenarioError`."""
+    def record_delivered(self, host: str) -> bool:
+        """Record the data that arrives at a host from now on; `False`: there is no such host."""
+    def take_delivered(self) -> list[tuple[int, str, int, int, int]]:
+        """Return time, flow, sequence number, payload and time of generation of the recorded data."""
+    def scenario(self) -> Scenario:
+        """Return the scenario with all changes made so far in its timeline."""
+    def report(self) -> str:
+        """Return the report of a run that ends now as JSON; the simulation is then over."""
 
 @final
 class Study:

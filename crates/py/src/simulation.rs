@@ -113,10 +113,10 @@ impl Simulation {
         done.map(|at| at.0).map_err(|error| raise(py, &error))
     }
 
-    #[pyo3(signature = (flow, bytes, at_ps = None))]
-    fn inject(&mut self, py: Python<'_>, flow: &str, bytes: u64, at_ps: Option<u64>) -> PyResult<u64> {
+    #[pyo3(signature = (flow, size, at_ps = None))]
+    fn inject(&mut self, py: Python<'_>, flow: &str, size: u64, at_ps: Option<u64>) -> PyResult<u64> {
         let simulation = self.running()?;
-        let done = guarded(|| simulation.inject(flow, bytes, at_ps.map(Time))).map_err(PyRuntimeError::new_err)?;
+        let done = guarded(|| simulation.inject(flow, size, at_ps.map(Time))).map_err(PyRuntimeError::new_err)?;
         done.map(|at| at.0).map_err(|error| raise(py, &error))
     }
 

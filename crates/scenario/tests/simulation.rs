@@ -70,8 +70,11 @@ const BUSY: &str = r#"
     between = ["a*", "s"]
     rate = "100Mbit/s"
     [[links]]
-    between = ["t", "b*"]
-    rate = "1Mbit/s"
+    between = ["t", "b1"]
+    rate = "500kbit/s"
+    [[links]]
+    between = ["t", "b[2-4]"]
+    rate = "20Mbit/s"
     [[flows]]
     name = "tcp"
     from = "a*"
@@ -145,10 +148,10 @@ fn ten_moved_keys_give_the_digest_of_the_exported_scenario() {
             (500, "switches.s.ports.t.discipline.ecn", "false"),
             (700, "links[0].loss", "0.01"),
             (900, "switches.s.ports.t.buffer", "25kB"),
-            (1_100, "switches.t.discipline.target", "2ms"),
+            (1_100, "switches.t.discipline.interval", "30ms"),
             (1_300, "flows[flood].source.rate", "6Mbit/s"),
             (1_500, "links[0].jitter", "3ms"),
-            (1_700, "switches.s.ports.t.shaper.rate", "7Mbit/s"),
+            (1_700, "switches.s.ports.t.shaper.rate", "4Mbit/s"),
             (1_900, "flows[flood].state", "stop"),
             (2_100, "links[0].state", "down"),
             (2_200, "links[0].state", "up"),

@@ -377,6 +377,7 @@ class ReportData(TypedDict):
     end_s: float
     warmup_s: float
     events: int
+    touched: NotRequired[bool]
     packet_hops: int
     control_frames: int
     flows: list[FlowRow]

@@ -1,0 +1,263 @@
+"""Stepping through one replication: views of the network, changed parameters, injected data."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from os import PathLike
+from types import TracebackType
+from typing import Literal, NamedTuple, cast
+
+from tailback import _native
+from tailback.errors import UsageError
+from tailback.results.report import Report
+from tailback.run.view import FlowView, NodeView, PortView, View
+from tailback.scenario import Scenario, load
+from tailback.scenario.values import Value, toml_value
+
+__all__ = ["Delivered", "Simulation"]
+
+_PS = 10**12
+"""Picoseconds in a second."""
+
+
+class Delivered(NamedTuple):
+    """A data packet that arrived at a recorded host."""
+
+    time_s: float
+    """Time of the arrival."""
+    flow: str
+    """Name of the flow, such as `data[2]`."""
+    sequence: int
+    """Sequence number: counted in packets, or in segments for flows with a transport."""
+    bytes: int
+    """Payload."""
+    born_s: float
+    """Time at which the packet was generated."""
+
+
+class Simulation:
+    """One replication that is stepped through.
+
+        with tailback.Simulation("dumbbell.toml") as simulation:
+            while not simulation.done:
+                simulation.step("100ms")
+                print(simulation.now, simulation.port("s->t")["queue_bytes"])
+
+    A view at an instant is taken after all events of that instant. A change or an injection takes effect 1 ps later at
+    the earliest. Only keys in the scenario's `run.tunable` can be changed. `scenario` returns the scenario with all
+    changes in its timeline; a run of it has the same digest.
+
+    Times are numbers in seconds or text with a unit, such as "20ms". Seconds are rounded to the nearest picosecond.
+    """
+
+    def __init__(
+        self,
+        scenario: Scenario | str | PathLike[str],
+        seed: int | None = None,
+        *,
+        warmup: str | None = None,
+        engine: Literal["merged", "plain"] | None = None,
+    ) -> None:
+        """Build the network of a scenario, or of its file, before the first event.
+
+        Args:
+            scenario: A scenario, or the path of its file.
+            seed: Seed of the replication. Default: the scenario's.
+            warmup: Warm-up, such as "20s". Default: the scenario's. "auto" is refused, since it needs a pilot run.
+            engine: "merged" or "plain"; both give the same digest. Default: the scenario's.
+
+        Raises:
+            ScenarioError: The scenario is invalid; the message has the place and a correction.
+            UsageError: The seed is out of range, or the warm-up is "auto".
+
+        """
+        if not isinstance(scenario, Scenario):
+            scenario = load(scenario)
+        if warmup is not None:
+            scenario = scenario.set(warmup=warmup)
+        config = scenario.run_config
+        if config["warmup"] == "auto":
+            raise UsageError('a simulation that is stepped through needs a stated warm-up, such as warmup="20s"')
+        chosen = cast(int, config["seed"]) if seed is None else seed
+        if not 0 <= chosen < 2**63:
+            raise UsageError(f"the seed {chosen} is not from 0 to 2^63 - 1")
+        self._open: _native.Simulation | None = _native.Simulation(scenario.native, chosen, engine)
+        self._scenario = scenario
+
+    def __enter__(self) -> Simulation:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Free the network; afterwards every other method raises UsageError."""
+        self._open = None
+
+    @property
+    def _core(self) -> _native.Simulation:
+        if self._open is None:
+            raise UsageError("the simulation is closed; make a new one")
+        return self._open
+
+    @property
+    def now(self) -> float:
+        """Time up to which all events have been handled, in seconds."""
+        return self._core.now_ps / _PS
+
+    @property
+    def end(self) -> float:
+        """Last instant of the run, in seconds."""
+        return self._core.end_ps / _PS
+
+    @property
+    def done(self) -> bool:
+        """`True` if the end of the run has been reached."""
+        return self._core.done
+
+    @property
+    def next_event(self) -> float | None:
+        """Time of the next event in seconds; `None`: there is none. The event may be one that changes nothing."""
+        at = self._core.next_event_ps
+        return None if at is None else at / _PS
+
+    @property
+    def touched(self) -> bool:
+        """`True` if a parameter was changed, or data injected."""
+        return self._core.touched
+
+    @property
+    def replays(self) -> int:
+        """Number of jumps back, each of which replayed the run from its start."""
+        return self._core.replays
+
+    def run_until(self, time: float | str) -> None:
+        """Handle all events at and before `time`, or before the end of the run if that is earlier.
+
+        A time in the past changes nothing. Ctrl-C ends the step between two events; the simulation can go on.
+        """
+        self._core.run_until(_ps(time))
+
+    def step(self, length: float | str) -> None:
+        """Run for `length` from now, at most to the end of the run."""
+        core = self._core
+        core.run_until(core.now_ps + _ps(length))
+
+    def jump(self, time: float | str) -> bool:
+        """Go to `time`, also back; return `True` if the run was replayed.
+
+        A jump back replays the run from its start with the changes made up to `time`, and forgets later ones. It takes
+        as long as the run did up to there. The recording of delivered data ends with it.
+        """
+        return self._core.jump(_ps(time))
+
+    def view(self) -> View:
+        """Return the state of the whole network now."""
+        return cast(View, json.loads(self._core.view()))
+
+    def port(self, name: str) -> PortView:
+        """Return the state of an output port, such as `s->t`, now; raises KeyError."""
+        return cast(PortView, self._found(self._core.port(name), f"no port is named {name!r}"))
+
+    def flow(self, name: str) -> FlowView:
+        """Return the state of a flow, such as `data[2]`, now; raises KeyError."""
+        return cast(FlowView, self._found(self._core.flow(name), f"no flow is named {name!r}"))
+
+    def node(self, name: str) -> NodeView:
+        """Return the state of a host or switch now; raises KeyError."""
+        return cast(NodeView, self._found(self._core.node(name), f"no host or switch is named {name!r}"))
+
+    def change(self, key: str | Mapping[str, Value], value: Value = None, *, at: float | str | None = None) -> float:
+        """Change one tunable key, or several at the same time; return the time of the change in seconds.
+
+            simulation.change("links[0].rate", "5Mbit/s")
+            simulation.change({"flows[data].state": "stop", "links[0].state": "down"}, at="2s")
+
+        Args:
+            key: Path as for `Scenario.set`, or a mapping from paths to values. The key `state` of a link is "down" or
+                "up", of a flow "stop" or "start", of a host "storm" or "calm" (it sends PAUSE frames).
+            value: New value.
+            at: Time of the change, not before that of an earlier change. Default: 1 ps from now.
+
+        Raises:
+            ScenarioError: A key is not in `run.tunable`, a value is invalid or out of bounds, the running network
+                cannot follow the change, or `at` is not after now. Nothing has changed then.
+
+        """
+        changes = dict(key) if isinstance(key, Mapping) else {key: value}
+        pairs = [(path, toml_value(new)) for path, new in changes.items()]
+        return self._core.change(pairs, None if at is None else _ps(at)) / _PS
+
+    def inject(self, flow: str, size: int | str, *, at: float | str | None = None) -> float:
+        """Let a flow send `size` of payload in addition to its source; return the time in seconds.
+
+        Args:
+            flow: Name of a single flow, such as `data[2]`.
+            size: Bytes, or text with a unit such as "6kB".
+            at: Time of sending. Default: 1 ps from now.
+
+        Raises:
+            ScenarioError: There is no such flow, an application drives it, or `size` or `at` is out of range.
+
+        """
+        try:
+            count = _native.parse_bytes(size) if isinstance(size, str) else size
+        except ValueError as error:
+            raise UsageError(str(error)) from None
+        if not 0 <= count < 2**64:
+            raise UsageError(f"{count} bytes is out of range; write 1 B to 2^40 B")
+        return self._core.inject(flow, count, None if at is None else _ps(at)) / _PS
+
+    def record_delivered(self, host: str) -> None:
+        """Record the data that arrives at a host from now on, for `take_delivered`; raises KeyError."""
+        if not self._core.record_delivered(host):
+            raise KeyError(f"no host is named {host!r}")
+
+    def take_delivered(self) -> list[Delivered]:
+        """Return the data that has arrived at recorded hosts since the last call, in order of time."""
+        taken = self._core.take_delivered()
+        return [Delivered(at / _PS, flow, sequence, size, born / _PS) for at, flow, sequence, size, born in taken]
+
+    def scenario(self) -> Scenario:
+        """Return the scenario with all changes made so far in its timeline."""
+        if not self.touched:
+            return self._scenario
+        return Scenario.from_native(self._core.scenario())
+
+    def report(self) -> Report:
+        """Return the results of a run that ends now; the simulation is then closed.
+
+        Raises UsageError during the warm-up, since nothing has been measured then.
+        """
+        core = self._core
+        if core.now_ps <= core.warmup_ps and core.warmup_ps > 0:
+            raise UsageError(f"nothing is measured before the end of the warm-up at {core.warmup_ps / _PS:g} s")
+        report = Report.from_json(core.report())
+        self.close()
+        return report
+
+    def finish(self) -> Report:
+        """Run to the end and return the results; the simulation is then closed."""
+        self.run_until(self.end)
+        return self.report()
+
+    def _found(self, text: str | None, missing: str) -> object:
+        if text is None:
+            raise KeyError(missing)
+        return json.loads(text)
+
+
+def _ps(time: float | str) -> int:
+    """Return a time in picoseconds; raises UsageError if it is not a time from 0 to 213 days."""
+    if isinstance(time, str):
+        try:
+            return _native.parse_duration(time)
+        except ValueError as error:
+            raise UsageError(str(error)) from None
+    ps = round(time * _PS) if abs(time) < 2**64 else -1
+    if not 0 <= ps < 2**64:
+        raise UsageError(f"{time} s is not a time; write seconds from 0 on, or text such as '20ms'")
+    return ps

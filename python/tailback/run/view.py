@@ -1,0 +1,139 @@
+"""State of a network at an instant, typed as the core writes it: units are in the keys' endings."""
+
+from __future__ import annotations
+
+from typing import NotRequired, TypedDict
+
+from tailback.results.rows import Counter
+
+__all__ = ["ClassView", "FlowView", "NodeView", "PortView", "ReceiverView", "SenderView", "Transmission", "View"]
+
+
+class Transmission(TypedDict):
+    """A data packet in transmission."""
+
+    flow: str
+    """Flow; acknowledgements have the name of their flow with " (ack)" after it."""
+    sequence: int
+    """Sequence number: counted in packets, or in segments for flows with a transport."""
+    bytes: int
+    """Bytes as buffers count them."""
+    end_s: float
+    """End of the transmission."""
+
+
+class ClassView(TypedDict):
+    """Queue of a class at a port."""
+
+    queued: Counter
+    """Packets and bytes waiting."""
+    by_flow: dict[str, Counter]
+    """Packets and bytes waiting, by flow."""
+
+
+class PortView(TypedDict):
+    """State of an output port and its link."""
+
+    rate_bps: int
+    """Rate of the link."""
+    delay_s: float
+    """Propagation delay of the link and latency of the neighbour."""
+    up: bool
+    """`True` if the link is up."""
+    queue_bytes: int
+    """Bytes waiting, of all classes."""
+    classes: list[ClassView]
+    """Queues, the highest class first."""
+    transmission: NotRequired[Transmission]
+    """Data packet in transmission."""
+    on_link_frames: int
+    """Frames on the link, control frames and the frame in transmission included."""
+    control_frames: int
+    """Control frames that wait for transmission."""
+    sent_bytes: int
+    """Bytes of completed transmissions since the start."""
+    dropped_packets: int
+    """Packets dropped since the start."""
+    marked_packets: int
+    """Packets marked since the start."""
+    stopped: bool
+    """`True` if a notification that stops the port, a class or a destination is in force."""
+    stopped_s: float
+    """Time since the start during which such a notification was in force."""
+    held: bool
+    """`True` if data waits while the transmitter is idle."""
+    held_s: float
+    """Time since the start during which data waited while the transmitter was idle."""
+    wake_s: NotRequired[float]
+    """Time at which the discipline or the port acts next without a packet, such as the end of a pause."""
+    state: dict[str, float]
+    """State variables of the discipline; if there are several classes, the name is prefixed by the class."""
+
+
+class NodeView(TypedDict):
+    """State of a host or switch."""
+
+    at_inputs: dict[str, Counter]
+    """Packets that wait at the inputs of a crossbar, or are crossing it, by flow."""
+    shared_bytes: NotRequired[int]
+    """Bytes in use of the memory that the queues of the switch share."""
+
+
+class SenderView(TypedDict):
+    """State of a sender of a transport."""
+
+    phase: str
+    """"closed", "opening", "open", "reduced", "recovery" or "loss"."""
+    unacknowledged: int
+    """Number of the oldest segment that is not acknowledged."""
+    next: int
+    """Number of the next segment to send."""
+    timer_s: NotRequired[float]
+    """Time of the next timer: retransmission, probe or pacing."""
+    state: dict[str, float]
+    """Windows in segments, times in seconds, and the variables of the congestion control."""
+
+
+class ReceiverView(TypedDict):
+    """State of a receiver of a transport."""
+
+    next: int
+    """Number of the next segment expected in order."""
+    delivered_bytes: int
+    """Payload delivered to the application in order."""
+    timer_s: NotRequired[float]
+    """Time of the delayed acknowledgement."""
+
+
+class FlowView(TypedDict):
+    """State of a flow since the start, warm-up included."""
+
+    offered: Counter
+    """Packets and payload handed to the network."""
+    delivered: Counter
+    """Packets and payload that arrived at the destination, retransmissions included."""
+    dropped: Counter
+    """Packets and payload dropped."""
+    in_network: Counter
+    """Packets and payload in the network."""
+    sender: NotRequired[SenderView]
+    """Sender, of a flow with a transport."""
+    receiver: NotRequired[ReceiverView]
+    """Receiver, of a flow with a transport."""
+
+
+class View(TypedDict):
+    """State of the network at an instant."""
+
+    time_s: float
+    """Instant, seconds since the start."""
+    time_ps: int
+    """Instant, picoseconds since the start."""
+    next_event_s: float | None
+    """Time of the next event; `None`: there is none."""
+    nodes: dict[str, NodeView]
+    """Hosts and switches, by name."""
+    ports: dict[str, PortView]
+    """Output ports, by name."""
+    flows: dict[str, FlowView]
+    """Flows, by name."""
