@@ -139,7 +139,7 @@ MQC: dict[str, tuple[Case | Refused, ...]] = {
                 "`64` is no code point",
                 "`9` is no precedence",
                 "code point is missing",
-                "`200` is no percentage",
+                "`200` is not a valid percentage",
                 "percentage is missing",
                 "`lots` is no rate in bit/s",
                 "a queue limit of nothing",
