@@ -129,7 +129,7 @@ impl<'a> Args<'a> {
             "rate",
             "a rate such as 10mbit (mbps: 10^6 bytes per second), or a percentage above 0% to 100%, such as 30%",
             |text| match text.strip_suffix('%') {
-                Some(percent) => units::percent(percent).map(Rate::Part),
+                Some(percent) => units::percent(percent).filter(|part| *part > 0).map(Rate::Part),
                 None => units::rate(text).map(Rate::Bits),
             },
         )

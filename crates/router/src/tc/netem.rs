@@ -110,12 +110,12 @@ fn is_number(args: &Args<'_>) -> bool {
 /// Parses a percentage, with or without `%`; returns millionths.
 fn probability(args: &mut Args<'_>) -> Result<u32, Trouble> {
     let word = args.word("percentage")?;
-    let found = units::percent(word.text.trim_end_matches('%')).filter(|part| *part <= CERTAIN);
+    let found = units::percent(word.text.trim_end_matches('%'));
     found.ok_or_else(|| {
         Trouble::wrong(
             word.at,
             format!("`{}` is not a valid percentage", word.text),
-            "write a percentage above 0% to 100%, such as 1.5%",
+            "write a percentage from 0% to 100%, such as 1.5%",
         )
     })
 }
@@ -130,4 +130,30 @@ fn correlation(args: &mut Args<'_>, of: &str, report: &mut Report) -> Result<(),
         report.unsupported(at, format!("correlated {of}: they are drawn independently here"), None);
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::shell::Word;
+    use super::*;
+    use crate::Place;
+
+    fn parsed(text: &str) -> Option<Netem> {
+        let words: Vec<Word> =
+            text.split(' ').map(|text| Word { text: text.to_owned(), at: Place::default() }).collect();
+        match read(&mut Args::new(&words, Place::default()), &mut Report::default()) {
+            Ok(Kind::Leaf { queue: Queue::Netem(netem), .. }) => Some(netem),
+            _ => None,
+        }
+    }
+
+    /// `parse_percent` of iproute2's `tc/tc_util.c` refuses only what is below 0 or above 1.
+    #[test]
+    fn probabilities_of_0_and_100_percent_are_valid_and_higher_ones_are_not() {
+        let bursts = |text| parsed(text).and_then(|netem| netem.bursts);
+        assert_eq!(bursts("loss gemodel 1% 10% 100% 0%"), Some([10_000, 100_000, CERTAIN, 0]));
+        assert_eq!(parsed("loss 0%").map(|netem| netem.loss), Some(0));
+        assert_eq!(parsed("delay 10ms 2ms 0%").map(|netem| (netem.delay, netem.jitter)), Some((10_000, 2_000)));
+        assert_eq!(parsed("loss 100.1%"), None);
+    }
 }

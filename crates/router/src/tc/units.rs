@@ -82,11 +82,11 @@ pub(super) fn millionths(text: &str) -> Option<u32> {
     scaled(text, &UNITS).filter(|p| *p <= 1_000_000).and_then(|p| u32::try_from(p).ok())
 }
 
-/// Parses a percentage without its sign; returns millionths, above 0 and at most 100 % (`parse_percent` of iproute2's
-/// `lib/utils.c` refuses more).
+/// Parses a percentage without its sign, from 0 to 100 (`parse_percent` of iproute2's `tc/tc_util.c`); returns
+/// millionths.
 pub(super) fn percent(text: &str) -> Option<u32> {
     const UNITS: [(&str, u64); 1] = [("", 10_000)];
-    scaled(text, &UNITS).filter(|p| (1..=1_000_000).contains(p)).and_then(|p| u32::try_from(p).ok())
+    scaled(text, &UNITS).filter(|p| *p <= 1_000_000).and_then(|p| u32::try_from(p).ok())
 }
 
 /// Parses a decimal number with a unit; returns the number in the base unit, rounded down to an integer.
@@ -126,7 +126,7 @@ mod tests {
         assert_eq!(["184", "0xb8", "010", "0", "b8"].map(based), [Some(184), Some(184), Some(8), Some(0), None]);
         assert_eq!(
             ["30", "0.5", "100", "101", "0", "%"].map(percent),
-            [Some(300_000), Some(5_000), Some(1_000_000), None, None, None]
+            [Some(300_000), Some(5_000), Some(1_000_000), None, Some(0), None]
         );
         assert_eq!(["0.02", "1", "1.1", "."].map(millionths), [Some(20_000), Some(1_000_000), None, None]);
     }
