@@ -194,7 +194,7 @@ def test_a_tuned_value_changes_the_one_word_that_decides_it(language, text, path
     derived = "weight" if path.endswith("discipline.min") else None
     if derived:
         # tc computes the weight of the average from min and burst: the remark names it.
-        assert [notice.message for notice in made.notices if "weight` moves along" in notice.message]
+        assert [notice.message for notice in made.notices if "weight` changes, too" in notice.message]
     else:
         assert ports(again) == ports(tuned)
 

@@ -87,8 +87,7 @@ pub struct Policy {
     /// `true` if round robin counts packets instead of bytes; the default quantum is 1 packet.
     #[serde(skip_serializing_if = "core::ops::Not::not")]
     pub packets: bool,
-    /// Names of the parts of the text that define the policy, by which remarks refer to it
-    /// ([`Scope::Part`](crate::Scope::Part)).
+    /// Names of its parts, such as schedulers, by which remarks refer to them ([`Scope::Part`](crate::Scope::Part)).
     #[serde(skip)]
     pub parts: Vec<String>,
     /// Place in the text.
