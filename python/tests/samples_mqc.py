@@ -117,7 +117,7 @@ MQC: dict[str, tuple[Case | Refused, ...]] = {
         ),
     ),
     "error-bandwidth-and-priority": (Refused(("class `VOICE` has both bandwidth and priority",)),),
-    "error-cycle": (Refused(("class map `A` contains itself", "class map `B` contains itself")),),
+    "error-cycle": (Refused(("class map `A` is in a cycle", "class map `B` is in a cycle")),),
     "error-input-queueing": (Refused(("class `A` has a queueing action, and the policy is attached to input",)),),
     "error-missing-names": (
         Refused(
@@ -129,7 +129,9 @@ MQC: dict[str, tuple[Case | Refused, ...]] = {
             )
         ),
     ),
-    "error-mixed-units": (Refused(("class `B` states bandwidth in percent, and class `A` of the same policy in kbit/s",)),),
+    "error-mixed-units": (
+        Refused(("class `B` states bandwidth in percent, and class `A` of the same policy in kbit/s",)),
+    ),
     "error-oversubscribed-kbps": (Refused(("reserve 150 % of 2000000 bit/s",)),),
     "error-oversubscribed": (Refused(("reserve 120 % of 100000000 bit/s",)),),
     "error-syntax": (

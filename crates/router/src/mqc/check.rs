@@ -76,7 +76,11 @@ fn references(config: &Config, report: &mut Report) {
         }
     }
     for map in in_cycles(config) {
-        report.error(map.1, format!("the class map `{}` contains itself", map.0), "break the cycle");
+        report.error(
+            map.1,
+            format!("the class map `{}` is in a cycle of class maps, or refers to one", map.0),
+            "break the cycle",
+        );
     }
 }
 
@@ -346,7 +350,7 @@ fn sums(policy: &Policy, base: Option<u64>, reservable: u64, report: &mut Report
         let message = format!("the remaining percentages of `{}` sum to {remaining}", policy.name);
         report.error(policy.at, message, "lower them to a sum of at most 100");
     }
-    // Rounded down, since rates are written in whole kbit/s.
+    // Rounded down: an excess below one percent may be due to rates in whole kbit/s.
     let of_rate = base
         .filter(|base| *base > 0)
         .map_or(0, |base| u64::try_from(u128::from(rate) * 100 / u128::from(base)).unwrap_or(u64::MAX));

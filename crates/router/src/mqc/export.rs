@@ -100,7 +100,8 @@ fn order<T>(all: &[T], name: fn(&T) -> &String, uses: impl Fn(&T, &str) -> bool)
     found
 }
 
-/// Writes an access list; a numbered one with the default sequence numbers on lines of its own.
+/// Writes an access list: lines `access-list NUMBER …` for a numbered one with the default sequence numbers, else a
+/// block.
 fn access_list(out: &mut String, list: &AccessList) {
     let usual = list.entries.iter().enumerate().all(|(index, entry)| entry.sequence as usize == 10 * (index + 1));
     let numbered = list.name.parse::<u32>().is_ok();
@@ -420,7 +421,7 @@ fn interface(out: &mut String, port: &Port, report: &mut crate::Report) {
                 line!(out, " speed {}", rate / 1_000_000);
             }
             Medium::Serial => line!(out, " clock rate {rate}"),
-            // The rate is neither the type's nor stated by a command of this medium.
+            // No command states the link rate for this medium; `bandwidth` at least keeps percentages right.
             _ if port.bandwidth.is_none() => line!(out, " bandwidth {}", rate.div_ceil(1000)),
             _ => {}
         }

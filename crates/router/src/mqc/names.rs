@@ -98,7 +98,7 @@ fn condition(condition_: &mut Match, rename: &dyn Fn(&mut String)) {
     }
 }
 
-/// Names the interface of a configuration that came from a scenario; `None`: a name whose type has the rate of the
+/// Names the interface of a configuration that came from a scenario; `None`: a name chosen by the rate of the
 /// link. A rate that the type does not have becomes `bandwidth`; the report says so if the type has a fixed rate.
 pub fn name_interface(config: &mut Config, name: Option<&str>) -> Report {
     let mut report = Report::default();

@@ -106,7 +106,7 @@ impl Platform {
     }
 }
 
-/// Returns the platform that a command reveals by its first three words; `None`: several platforms have the command.
+/// Returns the platform that a command reveals by its first three words; `None`: another command.
 pub(super) fn evident(word: &str, second: &str, third: &str) -> Option<Platform> {
     let (word, second, third) = (word.to_ascii_lowercase(), second.to_ascii_lowercase(), third.to_ascii_lowercase());
     match (word.as_str(), second.as_str(), third.as_str()) {

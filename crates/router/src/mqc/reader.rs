@@ -250,7 +250,7 @@ impl Reader {
     /// Executes a global command.
     pub(super) fn global(&mut self, cursor: &mut Cursor<'_>, negative: bool) -> Result<Known, Trouble> {
         let at = cursor.at();
-        // These words abbreviate global commands, but are commands of other modes.
+        // These words are commands of other modes, although some are prefixes of global commands.
         let other = |word: &str| ["class", "priority", "set", "match"].iter().any(|own| own.eq_ignore_ascii_case(word));
         if cursor.peek().is_some_and(|word| other(word.text)) {
             return Ok(Known::No);
@@ -350,7 +350,7 @@ fn prompt(line: &str) -> Option<usize> {
 /// A block of lines of another feature.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Block {
-    /// First word of the command that opened the block.
+    /// Command that opened the block, for remarks.
     pub what: String,
     /// Possible effect of its lines.
     pub effect: Effect,

@@ -343,8 +343,7 @@ impl<'a> Search<'a> {
         Some(written)
     }
 
-    /// Returns the changes; roundings and side effects are warnings. A difference above half the resolution of the word
-    /// is an error.
+    /// Returns the changes; roundings and side effects are warnings. A difference above one unit of the word is an error.
     fn settle(
         &self,
         base: &Values,

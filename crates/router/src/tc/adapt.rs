@@ -325,8 +325,8 @@ impl Maker<'_> {
         }
     }
 
-    /// Converts a rule into filters; one without an IP version, address of IPv4 or policer becomes a filter for each
-    /// version.
+    /// Converts a rule into filters. A condition without an IP version becomes a filter for each version, unless the
+    /// rule has a policer, or a condition on an IPv4 address, a label or a tag.
     fn of_both_versions(&mut self, rule: &Rule) -> Vec<Rule> {
         let made = self.rules(rule);
         if names_a_version(&rule.when) || rule.police.is_some() {

@@ -174,7 +174,7 @@ fn htb(args: &mut Args<'_>, report: &mut Report) -> Result<Kind, Trouble> {
         if args.is("default") {
             default = args.hexadecimal()?;
         } else if args.is("r2q") {
-            r2q = args.within("divisor of rates", 1, u64::from(u32::MAX))?;
+            r2q = args.within("r2q", 1, u64::from(u32::MAX))?;
         } else if args.is("direct_qlen") {
             let packets = args.number()?;
             // The engine's direct queue has this limit.

@@ -213,7 +213,7 @@ impl<'a> Shell<'a> {
                 making.text.push(character);
             }
         }
-        // A failed expansion counts as a word, so that its error is reported.
+        // A failed expansion begins a word, so that its place is kept.
         making.begun |= making.trouble.is_some();
     }
 
