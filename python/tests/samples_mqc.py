@@ -117,8 +117,8 @@ MQC: dict[str, tuple[Case | Refused, ...]] = {
         ),
     ),
     "error-bandwidth-and-priority": (Refused(("class `VOICE` has both bandwidth and priority",)),),
-    "error-cycle": (Refused(("class map `A` contains itself", "class map `B` contains itself")),),
-    "error-input-queueing": (Refused(("class `A` queues, and the policy is for input",)),),
+    "error-cycle": (Refused(("class map `A` is in a cycle", "class map `B` is in a cycle")),),
+    "error-input-queueing": (Refused(("class `A` has a queueing action, and the policy is attached to input",)),),
     "error-missing-names": (
         Refused(
             (
@@ -129,29 +129,31 @@ MQC: dict[str, tuple[Case | Refused, ...]] = {
             )
         ),
     ),
-    "error-mixed-units": (Refused(("class `B` counts in percent and class `A` in kbit/s",)),),
+    "error-mixed-units": (
+        Refused(("class `B` states bandwidth in percent, and class `A` of the same policy in kbit/s",)),
+    ),
     "error-oversubscribed-kbps": (Refused(("reserve 150 % of 2000000 bit/s",)),),
     "error-oversubscribed": (Refused(("reserve 120 % of 100000000 bit/s",)),),
     "error-syntax": (
         Refused(
             (
-                "`af99` is no code point",
-                "`64` is no code point",
-                "`9` is no precedence",
+                "`af99` is not a DSCP",
+                "`64` is not a DSCP",
+                "`9` is not an IP precedence",
                 "code point is missing",
-                "`200` is no percentage",
+                "`200` is not a valid percentage",
                 "percentage is missing",
-                "`lots` is no rate in bit/s",
-                "a queue limit of nothing",
+                "`lots` is not a valid rate in bit/s",
+                "a queue limit of 0",
                 "name of the class is missing",
                 "port is missing",
                 "255.0.0.0 looks like a network mask",
-                "20 is above 10",
+                "the lowest port 20 is above the highest port 10",
                 "name of the interface is missing",
             )
         ),
     ),
-    "error-too-deep": (Refused(("`L4` stands more than 3 levels deep",)),),
+    "error-too-deep": (Refused(("`L4` is nested more than 3 levels deep",)),),
     "error-wred": (
         Refused(
             (

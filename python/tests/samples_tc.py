@@ -102,19 +102,19 @@ TC: dict[str, tuple[Case | Refused, ...]] = {
     "error-quantities": (
         Refused(
             (
-                "`zz` is no class number",
-                "`1furlong` is no rate",
+                "`zz` is not a valid class number",
+                "`1furlong` is not a valid rate",
                 "an htb class needs a rate",
-                "`one` is no handle",
+                "`one` is not a valid handle",
                 "tbf needs a burst",
                 "min 92160 is not below max 30720",
-                "`10.0.0/8` is no IPv4 network",
-                "`http` is no value up to 0xffff",
+                "`10.0.0/8` is not an IPv4 network",
+                "`http` is not a value up to 0xffff",
             )
         ),
     ),
     "error-target": (Refused(("no class 1:99 on eth0", "no discipline 7: on eth0")),),
-    "error-twice": (Refused(("there is a discipline in that place", "there is a class 1:10 already")),),
+    "error-twice": (Refused(("there is already a discipline at that parent", "there is a class 1:10 already")),),
     "ets-strict-and-quanta": (
         # Two strict bands; AF31 is in the band of 4500 B, and packets that no filter matches in the last one, of 2500.
         Case(
@@ -248,7 +248,7 @@ TC: dict[str, tuple[Case | Refused, ...]] = {
             rows="a 0 2M 1500\nb 0 12M 1500",
             gets={"b": LINE - 2 * MBIT},
             whole="a",
-            open=("what is done with packets that arrive",),
+            open=("a filter of received packets that does not redirect them",),
             options=SLOW,
         ),
     ),
@@ -373,13 +373,13 @@ TC: dict[str, tuple[Case | Refused, ...]] = {
             rows="keys 4 3M 1500\nweb 0 12M 1500",
             gets={"web": LINE - 3 * MBIT},
             whole="keys",
-            open=("this ematch", "the length of a device's queue"),
+            open=("this ematch", "the queue length of a device"),
             options={"interface": "eth3", "rate": "10Mbit/s"},
         ),
     ),
     "warnings-htb": (
         # Packets of no leaf bypass the token buckets.
-        Case(rows=TWO, gets={"a+b": LINE}, open=("leads to no class",), options=SLOW),
+        Case(rows=TWO, gets={"a+b": LINE}, open=("selects no class",), options=SLOW),
     ),
     "wondershaper": (
         # 800 and 720 kbit/s by right: the shell has what it sends, the default class its 720, together more than the
@@ -388,7 +388,7 @@ TC: dict[str, tuple[Case | Refused, ...]] = {
             rows="shell 4 200k 500 protocol=tcp\nping 0 8k 100 protocol=icmp\nweb 0 2M 1500 protocol=tcp",
             gets={"web": 720 * KBIT},
             whole="shell ping",
-            open=("whether a condition holds", "the variable `1`", "bytes of the packet that are no DS field"),
+            open=("the outcome of a condition", "the variable `1`", "bytes of the packet other than DS field"),
             duration="20s",
             options={"overhead": "none"},
         ),

@@ -450,7 +450,7 @@ CAKE = "tc qdisc replace dev eth0 root cake bandwidth 20mbit {}\n"
 def test_cake_serves_voice_first_up_to_its_threshold_and_shapes_to_its_bandwidth():
     found = read(script("05-cake.sh"), VOICE)
     assert not found.not_simulated
-    assert ["different hosts" in notice.message for notice in found.assumptions].count(True) == 1
+    assert ["has its own host" in notice.message for notice in found.assumptions].count(True) == 1
     # 1500 B with 18 B of DOCSIS: 20 Mbit/s less voice (200 + 18 B), as layer 3. No frame of Ethernet is counted.
     traffic = VOICE + "bulk,0,30Mbit/s,1500,1,cbr\n"
     report = simulated(script("05-cake.sh").replace("ack-filter", "ack-filter memlimit 100k"), traffic)
