@@ -2,8 +2,8 @@
 //! police or discard packets ("Configuring Multifield Classifiers", Junos OS Class of Service User Guide: the behavior
 //! aggregate classifier comes first, and the filter overrides it).
 //!
-//! A forwarding class is represented by the router-internal mark [`Mark::TrafficClass`], whose value is the index of the
-//! class.
+//! A forwarding class is represented by the router-internal mark [`Mark::TrafficClass`], whose value is the index of
+//! the class.
 
 use super::builder::Builder;
 use super::cos::{Table, part};
@@ -41,8 +41,8 @@ impl Arrival {
 }
 
 impl Builder<'_> {
-    /// Returns the name of the policy of arriving packets; `None`: the unit has no such statements. `port` is the port's
-    /// name.
+    /// Returns the name of the policy of arriving packets; `None`: the unit has no such statements. `port` is the
+    /// port's name.
     pub(super) fn arriving(&mut self, own: &Arrival, port: &str) -> Option<String> {
         if own.is_empty() {
             return None;

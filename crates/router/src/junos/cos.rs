@@ -1,5 +1,5 @@
-//! Reader of the section `class-of-service`: forwarding classes, classifiers, drop profiles, schedulers, scheduler maps,
-//! traffic control profiles.
+//! Reader of the section `class-of-service`: forwarding classes, classifiers, drop profiles, schedulers, scheduler
+//! maps, traffic control profiles.
 
 use super::defaults;
 use super::tree::{Id, OPAQUE, ROOT, Tree};

@@ -30,8 +30,8 @@ pub(super) fn classified(field: Field, code: u8) -> (usize, u8) {
     }
 }
 
-/// Returns class and loss priority, as [`classified`] does, for ports without a classifier: `ipprec-compatibility` (same guide, "Default IP Precedence
-/// Classifier", table 1).
+/// Returns class and loss priority, as [`classified`] does, for ports without a classifier: `ipprec-compatibility`
+/// (same guide, "Default IP Precedence Classifier", table 1).
 pub(super) fn compatible(precedence: u8) -> (usize, u8) {
     let class = if precedence >= 6 { 3 } else { 0 };
     (class, if precedence % 2 == 1 { 3 } else { 0 })

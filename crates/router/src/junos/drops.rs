@@ -15,8 +15,8 @@ use crate::ir::{By, Limit, Profile, Unit, Wred};
 enum Curve {
     /// All packets are dropped at and above this fill level in percent, none below.
     Tail(u32),
-    /// Linear ramp. Fill level in percent with drop probability 0; fill level in percent at its upper end; reciprocal of
-    /// the drop probability there. Above it all packets are dropped.
+    /// Linear ramp. Fill level in percent with drop probability 0; fill level in percent at its upper end; reciprocal
+    /// of the drop probability there. Above it all packets are dropped.
     Ramp(u32, u32, u32),
     /// Several steps or ramps.
     Other,

@@ -56,8 +56,8 @@ pub(super) struct Firewall {
     pub losses: Vec<Place>,
 }
 
-/// Bytes that policers count: from the IP header on, without link-layer headers ("Understanding the Frame Length for Policing Packets", Junos OS Routing
-/// Policies, Firewall Filters, and Traffic Policers User Guide).
+/// Bytes that policers count: from the IP header on, without link-layer headers ("Understanding the Frame Length for
+/// Policing Packets", Junos OS Routing Policies, Firewall Filters, and Traffic Policers User Guide).
 const LAYER_3: Counting = Counting { overhead: 0, least: 0, cells: false, network: true };
 
 /// Returns a policer that drops all packets.

@@ -1,8 +1,8 @@
 //! Reader of Junos configurations: class of service, firewall filters, policers and interfaces, in braces, as `set`
 //! lines, or both.
 //!
-//! The text is parsed into a tree of words (`read`, `tree`), in which groups are expanded (`groups`). The readers of the
-//! sections (`cos`, `firewall`, `ports`) mark the nodes that they support; unmarked nodes are reported (`rest`).
+//! The text is parsed into a tree of words (`read`, `tree`), in which groups are expanded (`groups`). The readers of
+//! the sections (`cos`, `firewall`, `ports`) mark the nodes that they support; unmarked nodes are reported (`rest`).
 //! Arriving packets get a forwarding class (`arriving`), which determines their output queue (`queues`).
 
 mod arriving;

@@ -236,8 +236,8 @@ impl<'a> Reader<'a, '_> {
         }
     }
 
-    /// `true` if the line that ends here is neither a statement nor a command: it is outside of braces, has no delimiter
-    /// at its end, and no opening brace follows. `rest` is the text after the line.
+    /// `true` if the line that ends here is neither a statement nor a command: it is outside of braces, has no
+    /// delimiter at its end, and no opening brace follows. `rest` is the text after the line.
     fn is_other_line(&self, rest: &str) -> bool {
         const FAR: usize = 200;
         let opens = || rest.bytes().take(FAR).find(|byte| !byte.is_ascii_whitespace()) == Some(b'{');

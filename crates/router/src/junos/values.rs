@@ -134,8 +134,8 @@ fn bits(field: Field, word: &str) -> Option<u8> {
     (word.len() == digits).then(|| u8::from_str_radix(word, 2).ok()).flatten()
 }
 
-/// Parses a DSCP in a firewall filter: a name, or a number from 0 to 63, decimal, hexadecimal after `0x` or binary after
-/// `b`.
+/// Parses a DSCP in a firewall filter: a name, or a number from 0 to 63, decimal, hexadecimal after `0x` or binary
+/// after `b`.
 pub(super) fn filter_dscp(word: &str) -> Option<u8> {
     let number = if let Some(digits) = word.strip_prefix("0x") {
         u8::from_str_radix(digits, 16).ok()
