@@ -193,11 +193,12 @@ fn cells(line: &str, separator: char) -> Vec<String> {
 }
 
 /// Message and advice.
-type Wrong = (String, String);
+type CellError = (String, String);
 
-fn row(fields: &[(&str, &str)], at: Place) -> Result<Row, Wrong> {
+fn row(fields: &[(&str, &str)], at: Place) -> Result<Row, CellError> {
     let get = |name: &str| fields.iter().find(|(column, _)| *column == name).map(|(_, cell)| *cell);
-    let need = |name: &str| get(name).ok_or_else(|| (format!("`{name}` is empty"), "fill it in".to_owned()));
+    let need =
+        |name: &str| get(name).ok_or_else(|| (format!("the column `{name}` is empty"), "write a value".to_owned()));
     let name = need("name")?;
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     if !name.chars().all(plain) {
@@ -217,7 +218,7 @@ fn row(fields: &[(&str, &str)], at: Place) -> Result<Row, Wrong> {
     let rate = match (get("rate"), model) {
         (None, Model::Tcp) => 0,
         (Some(text), _) => rate(text)?,
-        (None, _) => return Err(("`rate` is empty".to_owned(), "write a rate such as 64kbit/s".to_owned())),
+        (None, _) => return Err(("the column `rate` is empty".to_owned(), "write a rate such as 64kbit/s".to_owned())),
     };
     let packet = need("packet")?;
     let packet = packet.parse::<u64>().ok().or_else(|| parse_bytes(packet).ok());
@@ -228,11 +229,11 @@ fn row(fields: &[(&str, &str)], at: Place) -> Result<Row, Wrong> {
     let count = count.ok_or_else(|| {
         ("`count` is not a number of flows".to_owned(), "write a whole number from 1 to 100000".to_owned())
     })?;
-    let small = |name: &str| -> Result<Option<u8>, Wrong> {
+    let small = |name: &str| -> Result<Option<u8>, CellError> {
         let wrong = || (format!("`{name}` is not a number from 0 to 7"), "write a whole number from 0 to 7".to_owned());
         get(name).map(|text| text.parse().ok().filter(|n| *n < 8).ok_or_else(wrong)).transpose()
     };
-    let address = |name: &str| -> Result<Option<IpAddr>, Wrong> {
+    let address = |name: &str| -> Result<Option<IpAddr>, CellError> {
         let wrong = || {
             (format!("`{name}` is not an IP address"), "write an address such as 10.0.0.1 or 2001:db8::1".to_owned())
         };
@@ -252,7 +253,7 @@ fn row(fields: &[(&str, &str)], at: Place) -> Result<Row, Wrong> {
     let wrong =
         || ("`vlan` is not a number from 0 to 4094".to_owned(), "write a whole number from 0 to 4094".to_owned());
     let vlan = get("vlan").map(|text| text.parse().ok().filter(|n| *n < 4095).ok_or_else(wrong)).transpose()?;
-    let port = |name: &str| -> Result<Option<u16>, Wrong> {
+    let port = |name: &str| -> Result<Option<u16>, CellError> {
         let wrong =
             || (format!("`{name}` is not a port"), "write a number from 0 to 65535, or a name such as www".to_owned());
         get(name).map(|text| port_named(text).ok_or_else(wrong)).transpose()
@@ -287,9 +288,9 @@ fn row(fields: &[(&str, &str)], at: Place) -> Result<Row, Wrong> {
     Ok(Row { name: name.to_owned(), header, class, rate, packet, count, model, rtt, target, at })
 }
 
-/// Parses a round-trip time of at most [`LONGEST`] into picoseconds.
-fn round_trip(text: &str) -> Result<u64, Wrong> {
-    let found = parse_duration(text).ok().map(|rtt| rtt.0).filter(|ps| *ps <= LONGEST);
+/// Parses a round-trip time of at most [`MAX_RTT`] into picoseconds.
+fn round_trip(text: &str) -> Result<u64, CellError> {
+    let found = parse_duration(text).ok().map(|rtt| rtt.0).filter(|ps| *ps <= MAX_RTT);
     found.ok_or_else(|| {
         (format!("`{text}` is not a round-trip time"), "write a time of at most 60 s, such as 40ms".to_owned())
     })
@@ -303,12 +304,12 @@ fn mark(text: &str) -> Option<u32> {
     }
 }
 
-fn wrong_mark() -> Wrong {
+fn wrong_mark() -> CellError {
     ("`mark` is not a firewall mark".to_owned(), "write a number of 32 bits such as 10 or 0x10".to_owned())
 }
 
 /// Parses a rate above 0 into bit/s; a number without a unit is in bit/s.
-fn rate(text: &str) -> Result<u64, Wrong> {
+fn rate(text: &str) -> Result<u64, CellError> {
     let found = text.parse::<u64>().ok().or_else(|| parse_rate(text).ok().map(|rate| rate.0));
     found.filter(|rate| *rate > 0).ok_or_else(|| {
         (format!("`{text}` is not a rate"), "write a rate above 0 such as 64kbit/s, or a number of bit/s".to_owned())

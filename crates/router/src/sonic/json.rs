@@ -136,14 +136,14 @@ impl Reader<'_> {
             Some(c) if c.is_ascii_alphanumeric() || *c == '-' => self.word(at)?,
             Some(c) => {
                 let message = format!("`{}` where a value is expected", c.escape_default());
-                return Err(self.wrong(message, "write a table, a list, a text in double quotes or a number"));
+                return Err(self.error(message, "write a table, a list, a text in double quotes or a number"));
             }
-            None => return Err(self.wrong("the text ends where a value is expected", "paste the whole file")),
+            None => return Err(self.error("the text ends where a value is expected", "paste the whole file")),
         };
         Ok(Node { value, at })
     }
 
-    fn table(&mut self, depth: usize) -> Result<Value, Wrong> {
+    fn table(&mut self, depth: usize) -> Result<Value, SyntaxError> {
         let _ = self.next();
         let mut entries: Vec<Entry> = Vec::new();
         let mut known: std::collections::BTreeMap<String, Place> = std::collections::BTreeMap::new();
@@ -154,7 +154,7 @@ impl Reader<'_> {
             self.space();
             let at = self.place();
             if self.rest.peek().is_none() {
-                return Err(self.wrong("the text ends within a table", "paste the whole file"));
+                return Err(self.error("the text ends within a table", "paste the whole file"));
             }
             if self.rest.peek() != Some(&'"') {
                 return Err(self.error("a key in double quotes is expected", "a comma separates two entries"));
@@ -229,13 +229,13 @@ impl Reader<'_> {
             match c {
                 '"' => return Ok(made),
                 '\\' => made.push(self.escape()?),
-                c if c < ' ' => return Err(self.wrong("a line ends within quotes", "close the quotes")),
+                c if c < ' ' => return Err(self.error("a line ends within quotes", "close the quotes")),
                 c => made.push(c),
             }
         }
     }
 
-    fn escape(&mut self) -> Result<char, Wrong> {
+    fn escape(&mut self) -> Result<char, SyntaxError> {
         let c = self.next().unwrap_or(' ');
         Ok(match c {
             '"' | '\\' | '/' => c,
