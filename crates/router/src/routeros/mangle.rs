@@ -180,7 +180,7 @@ impl Mangle {
             report.error(
                 command.at,
                 format!("{action} without a valid {key}"),
-                "write the name of the mark, or a DSCP from 0 to 63",
+                "write the name of a mark or chain, or a DSCP from 0 to 63",
             );
         };
         let action = match action {
