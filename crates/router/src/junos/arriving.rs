@@ -14,7 +14,7 @@ use crate::ir::{Class, Mark, Match, Police, Policy, Queue, Rule};
 use crate::{Place, Scope};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Upper bound on `next term` actions of one filter.
+/// Upper bound on the number of `next term` actions of one filter.
 const MAX_NEXT_TERMS: usize = 8;
 /// Upper bound on the number of policies of one base name that a new one is compared with.
 const MAX_COMPARED: usize = 50;

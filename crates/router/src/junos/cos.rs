@@ -7,7 +7,7 @@ use super::values::{Aliases, Field, percent, rate};
 use crate::{Place, Report, Scope};
 use std::collections::BTreeMap;
 
-/// Names of loss priorities, by their number here.
+/// Names of loss priorities; the index of a name is the number used here.
 pub(super) const LOSS: [&str; 4] = ["low", "medium-low", "medium-high", "high"];
 
 /// A forwarding class.

@@ -1,5 +1,5 @@
 //! The link of the port: its rate, the reference rate of percentages, and the bytes of the link layer. Values that the
-//! configuration does not state are assumed and reported, or an error asks for them.
+//! configuration does not state are assumed and reported, or cause an error.
 
 use crate::Report;
 use crate::ir::{Class, Config, Medium, Policy, Port, Queue, Scheduler};
@@ -40,34 +40,35 @@ pub struct Overhead {
 }
 
 impl Overhead {
-    /// No link layer.
+    /// No link layer: bytes are counted from layer 3 on.
     pub const NONE: Overhead =
         Overhead { name: "layer 3", counted: 0, least: 0, line: 0, cells: false, unpadded: false };
-    /// Routers and Linux count addresses and type of an Ethernet frame (14 B), not its check sequence: `show policy-map
-    /// interface` of IOS shows a ping of 100 B as "1 packets, 114 bytes", and `skb->len` at a Linux device is the same.
-    /// The link carries 4 B of check sequence, 8 B of preamble and 12 B of inter-frame gap in addition (IEEE 802.3).
+    /// Ethernet. Routers and Linux count addresses and type of an Ethernet frame (14 B), not its check sequence: `show
+    /// policy-map interface` of IOS shows a ping of 100 B as "1 packets, 114 bytes", and `skb->len` at a Linux device
+    /// is the same. The link carries 4 B of check sequence, 8 B of preamble and 12 B of inter-frame gap in addition
+    /// (IEEE 802.3).
     pub const ETHERNET: Overhead =
         Overhead { name: "Ethernet", counted: 14, least: 60, line: 24, cells: false, unpadded: false };
-    /// An IEEE 802.1Q tag has 4 B.
+    /// Ethernet with an IEEE 802.1Q tag of 4 B.
     pub const DOT1Q: Overhead =
         Overhead { name: "Ethernet with a tag", counted: 18, least: 64, line: 24, cells: false, unpadded: false };
-    /// One MPLS label has 4 B (RFC 3032).
+    /// Ethernet with one MPLS label of 4 B (RFC 3032).
     pub const MPLS: Overhead =
         Overhead { name: "Ethernet with one label", counted: 18, least: 60, line: 24, cells: false, unpadded: false };
-    /// PPP in HDLC-like framing: address, control and protocol are 4 B; check sequence and flag 3 B more on the link
-    /// (RFC 1662). Cisco's HDLC has the same lengths.
+    /// PPP in HDLC-like framing (RFC 1662): 4 B of address, control and protocol are counted; the link carries 3 B of
+    /// check sequence and flag in addition. Cisco's HDLC has the same lengths.
     pub const PPP: Overhead =
         Overhead { name: "PPP or HDLC", counted: 4, least: 0, line: 3, cells: false, unpadded: false };
-    /// 6 B of PPPoE and 2 B of PPP in an Ethernet frame (RFC 2516).
+    /// PPP over Ethernet: 6 B of PPPoE and 2 B of PPP in an Ethernet frame (RFC 2516).
     pub const PPPOE: Overhead =
         Overhead { name: "PPP over Ethernet", counted: 22, least: 60, line: 24, cells: false, unpadded: false };
     /// AAL5 with LLC/SNAP (RFC 2684). Queueing of IOS counts the 8 B of LLC/SNAP and 4 B for the circuit, not the
-    /// trailer, the padding and the cell headers, which are added behind it (Cisco, "What Bytes Are Counted by IP to
+    /// trailer, the padding and the cell headers, which are added after it (Cisco, "What Bytes Are Counted by IP to
     /// ATM CoS Queueing?", document 10420). The link carries 8 B of LLC/SNAP and 8 B of trailer, in whole cells.
     pub const ATM: Overhead =
         Overhead { name: "AAL5 with LLC/SNAP", counted: 12, least: 0, line: 4, cells: true, unpadded: false };
-    /// AAL5 with VC multiplexing (RFC 2684 section 6.1): no LLC/SNAP. No public source was found for counting the 4 B
-    /// of the circuit here too.
+    /// AAL5 with VC multiplexing (RFC 2684 section 6.1): no LLC/SNAP. Counting the 4 B of the circuit here too is an
+    /// assumption: no public source was found.
     pub const ATM_VC: Overhead =
         Overhead { name: "AAL5 without LLC/SNAP", counted: 4, least: 0, line: 4, cells: true, unpadded: false };
 

@@ -59,6 +59,7 @@ pub enum Model {
     Tcp,
 }
 
+/// Columns of the traffic table.
 const COLUMNS: [&str; 21] = [
     "name",
     "dscp",
