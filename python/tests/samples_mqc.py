@@ -283,7 +283,7 @@ MQC: dict[str, tuple[Case | Refused, ...]] = {
             exact=0.03,
         ),
     ),
-    "mpls-pe-imposition": (Refused(("no interface with a policy for what it sends",)),),
+    "mpls-pe-imposition": (Refused(("no interface has an output policy",)),),
     "mpls-vpn-ce-child": (
         Case(
             rows="voice ef 14M 1000\nvideo af41 60M 1500\nbulk 0 80M 1500",

@@ -156,7 +156,7 @@ PUBLIC: dict[str, Public] = {
                     10 * MBIT - shaped(0.5 * MBIT, 1000) * 1.038 - (shaped(2 * MBIT) + 5 * MBIT) * 1538 / 1500
                 ),
             },
-            open=("share in equal parts what is left",),
+            open=("divide the excess bandwidth equally",),
             duration="60s",
             options={"rate": "10Mbit/s"},
         ),
@@ -204,7 +204,7 @@ PUBLIC: dict[str, Public] = {
         Case(
             rows="web 0 8000M 9000 vlan=7\nfiles af11 8000M 9000 vlan=7",
             gets={"web+files": TENGIG},
-            open=("an average without memory",),
+            open=("the exponent 0, which means",),
             duration="80ms",
             options={"rate": "10Gbit/s"},
         ),
@@ -227,13 +227,13 @@ PUBLIC: dict[str, Public] = {
         "Arista EOS",
         "Nothing: transmission queues by number have no counterpart, so there is nothing to judge, and that is said.",
         "No scenario is made.",
-        Refused(("no interface with a policy for what it sends",)),
+        Refused(("no interface has an output policy",)),
     ),
     "eos-port-queues.txt": Public(
         "Arista EOS",
         "Nothing: transmission queues by number have no counterpart, so there is nothing to judge, and that is said.",
         "No scenario is made.",
-        Refused(("no interface with a policy for what it sends",)),
+        Refused(("no interface has an output policy",)),
     ),
     "tc-ppp0-four-classes.sh": Public(
         "Linux",

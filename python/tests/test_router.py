@@ -143,7 +143,7 @@ def test_access_lists_are_resolved_on_the_rows_of_the_table():
     )
     found = import_configuration("mqc", text, traffic=table)
     assert found.classes == {"VOICE": ["calls"], "CALL-CONTROL": ["setup"], "class-default": ["web", "unknown"]}
-    doubts = [notice for notice in found.notices if "`unknown` does not say enough" in notice.message]
+    doubts = [notice for notice in found.notices if "`unknown` does not state enough" in notice.message]
     assert doubts
 
 
@@ -322,7 +322,7 @@ def test_a_line_that_a_shaper_hides_is_assumed_to_be_faster_and_that_is_said():
     found = import_configuration("mqc", pasted, traffic=TRAFFIC, overhead="0")
     assert found.link is not None
     assert found.link.rate_bps == 20_000_000
-    assert any("10 times that of the shaper" in notice.message for notice in found.assumptions)
+    assert any("10 times the rate of its shaper" in notice.message for notice in found.assumptions)
     _, _, rows = verdict_of("mqc/23b.txt", "t23", overhead="0")
     calls = judge(import_configuration("mqc", pasted, traffic=(CASES / "tables/t23.csv").read_text(), overhead="0"))
     voice = next(row for row in calls.rows if row.group == "voice")
@@ -465,9 +465,9 @@ def test_a_round_trip_of_the_table_is_in_the_path():
     assert busy["0s"] > 0.95
     assert busy["400ms"] < 0.8
     told = import_configuration("mqc", text, traffic=table.format("0s"))
-    assert any("without a round trip" in notice.message for notice in told.assumptions)
+    assert any("without a round-trip time" in notice.message for notice in told.assumptions)
     refused = import_configuration("mqc", text, traffic=table.format("61s"))
-    assert any("is no round trip" in notice.message for notice in refused.errors)
+    assert any("is not a round-trip time" in notice.message for notice in refused.errors)
 
 
 # --- Warnings before a run ---
@@ -499,8 +499,8 @@ interface Serial0/0
  service-policy output WAN
 """
     found = warned(both)
-    assert any("class `VOICE` of `WAN` never gets a packet: no code point" in message for message in found)
-    assert any("class `NARROW` of `WAN` never gets a packet" in m and "go to WIDE before it" in m for m in found)
+    assert any("class `VOICE` of `WAN` never gets a packet: no DSCP" in message for message in found)
+    assert any("class `NARROW` of `WAN` never gets a packet" in m and "in earlier classes: WIDE" in m for m in found)
     assert not any("class `WIDE`" in message for message in found)
     mended = both.replace("match-all", "match-any").replace("class WIDE\n  bandwidth 300\n ", "")
     assert not any("never gets a packet" in message for message in warned(mended))
@@ -512,9 +512,11 @@ interface Serial0/0
 
 def test_priority_that_nothing_limits_or_that_is_less_than_its_flows_need_is_warned_of():
     # 10 calls of 80 kbit/s, 4 B of HDLC for each 200 B: 816 kbit/s.
-    assert any("800 kbit/s of priority, and its flows send 816 kbit/s" in m for m in warned(LLQ.format(kilobits=800)))
-    assert not any("of priority" in message for message in warned(LLQ.format(kilobits=816)))
-    assert not any("of priority" in message for message in warned(LLQ.format(kilobits=800), overhead="0"))
+    assert any(
+        "priority rate of 800 kbit/s, but its flows send 816 kbit/s" in m for m in warned(LLQ.format(kilobits=800))
+    )
+    assert not any("priority rate" in message for message in warned(LLQ.format(kilobits=816)))
+    assert not any("priority rate" in message for message in warned(LLQ.format(kilobits=800), overhead="0"))
     unlimited = LLQ.format(kilobits=800).replace("priority 800", "priority")
     assert any("priority without a rate" in message for message in warned(unlimited))
     policed = LLQ.format(kilobits=800).replace("priority 800", "priority\n  police 900000")
@@ -522,7 +524,9 @@ def test_priority_that_nothing_limits_or_that_is_less_than_its_flows_need_is_war
     # Within a shaper the percentage is of the shaped rate: 20 % of 2 Mbit/s are 400 kbit/s.
     nested = (CASES / "mqc/23-site.txt").read_text()
     table = "name,dscp,rate,packet,count,model,destination\nvoice,ef,80kbit/s,200,5,cbr,10.1.0.5\n"
-    assert any("400 kbit/s of priority, and its flows send 428 kbit/s" in message for message in warned(nested, table))
+    assert any(
+        "priority rate of 400 kbit/s, but its flows send 428 kbit/s" in message for message in warned(nested, table)
+    )
 
 
 def test_a_group_that_priority_starves_keeps_no_target():

@@ -304,7 +304,9 @@ def test_loss_priorities_that_a_filter_gives_are_not_told_by_the_code_point():
     text = (SAMPLES / "drop-profiles-by-loss-priority.conf").read_text()
     text += "firewall { family inet { filter f { term t { then { loss-priority high; accept; } } } } }\n"
     found = read(text, HEAD + "inside,af31,1Mbit/s,1486,1,poisson\n")
-    assert any("loss priorities" in notice.message for notice in found.not_simulated)
+    assert any(
+        "loss priority, which the code point does not determine" in notice.message for notice in found.not_simulated
+    )
 
 
 # --- Forms ---

@@ -69,7 +69,7 @@ def test_a_policer_in_mbps_drops_what_is_above():
     # 10 Mbit/s at layer 3 are 10 · 200/186 = 10.75 Mbit/s with Ethernet's 14 B; 5 of them conform.
     assert report_of(found).loss("calls") == pytest.approx(1 - 5 / (10 * 200 / 186), abs=0.02)
     # IOS XR shares in equal parts what `bandwidth` leaves, which is the only thing that is not simulated.
-    assert ["equal parts" in notice.message for notice in found.not_simulated] == [True]
+    assert ["equally" in notice.message for notice in found.not_simulated] == [True]
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_the_precedence_stands_for_a_label_that_the_table_does_not_tell_and_that
     found = case("09-mpls-exp.txt", HEAD + "voice,ef,80kbit/s,200,4,cbr\nbulk,0,120Mbit/s,1500,1,poisson\n")
     assert class_of(found, "voice") == "EXP5"
     assert report_of(found, "3s").loss("voice") == 0
-    assert any("`voice`" in message and "labels" in message for message in messages(found, "assumed"))
+    assert any("`voice`" in message and "MPLS" in message for message in messages(found, "assumed"))
 
 
 # --- Input policies ---
@@ -197,7 +197,7 @@ def test_an_input_policy_takes_away_a_code_point_that_the_sender_chose():
     assert report.loss("calls") == 0
     assert report.loss("fraud") > 0.3
     # The interface follows from the senders' addresses.
-    assert not any("come in by" in message for message in messages(found, "assumed"))
+    assert not any("to arrive at" in message for message in messages(found, "assumed"))
 
 
 def test_the_column_input_decides_which_input_policy_applies():
@@ -261,7 +261,7 @@ def test_several_input_policies_and_no_address_are_an_assumption_that_is_named()
     text = BRANCH + "interface GigabitEthernet0/1\n service-policy input LAN\n"
     table = "\n".join(line.rpartition(",")[0] for line in BRANCH_TABLE.splitlines())
     found = read(text, table)
-    assert any("`calls`" in message and "not known" in message for message in messages(found, "assumed"))
+    assert any("`calls`" in message and "may arrive" in message for message in messages(found, "assumed"))
     assert class_of(found, "calls") == "default"
 
 
@@ -463,14 +463,14 @@ def test_names_of_deeper_inspection_are_those_of_the_column_match():
     )
     found = read(NBAR, table)
     assert found.classes == {"GOLD": ["erp"], "AUDIO": ["calls"], "default": ["web"]}
-    assert not any("say enough" in message for message in messages(found, "assumed"))
+    assert not any("state enough" in message for message in messages(found, "assumed"))
     assert report_of(found).loss("calls") == 0
 
 
 def test_rows_that_do_not_say_enough_are_named_once_for_each_condition():
     rows = "".join(f"r{n},80kbit/s,200\n" for n in range(20))
     found = read(NBAR, "name,rate,packet\n" + rows)
-    doubts = [message for message in messages(found, "assumed") if "say enough" in message]
+    doubts = [message for message in messages(found, "assumed") if "state enough" in message]
     assert len(doubts) == 2
     assert all("`r0`" in doubt and "`r11`" in doubt and "8 more" in doubt for doubt in doubts)
 
@@ -642,7 +642,7 @@ def test_an_evident_platform_is_named_and_another_is_refused():
 
 def test_ios_xe_shares_what_is_left_equally_and_that_is_not_simulated():
     found = read(DEFAULTS.format(line=""), HEAD + "data,af31,10kbit/s,1000,1,poisson\n", platform="xe")
-    assert any("equal parts" in notice.message for notice in found.not_simulated)
+    assert any("equally" in notice.message for notice in found.not_simulated)
 
 
 def test_the_command_takes_a_platform(tmp_path):

@@ -364,7 +364,7 @@ interface Serial0/0
 
 def test_entries_and_conditions_that_an_earlier_line_covers_are_named_with_both_lines():
     found = read("mqc", SHADOWED, FOUR)
-    warned = [(line, message) for line, message in messages(found, "warning") if "never decides" in message]
+    warned = [(line, message) for line, message in messages(found, "warning") if "never applies" in message]
     assert [line for line, _ in warned] == [4]
     assert "line 3" in warned[0][1]
     assert "permits" in warned[0][1]

@@ -243,13 +243,13 @@ def test_what_is_not_simulated_leaves_no_verdict(line):
 @pytest.mark.parametrize(
     ("line", "column", "part"),
     [
-        ("/queue tree add name=x parent=up max-limit=fast", 34, "`fast` is no rate"),
-        ("/queue tree add name=x parent=up priority=9", 34, "no priority"),
+        ("/queue tree add name=x parent=up max-limit=fast", 34, "`fast` is not a rate"),
+        ("/queue tree add name=x parent=up priority=9", 34, "is not a priority"),
         ("/queue tree add name=x max-limit=1M", 1, "has no parent"),
-        ("/queue tree add name=x parent=x", 1, "within itself"),
+        ("/queue tree add name=x parent=x", 1, "an ancestor of itself"),
         ("/queue tree add name=x parent=up queue=nowhere", 34, "no queue type"),
         ("/queue type add name=x", 1, "without a kind"),
-        ("/ip firewall mangle add chain=forward action=mark-packet", 1, "without new-packet-mark"),
+        ("/ip firewall mangle add chain=forward action=mark-packet", 1, "without a valid new-packet-mark"),
     ],
 )
 def test_errors_have_their_place(line, column, part):
@@ -276,4 +276,4 @@ def test_an_export_with_continued_lines_lists_jumps_and_quoted_names_is_read():
     assert not found.not_simulated
     # A rule that marks connections applies to answers too, which cannot be resolved without a source port.
     vague = read(text, traffic.replace(",50000,", ",,"), rate="100Mbit/s")
-    assert any("not say enough" in notice.message for notice in vague.assumptions)
+    assert any("not state enough" in notice.message for notice in vague.assumptions)

@@ -522,7 +522,7 @@ def test_htb_counts_short_frames_without_the_padding_that_the_card_adds_behind_i
 
 @pytest.mark.parametrize(
     ("inner", "what"),
-    [("prio", "sends a packet of a first band"), ("htb default 1", "keeps the packet that it has taken")],
+    [("prio", "sends a packet of a higher band"), ("htb default 1", "keeps the packet that it has selected")],
 )
 def test_tbf_around_a_scheduler_chooses_at_another_time_and_that_is_said(inner, what):
     # A packet of 1514 B at 8 Mbit/s: 1.51 ms.
