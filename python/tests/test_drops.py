@@ -1,4 +1,4 @@
-"""Lost packets in results: in the table of drops by kind, place and reason, and in that of the ports."""
+"""Lost packets in results: the table of drops by kind, place and reason, and the table of ports."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import tailback as package
 
 Cli = Callable[..., Any]
 
-# Both directions at once, so that acknowledgements meet queues that mark data packets and drop all others.
+# Bulk data in both directions, so that acknowledgements, which are not ECN-capable, are dropped where data are marked.
 BOTH_WAYS = """tailback = 1
 run = { duration = "2s", warmup = "500ms", replications = 2 }
 
@@ -76,7 +76,7 @@ def test_the_drops_of_the_table_are_those_that_ports_count(both_ways: Path) -> N
     assert acks["packets"].sum() > 20
     assert set(acks["reason"]) <= {"early drop", "buffer full"}
     assert set(result.drops["kind"]) <= {"data", "data of the warm-up", "acknowledgement"}
-    # The flows' own counters are of data.
+    # The counters of flows count data packets only.
     data = result.drops.filter(pl.col("kind") == "data")["packets"].sum()
     assert data == result.flows["dropped_packets"].sum()
 
