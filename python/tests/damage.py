@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Damage", "deadline", "of_bytes", "of_json", "of_kind", "replaced", "as_unprivileged_user"]
+__all__ = ["Damage", "as_unprivileged_user", "deadline", "of_bytes", "of_json", "of_kind", "replaced"]
 
 Damage = tuple[str, Callable[[Path], object]]
 """Name of the damage, and the function that does it to a file."""

@@ -22,7 +22,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from damage import Damage, deadline, of_bytes, of_json, of_kind, as_unprivileged_user
+from damage import Damage, as_unprivileged_user, deadline, of_bytes, of_json, of_kind
 from made_up import Made
 
 import tailback as core
