@@ -53,14 +53,17 @@ def test_results_are_in_the_order_of_the_tasks_for_any_number_of_threads(merge: 
     tasks = [Task(k, scenario, k + 1) for k in range(200)]
     for threads in (1, 3):
         with Pool(threads) as pool:
-            told: list[float] = []
+            progress: list[float] = []
             each: list[int] = []
             outcome = pool.run(
-                tasks, seed_of, lambda d, _, told=told: told.append(d), lambda d, each=each: each.append(d.key)
+                tasks,
+                seed_of,
+                lambda d, _, progress=progress: progress.append(d),
+                lambda d, each=each: each.append(d.key),
             )  # type: ignore[misc]
         assert [done.value for done in outcome.done] == [(k, k + 1) for k in range(200)]
         assert sorted(each) == list(range(200))
-        assert told[-1] == 200
+        assert progress[-1] == 200
 
 
 class Counting(Executor):

@@ -63,12 +63,12 @@ class-of-service {
     }
 }
 """
-USUAL = {"port": "", "be": "percent 25", "be_more": "", "af": "percent 50", "af_more": "", "ef": ""}
+DEFAULTS = {"port": "", "be": "percent 25", "be_more": "", "af": "percent 50", "af_more": "", "ef": ""}
 
 
 def four(**own):
-    told = USUAL | own
-    return FOUR % tuple(told[key] for key in ("port", "be", "be_more", "af", "af_more", "ef"))
+    values = DEFAULTS | own
+    return FOUR % tuple(values[key] for key in ("port", "be", "be_more", "af", "af_more", "ef"))
 
 
 # --- Shares and priorities ---
@@ -164,9 +164,9 @@ def test_without_a_scheduler_map_best_effort_has_95_and_network_control_5_percen
     report = report_of(found, "8s")
     for name, carried in [("bulk", 9.5), ("routing", 0.5)]:
         assert (1 - report.loss(name)) * 20 * 1500 / 1486 == pytest.approx(carried, rel=0.03), name
-    told = messages(found, "assumed", affects=True)
-    assert any("95 %" in message for message in told)
-    assert any("ipprec-compatibility" in message for message in told)
+    assumed = messages(found, "assumed", affects=True)
+    assert any("95 %" in message for message in assumed)
+    assert any("ipprec-compatibility" in message for message in assumed)
 
 
 def test_an_interface_without_statements_has_the_default_queues():
@@ -278,7 +278,7 @@ def test_a_term_with_next_term_and_an_output_filter_classify():
         ("backup", "tcp,10.9.2.1,80", "network-control"),
         ("not-backup", "tcp,10.9.1.1,80", "best-effort"),
     ]
-    table = head + "".join(f"{name},0,100kbit/s,500,1,cbr,{told}\n" for name, told, _ in rows)
+    table = head + "".join(f"{name},0,100kbit/s,500,1,cbr,{columns}\n" for name, columns, _ in rows)
     found = read(four() + FILTERED, table)
     for name, _, chosen in rows:
         assert class_of(found, name) == chosen, name
@@ -378,8 +378,8 @@ UNSUPPORTED = (SAMPLES / "unsupported-features.conf").read_text()
 def test_each_line_that_is_not_simulated_is_reported_and_affects_the_verdict(line):
     found = read(UNSUPPORTED, HEAD + "bulk,0,1Mbit/s,1000,1,cbr\n")
     numbers = {number for number, text in enumerate(UNSUPPORTED.splitlines(), 1) if line in text}
-    told = {notice.line for notice in found.not_simulated}
-    assert told & numbers, (line, sorted(told))
+    lines = {notice.line for notice in found.not_simulated}
+    assert lines & numbers, (line, sorted(lines))
 
 
 def test_the_verdict_is_open_if_a_part_is_not_simulated(tmp_path):

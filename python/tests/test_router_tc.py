@@ -236,7 +236,7 @@ def test_root_classes_without_a_default_need_the_rate_of_the_device_which_other_
     text, traffic = script("10-nodefault-police.sh"), table("t10.csv")
     assert "--rate" in str(levels(read(text, traffic), "error")[0])
     report = simulated(text, traffic, rate="100Mbit/s")
-    # Voice, 342.4 kbit/s with 14 B of Ethernet header, passes the policer and the class of 500 kbit/s.
+    # Voice needs 256.8 kbit/s with 14 B of Ethernet header and passes the policer of 300 and the class of 500 kbit/s.
     assert report.loss("voice") == 0
     assert report.mean_delay_s("voice") < 5e-3
     assert report.loss("other") == 0
