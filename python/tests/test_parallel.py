@@ -33,7 +33,7 @@ def tool(name: str) -> ModuleType:
 
 @pytest.fixture(scope="module")
 def scenarios() -> list[tuple[str, _native.Scenario]]:
-    """Return all scenarios of gallery and benchmarks, shortened, and `every_kind.toml` with each discipline and mechanism."""
+    """Return the shortened scenarios of `tools/wasm_digest.py`: gallery, benchmarks, and `every_kind.toml`."""
     found: list[tuple[str, _native.Scenario]] = tool("wasm_digest").scenarios()
     return [(name, scenario.with_set([("run.sample", '"50ms"')])) for name, scenario in found]
 

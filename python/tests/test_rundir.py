@@ -42,7 +42,7 @@ def test_a_full_disk_is_an_error_message_and_exit_code_4(merge: Path, tmp_path: 
     assert resource.RLIM_INFINITY  # only the child process had the limit
 
 
-def test_a_place_that_cannot_be_written_is_refused_before_the_run(merge: Path, tmp_path: Path, tailback) -> None:  # type: ignore[no-untyped-def]
+def test_an_output_path_that_cannot_be_written_is_refused(merge: Path, tmp_path: Path, tailback) -> None:  # type: ignore[no-untyped-def]
     found = tailback("run", merge, "--out", merge / "run")
     assert found.code == 4
     assert "was not written" in found.err

@@ -52,7 +52,7 @@ RECURSIVE = {
         ("discipline::wrr", "registry", "Spec"),
     ]
 }
-"""Arrows that are left out: the registry lists all disciplines, and some of these contain a discipline of the registry."""
+"""Arrows that are left out: the registry lists all disciplines, and some of these contain disciplines of it."""
 
 
 def without_tests(code: str) -> str:
@@ -67,7 +67,7 @@ def without_tests(code: str) -> str:
 
 
 def expand(tree: str, before: Module = ()) -> Iterator[tuple[Module, str]]:
-    """Yield the paths of a tree of imports such as `a::{b, c::d as e}`, each with the name under which it is imported."""
+    """Yield the paths of a tree of imports such as `a::{b, c::d as e}`, each with the name that it has here."""
     head, brace, rest = tree.partition("{")
     if not brace:
         path, _, name = tree.partition(" as ")

@@ -89,7 +89,7 @@ def test_the_rate_that_an_unresponsive_flow_leaves_is_within_its_bounds() -> Non
 
 
 def made(loss: float, busy: float) -> Results:
-    """Return results with the same values at all points: the given loss in % and utilisation in %, 1 for other metrics."""
+    """Return results with equal values at all points: loss in %, utilisation (`busy`) in %, 1 for other metrics."""
     board = experiment("internet-scoreboard")
     values = {metric.name: 1.0 for metric in board.metrics} | {"loss": loss, "utilisation": busy}
     sample = Sample(Point(), 0, 1, "", 0, values, {"loss": (0, 1)})

@@ -14,7 +14,7 @@ SEED = 7
 
 
 def scenarios() -> list[tuple[str, _native.Scenario]]:
-    """Return shortened scenarios of gallery and benchmarks, and `every_kind.toml` with each mechanism and discipline."""
+    """Return the shortened scenarios of `tools/wasm_digest.py`: gallery, benchmarks, and `every_kind.toml`."""
     spec = importlib.util.spec_from_file_location("wasm_digest", ROOT / "tools" / "wasm_digest.py")
     assert spec is not None
     assert spec.loader is not None
