@@ -13,8 +13,7 @@ __all__ = ["MQC"]
 RATIO = on_ethernet(1000 * MBIT - 90 * MBIT * 1038 / 1000) / 13
 # 1000 Mbit/s minus 150 Mbit/s of packets of 1000 B; guarantees of 5, 40, 1 and 25 % share the rest.
 CAMPUS = on_ethernet(1000 * MBIT - 150 * MBIT * 1038 / 1000) / 71
-# 10 Gbit/s minus 900 Mbit/s of packets of 1000 B and 1200 Mbit/s of 9000 B; guarantees of 4, 10 and 25 % share the
-# rest.
+# 10 Gbit/s minus 900 Mbit/s in packets of 1000 B and 1200 Mbit/s in 9000 B; guarantees of 4, 10 and 25 % share it.
 TWELVE = on_ethernet(10_000 * MBIT - 900 * MBIT * 1038 / 1000 - 1200 * MBIT * 9038 / 9000, 9000) / 39
 # 155 Mbit/s minus 50 Mbit/s of packets of 1000 B (1007 B with HDLC); guarantees of 30, 5 and 25 % share the rest.
 CORE = on_serial(155 * MBIT - 50 * MBIT * 1007 / 1000) / 60
@@ -51,8 +50,7 @@ MQC: dict[str, tuple[Case | Refused, ...]] = {
         ),
     ),
     "acl-sequence-numbers": (
-        # The entry for port 2000 is removed again. A packet of a call waits for one of 1500 B and for three other
-        # calls.
+        # The entry for port 2000 is removed again. A call's packet waits for one of 1500 B and for three other calls.
         Case(
             rows="""\
                 rtp    0 80k 200 count=4 protocol=udp src=10.0.0.1 dst=10.1.0.1 sport=9 dport=16400
@@ -64,8 +62,7 @@ MQC: dict[str, tuple[Case | Refused, ...]] = {
         ),
     ),
     "branch-hierarchical-shaping": (
-        # Calls need 1.027 of the 1.5 Mbit/s of priority; the other classes have 40 and 60 % of what the shaper has
-        # left.
+        # Calls need 1.027 of the 1.5 Mbit/s of priority; the other classes have 40 and 60 % of the rest of the shaper.
         Case(
             rows="calls ef 80k 200 count=12\norders af31 5M 1500\nweb 0 5M 1500",
             gets={
@@ -344,8 +341,8 @@ MQC: dict[str, tuple[Case | Refused, ...]] = {
     ),
     "queue-limits": (
         # Shares of 10, 10, 10 and 70 %. A full queue holds 128 packets in class a; 50 ms at 100 Mbit/s in class b,
-        # which are 412 packets of 1514 B; 50 packets of af31, all of class c's traffic, in class c before its 100,000 B
-        # are full.
+        # which are 412 packets of 1514 B; in class c 50 packets of af31, its only traffic, before 100,000 B are
+        # reached.
         Case(
             rows="a af11 200M 1500\nb af21 200M 1500\nc af31 200M 1500\nweb 0 800M 1500",
             gets={"a": 10 * LIMITS, "b": 10 * LIMITS, "c": 10 * LIMITS, "web": 70 * LIMITS},
@@ -359,8 +356,7 @@ MQC: dict[str, tuple[Case | Refused, ...]] = {
         ),
     ),
     "reference-v": (
-        # Table 1 of the gallery's edge-configs at 100 Mbit/s: EF has 15 %; shares of 35, 20, 20 and 10 % divide the
-        # rest.
+        # Table 1 of the gallery's edge-configs at 100 Mbit/s: EF has 15 %; the rest is shared 35 : 20 : 20 : 10.
         Case(
             rows="voice ef 14M 1500\nvideo af41 40M 1500\ncrit af31 30M 1500\nother af21 30M 1500\nbulk af11 20M 1500",
             gets={
@@ -420,16 +416,14 @@ MQC: dict[str, tuple[Case | Refused, ...]] = {
         ),
     ),
     "shape-peak-and-percent": (
-        # Peak shaping without stated bursts has Be = Bc, hence twice the rate of 20 % (Cisco IOS QoS Command
-        # Reference).
+        # Peak shaping without stated bursts has Be = Bc, so twice the rate of 20 % (Cisco IOS QoS Command Reference).
         Case(
             rows="bulk af11 80M 1500\nweb 0 80M 1500",
             gets={"bulk": shaped(40 * MBIT), "web": shaped(50 * MBIT)},
         ),
     ),
     "two-priority-levels": (
-        # `police` drops with or without congestion; its 30 % are of `bandwidth 50000`. The link of 1 Gbit/s carries all
-        # of the rest.
+        # `police` drops with or without congestion; its 30 % are of `bandwidth 50000`. The link has 1 Gbit/s.
         Case(
             rows="voice ef 2M 200\nvideo af41 30M 1000\nweb 0 100M 1500",
             gets={"voice": shaped(1 * MBIT, 200), "video": shaped(15 * MBIT, 1000)},

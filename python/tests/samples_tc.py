@@ -39,8 +39,7 @@ TC: dict[str, tuple[Case | Refused, ...]] = {
         ),
     ),
     "change-and-replace": (
-        # The class has no parent to borrow from, so that it never reaches its ceiling of 4 Mbit/s. sfq shares its 2
-        # Mbit/s equally.
+        # The class has no parent to borrow from and never reaches its ceiling. sfq shares its 2 Mbit/s equally.
         Case(
             rows="a 0 4M 1500\nb 0 2M 1500",
             gets={"a": shaped(2 * MBIT) / 2, "b": shaped(2 * MBIT) / 2},
@@ -278,8 +277,7 @@ TC: dict[str, tuple[Case | Refused, ...]] = {
         ),
     ),
     "prio-default-map": (
-        # TOS 0x10 is interactive, 0x08 is bulk; EF (0xb8) has both bits set and is in the band of best effort, with
-        # sfq.
+        # TOS 0x10 is interactive, 0x08 is bulk; EF (0xb8) has both bits set and is in the band of best effort.
         Case(
             rows="keys 4 3M 1500\nef ef 2M 1500\nweb 0 12M 1500\nfiles 2 3M 1500",
             gets={"web": LINE - 5 * MBIT, "files": 0},

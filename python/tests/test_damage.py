@@ -182,7 +182,7 @@ class Swept:
 
 
 def _numbers(sweep: Sweep) -> dict[Any, list[Any]]:
-    """Return what the runs of a sweep have in common when they are repeated: everything but their time."""
+    """Return what is compared of the runs of a sweep: everything except their time."""
     return {
         point: [(run.seed, run.digest, run.packet_hops, sorted(run.measures.items())) for run in runs]
         for point, runs in sweep.runs.items()

@@ -108,9 +108,8 @@ def test_losses_of_a_run_agree_with_the_fluid_model() -> None:
 
 
 def test_percentages_within_a_class_are_of_that_class() -> None:
-    # Percentages of the child policy are of the 4 Mbit/s that the class is guaranteed: priority has 20 % of 4 Mbit/s,
-    # not of 10. With 1.6 Mbit/s in class B, the default class has the remaining 1.6 of 4 Mbit/s, not the remainder of
-    # 10.
+    # Percentages of the child policy are of the 4 Mbit/s that the class is guaranteed, not of 10: priority has 20 % of
+    # 4 Mbit/s, and next to class B with 1.6 Mbit/s the default class has the remaining 1.6 Mbit/s.
     nested = """
 class-map VOICE
  match dscp ef

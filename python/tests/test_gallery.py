@@ -450,8 +450,8 @@ def test_a_cell_of_the_matrix_has_the_scenario_of_the_experiment() -> None:
 
 def test_the_claim_of_a_cell_of_the_matrix_is_reproduced() -> None:
     found = experiment("internet-1999")
-    # ns-2.35, which follows the rule for ECN echoes at one segment, loses 9.845 % here; without the rule no less is
-    # sent.
+    # ns-2.35 loses 9.845 % here with the rule for ECN echoes at a window of one segment. Without the rule senders send
+    # at least as much.
     id = "e04.persistent.none.0.2s"  # noqa: A001
     (claim,) = (claim for claim in plan(found, "quick").claims if claim.id == id)
     points = {point for check in claim.condition.checks for point in check.points}

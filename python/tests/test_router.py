@@ -337,8 +337,8 @@ def test_peak_shaping_sends_both_bursts_in_each_interval():
 
 
 def test_rates_count_the_link_layer_that_is_stated():
-    # 4 calls of 80 kbit/s fill `priority 320` at layer 3. With 18 B per 200 B they need 348.8 kbit/s: 8.3 % are
-    # dropped.
+    # 4 calls of 80 kbit/s fill `priority 320` at layer 3. With 18 B per 200 B they need 348.8 kbit/s, and 8.3 % is
+    # lost.
     policy = (CASES / "mqc/b-320.txt").read_text()
     table = (CASES / "tables/tb.csv").read_text()
     losses = {}

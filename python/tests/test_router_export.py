@@ -51,7 +51,7 @@ def test_an_unchanged_scenario_is_exported_as_its_original_text_byte_for_byte(la
     if found.scenario is None:
         assert found.errors
         return
-    # Once the imported scenario with its link rate, once the scenario read back from its file, without the rate.
+    # The scenario as imported, with the rate of the link, and the scenario read back from its file, without the rate.
     stored = Scenario.from_toml(found.scenario.to_toml())
     for scenario, rate in ((found.scenario, "10Mbit/s"), (stored, None)):
         made = export_configuration(language, scenario, original=text, rate=rate)

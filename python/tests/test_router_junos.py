@@ -104,8 +104,7 @@ def test_saturated_queues_of_one_priority_share_by_their_transmit_rates():
 def test_a_packet_of_a_strict_queue_waits_for_at_most_one_packet_of_another_queue():
     table = HEAD + "calls,ef,80kbit/s,186,1,cbr\n" + FLOODS
     report = report_of(read(four(), table, overhead="14"))
-    # A packet of 1500 B in transmission takes 120 us, the residual is half of it on average; the call's packet takes 16
-    # us.
+    # The residual transmission of a packet of 1500 B takes 60 us on average, the call's own packet 16 us.
     assert report.mean_delay_s("calls") == pytest.approx(60e-6 + 16e-6, abs=25e-6)
     assert report.max_delay_s("calls") < 145e-6
 
@@ -192,8 +191,7 @@ def test_the_column_input_selects_the_classifier():
         "a,af11,1Mbit/s,1000,1,cbr,fe-0/0/1\nb,cs5,1Mbit/s,1000,1,cbr,fe-0/0/1\nc,cs5,1Mbit/s,1000,1,cbr,fe-0/0/2.0\n"
     )
     found = read(text, head + rows)
-    # The DSCP classifier of fe-0/0/1 has no entry for cs5; that of fe-0/0/2 by precedence maps 5 to expedited
-    # forwarding.
+    # The DSCP classifier of fe-0/0/1 does not map cs5; the precedence classifier of fe-0/0/2 maps precedence 5.
     assert class_of(found, "a") == "assured-forwarding"
     assert class_of(found, "b") == "best-effort"
     assert class_of(found, "c") == "expedited-forwarding"

@@ -395,8 +395,8 @@ def test_vlans_of_the_table_decide_the_class():
     found = case("02-asr1k-3level.txt", table)
     assert found.classes == {"CUST-A/VOICE": ["a"], "CUST-A/class-default": ["b"], "default": ["c"]}
     report = report_of(found)
-    # VLAN 100 is shaped to 10 Mbit/s, of which calls take 0.34: 9.66 of 20 · 1500/1486 Mbit/s pass. VLAN 200 has
-    # 40 Mbit/s for 20.
+    # VLAN 100 is shaped to 10 Mbit/s, of which calls take 0.34: 9.66 of 20 · 1500/1486 Mbit/s pass. The 20 Mbit/s of
+    # VLAN 200 are within its 40 Mbit/s.
     assert report.loss("a") == 0
     assert report.loss("b") == pytest.approx(1 - 9.66 / (20 * 1500 / 1486), abs=0.02)
     assert report.loss("c") == 0
@@ -606,8 +606,7 @@ interface Serial0/0
         # Cisco IOS Quality of Service Solutions Command Reference: 64 packets.
         ("classic", "64packets"),
         ("hqf", "64packets"),
-        # IOS XE QoS Congestion Management Configuration Guide: 50 ms in packets of 1500 B, at least 64; 50 ms are 4
-        # here.
+        # IOS XE QoS Congestion Management Configuration Guide: 50 ms in packets of 1500 B (here 4), but at least 64.
         ("xe", "64packets"),
         # IOS XR Modular QoS Command Reference: 100 ms · 1000 kbit/s / 8 = 12500 B.
         ("xr", "12500B"),

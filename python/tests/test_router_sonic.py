@@ -129,8 +129,7 @@ def test_the_queue_settles_where_the_ramp_of_wred_drops_the_excess():
 
 
 def test_disabled_wred_fills_the_queue_and_equal_thresholds_limit_it():
-    # If WRED is not enabled, the queue fills to its 125 kB, 100 ms. With both thresholds at 40 kB it is limited to 32
-    # ms.
+    # If WRED is not enabled, the queue fills to its 125 kB, 100 ms. With both thresholds at 40 kB its limit is 32 ms.
     off = config(
         {"0-7": {"scheduler": "s0", "wred_profile": "w"}}, dwrr(1), buffer="long", **wred(wred_green_enable="false")
     )

@@ -258,8 +258,7 @@ def test_a_loop_over_a_list_makes_the_same_classes_as_in_a_shell():
     rates = {row["name"]: (row["rate"], row.get("prio", 0)) for row in classes}
     assert rates["1:10"] == ("400000bit/s", 0)
     assert [rates[f"1:{i}0"] for i in (2, 3, 4)] == [("600000bit/s", 1), ("500000bit/s", 2), ("500000bit/s", 3)]
-    # Ten calls of 856 kbit/s in total borrow first the rate that two classes do not use; the default class has the
-    # rest.
+    # Ten calls of 856 kbit/s in total borrow first what two classes do not use; the default class has the rest.
     rows = table("t02.csv").splitlines()
     report = simulated(
         script("12-loop.sh"), "\n".join(row for row in rows if not row.startswith("crit")), rate="100Mbit/s"

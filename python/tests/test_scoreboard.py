@@ -71,8 +71,7 @@ def test_one_connection_needs_the_loss_of_the_square_root_law_and_nearly_the_sam
 
 
 def test_a_hundred_connections_at_a_full_buffer_need_11_to_29_per_cent() -> None:
-    # By hand with an RTT of 134.4 ms for all: W = 1250 · 0.1344 / 100 = 1.68, and (1 - p) √(1.5 / p) = 1.68 for p =
-    # 0.278.
+    # By hand with an RTT of 134.4 ms for all: W = 1250 · 0.1344 / 100 = 1.68; p = 0.278 solves (1 - p) √(1.5 / p) = W.
     assert needed_loss(tcpmodel.square_root, 100, 80) == pytest.approx(28.5, abs=0.5)
     assert needed_loss(tcpmodel.pftk, 100, 80) == pytest.approx(11.5, abs=0.5)
 

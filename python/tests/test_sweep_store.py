@@ -72,7 +72,7 @@ def test_only_missing_runs_are_run_again(merge: Path, tmp_path: Path, monkeypatc
 def test_a_damaged_shard_is_set_aside_and_its_runs_are_run_again(
     tailback: Cli, merge: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Shards of up to 30 s, so that there is only one even on a slow machine.
+    # A shard is written after 30 s at the earliest, so that there is only one at the end, even on a slow machine.
     monkeypatch.setattr(stores, "_LEAST_AGE_S", 30.0)
     call = ["sweep", merge, "--set", "network.buffer=[10kB, 20kB]", "--reps", "2", "--out", tmp_path / "s", "--json"]
     whole = tailback(*call).json
