@@ -341,8 +341,7 @@ MQC: dict[str, tuple[Case | Refused, ...]] = {
     ),
     "queue-limits": (
         # Shares of 10, 10, 10 and 70 %. A full queue holds 128 packets in class a; 50 ms at 100 Mbit/s in class b,
-        # which are 412 packets of 1514 B; in class c 50 packets of af31, its only traffic, before 100,000 B are
-        # reached.
+        # which are 412 packets of 1514 B; in class c 50 packets of af31, its only traffic, which are below 100,000 B.
         Case(
             rows="a af11 200M 1500\nb af21 200M 1500\nc af31 200M 1500\nweb 0 800M 1500",
             gets={"a": 10 * LIMITS, "b": 10 * LIMITS, "c": 10 * LIMITS, "web": 70 * LIMITS},

@@ -82,7 +82,7 @@ def test_validate_shows_the_line_and_json_has_line_and_path(tailback: Cli, tmp_p
     assert (found.json["valid"], problem["line"], problem["path"]) == (False, 22, "links[0].rate")
 
 
-def test_list_and_explain_and_schema(tailback: Cli) -> None:
+def test_list_explain_and_schema_cover_all_registered_kinds(tailback: Cli) -> None:
     found = tailback("list", "--json").json
     assert {"id", "group", "title", "reference", "on_request"} == set(found["experiments"][0])
     assert [e["id"] for e in found["experiments"] if e["on_request"]] == ["internet-1999"]
@@ -261,7 +261,7 @@ def test_quiet_hides_progress_and_no_color_disables_colour(merge: Path) -> None:
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc to see that a child is at work")
 @pytest.mark.parametrize("command", ["run", "sweep"])
-def test_ctrl_c_keeps_what_is_finished(command: str, tmp_path: Path) -> None:
+def test_ctrl_c_keeps_finished_replications_and_points(command: str, tmp_path: Path) -> None:
     path = tmp_path / "long.toml"
     # The first replications and points take seconds; the whole would take hours and is never finished.
     path.write_text(MERGE)

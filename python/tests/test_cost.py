@@ -66,7 +66,7 @@ def test_a_run_without_progress_has_an_infinite_estimate(monkeypatch: pytest.Mon
     assert _cost(_Core(0.0, [1.0] * 4, moves=False), monkeypatch).cpu_s == math.inf
 
 
-def test_a_trial_that_fails_says_with_which_seed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_trial_is_an_error_with_its_seed(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(RunError, match="the trial with seed 7 failed: it burst"):
         _cost(_Core(0.0, [0.1] * 3, fails=True), monkeypatch)
 

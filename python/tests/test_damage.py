@@ -102,7 +102,7 @@ def swept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Stud
 
 
 @pytest.fixture(autouse=True)
-def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
+def without_slow_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Replace slow parts that read no file: figures, and `fsync`."""
     monkeypatch.setattr("tailback.study.page._figures", lambda _: [])
     monkeypatch.setattr("tailback.plotting.plot.run_figure", lambda *_: None)

@@ -162,8 +162,7 @@ def test_text_survives_at_its_place_and_width(tool: ModuleType, label: str) -> N
 def test_glyphs_named_by_index_or_by_code_point_become_text(
     tool: ModuleType, first: str, second: str, known: bool
 ) -> None:
-    # "Ai" in DejaVu Sans: glyph indices 0x24 and 0x4c, code points 0x41 and 0x69; matplotlib up to 3.10 uses the
-    # latter.
+    # "Ai" in DejaVu Sans: glyph indices 0x24 and 0x4c, or, in matplotlib up to 3.10, code points 0x41 and 0x69.
     glyphs = [ElementTree.Element(f"{SVG}use", {HREF: f"#DejaVuSans-{name}"}) for name in (first, second)]
     about = {"transform": "translate(10 20) scale(0.1 -0.1)"}
     # matplotlib up to 3.9 places glyphs by `x`.

@@ -66,7 +66,7 @@ def both_ways(tmp_path: Path) -> Path:
     return path
 
 
-def test_the_drops_of_the_table_are_those_that_ports_count(both_ways: Path) -> None:
+def test_the_table_of_drops_agrees_with_the_counters_of_ports(both_ways: Path) -> None:
     result = package.run(both_ways)
     by_place = result.drops.group_by("seed", "where").agg(pl.col("packets").sum())
     by_port = result.ports.group_by("seed", "port").agg(pl.col("dropped_packets").sum())
@@ -81,7 +81,9 @@ def test_the_drops_of_the_table_are_those_that_ports_count(both_ways: Path) -> N
     assert data == result.flows["dropped_packets"].sum()
 
 
-def test_the_table_of_ports_says_how_many_were_acknowledgements(tailback: Cli, both_ways: Path, merge: Path) -> None:
+def test_the_table_of_ports_shows_how_many_drops_were_acknowledgements(
+    tailback: Cli, both_ways: Path, merge: Path
+) -> None:
     found = tailback("run", both_ways, "--json", "--reps", "1").json["ports"]
     report = package.run(both_ways, replications=1).reports[0]
     by_hand: dict[str, int] = {}

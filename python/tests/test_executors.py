@@ -92,7 +92,7 @@ def test_short_runs_are_submitted_in_batches_and_long_ones_alone(merge: Path) ->
     assert long.sizes == [1, 1, 1]
 
 
-def test_the_first_failure_stops_the_rest_and_keeps_what_was_finished(merge: Path) -> None:
+def test_the_first_failure_stops_the_rest_and_keeps_finished_runs(merge: Path) -> None:
     scenario = tailback.load(merge).set(duration="101ms")
     kept: list[int] = []
 
@@ -107,7 +107,7 @@ def test_the_first_failure_stops_the_rest_and_keeps_what_was_finished(merge: Pat
     assert len(kept) < 1000
 
 
-def kill_yourself(key: int, report: Report) -> int:
+def kill_own_process(key: int, report: Report) -> int:
     if key == 3:
         os.kill(os.getpid(), signal.SIGKILL)
     return report.seed
@@ -119,7 +119,7 @@ def test_a_process_pool_gives_the_results_and_a_killed_worker_is_an_executor_err
         outcome = pool.run([Task(k, scenario, k + 1) for k in range(3)], seed_of)
         assert [done.value for done in outcome.done] == [(0, 1), (1, 2), (2, 3)]
         with pytest.raises(ExecutorError, match=r"lost a task|is broken"):
-            pool.run([Task(k, scenario, k + 1) for k in range(5)], kill_yourself)
+            pool.run([Task(k, scenario, k + 1) for k in range(5)], kill_own_process)
 
 
 def test_points_and_experiments_of_the_gallery_can_be_pickled(merge: Path) -> None:

@@ -196,7 +196,7 @@ def test_targets_that_cannot_be_watched_are_refused(texts: list[str], words: str
         service_levels.targets(texts)
 
 
-def test_what_cannot_be_watched_or_grown_is_refused() -> None:
+def test_invalid_targets_intervals_and_growing_flows_are_refused() -> None:
     scenario = tailback.Scenario.from_toml(TWO)
     bulk = scenario.set({"flows[data].source": {"kind": "bulk"}, "flows[data].transport": {"kind": "tcp"}})
     promised = [Target("call", loss=0.01)]

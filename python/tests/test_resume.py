@@ -132,7 +132,7 @@ def test_traces_and_nan_are_restored(tmp_path: Path) -> None:
     with Store(tmp_path, experiment) as store, Pool(1) as pool:
         first = run(experiment, "full", pool, store=store)
     with Store(tmp_path, experiment) as store:
-        found = run(experiment, "full", Nothing(), store=store)
+        found = run(experiment, "full", NoTasks(), store=store)
     at = {"mechanism": "plain", "rate": 4}
     assert found.results.trace("digest", **at) == first.results.trace("digest", **at)
     assert repr(found.samples) == repr(first.samples)
@@ -196,7 +196,7 @@ def _missed(results, bound):
     assert len({same, *map(program, code)}) == 1 + len(code)
 
 
-class Nothing(Pool):
+class NoTasks(Pool):
     """Pool that fails if there is a task."""
 
     def run(self, tasks, *rest):  # type: ignore[no-untyped-def]

@@ -186,7 +186,7 @@ def test_the_verdict_command_prints_the_verdict_and_writes_a_plot(tmp_path):
     assert plot.read_bytes().startswith(b"\x89PNG")
 
 
-def test_a_cisco_policy_translated_into_tc_is_read_by_the_other_reader():
+def test_a_cisco_policy_translated_into_tc_can_be_imported_as_tc():
     made = translate_configuration("mqc", LLQ.format(kilobits=900), "tc")
     found = import_configuration("tc", made.text, rate="2Mbit/s")
     assert not found.errors
@@ -337,8 +337,7 @@ def test_peak_shaping_sends_both_bursts_in_each_interval():
 
 
 def test_rates_count_the_link_layer_that_is_stated():
-    # 4 calls of 80 kbit/s fill `priority 320` at layer 3. With 18 B per 200 B they need 348.8 kbit/s, and 8.3 % is
-    # lost.
+    # 4 calls of 80 kbit/s fill `priority 320` at layer 3. With 18 B per 200 B they need 348.8 kbit/s: 8.3 % is lost.
     policy = (CASES / "mqc/b-320.txt").read_text()
     table = (CASES / "tables/tb.csv").read_text()
     losses = {}

@@ -573,7 +573,7 @@ interface GigabitEthernet0/0
 def test_an_overloaded_priority_class_keeps_its_low_delay_in_the_exported_script():
     # 15 calls of 80 kbit/s count 1.284 Mbit/s with 14 B of Ethernet; 1 Mbit/s passes, 22.1 % are lost. The delay of a
     # packet is at most the transmission of 1514 B and of its own 214 B at 10 Mbit/s, 1.4 ms. If the class were limited
-    # to 1 Mbit/s by a shaper, its full queue of 64 packets would take 110 ms, as a kernel has shown
+    # to a service rate of 1 Mbit/s, its full queue of 64 packets would take 110 ms, as a kernel has shown
     # (docs/validation-linux.md).
     traffic = "name,dscp,rate,packet,count,model\nvoice,ef,80kbit/s,200,15,cbr\nbulk,0,1Mbit/s,1500,20,cbr\n"
     options = {"traffic": traffic, "rate": "10Gbit/s", "overhead": "ethernet", "duration": "10s"}

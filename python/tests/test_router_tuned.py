@@ -81,7 +81,7 @@ def ports(scenario: Scenario) -> object:
     return json.loads(scenario.native.to_json())["switches"]["ce"]["ports"]
 
 
-def less(value: object) -> str | None:
+def lowered(value: object) -> str | None:
     """Return the value minus a tenth, in whole kbit/s, bytes, packets or percent; `None` if it cannot be lowered."""
     found = re.fullmatch(r"(\d+)(bit/s|B|packets|us|%|)", str(value))
     if found is None or isinstance(value, bool):
@@ -102,7 +102,7 @@ def numbers(value: object, path: str) -> Iterator[tuple[str, str, str]]:
         for index, inner in enumerate(value):
             yield from numbers(inner, f"{path}[{index}]")
     else:
-        lower = less(value)
+        lower = lowered(value)
         if lower is not None:
             yield path, str(value), lower
 

@@ -13,7 +13,7 @@ values = st.floats(-1e6, 1e6).map(lambda x: round(x, 6))
 
 
 @given(st.lists(values, min_size=2, max_size=40), st.sampled_from([0.9, 0.95, 0.99]))
-def test_the_mean_interval_is_scipys(data: list[float], confidence: float) -> None:
+def test_the_mean_interval_equals_that_of_scipy(data: list[float], confidence: float) -> None:
     found = mean_interval(data, confidence)
     if min(data) == max(data):
         assert found.lo == found.hi == found.mean
@@ -26,7 +26,7 @@ def test_the_mean_interval_is_scipys(data: list[float], confidence: float) -> No
 
 @pytest.mark.parametrize("dof", [1, 2, 3, 9, 30, 200])
 @pytest.mark.parametrize("confidence", [0.5, 0.9, 0.95, 0.99, 0.999])
-def test_the_t_quantile_is_scipys(dof: int, confidence: float) -> None:
+def test_the_t_quantile_equals_that_of_scipy(dof: int, confidence: float) -> None:
     assert t_quantile(confidence, dof) == pytest.approx(scipy_stats.t.ppf(0.5 + confidence / 2, dof), rel=1e-9)
 
 

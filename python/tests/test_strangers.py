@@ -114,7 +114,7 @@ TABLES = "{a=" * DEEP + "1" + "}" * DEEP
 DOTS = "x" + ".a" * (DEEP // 2)
 
 
-def run_apart(*arguments: object) -> subprocess.CompletedProcess[str]:
+def run_in_process(*arguments: object) -> subprocess.CompletedProcess[str]:
     """Run the command line in a separate process, so that a stack overflow does not end the tests."""
     command = [sys.executable, "-m", "tailback", *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, check=False)
@@ -142,7 +142,7 @@ def test_a_document_that_is_nested_too_deep_is_an_error_message(
 ) -> None:
     del merge
     (tmp_path / name).write_text(text)
-    refused = run_apart("sweep" if "study" in name else "run", tmp_path / name)
+    refused = run_in_process("sweep" if "study" in name else "run", tmp_path / name)
     assert refused.returncode == 3, refused.stderr[-300:]
     assert "nested too deep" in refused.stderr or "has 50001 steps" in refused.stderr
     assert name in refused.stderr or name.endswith(".json")
@@ -153,7 +153,7 @@ def test_a_document_that_is_nested_too_deep_is_an_error_message(
 @pytest.mark.parametrize("command", ["validate", "run", "sweep"])
 @pytest.mark.parametrize("setting", [f"{DOTS}=1", f"run.duration={LISTS[:DEEP]}", f"run.duration={TABLES[:DEEP]}"])
 def test_a_setting_that_is_nested_too_deep_is_an_error_message(merge: Path, command: str, setting: str) -> None:
-    refused = run_apart(command, merge, "--set", setting)
+    refused = run_in_process(command, merge, "--set", setting)
     assert refused.returncode == 3, refused.stderr[-300:]
     assert refused.stderr.startswith("error: ")
     assert len(refused.stderr) < 1000

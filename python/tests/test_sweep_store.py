@@ -354,7 +354,7 @@ def test_a_file_that_is_not_a_shard_is_set_aside(merge: Path, tmp_path: Path) ->
     assert (tmp_path / "s" / "shards" / name).with_suffix(".spoilt").exists()
 
 
-def bad_at(monkeypatch: pytest.MonkeyPatch, bad: Callable[[Any], bool]) -> None:
+def fail_runs(monkeypatch: pytest.MonkeyPatch, bad: Callable[[Any], bool]) -> None:
     """Let the runs of the tasks for which `bad` is true fail as by a panic of the engine."""
     run = parallel._run
 
@@ -372,7 +372,7 @@ def test_a_failed_run_does_not_prevent_the_others(
     out = tmp_path / "s"
     base = core.load(merge)
     culprit = base.set({"network.buffer": "20kB", "flows[data].source.rate": "4Mbit/s"}).hash
-    bad_at(monkeypatch, lambda task: task.scenario.hash == culprit and task.seed == 2)
+    fail_runs(monkeypatch, lambda task: task.scenario.hash == culprit and task.seed == 2)
     command = ["sweep", merge, "--reps", "2", "--seed", "1", "--out", out, "--json"]
     for path, values in AXES.items():
         command += ["--set", f"{path}=[{', '.join(values)}]"]
@@ -406,7 +406,7 @@ def test_a_failed_run_does_not_prevent_the_others(
 def test_in_python_failed_runs_are_an_exception_with_the_results_of_the_others(
     merge: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    bad_at(monkeypatch, lambda task: task.seed == 3)
+    fail_runs(monkeypatch, lambda task: task.seed == 3)
     with pytest.raises(core.FailedRuns, match="6 of 18 runs failed, the others are complete") as failed:
         core.sweep(merge, AXES, replications=3, seed=1)
     assert [len(runs) for runs in failed.value.sweep.runs.values()] == [2] * 6
@@ -414,7 +414,7 @@ def test_in_python_failed_runs_are_an_exception_with_the_results_of_the_others(
 
 
 def test_until_is_judged_by_the_runs_that_did_not_fail(merge: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    bad_at(monkeypatch, lambda task: task.seed == 2)
+    fail_runs(monkeypatch, lambda task: task.seed == 2)
     with pytest.raises(core.FailedRuns) as failed:
         core.sweep(
             merge,
@@ -429,7 +429,7 @@ def test_a_point_at_which_all_runs_fail_does_not_prevent_the_table(
     tailback: Cli, merge: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     culprit = core.load(merge).set({"network.buffer": "20kB"}).hash
-    bad_at(monkeypatch, lambda task: task.scenario.hash == culprit)
+    fail_runs(monkeypatch, lambda task: task.scenario.hash == culprit)
     done = tailback(
         "sweep", merge, "--reps", "2", "--out", tmp_path / "s", "--set", "network.buffer=[10kB, 20kB, 40kB]"
     )

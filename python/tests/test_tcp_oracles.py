@@ -93,7 +93,7 @@ def segments_per_s(result: Result) -> float:
 # Mathis, Semke, Mahdavi and Ott 1997, table 1: independent losses, every or every second segment acknowledged.
 @pytest.mark.parametrize(("every", "constant"), [(1, 1.31), (2, 0.93)])
 @pytest.mark.parametrize("loss", [0.001, 0.01])
-def test_goodput_under_random_loss_is_that_of_mathis(every: int, constant: float, loss: float) -> None:
+def test_goodput_under_random_loss_follows_the_formula_of_mathis(every: int, constant: float, loss: float) -> None:
     transport = tb.tcp(**{**BARE, **each(every), "recovery": COUNTED})
     result = run(path(transport, loss=loss, rtt=0.1, duration=f"{20 + 1 / loss:g}s", sample="1s"), replications=4)
     # The model uses the measured RTT, which delayed acknowledgements increase.

@@ -76,7 +76,7 @@ def test_code_points_are_those_of_the_registry(guest, text, number):
     assert guest.code_point(text) == number
 
 
-def test_the_guest_sends_what_the_scenario_sends(compare, policies, guest):
+def test_the_guest_is_configured_with_the_traffic_of_the_scenario(compare, policies, guest):
     (policy,) = (one for one in policies.POLICIES if one.name == "htb llq, tcp")
     prepared = compare.prepare(policy)
     assert prepared.groups == [
