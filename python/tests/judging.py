@@ -108,18 +108,18 @@ def check(language: Language, text: str, case: Case | Refused) -> None:
     """Import the configuration and compare with the case: its errors if it is refused, or else the results of a run."""
     if isinstance(case, Refused):
         found = import_configuration(language, text, rate="10Mbit/s")
-        said = [str(error) for error in found.errors]
+        messages = [str(error) for error in found.errors]
         assert found.scenario is None
-        assert len(said) == len(case.errors), said
-        for expected, error in zip(case.errors, said, strict=True):
+        assert len(messages) == len(case.errors), messages
+        for expected, error in zip(case.errors, messages, strict=True):
             assert expected in error
         return
     found = imported(language, text, case)
     assert not found.errors, [str(error) for error in found.errors]
-    said = [str(notice) for notice in found.not_simulated]
-    assert len(said) == len(case.open), said
+    messages = [str(notice) for notice in found.not_simulated]
+    assert len(messages) == len(case.open), messages
     for expected in case.open:
-        assert any(expected in line for line in said), (expected, said)
+        assert any(expected in line for line in messages), (expected, messages)
     report = ran(found, case, "0s")
     names = {line.split()[0] for line in case.rows.strip().splitlines()}
     offered = sum(report.offered_bps(name) for name in names)

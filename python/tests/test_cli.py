@@ -296,7 +296,7 @@ def test_ctrl_c_keeps_finished_replications_and_points(command: str, tmp_path: P
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (("--seed", str(2**63 - 1), "--reps", "2"), "the base seed 9223372036854775807 is not from 0 to"),
         (("--seed", str(2**64)), "is not from 0 to"),
@@ -305,10 +305,10 @@ def test_ctrl_c_keeps_finished_replications_and_points(command: str, tmp_path: P
     ],
 )
 def test_numbers_beyond_their_range_are_refused_before_anything_runs(
-    tailback: Cli, merge: Path, tmp_path: Path, arguments: tuple[str, ...], said: str
+    tailback: Cli, merge: Path, tmp_path: Path, arguments: tuple[str, ...], message: str
 ) -> None:
     done = tailback("run", merge, *arguments, "--out", tmp_path / "out")
-    assert (done.code, said in done.err) == (2, True)
+    assert (done.code, message in done.err) == (2, True)
     assert not (tmp_path / "out").exists()
 
 
@@ -369,20 +369,22 @@ def test_a_quantity_without_a_unit_is_a_usage_error(tailback: Cli, arguments: tu
 
 
 @pytest.mark.parametrize(
-    ("data", "said"),
+    ("data", "message"),
     [
         (MERGE.encode("utf-16"), "PowerShell"),
         (MERGE.encode("utf-16-le"), "PowerShell"),
         (MERGE.replace("Two into one", "Zwei f\xfcr eins").encode("latin-1"), "byte 0xfc"),
     ],
 )
-def test_a_file_that_is_not_utf_8_is_an_invalid_scenario(tailback: Cli, tmp_path: Path, data: bytes, said: str) -> None:
+def test_a_file_that_is_not_utf_8_is_an_invalid_scenario(
+    tailback: Cli, tmp_path: Path, data: bytes, message: str
+) -> None:
     path = tmp_path / "x.toml"
     path.write_bytes(data)
     for command in ("run", "validate", "sweep"):
         done = tailback(command, path)
         assert done.code == 3
-        assert said in done.err
+        assert message in done.err
         assert str(path) in done.err
     (problem,) = tailback("validate", path, "--json").json["errors"]
     assert "UTF-8" in problem["message"]

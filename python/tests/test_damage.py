@@ -66,17 +66,17 @@ class Faults:
         except OutputError as error:
             self.refused += 1
             if "\n" in str(error) or not _ADVICE.search(str(error)) or "/" not in str(error):
-                self.say(who, f"a message without advice or path, or of several lines: {error}")
+                self.record(who, f"a message without advice or path, or of several lines: {error}")
         except BaseException as error:
-            self.say(who, f"{type(error).__name__}: {str(error)[:200]}")
+            self.record(who, f"{type(error).__name__}: {str(error)[:200]}")
         return None
 
-    def say(self, who: str, text: str) -> None:
+    def record(self, who: str, text: str) -> None:
         self.found.append(f"{self.what}: {who}: {text}")
 
     def unless(self, is_right: bool, who: str, text: str) -> None:
         if not is_right:
-            self.say(who, text)
+            self.record(who, text)
 
     def end(self, least: int) -> None:
         assert not self.found, f"{len(self.found)} faults\n" + "\n".join(self.found[:40])
@@ -156,9 +156,9 @@ class Swept:
             state = {**state, "directory": self.status["directory"]}
             may_differ = {"state", "runs_finished", "runs_missing", "cpu_s", "cpu_s_left", "damaged_shards"}
             differing = {key for key in state if state[key] != self.status[key]}
-            said = bool(state["runs_missing"]) and state["state"] == "stopped"
+            is_reported = bool(state["runs_missing"]) and state["state"] == "stopped"
             harmless = differing <= {"damaged_shards"}
-            self.faults.unless(harmless or (said and differing <= may_differ), "status", f"{differing} differ")
+            self.faults.unless(harmless or (is_reported and differing <= may_differ), "status", f"{differing} differ")
 
     def _right(self, read: Sweep) -> None:
         """Check that the data read are those written, and that missing runs are reported."""
@@ -168,7 +168,9 @@ class Swept:
             missing += len(runs) - len(mine)
             self.faults.unless(all(run in runs for run in mine), "open_sweep", "another run")
         silent = not (read.interrupted and read.notes)
-        self.faults.unless(not missing or not silent, "open_sweep", f"{missing} runs are missing, and nothing says so")
+        self.faults.unless(
+            not missing or not silent, "open_sweep", f"{missing} runs are missing, and this is not reported"
+        )
         for name in ("paths", "confidence", "title", "mechanisms", "is_drawn", "hashes", "until", "logarithmic"):
             self.faults.unless(getattr(read, name) == getattr(self.read, name), "open_sweep", f"another {name}")
         for name in ("failures", "warnings", "imprecise"):

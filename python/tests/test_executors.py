@@ -137,7 +137,7 @@ def test_points_and_experiments_of_the_gallery_can_be_pickled(merge: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("arguments", "says"),
+    ("arguments", "message"),
     [
         ({"name": "dask"}, "address of its scheduler"),
         ({"name": "threads", "scheduler": "tcp://x"}, "the executor is threads"),
@@ -149,8 +149,8 @@ def test_points_and_experiments_of_the_gallery_can_be_pickled(merge: Path) -> No
         ({"name": "slurm", "options": {"cluster": "local", "batch_s": "-1"}}, "above 0"),
     ],
 )
-def test_missing_invalid_and_unused_options_of_executors_are_refused(arguments: dict[str, Any], says: str) -> None:
-    with pytest.raises(UsageError, match=says):
+def test_missing_invalid_and_unused_options_of_executors_are_refused(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
         open_backend(**arguments)
 
 

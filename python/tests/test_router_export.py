@@ -304,7 +304,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("what", REFUSED)
 def test_a_difference_that_no_word_of_the_text_sets_is_refused_with_advice(what):
-    change, said = REFUSED[what]
+    change, expected = REFUSED[what]
     try:
         scenario = mutated(change)
         scenario.native.to_json()
@@ -315,7 +315,7 @@ def test_a_difference_that_no_word_of_the_text_sets_is_refused_with_advice(what)
     made = export_configuration("mqc", scenario, original=EXAMPLE, traffic=TRAFFIC)
     assert made.text == ""
     assert made.errors
-    assert any(said in str(error) for error in made.errors), [str(error) for error in made.errors]
+    assert any(expected in str(error) for error in made.errors), [str(error) for error in made.errors]
     assert all(error.advice for error in made.errors)
 
 
@@ -519,15 +519,15 @@ def through_iproute2(text: str) -> tuple[int, int, list[str]]:
     taken, parsed, wrong = 0, 0, list[str]()
     lacking = False
     for line, answer in zip(lines, re.findall(r"((?:.|\n)*?)@(\d+)\n", done.stdout), strict=True):
-        said, code = answer
+        output, code = answer
         if code == "0":
             taken += 1
-        elif code == "2" and (lacking or any(lack in said for lack in LACKS)):
+        elif code == "2" and (lacking or any(lack in output for lack in LACKS)):
             # Children of a missing discipline fail as well; errors of tc itself have the exit code 1.
             parsed += 1
             lacking = True
         else:
-            wrong.append(f"{line}: {said.strip().splitlines()[:1]} ({code})")
+            wrong.append(f"{line}: {output.strip().splitlines()[:1]} ({code})")
     return taken, parsed, wrong
 
 
@@ -586,5 +586,7 @@ def test_an_overloaded_priority_class_keeps_its_low_delay_in_the_exported_script
 def test_classes_that_differ_only_by_addresses_are_not_exported_by_code_point():
     policy, table = ((ROOT / "docs/examples" / name).read_text() for name in ("hub.txt", "hub.csv"))
     made = export_configuration("tc", import_configuration("mqc", policy, traffic=table).check(), name="eth1")
-    said = [notice.message for notice in made.notices if notice.level == "unsupported"]
-    assert any("voice-a, bulk-a" in message and "voice-b, bulk-b has as well" in message for message in said), said
+    messages = [notice.message for notice in made.notices if notice.level == "unsupported"]
+    assert any("voice-a, bulk-a" in message and "voice-b, bulk-b has as well" in message for message in messages), (
+        messages
+    )

@@ -530,11 +530,11 @@ def test_tbf_around_a_scheduler_warns_that_the_kernel_chooses_at_another_time(in
     text += f"tc qdisc add dev eth0 parent 1:1 handle 2: {inner}\n"
     text += "tc class add dev eth0 parent 2: classid 2:1 htb rate 8mbit\n" if "htb" in inner else ""
     found = read(text, VOICE)
-    (said,) = [notice for notice in levels(found, "warning") if "tbf" in notice.message]
-    assert what in said.message
-    assert "1.51 ms" in said.message
-    assert said.affects
-    assert said.line == 1
+    (warning,) = [notice for notice in levels(found, "warning") if "tbf" in notice.message]
+    assert what in warning.message
+    assert "1.51 ms" in warning.message
+    assert warning.affects
+    assert warning.line == 1
 
 
 def test_a_class_without_a_burst_has_its_mtu_as_burst():

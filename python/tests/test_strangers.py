@@ -103,9 +103,9 @@ def test_control_characters_are_shown_escaped(tailback: Cli, merge: Path) -> Non
     merge.write_text(wrong)
     refused = tailback("validate", merge)
     assert refused.code == 3
-    for said in (shown.out, shown.err, unknown.err, refused.err):
-        assert not any((ord(c) < 32 and c not in "\n\t") or 0x7F <= ord(c) < 0xA0 for c in said), said
-        assert "\u202e" not in said
+    for output in (shown.out, shown.err, unknown.err, refused.err):
+        assert not any((ord(c) < 32 and c not in "\n\t") or 0x7F <= ord(c) < 0xA0 for c in output), output
+        assert "\u202e" not in output
 
 
 DEEP = 100_000

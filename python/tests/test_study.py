@@ -70,7 +70,7 @@ def test_a_study_is_a_grid_of_points_for_each_mechanism(study: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("right", "wrong", "line", "says"),
+    ("right", "wrong", "line", "message"),
     [
         ("title =", "titel =", 2, "did you mean `title`?"),
         ('values = ["3Mbit/s"', 'values = ["3Mbps"', 10, "Mbit/s"),
@@ -82,14 +82,14 @@ def test_a_study_is_a_grid_of_points_for_each_mechanism(study: Path) -> None:
     ],
 )
 def test_mistakes_are_shown_in_the_study_file(
-    tailback: Cli, study: Path, right: str, wrong: str, line: int, says: str
+    tailback: Cli, study: Path, right: str, wrong: str, line: int, message: str
 ) -> None:
     assert right in STUDY
     study.write_text(STUDY.replace(right, wrong, 1))
     found = tailback("sweep", study, "--out", study.with_suffix(".sweep"))
     assert found.code == 3, found.err
     assert f"{study}:{line}:" in found.err
-    assert says in found.err
+    assert message in found.err
 
 
 def test_a_study_is_validated_and_has_a_schema(tailback: Cli, study: Path) -> None:
