@@ -23,9 +23,9 @@ _HEAD = """\
 
 Configurations after public documents of several platforms, with names and addresses of our own: the first lines of
 each file name the document and say what was completed. For each: what is simulated, what is reported, and a traffic
-table with an outcome that was computed by hand. All are run by
-`test_flows_behind_a_public_configuration_fare_as_computed_by_hand`. Each line is simulated or reported; lines that are
-"ignored" have no effect on queues. Remarks that can change the result stand in **bold**.
+table with an outcome that was computed by hand.
+`test_flows_behind_a_public_configuration_have_the_results_computed_by_hand` runs all of them. Each line is simulated or
+reported; lines that are "ignored" have no effect on queues. Remarks that can change the result stand in **bold**.
 
 Rows send at a constant rate; "gets" is the throughput at layer 3 of the rows that are overloaded; "all" lose nothing.
 `python tools/router_examples.py` writes this page. [What is understood and how it is mapped](import.md).

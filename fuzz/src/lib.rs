@@ -6,20 +6,22 @@ use tailback_scenario::{Files, Scenario, build};
 use tailback_sim::World;
 use tailback_sim::plan::Engine;
 
-/// Events that a run is given: enough for every kind of event of a small network, and a few milliseconds.
+/// Maximum number of events of a run: enough for every kind of event in a small network, within a few milliseconds.
 const EVENTS: u64 = 20_000;
-/// Larger networks than this are read and checked and not run.
+/// Maximum number of nodes of a network that is run; larger ones are only read and checked.
 const NODES: usize = 300;
+/// Maximum number of flows of a network that is run.
 const FLOWS: usize = 300;
-/// Bursts above this many bytes are not run: a source hands its bursts over whole, and memory is another question.
+/// Largest size in a document that is run, bytes: sources emit bursts whole, so that larger ones need too much memory.
 const BURST: u64 = 100_000_000;
 
-/// A trace for every file that a document names.
+/// Returns a reader with the same trace for every file name.
 pub fn files() -> Files {
     Files::read_by(|_| Ok("1000\n20000\n3\n0\n1500\n".to_owned()))
 }
 
-/// A document in JSON if it begins so, else in TOML.
+/// Reads a document: as JSON if it begins with a brace, otherwise as TOML. `None`: it is refused, with an error
+/// message.
 pub fn scenario(text: &str) -> Option<Scenario> {
     let read = if text.trim_start().starts_with('{') {
         Scenario::from_json_with(text, files())
@@ -35,7 +37,7 @@ pub fn scenario(text: &str) -> Option<Scenario> {
     }
 }
 
-/// Checks that an accepted document reads back as the same and runs on either engine.
+/// Checks that an accepted document reads back equal from its own TOML and runs on both engines.
 pub fn exercise(scenario: &Scenario) {
     let toml = scenario.to_toml();
     let again = Scenario::from_toml_with(&toml, "again.toml", files());
@@ -52,12 +54,12 @@ pub fn exercise(scenario: &Scenario) {
         }
         let mut world = World::new(plan);
         world.run(EVENTS);
-        // It counts every packet once more.
+        // The report checks the conservation of packets.
         world.report();
     }
 }
 
-/// The largest size that a document names, bytes; limits of queues count with the rest.
+/// Returns the largest size in a document, bytes, including limits of queues.
 fn largest(value: &Value) -> u64 {
     match value {
         Value::Object(map) => map.values().map(largest).max().unwrap_or(0),
@@ -87,7 +89,7 @@ const NUMBERS: &[&str] = &[
 ];
 const OTHERS: &[&str] = &["true", "false", "null", "[]", "{}"];
 
-/// Returns extreme values of the quantity that a value is written as; `None`: a word, a list or a table.
+/// Returns extreme values of the kind of quantity that a value is; `None`: it is a word, a list or a table.
 fn family(value: &Value) -> Option<&'static [&'static str]> {
     let Value::String(text) = value else {
         return value.is_number().then_some(NUMBERS);
@@ -105,7 +107,7 @@ fn family(value: &Value) -> Option<&'static [&'static str]> {
     })
 }
 
-/// An extreme: mostly of the same unit, so that the document is read further than to its type.
+/// Returns an extreme value, usually of the same kind, so that the document is not already refused for its type.
 fn extreme(old: &Value, rng: &mut Rng) -> Value {
     let all = [SIZES, COUNTS, TIMES, RATES, SHARES, WORDS, NUMBERS, OTHERS];
     let list = match family(old) {
@@ -119,12 +121,12 @@ fn extreme(old: &Value, rng: &mut Rng) -> Value {
     }
 }
 
-/// A document with one of its values changed, now and then up to four: to an extreme, to one of the same key or another elsewhere,
-/// to nothing, doubled. None if it is no table.
+/// Returns a document with one value changed, in a third of the cases two to four: removed, replaced by an extreme
+/// value or by another value of the document, or duplicated. `None`: the document is refused or is not a table.
 pub fn mutated(text: &str, seed: u32) -> Option<String> {
     let mut tree: Value = match serde_json::from_str(text) {
         Ok(tree) => tree,
-        // With its defaults written out, so that they are changed, too.
+        // The canonical form includes all defaults, so that these are changed as well.
         Err(_) => serde_json::from_str(&scenario(text)?.to_json()).expect("the canonical form is JSON"),
     };
     tree.as_object()?;
@@ -140,7 +142,7 @@ pub fn mutated(text: &str, seed: u32) -> Option<String> {
         match rng.below(8) {
             0 => remove(&mut tree, &path),
             1 => {
-                // One of the same key makes sense more often than any other.
+                // A value of the same key is valid more often than another one.
                 let key = path.rsplit('/').next().expect("a pointer begins with a slash");
                 let alike: Vec<_> = paths.iter().filter(|other| other.rsplit('/').next() == Some(key)).collect();
                 let other = match rng.below(2) {
@@ -159,7 +161,7 @@ pub fn mutated(text: &str, seed: u32) -> Option<String> {
     Some(tree.to_string())
 }
 
-/// The places of all values as JSON pointers (RFC 6901).
+/// Collects the places of all values as JSON pointers (RFC 6901).
 fn collect(value: &Value, at: String, paths: &mut Vec<String>) {
     let mut visit = |key: String, inner: &Value| {
         let at = format!("{at}/{}", key.replace('~', "~0").replace('/', "~1"));
@@ -191,7 +193,7 @@ fn remove(tree: &mut Value, path: &str) {
     }
 }
 
-/// Another entry like this one: of a list behind it, of a table under a name of its own.
+/// Duplicates an entry: at the end of its list, or in its table under a new name.
 fn double(tree: &mut Value, path: &str) {
     let Some(copy) = tree.pointer(path).cloned() else { return };
     match parent(tree, path) {

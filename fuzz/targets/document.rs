@@ -1,13 +1,14 @@
-//! Documents: the text is read, checked, written again, and what was accepted runs for some events by both engines.
+//! Documents: a text is read and checked; an accepted document is written and read back, and runs for some events on
+//! both engines.
 //!
-//! Half of the time the fuzzer's own mutator changes bytes, so that texts are damaged; else values of the document are
-//! replaced, so that what is read still makes sense.
+//! In an eighth of the cases, or if the text is not a document, the fuzzer's own mutator changes bytes; otherwise
+//! values of the document are replaced, so that it remains well-formed.
 
 #![no_main]
 
 use libfuzzer_sys::{Corpus, fuzz_mutator, fuzz_target, fuzzer_mutate};
 
-// What is refused is not changed further: a second change on top of it would hardly ever be read.
+// Refused documents are not kept for further mutations, since a second change would rarely be reached.
 fuzz_target!(|data: &[u8]| -> Corpus {
     let Some(scenario) = std::str::from_utf8(data).ok().and_then(tailback_fuzz::scenario) else {
         return Corpus::Reject;

@@ -1,5 +1,5 @@
-//! Configurations of routers, read by the reader of each language, written by either writer, made a scenario of and lifted
-//! back; the same text as a table of traffic.
+//! Router configurations: a text is read in each language, written in mqc and tc, and converted to a scenario, which
+//! runs and is converted back. The same text is also read as a traffic table.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! `--set`: assignments, one a line, to a document that the first byte chooses. What is accepted runs for some events.
+//! `--set`: one assignment per line for a document that the first byte selects. Accepted documents run for some events.
 
 #![no_main]
 
@@ -6,7 +6,7 @@ use libfuzzer_sys::fuzz_target;
 use std::sync::OnceLock;
 use tailback_scenario::Scenario;
 
-/// Documents with much to set: applications, data centre, differentiated services.
+/// Documents with many kinds of settings: applications, data centre, differentiated services.
 const DOCUMENTS: [&str; 4] = [
     include_str!("../../docs/examples/web.toml"),
     include_str!("../../docs/examples/campus.toml"),

@@ -1,4 +1,4 @@
-//! Study files in TOML and JSON: what is accepted is written, and reads back as the same.
+//! Study files in TOML and JSON: an accepted study is written and reads back equal.
 
 #![no_main]
 
@@ -16,7 +16,7 @@ fn study(text: &str) -> Option<Study> {
     }
 }
 
-// What is refused is not changed further: a second change on top of it would hardly ever be read.
+// Refused studies are not kept for further mutations, since a second change would rarely be reached.
 fuzz_target!(|data: &[u8]| -> Corpus {
     let Some(found) = std::str::from_utf8(data).ok().and_then(study) else { return Corpus::Reject };
     let json = found.to_json();

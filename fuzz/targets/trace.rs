@@ -1,4 +1,4 @@
-//! Trace files of every format, the first byte chooses which: what is read is sent by a flow.
+//! Trace files: the first byte selects the format, and a flow sends the frames of an accepted trace.
 
 #![no_main]
 
@@ -28,7 +28,7 @@ fuzz_target!(|data: &[u8]| {
     let owned = text.to_owned();
     let read = Scenario::from_json_with(&document.to_string(), Files::read_by(move |_| Ok(owned.clone())));
     match (read, frames) {
-        // A frame of gigabytes becomes millions of packets at once, which takes memory and is no mistake.
+        // A frame of gigabytes becomes millions of packets at one instant: that needs memory, but is not an error.
         (Ok(_), Ok(frames)) if frames.iter().any(|frame| *frame > 10_000_000) => {}
         (Ok(scenario), Ok(_)) => {
             let mut world = tailback_sim::World::new(tailback_scenario::build(&scenario, 1, None));

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, settings
 
 from tailback.cli import main
 
-# The time of an example depends on the machine: no test fails because of it.
+# The time that an example takes depends on the machine: no test may fail because of it.
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("untimed")
 
@@ -31,7 +31,7 @@ class Ran:
 
 @pytest.fixture
 def tailback(capfd: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
-    """The command line, in this process."""
+    """Return a function that runs the command line in this process."""
 
     def call(*arguments: str | Path) -> Ran:
         capfd.readouterr()
@@ -47,7 +47,7 @@ def tailback(capfd: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
 
 @pytest.fixture
 def merge(tmp_path: Path) -> Path:
-    """A small scenario file that runs in milliseconds and loses a few packets."""
+    """Return the path of a small scenario that runs in milliseconds and loses a few packets."""
     path = tmp_path / "merge.toml"
     path.write_text(MERGE)
     return path

@@ -1,4 +1,4 @@
-"""Damage to files by disks, people and other programs: each kind by name, the same for the same seed."""
+"""Damage to files as by disks, people and other programs; each kind has a name, the same seed does the same damage."""
 
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Damage", "deadline", "of_bytes", "of_json", "of_kind", "replaced", "seen_as_nobody"]
+__all__ = ["Damage", "as_unprivileged_user", "deadline", "of_bytes", "of_json", "of_kind", "replaced"]
 
 Damage = tuple[str, Callable[[Path], object]]
 """Name of the damage, and the function that does it to a file."""
 
 DEEP = 100_000
+"""Levels of nesting beyond what a recursive parser can follow."""
 
 
 def of_bytes(size: int, draws: random.Random, count: int) -> Iterator[Damage]:
-    """Yield cuts, flipped bits and foreign bytes in a file of the given size, `count` of each kind at random."""
+    """Yield truncations, flipped bits and overwritten bytes of a file of `size` bytes; `count` sets their number."""
     for at in sorted({0, 1, 4, 8, size // 2, size - 8, size - 1} | {draws.randrange(size) for _ in range(count)}):
         yield f"cut at {at}", lambda path, at=at: path.write_bytes(path.read_bytes()[:at])  # type: ignore[misc]
     for _ in range(3 * count):
@@ -41,7 +42,7 @@ def of_bytes(size: int, draws: random.Random, count: int) -> Iterator[Damage]:
 
 
 def of_kind() -> Iterator[Damage]:
-    """Yield damage after which there is no file with content."""
+    """Yield damage that replaces the file: by nothing, an empty file, a directory, a link or a pipe."""
     yield "deleted", _remove
     yield "empty", lambda path: (_remove(path), path.touch())
     yield "a directory", lambda path: (_remove(path), path.mkdir())
@@ -75,13 +76,13 @@ _OTHERS: tuple[Any, ...] = (
     {"x": 1},
     [{"x": []}, "x"],
 )
-"""One of each type, and the ends of numbers."""
+"""Values of each type of JSON, with extreme numbers."""
 
 
 def of_json(text: str, draws: random.Random, count: int, each: int = len(_OTHERS)) -> Iterator[tuple[str, str]]:
-    """Yield texts of a document with one of its values or keys changed.
+    """Yield names and texts of variants of a JSON document with one value or key changed.
 
-    Every value of the first level becomes `each` of the others, and `count` values further in become one of them.
+    Each value of the top level is replaced by `each` values drawn from `_OTHERS`, and `count` deeper ones by one each.
     """
     tree = json.loads(text)
     inner = [path for path in _paths(tree) if len(path) > 1]
@@ -104,7 +105,7 @@ def of_json(text: str, draws: random.Random, count: int, each: int = len(_OTHERS
 
 
 def replaced(tree: Any, path: tuple[Any, ...], other: Any) -> Any:
-    """Return a copy of a tree with another value in one place."""
+    """Return a copy of a tree with the value at `path` replaced by `other`."""
     made = copy.deepcopy(tree)
     at = made
     for step in path[:-1]:
@@ -115,7 +116,7 @@ def replaced(tree: Any, path: tuple[Any, ...], other: Any) -> Any:
 
 @contextmanager
 def deadline(seconds: float) -> Iterator[None]:
-    """End a wait for something that never comes, by an exception that no code takes for one of the system's."""
+    """Raise `AssertionError` if the block takes longer: not an `OSError`, which the code under test would catch."""
 
     def late(*_: object) -> None:
         raise AssertionError(f"not done after {seconds} s")
@@ -130,8 +131,8 @@ def deadline(seconds: float) -> Iterator[None]:
 
 
 @contextmanager
-def seen_as_nobody() -> Iterator[None]:
-    """Drop the rights of the administrator, for whom permissions have no effect."""
+def as_unprivileged_user() -> Iterator[None]:
+    """Run the block without the rights of root, for which file permissions have no effect."""
     mine = os.geteuid()
     if mine == 0:
         os.seteuid(65534)

@@ -1,8 +1,8 @@
-"""Traffic tables of sample configurations, and the outcome of each row by hand calculation.
+"""Traffic tables of sample configurations, and the expected result of each row by hand calculation.
 
-A table has a line for each row: name, code point, rate, bytes at layer 3, further columns as `key=value`. Rows send
-at a constant rate with wandering gaps by default. Expectations are rates of layer 3 in bit/s, delays
-in seconds.
+A table has a line for each row: name, code point, rate, packet size at layer 3 in bytes, further columns as
+`key=value`. By default a row sends at a constant rate with gaps that vary at random. Expected throughputs are
+rates of layer 3 in bit/s, delays are in seconds.
 """
 
 from __future__ import annotations
@@ -24,60 +24,61 @@ KBIT, MBIT = 1e3, 1e6
 
 @dataclass(frozen=True)
 class Case:
-    """A traffic table behind a configuration, and its outcome."""
+    """A traffic table for a configuration, and the expected results of its rows."""
 
     rows: str
     gets: Mapping[str, float] = field(default_factory=dict)
-    """Throughput of a row, or of several joined by `+`."""
+    """Expected throughput of a row, or of the sum of several rows joined by `+`, bit/s at layer 3."""
     whole: str = ""
-    """Rows that lose nothing."""
+    """Names of the rows that lose nothing, separated by spaces."""
     within: Mapping[str, float] = field(default_factory=dict)
-    """No packet of the row takes longer."""
+    """Upper bound on the maximum delay of a row, s."""
     waits: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    """The mean delay of a row lies between the two."""
+    """Lower and upper bound on the mean delay of a row, s."""
     loses_less: tuple[tuple[str, str, float], ...] = ()
-    """The first row's loss is less than that part of the second one's."""
+    """Triples (row, other row, factor): the loss of the row is less than the factor times the loss of the other."""
     open: tuple[str, ...] = ()
-    """Words of the remarks on parts that are not simulated, one each; all other configurations have none."""
+    """Text contained in each remark on a part that is not simulated; empty: there must be no such remark."""
     duration: str = "20s"
-    """Throughput counts from the start, when all buckets are full: in a hundred times the largest they are 1 %."""
+    """Duration of the run. Throughput is measured from the start, when all token buckets are full: the duration is
+    about a hundred times what fills the largest bucket, so that its initial content is 1 % of the result."""
     settled: str = "1s"
-    """Time at which queues are full, s: delays count from then on, in a separate run."""
+    """Warm-up of the separate run that measures `waits`: the time by which queues are full."""
     exact: float = 0.02
     """Permitted relative deviation from the expected throughput."""
     options: Mapping[str, str] = field(default_factory=dict)
-    """Of the import: rate, overhead, interface."""
+    """Options of the import: rate, overhead, interface and others."""
 
 
 @dataclass(frozen=True)
 class Refused:
-    """A configuration from which no scenario is made, and words of its errors, one each."""
+    """A configuration that is refused, and text contained in each of its errors, in their order."""
 
     errors: tuple[str, ...]
 
 
 def on_ethernet(rate: float, size: int = 1500) -> float:
-    """Layer 3 of packets that fill an Ethernet line: 14 B of header, 4 of check sequence, 20 of preamble and gap."""
+    """Return the layer 3 rate that fills an Ethernet link: 14 B of header, 4 B of FCS, 20 B of preamble and gap."""
     return rate * size / (size + 38)
 
 
 def on_serial(rate: float, size: int = 1500) -> float:
-    """Layer 3 of packets that fill a serial line: 4 B of PPP or HDLC, 3 of check sequence and flag."""
+    """Return the layer 3 rate that fills a serial link: per packet 4 B of PPP or HDLC, 3 B of FCS and flag."""
     return rate * size / (size + 7)
 
 
 def on_atm(rate: float, size: int = 1500) -> float:
-    """Layer 3 of packets that fill a line of ATM: 8 B of LLC/SNAP and 8 of AAL5's trailer, cells of 48 of 53 B."""
+    """Return the layer 3 rate that fills an ATM link: 8 B of LLC/SNAP, 8 B of AAL5 trailer, 48 B in a cell of 53 B."""
     return rate * size / (math.ceil((size + 16) / 48) * 53)
 
 
 def shaped(rate: float, size: int = 1500, header: int = 14) -> float:
-    """Layer 3 of packets that fill a token bucket, which counts the header: 14 B of Ethernet by default."""
+    """Return the layer 3 rate through a token bucket that counts the header: 14 B of Ethernet by default."""
     return rate * size / (size + header)
 
 
 def csv(rows: str) -> str:
-    """Return the table in the importer's form."""
+    """Return the table as CSV, as the importer reads it."""
     lines = [line.split() for line in rows.strip().splitlines()]
     keys = list(dict.fromkeys(cell.split("=", 1)[0] for line in lines for cell in line[4:]))
     made = [",".join(["name", "dscp", "rate", "packet", *keys])]
@@ -89,12 +90,12 @@ def csv(rows: str) -> str:
 
 
 def imported(language: Language, text: str, case: Case) -> Imported:
-    """The configuration with the table of the case."""
+    """Import the configuration with the traffic table of the case."""
     return import_configuration(language, text, traffic=csv(case.rows), **case.options)  # type: ignore[arg-type]
 
 
 def ran(found: Imported, case: Case, warmup: str) -> Report:
-    """One run that measures after the warm-up."""
+    """Run one replication that measures after the warm-up, and return its report."""
     scenario = found.check().set(duration=case.duration, warmup=warmup)
     return tailback.run(scenario, replications=1, threads=1).reports[0]
 
@@ -104,26 +105,26 @@ def _throughput(report: Report, names: str) -> float:
 
 
 def check(language: Language, text: str, case: Case | Refused) -> None:
-    """Run the case, or import one that is refused, and compare with the expected outcome."""
+    """Import the configuration and compare with the case: its errors if it is refused, or else the results of a run."""
     if isinstance(case, Refused):
         found = import_configuration(language, text, rate="10Mbit/s")
-        said = [str(error) for error in found.errors]
+        messages = [str(error) for error in found.errors]
         assert found.scenario is None
-        assert len(said) == len(case.errors), said
-        for expected, error in zip(case.errors, said, strict=True):
+        assert len(messages) == len(case.errors), messages
+        for expected, error in zip(case.errors, messages, strict=True):
             assert expected in error
         return
     found = imported(language, text, case)
     assert not found.errors, [str(error) for error in found.errors]
-    said = [str(notice) for notice in found.not_simulated]
-    assert len(said) == len(case.open), said
+    messages = [str(notice) for notice in found.not_simulated]
+    assert len(messages) == len(case.open), messages
     for expected in case.open:
-        assert any(expected in line for line in said), (expected, said)
+        assert any(expected in line for line in messages), (expected, messages)
     report = ran(found, case, "0s")
     names = {line.split()[0] for line in case.rows.strip().splitlines()}
     offered = sum(report.offered_bps(name) for name in names)
     for flows, expected in case.gets.items():
-        # A row without throughput had an idle line at the start.
+        # A row with an expected throughput of zero gets packets through at the start, while queues are empty.
         absolute = 0.002 * offered if expected == 0 else 0
         assert _throughput(report, flows) == pytest.approx(expected, rel=case.exact, abs=absolute), flows
     for name in case.whole.split():
@@ -136,7 +137,7 @@ def check(language: Language, text: str, case: Case | Refused) -> None:
         assert least <= later.mean_delay_s(name) <= most, (name, later.mean_delay_s(name))
     for first, second, part in case.loses_less:
         assert report.loss(first) < part * report.loss(second), (report.loss(first), report.loss(second))
-    # Each row is in one class, and states whether it loses, or is not judged.
+    # No row of the table may be left without an expectation of its throughput or loss.
     judged = {name for flows in case.gets for name in flows.split("+")} | set(case.whole.split())
     judged |= {name for pair in case.loses_less for name in pair[:2]}
     assert judged == names, names - judged

@@ -1,4 +1,4 @@
-"""Results of an experiment that was not run, for tests of the evaluation of results."""
+"""Made-up results of an experiment that was not run, for tests of the evaluation of results."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["results"]
 
 
 class Made(Experiment):
-    """Two axes, one metric, no claims."""
+    """Experiment with two axes, one metric and no claims."""
 
     id = "lan-made"
     title = "Made up"
@@ -38,7 +38,7 @@ class Made(Experiment):
 
 
 def results(table: Mapping[tuple[str, float], Sequence[float]], packets: int = 1000) -> Results:
-    """Return results with these losses in % by mechanism and rate, one for each replication."""
+    """Return results with the given losses in %: by mechanism and rate in Mbit/s, one value per replication."""
     samples = {
         Point(mechanism=mechanism, rate=rate): [
             Sample(Point(), k, 1 + k, "", 0, {"loss": value}, {"loss": (round(value * packets / 100), packets)})

@@ -1,27 +1,27 @@
-"""A traffic table for each Cisco sample of `crates/router/tests/mqc`, and its outcome by hand.
+"""A traffic table for each Cisco sample of `crates/router/tests/mqc`, and its results computed by hand.
 
-Bandwidths share the rest after priority in proportion; a class-default without one has the unreserved rate
-(docs/mechanisms/class-based.md). Shapers, policers and shares count 14 B of Ethernet or 4 B of HDLC; the line
-carries 38 B or 7 B more than layer 3.
+The rate that priority classes leave is shared in proportion to the bandwidths of the classes; a class-default without
+a bandwidth counts with the unreserved rate (docs/mechanisms/class-based.md). Shapers, policers and shares count 14 B
+of Ethernet header or 4 B of HDLC; the link carries 38 B or 7 B per packet in addition to layer 3.
 """
 
 from judging import KBIT, MBIT, Case, Refused, on_atm, on_ethernet, on_serial, shaped
 
 __all__ = ["MQC"]
 
-# 1000 Mbit/s less 90 Mbit/s of 1000 B with Ethernet's 38, for three classes of 1500 B.
+# 1000 Mbit/s minus 90 Mbit/s of packets of 1000 B (1038 B on the wire), shared 9 : 3 : 1 by packets of 1500 B.
 RATIO = on_ethernet(1000 * MBIT - 90 * MBIT * 1038 / 1000) / 13
-# 1000 Mbit/s less 150 of 1000 B; guarantees of 5, 40, 1 and 25 % share the rest.
+# 1000 Mbit/s minus 150 Mbit/s of packets of 1000 B; guarantees of 5, 40, 1 and 25 % share the rest.
 CAMPUS = on_ethernet(1000 * MBIT - 150 * MBIT * 1038 / 1000) / 71
-# 10 Gbit/s less 900 Mbit/s of 1000 B and 1200 of 9000 B, for guarantees of 4, 10 and 25 %.
+# 10 Gbit/s minus 900 Mbit/s in packets of 1000 B and 1200 Mbit/s in 9000 B; guarantees of 4, 10 and 25 % share it.
 TWELVE = on_ethernet(10_000 * MBIT - 900 * MBIT * 1038 / 1000 - 1200 * MBIT * 9038 / 9000, 9000) / 39
-# 155 Mbit/s less 50 of 1000 B with HDLC's 7, for 30, 5 and 25 %.
+# 155 Mbit/s minus 50 Mbit/s of packets of 1000 B (1007 B with HDLC); guarantees of 30, 5 and 25 % share the rest.
 CORE = on_serial(155 * MBIT - 50 * MBIT * 1007 / 1000) / 60
-# 0.9 Mbit/s at layer 3 less 160 kbit/s; 128 kbit/s against the 900 - 256 - 128 of class-default.
+# 900 kbit/s at layer 3 minus 160 kbit/s of calls, shared by 128 kbit/s and the 900 - 256 - 128 kbit/s of class-default.
 DSL = (900 - 160) * KBIT / (128 + 516)
-# 768 kbit/s less a call and the control traffic; 384 to the 768 - 128 - 384 - 32 of class-default.
+# 768 kbit/s minus a call and the control traffic, shared by 384 kbit/s and the 768 - 128 - 384 - 32 of class-default.
 VIDEO = on_serial(768 * KBIT - 80 * KBIT * 207 / 200 - 30 * KBIT * 507 / 500) / (384 + 224)
-# Priority passes 20 % of `bandwidth 10000`, and the line has 100 Mbit/s in any case.
+# The priority class passes 20 % of `bandwidth 10000`, although the link has 100 Mbit/s.
 ABBREVIATED = shaped(2 * MBIT, 200)
 NESTED = on_ethernet(100 * MBIT - 8 * MBIT * 1038 / 1000) / 90
 LIMITS = on_ethernet(1000 * MBIT) / 100
@@ -29,7 +29,7 @@ PRECEDENCE = on_atm(34 * MBIT) / 100
 
 MQC: dict[str, tuple[Case | Refused, ...]] = {
     "abbreviations": (
-        # Two unequal flows of class-default have equal shares: it is a fair queue.
+        # Two flows of different rates in class-default get equal shares, since it is a fair queue.
         Case(
             rows="calls ef 80k 200 count=40\na 0 80M 1500\nb 0 60M 1500",
             gets={
@@ -40,7 +40,7 @@ MQC: dict[str, tuple[Case | Refused, ...]] = {
         ),
     ),
     "acl-by-name-and-number": (
-        # Mail is denied by list 150 before its code point is tested, so it is in class-default.
+        # List 150 denies mail before its code point is tested, so mail is in class-default.
         Case(
             rows="""\
                 server 0 50M 1500 protocol=tcp src=10.10.0.7 dst=10.9.9.9 sport=445 dport=4000
@@ -50,7 +50,7 @@ MQC: dict[str, tuple[Case | Refused, ...]] = {
         ),
     ),
     "acl-sequence-numbers": (
-        # The entry for port 2000 is taken away again. A packet of a call waits for one of 1500 B and three other calls.
+        # The entry for port 2000 is removed again. A call's packet waits for one of 1500 B and for three other calls.
         Case(
             rows="""\
                 rtp    0 80k 200 count=4 protocol=udp src=10.0.0.1 dst=10.1.0.1 sport=9 dport=16400
@@ -62,7 +62,7 @@ MQC: dict[str, tuple[Case | Refused, ...]] = {
         ),
     ),
     "branch-hierarchical-shaping": (
-        # Calls need 1.027 of 1.5 Mbit/s; 40 and 60 % of what remains of the shaper.
+        # Calls need 1.027 of the 1.5 Mbit/s of priority; the other classes have 40 and 60 % of the rest of the shaper.
         Case(
             rows="calls ef 80k 200 count=12\norders af31 5M 1500\nweb 0 5M 1500",
             gets={
@@ -110,15 +110,15 @@ MQC: dict[str, tuple[Case | Refused, ...]] = {
         ),
     ),
     "ecn-wred": (
-        # Half each; packets that cannot bear marks are dropped.
+        # Each class has half of the link; packets that are not ECN-capable are dropped instead of marked.
         Case(
             rows="bulk af11 80M 1500\nweb 0 80M 1500",
             gets={"bulk": on_ethernet(50 * MBIT), "web": on_ethernet(50 * MBIT)},
         ),
     ),
     "error-bandwidth-and-priority": (Refused(("class `VOICE` has both bandwidth and priority",)),),
-    "error-cycle": (Refused(("class map `A` contains itself", "class map `B` contains itself")),),
-    "error-input-queueing": (Refused(("class `A` queues, and the policy is for input",)),),
+    "error-cycle": (Refused(("class map `A` is in a cycle", "class map `B` is in a cycle")),),
+    "error-input-queueing": (Refused(("class `A` has a queueing action, and the policy is attached to input",)),),
     "error-missing-names": (
         Refused(
             (
@@ -129,29 +129,31 @@ MQC: dict[str, tuple[Case | Refused, ...]] = {
             )
         ),
     ),
-    "error-mixed-units": (Refused(("class `B` counts in percent and class `A` in kbit/s",)),),
+    "error-mixed-units": (
+        Refused(("class `B` states bandwidth in percent, and class `A` of the same policy in kbit/s",)),
+    ),
     "error-oversubscribed-kbps": (Refused(("reserve 150 % of 2000000 bit/s",)),),
     "error-oversubscribed": (Refused(("reserve 120 % of 100000000 bit/s",)),),
     "error-syntax": (
         Refused(
             (
-                "`af99` is no code point",
-                "`64` is no code point",
-                "`9` is no precedence",
+                "`af99` is not a DSCP",
+                "`64` is not a DSCP",
+                "`9` is not an IP precedence",
                 "code point is missing",
-                "`200` is no percentage",
+                "`200` is not a valid percentage",
                 "percentage is missing",
-                "`lots` is no rate in bit/s",
-                "a queue limit of nothing",
+                "`lots` is not a valid rate in bit/s",
+                "a queue limit of 0",
                 "name of the class is missing",
                 "port is missing",
                 "255.0.0.0 looks like a network mask",
-                "20 is above 10",
+                "the lowest port 20 is above the highest port 10",
                 "name of the interface is missing",
             )
         ),
     ),
-    "error-too-deep": (Refused(("`L4` stands more than 3 levels deep",)),),
+    "error-too-deep": (Refused(("`L4` is nested more than 3 levels deep",)),),
     "error-wred": (
         Refused(
             (
@@ -171,8 +173,8 @@ MQC: dict[str, tuple[Case | Refused, ...]] = {
         ),
     ),
     "hub-per-branch-shapers": (
-        # Branch 1: 428 of 500 kbit/s of priority. Branch 3: 3.424 Mbit/s where 2.5 are. Behind 2 Mbit/s a packet of a
-        # call waits for one of 1500 B and four calls.
+        # Branch 1: calls need 428 of the 500 kbit/s of priority. Branch 3: calls need 3.424 Mbit/s, and priority has
+        # 2.5. At the 2 Mbit/s of branch 1 a packet of a call waits for one of 1500 B and for four other calls.
         Case(
             rows="""\
                 voice-1 ef 80k 200 count=5 dst=10.1.0.9
@@ -191,7 +193,7 @@ MQC: dict[str, tuple[Case | Refused, ...]] = {
         ),
     ),
     "legacy-fifo": (
-        # One queue: both lose alike, and a packet waits for 60 of 1500 B.
+        # One queue: both flows have the same loss ratio, and a packet waits for about 60 packets of 1500 B.
         Case(
             rows="a ef 400k 1500 model=poisson\nb 0 800k 1500 model=poisson",
             gets={"a+b": on_serial(512 * KBIT)},
@@ -200,8 +202,8 @@ MQC: dict[str, tuple[Case | Refused, ...]] = {
         ),
     ),
     "legacy-interface-wred": (
-        # 4.5 % more than the line: between its thresholds precedence 5 has a tenth of the others' probability, and a
-        # later start.
+        # The load is 4.7 % above the rate of the link. Precedence 5 has a higher minimum threshold than precedence 0,
+        # and a tenth of its drop probability at the maximum threshold.
         Case(
             rows="high cs5 600k 1500 model=poisson\nlow 0 1M 1500 model=poisson",
             gets={"high+low": on_serial(1536 * KBIT)},
@@ -210,7 +212,7 @@ MQC: dict[str, tuple[Case | Refused, ...]] = {
         ),
     ),
     "legacy-priority-list-limits": (
-        # A query waits for one packet of 500 B.
+        # A DNS query waits for at most one packet of 500 B.
         Case(
             rows="""\
                 dns 0 64k 500 protocol=udp src=10.0.0.1 dst=10.1.0.1 sport=9 dport=53
@@ -222,7 +224,7 @@ MQC: dict[str, tuple[Case | Refused, ...]] = {
         ),
     ),
     "legacy-priority-list": (
-        # High and medium are served; normal has the rest of 512 kbit/s; low starves.
+        # The queues high and medium lose nothing; normal has the rest of 512 kbit/s; low starves.
         Case(
             rows="""\
                 rtp    0 64k 200 count=4 protocol=udp src=10.0.0.1 dst=10.1.0.1 sport=9 dport=16400
@@ -235,8 +237,8 @@ MQC: dict[str, tuple[Case | Refused, ...]] = {
         ),
     ),
     "legacy-wfq-ethernet": (
-        # The hold queue of 40 is full before a conversation has its 64: all arrivals are then refused, so both lose
-        # alike.
+        # The hold queue of 40 packets is full before one conversation has its 64. All arrivals are then dropped, so
+        # that both flows have the same loss ratio.
         Case(
             rows="a 0 12M 1500 model=poisson\nb cs5 3M 1500 model=poisson",
             gets={"a": 0.8 * on_ethernet(10 * MBIT), "b": 0.2 * on_ethernet(10 * MBIT)},
@@ -245,7 +247,7 @@ MQC: dict[str, tuple[Case | Refused, ...]] = {
         ),
     ),
     "legacy-wfq": (
-        # Weights of precedence plus one: 1 to 6.
+        # The weight is the precedence plus one: 1 for `a`, 6 for `b`.
         Case(
             rows="a 0 200k 500\nb cs5 400k 500",
             gets={"a": on_serial(256 * KBIT, 500) / 7, "b": on_serial(256 * KBIT, 500) * 6 / 7},
@@ -253,7 +255,7 @@ MQC: dict[str, tuple[Case | Refused, ...]] = {
         ),
     ),
     "marking-edge": (
-        # Marks alone: one queue, in which all lose alike.
+        # The policy only marks: there is one queue, in which all flows have the same loss ratio.
         Case(
             rows="""\
                 web 0 60M 1500 protocol=tcp dport=80 application=http model=poisson
@@ -268,7 +270,8 @@ MQC: dict[str, tuple[Case | Refused, ...]] = {
         ),
     ),
     "mpls-pe-core": (
-        # The label decides, whatever the code point of voice; of the others both agree, so random-detect has no doubt.
+        # The label decides the class: the code point of voice has no effect. For the other rows label and code point
+        # agree, so that the profile of random-detect is clear.
         Case(
             rows="""\
                 voice 0 50M 1000 exp=5
@@ -281,7 +284,7 @@ MQC: dict[str, tuple[Case | Refused, ...]] = {
             exact=0.03,
         ),
     ),
-    "mpls-pe-imposition": (Refused(("no interface with a policy for what it sends",)),),
+    "mpls-pe-imposition": (Refused(("no interface has an output policy",)),),
     "mpls-vpn-ce-child": (
         Case(
             rows="voice ef 14M 1000\nvideo af41 60M 1500\nbulk 0 80M 1500",
@@ -293,8 +296,7 @@ MQC: dict[str, tuple[Case | Refused, ...]] = {
         ),
     ),
     "nested-class-maps": (
-        # What goes to the ports of RTP is voice whatever its code point; AF31 that is no voice has 40, class-default 50
-        # %.
+        # Packets to the ports of RTP are voice with any code point; the rest of AF31 has 40 %, class-default 50 %.
         Case(
             rows="""\
                 rtp af31 8M 1000 protocol=udp sport=9 dport=16400
@@ -305,7 +307,7 @@ MQC: dict[str, tuple[Case | Refused, ...]] = {
         ),
     ),
     "no-forms": (
-        # AF42 is taken out of the class again, the shaper off class-default.
+        # The `no` forms remove AF42 from the class and the shaper from class-default.
         Case(
             rows="a af41 2M 1500\nb af42 2M 1500",
             gets={"a": 0.4 * on_serial(2.048 * MBIT), "b": 0.6 * on_serial(2.048 * MBIT)},
@@ -319,7 +321,7 @@ MQC: dict[str, tuple[Case | Refused, ...]] = {
         ),
     ),
     "policer-lines": (
-        # AF11 is only marked; what exceeds 1 Mbit/s of the others is dropped although the line is nearly idle.
+        # AF11 is only marked; of the other packets those above 1 Mbit/s are dropped although the link is nearly idle.
         Case(
             rows="bulk af11 20M 1500\nweb 0 5M 1500",
             gets={"web": shaped(1 * MBIT)},
@@ -340,8 +342,8 @@ MQC: dict[str, tuple[Case | Refused, ...]] = {
         ),
     ),
     "queue-limits": (
-        # 10, 10, 10 and 70 %. Full queues wait 128 packets; 50 ms of 100 Mbit/s, which are 412 of 1514 B; 50 of
-        # af31, all that the class has, before its 100,000 B are full.
+        # Shares of 10, 10, 10 and 70 %. A full queue holds 128 packets in class a; 50 ms at 100 Mbit/s in class b,
+        # which are 412 packets of 1514 B; in class c 50 packets of af31, its only traffic, which are below 100,000 B.
         Case(
             rows="a af11 200M 1500\nb af21 200M 1500\nc af31 200M 1500\nweb 0 800M 1500",
             gets={"a": 10 * LIMITS, "b": 10 * LIMITS, "c": 10 * LIMITS, "web": 70 * LIMITS},
@@ -355,7 +357,7 @@ MQC: dict[str, tuple[Case | Refused, ...]] = {
         ),
     ),
     "reference-v": (
-        # Table 1 of the gallery's edge-configs at 100 Mbit/s: EF has its 15 %; 35, 20, 20 and 10 % share the other 85.
+        # Table 1 of the gallery's edge-configs at 100 Mbit/s: EF has 15 %; the rest is shared 35 : 20 : 20 : 10.
         Case(
             rows="voice ef 14M 1500\nvideo af41 40M 1500\ncrit af31 30M 1500\nother af21 30M 1500\nbulk af11 20M 1500",
             gets={
@@ -377,7 +379,7 @@ MQC: dict[str, tuple[Case | Refused, ...]] = {
         ),
     ),
     "running-config": (
-        # 81 Mbit/s where 33 are: the policer acts, for the line is full.
+        # Voice of 81 Mbit/s in a priority class of 33 Mbit/s: the policer drops, because the link is congested.
         Case(
             rows="voice ef 80M 1000\nweb 0 100M 1500",
             gets={
@@ -397,7 +399,7 @@ MQC: dict[str, tuple[Case | Refused, ...]] = {
         ),
     ),
     "several-interfaces": (
-        # One call needs 81.6 kbit/s: `priority 64` is too little, `priority 640` enough.
+        # A call needs 81.6 kbit/s: `priority 64` is too little for one, `priority 640` is enough for seven.
         Case(
             rows="call ef 80k 200\nweb 0 500k 1500",
             gets={
@@ -415,15 +417,14 @@ MQC: dict[str, tuple[Case | Refused, ...]] = {
         ),
     ),
     "shape-peak-and-percent": (
-        # Peak shaping without bursts: Be = Bc, twice 20 % (Cisco IOS QoS Command Reference).
+        # Peak shaping without stated bursts has Be = Bc, so twice the rate of 20 % (Cisco IOS QoS Command Reference).
         Case(
             rows="bulk af11 80M 1500\nweb 0 80M 1500",
             gets={"bulk": shaped(40 * MBIT), "web": shaped(50 * MBIT)},
         ),
     ),
     "two-priority-levels": (
-        # `police` acts whether there is congestion or not; 30 % are of `bandwidth 50000`. The line of 1 Gbit/s holds
-        # the rest.
+        # `police` drops with or without congestion; its 30 % are of `bandwidth 50000`. The link has 1 Gbit/s.
         Case(
             rows="voice ef 2M 200\nvideo af41 30M 1000\nweb 0 100M 1500",
             gets={"voice": shaped(1 * MBIT, 200), "video": shaped(15 * MBIT, 1000)},
@@ -454,7 +455,7 @@ MQC: dict[str, tuple[Case | Refused, ...]] = {
         ),
     ),
     "wan-edge-t1-voice": (
-        # Six calls of G.729, 60 B each 20 ms: 153.6 of 168 kbit/s. The set-up has 7.28 of 8 kbit/s.
+        # Six calls of G.729, 60 B every 20 ms each: 153.6 of 168 kbit/s. The call set-up needs 7.28 of its 8 kbit/s.
         Case(
             rows="""\
                 calls 0 24k 60 count=6 protocol=udp src=10.0.0.1 dst=10.1.0.1 sport=9 dport=16400
@@ -467,4 +468,4 @@ MQC: dict[str, tuple[Case | Refused, ...]] = {
         ),
     ),
 }
-"""By the sample's name."""
+"""Cases by the name of the sample."""

@@ -1,8 +1,8 @@
-"""A traffic table for each sample script of `crates/router/tests/tc`, and its outcome by hand.
+"""A traffic table for each sample script of `crates/router/tests/tc`, and its results computed by hand.
 
-Linux counts 14 B of Ethernet in `skb->len`; the line carries 38 B more than layer 3. A leaf of HTB has its
-rate guaranteed, whatever its parent has left; lent rate goes to the smallest prio, among equals in turns of
-their quanta (q_htb.c: rate in B/s divided by r2q, 1000 B to 200,000 B).
+Linux counts 14 B of Ethernet header in `skb->len`; the link carries 38 B per packet in addition to layer 3. The rate of
+an HTB leaf is guaranteed even if its parent has none left. Borrowed rate goes to the class with the smallest prio, and
+is shared among classes of equal prio by their quanta (q_htb.c: rate in B/s divided by r2q, from 1000 B to 200,000 B).
 """
 
 from judging import KBIT, MBIT, Case, Refused, on_ethernet, shaped
@@ -10,15 +10,17 @@ from judging import KBIT, MBIT, Case, Refused, on_ethernet, shaped
 __all__ = ["TC"]
 
 SLOW = {"rate": "10Mbit/s"}
-"""A line that the script does not state."""
+"""Options of a script that does not state the rate of the link."""
 LINE = on_ethernet(10 * MBIT)
+"""Layer 3 rate of that link with packets of 1500 B, bit/s."""
 PACKET = 1538 * 8 / 10e6
-"""Seconds of 1500 B on it."""
+"""Transmission time of a packet of 1500 B on that link, s."""
 TWO = "a 0 8M 1500 model=poisson\nb 0 8M 1500 model=poisson"
 
 TC: dict[str, tuple[Case | Refused, ...]] = {
     "auto-prio-order": (
-        # The later filter goes first: what is of 10.1.0.0/16 is in 1:30. The other way round both would be in 1:10.
+        # The filter that was added later is tested first, so packets from 10.1.0.0/16 are in 1:30. In the opposite
+        # order both rows would be in 1:10.
         Case(
             rows="a 0 3M 1500 src=10.1.0.1\nb 0 900k 1500 src=10.2.0.1",
             gets={"a": shaped(1 * MBIT)},
@@ -37,7 +39,7 @@ TC: dict[str, tuple[Case | Refused, ...]] = {
         ),
     ),
     "change-and-replace": (
-        # The class has no parent to borrow from: its ceiling of 4 Mbit/s is out of reach. sfq shares 2 Mbit/s equally.
+        # The class has no parent to borrow from and never reaches its ceiling. sfq shares its 2 Mbit/s equally.
         Case(
             rows="a 0 4M 1500\nb 0 2M 1500",
             gets={"a": shaped(2 * MBIT) / 2, "b": shaped(2 * MBIT) / 2},
@@ -46,7 +48,7 @@ TC: dict[str, tuple[Case | Refused, ...]] = {
     ),
     "codel-and-pie": (
         Case(rows=TWO, gets={"a+b": LINE}, options={"rate": "10Mbit/s", "interface": "eth0"}),
-        # PIE's probability settles where the rest fits: then the delay is the target.
+        # PIE's drop probability settles where the remaining load fits the link: the delay is then the target of 15 ms.
         Case(
             rows="a 0 6M 1500 model=poisson\nb 0 6M 1500 model=poisson",
             gets={"a+b": LINE},
@@ -62,8 +64,8 @@ TC: dict[str, tuple[Case | Refused, ...]] = {
         ),
     ),
     "container-host": (
-        # The first needs 151 of its 200 Mbit/s. The others have 300 and 100 by right; both quanta are cut to 200,000 B,
-        # so they share the other 449 in equal parts.
+        # The first container needs 151 of its 200 Mbit/s. The others have 300 and 100 Mbit/s guaranteed; both quanta
+        # are limited to 200,000 B, so that they share the remaining 449 Mbit/s equally.
         Case(
             rows="""\
                 one 0 150M 1500 dst=172.17.0.2
@@ -90,7 +92,7 @@ TC: dict[str, tuple[Case | Refused, ...]] = {
     ),
     "delete-and-rebuild": (Case(rows=TWO, gets={"a+b": shaped(1 * MBIT)}),),
     "drr-three-classes": (
-        # Quanta of 1500, 3000 and, by default, a frame of the device: 1514.
+        # Quanta of 1500 B, 3000 B and, by default, one frame of the device: 1514 B.
         Case(
             rows="a af11 8M 1500\nb af21 8M 1500\nc 0 8M 1500",
             gets={"a": LINE * 1500 / 6014, "b": LINE * 3000 / 6014, "c": LINE * 1514 / 6014},
@@ -102,21 +104,22 @@ TC: dict[str, tuple[Case | Refused, ...]] = {
     "error-quantities": (
         Refused(
             (
-                "`zz` is no class number",
-                "`1furlong` is no rate",
+                "`zz` is not a valid class number",
+                "`1furlong` is not a valid rate",
                 "an htb class needs a rate",
-                "`one` is no handle",
+                "`one` is not a valid handle",
                 "tbf needs a burst",
                 "min 92160 is not below max 30720",
-                "`10.0.0/8` is no IPv4 network",
-                "`http` is no value up to 0xffff",
+                "`10.0.0/8` is not an IPv4 network",
+                "`http` is not a value up to 0xffff",
             )
         ),
     ),
     "error-target": (Refused(("no class 1:99 on eth0", "no discipline 7: on eth0")),),
-    "error-twice": (Refused(("there is a discipline in that place", "there is a class 1:10 already")),),
+    "error-twice": (Refused(("there is already a discipline at that parent", "there is a class 1:10 already")),),
     "ets-strict-and-quanta": (
-        # Two strict bands; AF31 is in the band of 4500 B, and packets that no filter matches in the last one, of 2500.
+        # Two strict bands; AF31 is in the band with a quantum of 4500 B, and packets that no filter matches are in the
+        # last band, with 2500 B.
         Case(
             rows="voice ef 2M 1500\nvideo af41 1M 1500\norders af31 9M 1500\nweb 0 9M 1500",
             gets={"orders": (LINE - 3 * MBIT) * 45 / 70, "web": (LINE - 3 * MBIT) * 25 / 70},
@@ -133,7 +136,7 @@ TC: dict[str, tuple[Case | Refused, ...]] = {
         ),
     ),
     "flower-ports": (
-        # Three classes without a parent: 10, 20 and 5 Mbit/s, and no ceiling is reached.
+        # Three classes without a parent have their rates of 10, 20 and 5 Mbit/s; no ceiling is reached.
         Case(
             rows="""\
                 sip 0 6M 1000 protocol=udp sport=9 dport=5060 dst=10.1.1.1
@@ -163,8 +166,8 @@ TC: dict[str, tuple[Case | Refused, ...]] = {
         ),
     ),
     "gaming-router": (
-        # 480 kbit/s of CS1 by right; what the games leave of theirs goes to the smallest prio that wants it: the
-        # default class.
+        # CS1 has 480 kbit/s guaranteed. The rate that the games do not use is borrowed by the class with the smallest
+        # prio that needs it, the default class.
         Case(
             rows="""\
                 games 0 1M 200 protocol=udp dport=3074
@@ -178,7 +181,7 @@ TC: dict[str, tuple[Case | Refused, ...]] = {
         ),
     ),
     "gred-setup": (
-        # The default profile: an average between 5 and 15 KiB, which an overload of half drives up to the upper one.
+        # The default profile has thresholds of 5 and 15 KiB; the overload drives the average to the upper one.
         Case(
             rows=TWO,
             gets={"a+b": LINE},
@@ -187,7 +190,7 @@ TC: dict[str, tuple[Case | Refused, ...]] = {
         ),
     ),
     "hierarchical-departments": (
-        # The leaves' rates fill the link: each has its own and nothing is left to borrow.
+        # The rates of the leaves fill the link: each leaf has its own rate, and nothing is left to borrow.
         Case(
             rows="""\
                 voice-1 ef 40M 1500 src=10.1.0.1
@@ -206,7 +209,7 @@ TC: dict[str, tuple[Case | Refused, ...]] = {
         ),
     ),
     "htb-howto": (
-        # 30, 10 and 60 kB/s while all send.
+        # While all send, each class has its rate: 30, 10 and 60 kB/s.
         Case(
             rows="""\
                 a 0 900k 1500 src=1.2.3.4 dport=80
@@ -215,8 +218,8 @@ TC: dict[str, tuple[Case | Refused, ...]] = {
             gets={"a": shaped(240 * KBIT), "b": shaped(80 * KBIT), "c": shaped(480 * KBIT)},
             duration="60s",
         ),
-        # Without the third its 60 are borrowed 3 to 1, by quanta of 3000 and 1000 B (HTB user guide), if packets are
-        # shorter.
+        # Without the third class the others borrow its 60 kB/s in the ratio 3 : 1 of their quanta, 3000 and 1000 B (HTB
+        # user guide), provided that packets are shorter than the quanta.
         Case(
             rows="""\
                 a 0 900k 500 src=1.2.3.4 dport=80
@@ -233,8 +236,8 @@ TC: dict[str, tuple[Case | Refused, ...]] = {
         ),
     ),
     "htb-prio-burst": (
-        # 5 and 3 Mbit/s by right, although their parent has 6: right is not asked of parents. The default class has 1
-        # kbit/s.
+        # 5 and 3 Mbit/s are guaranteed although the parent has 6: HTB does not check a guarantee against the parent.
+        # The default class has 1 kbit/s.
         Case(
             rows="""\
                 web 0 7M 1500 sport=9 dport=80
@@ -248,12 +251,12 @@ TC: dict[str, tuple[Case | Refused, ...]] = {
             rows="a 0 2M 1500\nb 0 12M 1500",
             gets={"b": LINE - 2 * MBIT},
             whole="a",
-            open=("what is done with packets that arrive",),
+            open=("a filter of received packets that does not redirect them",),
             options=SLOW,
         ),
     ),
     "linux-diffserv-edge": (
-        # The filter polices EF at 1.5 Mbit/s; the others have their rates.
+        # The filter polices EF at 1.5 Mbit/s; the other classes have their rates.
         Case(
             rows="voice ef 3M 1000\nvideo af41 6M 1500\norders af31 4M 1500\nweb 0 6M 1500",
             gets={
@@ -274,7 +277,7 @@ TC: dict[str, tuple[Case | Refused, ...]] = {
         ),
     ),
     "prio-default-map": (
-        # TOS 0x10 is interactive, 0x08 bulk; EF's 0xb8 has bits of both and goes with best effort, where sfq shares.
+        # TOS 0x10 is interactive, 0x08 is bulk; EF (0xb8) has both bits set and is in the band of best effort.
         Case(
             rows="keys 4 3M 1500\nef ef 2M 1500\nweb 0 12M 1500\nfiles 2 3M 1500",
             gets={"web": LINE - 5 * MBIT, "files": 0},
@@ -290,7 +293,7 @@ TC: dict[str, tuple[Case | Refused, ...]] = {
         ),
     ),
     "red-root": (
-        # An overload of half drives the average to the upper threshold: 90 KiB are 61 packets of 1514 B, 30 are 20.
+        # The overload drives the average to the upper threshold: 90 KiB are 61 packets of 1514 B, 30 KiB are 20.
         Case(rows=TWO, gets={"a+b": LINE}, waits={"a": (30 * PACKET, 63 * PACKET)}, options=SLOW),
     ),
     "sfq-root": (
@@ -302,7 +305,7 @@ TC: dict[str, tuple[Case | Refused, ...]] = {
         ),
     ),
     "tbf-root": (
-        # 70 ms at 900 kbit/s and the burst are 12,995 B: 8 packets of 1500 B.
+        # The limit is 70 ms at 900 kbit/s plus the burst, 12,995 B: 8 packets of 1500 B.
         Case(
             rows="a 0 1M 1500 model=poisson\nb 0 1M 1500 model=poisson",
             gets={"a+b": 900 * KBIT},
@@ -327,8 +330,8 @@ TC: dict[str, tuple[Case | Refused, ...]] = {
         ),
     ),
     "tos-precedence": (
-        # Precedence 5 and AF31 are in the class of 3 Mbit/s. The mask 0x1e tests a bit of ECN, which no row
-        # states.
+        # Precedence 5 and AF31 are in the class of 3 Mbit/s. The mask 0x1e tests a bit of the ECN field, which no row
+        # of the traffic table states.
         Case(
             rows="ef ef 2M 1500\nkeys 4 2M 1500\norders af31 2M 1500\nweb 0 10M 1500",
             gets={"ef+orders": shaped(3 * MBIT), "keys+web": shaped(7 * MBIT)},
@@ -345,7 +348,7 @@ TC: dict[str, tuple[Case | Refused, ...]] = {
         ),
     ),
     "units-of-tc": (
-        # 1 mbps is a megabyte per second; without a parent the ceiling is out of reach.
+        # In tc `1mbps` is one megabyte per second; a class without a parent never reaches its ceiling.
         Case(rows=TWO, gets={"a+b": shaped(8 * MBIT)}, options={"rate": "100Mbit/s"}),
     ),
     "unsupported-kinds": (
@@ -355,7 +358,7 @@ TC: dict[str, tuple[Case | Refused, ...]] = {
             whole="a",
             options={"interface": "eth0", "rate": "100Mbit/s"},
         ),
-        # One packet of a hundred is lost, all others wait 100 ms.
+        # 1 % of packets is lost, all others are delayed by 100 ms.
         Case(
             rows="a 0 2M 1500\nb 0 2M 1500",
             gets={"a+b": 0.99 * 4 * MBIT},
@@ -363,7 +366,7 @@ TC: dict[str, tuple[Case | Refused, ...]] = {
             exact=0.01,
             options={"interface": "eth1", "rate": "10Mbit/s"},
         ),
-        # The upper limit.
+        # The throughput is that of the upper-limit curve.
         Case(
             rows=TWO,
             gets={"a+b": shaped(MBIT)},
@@ -373,25 +376,25 @@ TC: dict[str, tuple[Case | Refused, ...]] = {
             rows="keys 4 3M 1500\nweb 0 12M 1500",
             gets={"web": LINE - 3 * MBIT},
             whole="keys",
-            open=("this ematch", "the length of a device's queue"),
+            open=("this ematch", "the queue length of a device"),
             options={"interface": "eth3", "rate": "10Mbit/s"},
         ),
     ),
     "warnings-htb": (
-        # Packets of no leaf bypass the token buckets.
-        Case(rows=TWO, gets={"a+b": LINE}, open=("leads to no class",), options=SLOW),
+        # Packets that belong to no leaf bypass the token buckets.
+        Case(rows=TWO, gets={"a+b": LINE}, open=("selects no class",), options=SLOW),
     ),
     "wondershaper": (
-        # 800 and 720 kbit/s by right: the shell has what it sends, the default class its 720, together more than the
-        # parent.
+        # 800 and 720 kbit/s are guaranteed: the shell has all that it sends and the default class its 720 kbit/s,
+        # together more than the rate of the parent.
         Case(
             rows="shell 4 200k 500 protocol=tcp\nping 0 8k 100 protocol=icmp\nweb 0 2M 1500 protocol=tcp",
             gets={"web": 720 * KBIT},
             whole="shell ping",
-            open=("whether a condition holds", "the variable `1`", "bytes of the packet that are no DS field"),
+            open=("the outcome of a condition", "the variable `1`", "bytes of the packet other than DS field"),
             duration="20s",
             options={"overhead": "none"},
         ),
     ),
 }
-"""By the script's name."""
+"""Cases by the name of the script."""

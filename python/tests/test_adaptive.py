@@ -1,4 +1,4 @@
-"""The loop that adds replications, for run, sweep and reproduce."""
+"""The loop of run, sweep and reproduce that adds replications until results are precise."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tailback.run.adaptive import Replicated, grown
 
 
 class Units(Replicated[str]):
-    """Units with a number of replications each from which they are precise, and a budget of rounds."""
+    """Units that are precise once each has its number of replications, with a limit on the number of rounds."""
 
     most = 20  # type: ignore[assignment]
 
@@ -35,11 +35,11 @@ class Units(Replicated[str]):
 
 
 @pytest.mark.parametrize(("count", "most", "expected"), [(1, 99, 3), (3, 99, 5), (5, 99, 8), (8, 99, 12), (8, 10, 10)])
-def test_a_round_has_half_as_many_again_and_at_least_two_more(count: int, most: int, expected: int) -> None:
+def test_a_round_adds_half_of_the_replications_and_at_least_two(count: int, most: int, expected: int) -> None:
     assert grown(count, most) == expected
 
 
-def test_only_units_that_are_imprecise_get_more_and_none_gets_more_than_the_most() -> None:
+def test_only_imprecise_units_get_more_replications_and_no_unit_exceeds_the_maximum() -> None:
     units = Units({"easy": 3, "hard": 9, "never": 1000})
     units.replicate(dict.fromkeys(units.enough, 3))
     assert units.have == {"easy": 3, "hard": 12, "never": 20}
@@ -54,7 +54,7 @@ def test_a_round_that_is_cut_short_is_the_last() -> None:
     assert units.have == {"hard": 5}
 
 
-def test_no_units_are_no_round() -> None:
+def test_without_units_there_is_no_round() -> None:
     units = Units({})
     units.replicate({})
     assert units.asked == []

@@ -1,4 +1,4 @@
-"""Applications through the document, the report, the tables and the command line."""
+"""Applications in the document, in reports and tables, and on the command line."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ def result() -> tailback.Result:
     return tailback.run(tailback.load(WEB).set(duration="40s", warmup="10s"), replications=2)
 
 
-def test_each_application_reports_what_it_began_and_how_long_it_took(result: tailback.Result) -> None:
+def test_each_application_reports_its_exchanges_times_and_slowdown(result: tailback.Result) -> None:
     for report in result.reports:
         assert set(report.data["applications"]) == {"web", "query", "files"}
         web, query, files = (report.application(name) for name in ("web", "query", "files"))
-        # A page has an exchange for each of its objects.
+        # A page has one exchange per object.
         assert web["exchange"]["count"] > web["time"]["count"] > 20
         assert web["slowdown"] is None
         # Two users with a think time of 100 ms: X = N/(R + Z).
         mean = query["time"]["mean_s"]
         assert mean is not None
         assert query["time"]["count"] / report.measured_s == pytest.approx(2 / (mean + 0.1), rel=0.02)
-        # A request of 200 B needs a round trip of 40 ms at least.
+        # A request of 200 B takes at least the round-trip time of 40 ms.
         assert mean > 0.04
         assert (web["failed"], query["failed"], files["refused"]) == (0, 0, 0)
         assert files["slowdown"] is not None
@@ -39,7 +39,7 @@ def test_each_application_reports_what_it_began_and_how_long_it_took(result: tai
         assert [row["up_to_bytes"] for row in by_size] == [10_000, 100_000, 1_000_000, 10_000_000, None]
         assert sum(row["complete"] for row in by_size) == files["time"]["count"]
         assert web["slowdown_by_size"] == []
-        # The responses are flows of their own, and no packet is missing.
+        # Responses are separate flows, and each packet is counted once.
         for group in ("query", "query response"):
             (flows, [first, *_]) = (report.flows(group), report.flows(group))
             assert len(flows) == 2
@@ -58,7 +58,7 @@ def test_the_tables_and_the_summary_have_applications(result: tailback.Result) -
     assert {"response[web]", "response_p99[query]", "slowdown[files]"} <= shown
 
 
-def test_datagrams_need_a_timeout_and_fail_where_packets_are_lost(tmp_path: Path) -> None:
+def test_requests_over_datagrams_need_a_timeout_and_fail_if_a_packet_is_lost(tmp_path: Path) -> None:
     document = """
         tailback = 1
         run = { duration = "60s", replications = 1 }

@@ -1,4 +1,4 @@
-"""The drawing of the crates in docs/architecture.md is that of their manifests."""
+"""docs/architecture.md agrees with the sources: crates and their dependencies, files, event order and quoted code."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ CRATES = {
 
 
 def drawn() -> list[str]:
-    """Return the crates of the drawing, from the bottom up."""
+    """Return the crates of the drawing from top to bottom: those without dependencies come first."""
     block = PAGE.split("```")[1].split("python/tailback/")[0]
-    # Only the arrows: descriptions stand behind three spaces.
+    # Keep only the arrows: descriptions follow after three spaces.
     arrows = re.sub(r"\s{3,}(?=[a-z])[^←\n]*$", "", block, flags=re.MULTILINE)
     return re.findall(rf"\b(?:{'|'.join(CRATES)})\b", arrows)
 
 
 def dependencies(crate: str) -> set[str]:
-    """Return the crates of ours that one depends on."""
+    """Return the crates of this workspace that a crate depends on."""
     return {name.removeprefix("tailback-") for name in CRATES[crate]["dependencies"] if name.startswith("tailback-")}
 
 
@@ -48,8 +48,8 @@ def test_the_files_that_the_page_names_exist() -> None:
 
 
 @pytest.mark.parametrize("crate", [name for name, manifest in CRATES.items() if "test" in manifest])
-def test_each_file_of_the_integration_tests_is_part_of_a_program(crate: str) -> None:
-    # With `autotests = false` a file that is not named is not run.
+def test_each_file_of_the_integration_tests_is_compiled_into_a_test_program(crate: str) -> None:
+    # With `autotests = false` a file without an entry is not compiled, and its tests would never run.
     assert CRATES[crate]["package"]["autotests"] is False
     folder = ROOT / "crates" / crate / "tests"
     main = folder / "main.rs"

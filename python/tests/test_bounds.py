@@ -1,4 +1,4 @@
-"""Worst-case delays by network calculus, and the largest number of flows."""
+"""Worst-case delays by network calculus, and the largest number of flows that meets the targets."""
 
 import json
 import math
@@ -39,10 +39,10 @@ def imported(kilobits: int = 400, calls: int = 4, **options):
     return import_configuration("mqc", text, traffic=TRAFFIC.format(calls=calls), overhead="0", **options)
 
 
-def test_the_bound_of_a_priority_class_is_its_burst_and_one_packet_of_the_others_at_the_rate_of_the_line():
+def test_the_bound_of_a_priority_class_is_its_burst_and_one_packet_of_the_others_at_the_link_rate():
     bound = worst_case(imported().check(), "ce", "sink")["calls"]
-    # Four packets of 200 B may come together, behind one of 1500 B that is under way: 2300 B at 256 kB/s. Before that,
-    # four packets over the access line of 100 Mbit/s or more, and 1 us of cable on either side.
+    # Four packets of 200 B may arrive together behind one of 1500 B in transmission: 2300 B at 256 kB/s. In addition,
+    # four packets cross the access link of 100 Mbit/s or more, and each of the two cables takes 1 us.
     expected = (4 * 200 + 1500) / 256_000
     assert bound.seconds == pytest.approx(expected, abs=70e-6)
     assert bound.seconds > expected
@@ -57,7 +57,7 @@ def test_the_bound_of_a_priority_class_is_its_burst_and_one_packet_of_the_others
         ({"length": "1000m"}, 5e-6),
         ({"length": "2km"}, 1e-5),
         ({"length": "500mm"}, 2.5e-9),
-        # The links of a pattern have delays from 10 to 30 ms, so the bound has the longest; jitter in either direction.
+        # Links of a pattern have delays from 10 to 30 ms, so the bound takes the largest; jitter is added.
         ({"delay": ["10ms", "30ms"], "jitter": ["0s", "5ms"]}, 35e-3),
         ({"delay": ["30ms", "10ms"], "jitter": "1ms"}, 31e-3),
     ],
@@ -66,7 +66,7 @@ def test_the_delay_of_a_link_is_the_longest_that_the_document_allows(link, secon
     assert delay_s(link) == pytest.approx(seconds, rel=1e-12)
 
 
-def test_the_share_of_the_line_that_rates_count_is_that_of_the_shortest_packet_of_a_write():
+def test_framing_overhead_is_that_of_the_shortest_packet_of_a_write():
     link = {"between": ["a", "b"], "rate": "10Mbit/s"}
     flow = {"name": "f", "from": "h", "to": "b", "source": {"kind": "cbr", "packet": "1600B"}}
     document = {"network": {"framing": "ethernet"}, "switches": {"a": {}}, "links": [link], "flows": [flow]}
@@ -74,15 +74,15 @@ def test_the_share_of_the_line_that_rates_count_is_that_of_the_shortest_packet_o
     assert Port(document, "a", "b").part == pytest.approx(118 / 138)
 
 
-def test_what_is_sent_without_a_bucket_or_beyond_its_share_has_no_bound():
+def test_poisson_traffic_has_no_bound_and_overload_has_one_only_with_a_policer():
     bounds = worst_case(imported().check(), "ce", "sink")
     assert bounds["files"].seconds is None
     assert "`files` sends is not bounded" in bounds["files"].reason
-    # 30 calls send 2.4 Mbit/s, 2.67 at their quickest: the policer bounds them, not the sources.
+    # 30 calls send 2.4 Mbit/s, or 2.67 Mbit/s with the shortest gaps: the policer bounds them, not the sources.
     policed = worst_case(imported(400, 30).check(), "ce", "sink")["calls"]
-    # Its bucket holds the bytes of 400 kbit/s in 200 ms, and one packet finds no queue.
+    # Its bucket holds 200 ms at 400 kbit/s, 10,000 B; one more packet of 200 B passes if the link is idle.
     assert policed.seconds == pytest.approx((10_000 + 200 + 1500) / 256_000, abs=0.001)
-    # Without a policer nothing holds them back.
+    # Without a policer nothing limits the calls.
     text = LLQ.format(kilobits=400).replace("priority 400", "priority")
     found = import_configuration("mqc", text, traffic=TRAFFIC.format(calls=30), overhead="0")
     unpoliced = worst_case(found.check(), "ce", "sink")["calls"]
@@ -118,7 +118,7 @@ def test_no_packet_of_any_replication_exceeds_its_bound(case, table):
 
 @pytest.mark.parametrize("counted", ["overhead 44", "overhead 44 linklayer atm", "mpu 64"])
 @pytest.mark.parametrize("within", [False, True])
-def test_a_shaper_that_counts_other_bytes_than_buffers_gives_no_bound(counted, within):
+def test_a_shaper_that_counts_other_bytes_than_the_buffers_count_has_no_bound(counted, within):
     shaper = f"tbf rate 2mbit burst 10kb latency 50ms {counted}"
     if within:
         script = f"tc qdisc add dev eth0 root handle 1: prio\ntc qdisc add dev eth0 parent 1:1 handle 10: {shaper}\n"
@@ -130,13 +130,13 @@ def test_a_shaper_that_counts_other_bytes_than_buffers_gives_no_bound(counted, w
     bound = worst_case(found.check(), "ce", "sink")["calls"]
     assert bound.seconds is None
     assert "accounting" in bound.reason
-    # The same with the bytes that buffers count has one.
+    # Without these options the shaper counts the bytes that buffers count, and there is a bound.
     plain = import_configuration("tc", script.replace(f" {counted}", ""), traffic=table, rate="10Mbit/s")
     assert worst_case(plain.check(), "ce", "sink")["calls"].seconds is not None
 
 
 def test_a_class_with_a_share_is_bounded_by_its_share():
-    # Two classes of 1 Mbit/s each, both of sources with a constant rate, behind a FIFO each.
+    # Two classes of 1 Mbit/s each, with a FIFO each, and sources of constant rate in both.
     text = """
 class-map A
  match dscp af11
@@ -154,8 +154,8 @@ interface Serial0/0
     table = "name,dscp,rate,packet,count,model\na,af11,80kbit/s,500,10,cbr\nb,af21,880kbit/s,1500,1,cbr\n"
     scenario = import_configuration("mqc", text, traffic=table, overhead="0").check()
     bounds = worst_case(scenario, "ce", "sink")
-    # Ten packets of 500 B at 125 kB/s; start-time fair queueing may be late by one packet of the class at its rate and
-    # one of each class at the rate of the line.
+    # Ten packets of 500 B at 125 kB/s. Start-time fair queueing may add one packet of the class at the rate of the
+    # class and one packet of each class at the rate of the link.
     seconds = bounds["a"].seconds
     assert seconds == pytest.approx(5000 / 125_000 + 1500 / 125_000 + 2 * 1500 / 250_000, abs=0.001)
     for report in tailback.run(scenario.set(duration="12s"), replications=4).reports:
@@ -166,8 +166,8 @@ interface Serial0/0
 def test_sources_that_fill_the_policers_bucket_come_within_a_third_of_the_bound():
     document = imported(400).check().document
     calls, files = document["flows"]
-    # Every 5 s nine tenths of the bucket of 10 kB at once, on top of nine tenths of its rate: the bucket fills up in
-    # between.
+    # Every 5 s a burst of nine tenths of the bucket of 10 kB arrives at once, in addition to nine tenths of the rate of
+    # the bucket, which fills up between bursts.
     steady = {"kind": "cbr", "packet": "200B", "rate": "360kbit/s"}
     burst = {"kind": "cbr", "packet": "9kB", "interval": "5s", "phase": "zero"}
     flows = [
@@ -192,7 +192,7 @@ def test_sources_that_fill_the_policers_bucket_come_within_a_third_of_the_bound(
     reports = tailback.run(scenario.set(duration="32s"), replications=3).reports
     longest = max(report.max_delay_s("burst") for report in reports)
     assert longest <= bound <= 3 * longest
-    # The burst alone takes 9 kB / 256 kB/s.
+    # The transmission of the burst alone takes 9 kB / 256 kB/s.
     assert longest > 9000 / 256_000
 
 
@@ -210,8 +210,8 @@ def test_a_verdict_carries_the_bound_and_the_longest_delay():
 # --- Largest number of flows ---
 
 
-def test_as_many_calls_fit_as_the_priority_has_room_for():
-    # 500 kbit/s of priority have room for six calls of 80 kbit/s; a seventh loses 1 - 500/560 = 11 % in the long run.
+def test_as_many_calls_fit_as_the_priority_rate_carries():
+    # Six calls of 80 kbit/s fit into 500 kbit/s of priority; with a seventh the long-run loss is 1 - 500/560 = 11 %.
     judged = partial(judge, duration="22s", replications=3)
     found = most_flows(imported(500, 1), "calls", judged)
     assert (found.fits, found.breaks_at) == (6, 7)
@@ -219,11 +219,11 @@ def test_as_many_calls_fit_as_the_priority_has_room_for():
     assert found.sentence() == f"calls: 6 fit; 7 break {', '.join(found.because)}."
     counts = [count for count, _ in found.tried]
     assert counts == sorted(counts)
-    # From above the same.
+    # A search that starts above the limit has the same result.
     assert most_flows(imported(500, 20), "calls", judged).fits == 6
 
 
-def test_none_fits_where_one_breaks_the_target_and_only_a_target_can_break():
+def test_no_flow_fits_if_one_misses_the_target_and_a_group_without_targets_is_refused():
     judged = partial(judge, duration="8s", replications=3)
     found = most_flows(imported(40, 3), "calls", judged)
     assert (found.fits, found.breaks_at) == (0, 1)
@@ -233,7 +233,7 @@ def test_none_fits_where_one_breaks_the_target_and_only_a_target_can_break():
         most_flows(imported(), "voice", judged)
 
 
-def test_the_command_tells_how_many_fit(tmp_path):
+def test_the_command_reports_how_many_flows_fit(tmp_path):
     policy, table = tmp_path / "p.txt", tmp_path / "t.csv"
     policy.write_text(LLQ.format(kilobits=500))
     table.write_text(TRAFFIC.format(calls=5))

@@ -70,7 +70,7 @@ def test_errors_say_what_to_do_and_show_no_traceback(tailback: Cli, merge: Path)
     assert "nonsense" in tailback("run", merge, "--set", "run.nonsense=1").err
 
 
-def test_validate_shows_line_and_advice_also_as_json(tailback: Cli, tmp_path: Path) -> None:
+def test_validate_shows_the_line_and_json_has_line_and_path(tailback: Cli, tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.toml"
     wrong.write_text(MERGE.replace('"10Mbit/s"', '"10 mb"', 1))
     human = tailback("validate", wrong)
@@ -82,7 +82,7 @@ def test_validate_shows_line_and_advice_also_as_json(tailback: Cli, tmp_path: Pa
     assert (found.json["valid"], problem["line"], problem["path"]) == (False, 22, "links[0].rate")
 
 
-def test_list_and_explain_and_schema(tailback: Cli) -> None:
+def test_list_explain_and_schema_cover_all_registered_kinds(tailback: Cli) -> None:
     found = tailback("list", "--json").json
     assert {"id", "group", "title", "reference", "on_request"} == set(found["experiments"][0])
     assert [e["id"] for e in found["experiments"] if e["on_request"]] == ["internet-1999"]
@@ -104,9 +104,9 @@ def test_pages_of_experiments_fit_a_terminal(tailback: Cli) -> None:
     for name in EVERY:
         page = experiment(name).read("README.md")
         shown = tailback("explain", name).out
-        # Drawings of networks are indented and stay as they are.
+        # Drawings of networks are indented, and are not wrapped.
         assert [line for line in shown.splitlines() if len(line) > 80 and not line.startswith("    ")] == [], name
-        # Every word is there: those of tables may stand in two lines.
+        # Every word outside tables is shown; in tables a line break may divide words.
         kept = "\n".join(line for line in page.splitlines() if not line.startswith("|"))
         assert Counter(kept.split()) - Counter(shown.split()) == Counter(), name
 
@@ -158,11 +158,11 @@ def test_sweep_makes_one_file_of_the_grid(tailback: Cli, merge: Path, tmp_path: 
     assert frame.select("flows[data].source.rate", "network.buffer", "seed").unique().height == 8
 
 
-def test_headroom_is_the_worked_example(tailback: Cli) -> None:
+def test_headroom_matches_the_worked_example(tailback: Cli) -> None:
     found = tailback("headroom", "--rate", "100Mbit/s", "--delay", "1us", "--counts", "wire", "--pfc", "--json").json
     full, short = found["forms"]
     terms = {term["name"]: term["bytes"] for term in full["terms"]}
-    # 1538 + 84 + 1538 + 90 bytes, and the frame that crosses the threshold.
+    # 1538 + 84 + 1538 B and about 90 B of cable and response time, and the frame that crosses the threshold.
     assert terms["notification"] == 84
     assert terms["frame just begun by the peer"] == terms["frame being sent on the reverse way"] == 1538
     assert terms["round trip on the cable"] + terms["response time"] == 89
@@ -171,14 +171,14 @@ def test_headroom_is_the_worked_example(tailback: Cli) -> None:
     assert tailback("headroom", "--rate", "400Gbit/s", "--delay", "1us").code == 2
 
 
-def test_bench_gives_the_agreed_fields(tailback: Cli) -> None:
+def test_bench_reports_the_documented_fields(tailback: Cli) -> None:
     found = tailback("bench", "lan-a1", "--json").json
     assert set(found) == {"workload", "packet_hops", "events", "cpu_s", "wall_s", "rss_mb"}
     assert found["packet_hops"] > 100_000
     assert found["cpu_s"] > 0
 
 
-def test_plot_writes_a_picture(tailback: Cli, merge: Path, tmp_path: Path) -> None:
+def test_plot_writes_png_and_svg_and_refuses_other_formats(tailback: Cli, merge: Path, tmp_path: Path) -> None:
     tailback("run", merge, "--out", tmp_path / "run", "--set", "run.sample=10ms")
     assert tailback("plot", tmp_path / "run").out.strip().endswith("plot.png")
     assert (tmp_path / "run" / "plot.png").read_bytes().startswith(b"\x89PNG")
@@ -186,7 +186,7 @@ def test_plot_writes_a_picture(tailback: Cli, merge: Path, tmp_path: Path) -> No
     assert tailback("plot", tmp_path / "run", "--out", tmp_path / "x.doc").code == 2
 
 
-def test_shells_can_complete(tailback: Cli) -> None:
+def test_completion_scripts_exist_for_four_shells_and_bash_completes_a_command(tailback: Cli) -> None:
     for shell in ("bash", "zsh", "fish", "powershell"):
         assert "_TAILBACK_COMPLETE" in tailback("completion", shell).out
     environment = {**os.environ, "_TAILBACK_COMPLETE": "bash_complete", "COMP_WORDS": "tailback rep", "COMP_CWORD": "1"}
@@ -202,7 +202,7 @@ def test_a_reader_that_stops_reading_is_no_error() -> None:
     assert done.stdout == "{\n"
 
 
-def test_a_reader_that_is_gone_before_a_table_is_no_error(merge: Path) -> None:
+def test_a_pipe_that_is_closed_before_the_output_is_no_error(merge: Path) -> None:
     for command in (["run", str(merge), "-q"], ["list"], ["run", str(merge), "-q", "--json"]):
         read, write = os.pipe()
         os.close(read)
@@ -221,7 +221,7 @@ def test_a_reader_that_is_gone_before_a_table_is_no_error(merge: Path) -> None:
     assert re.search(r"^\| 0 \|.*`head`", table, re.MULTILINE)
 
 
-def test_help_answers_at_once_without_the_heavy_libraries() -> None:
+def test_help_takes_under_300_ms_and_loads_no_heavy_library() -> None:
     code = (
         "import sys, time; start = time.process_time()\n"
         "from tailback.cli import main\n"
@@ -236,7 +236,7 @@ def test_help_answers_at_once_without_the_heavy_libraries() -> None:
     assert float(seconds) < 0.3
 
 
-def test_progress_goes_to_a_terminal_only_and_colour_can_be_refused(merge: Path) -> None:
+def test_quiet_hides_progress_and_no_color_disables_colour(merge: Path) -> None:
     def stderr_of(environment: dict[str, str], *arguments: str) -> str:
         reader, writer = pty.openpty()
         command = [sys.executable, "-m", "tailback", *arguments]
@@ -261,9 +261,9 @@ def test_progress_goes_to_a_terminal_only_and_colour_can_be_refused(merge: Path)
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc to see that a child is at work")
 @pytest.mark.parametrize("command", ["run", "sweep"])
-def test_ctrl_c_keeps_what_is_finished(command: str, tmp_path: Path) -> None:
+def test_ctrl_c_keeps_finished_replications_and_points(command: str, tmp_path: Path) -> None:
     path = tmp_path / "long.toml"
-    # The first replications are short work, the last ones hours: the rest of the grid never ends.
+    # The first replications and points take seconds; the whole would take hours and is never finished.
     path.write_text(MERGE)
     if command == "run":
         out = tmp_path / "run"
@@ -296,7 +296,7 @@ def test_ctrl_c_keeps_what_is_finished(command: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (("--seed", str(2**63 - 1), "--reps", "2"), "the base seed 9223372036854775807 is not from 0 to"),
         (("--seed", str(2**64)), "is not from 0 to"),
@@ -305,19 +305,19 @@ def test_ctrl_c_keeps_what_is_finished(command: str, tmp_path: Path) -> None:
     ],
 )
 def test_numbers_beyond_their_range_are_refused_before_anything_runs(
-    tailback: Cli, merge: Path, tmp_path: Path, arguments: tuple[str, ...], said: str
+    tailback: Cli, merge: Path, tmp_path: Path, arguments: tuple[str, ...], message: str
 ) -> None:
     done = tailback("run", merge, *arguments, "--out", tmp_path / "out")
-    assert (done.code, said in done.err) == (2, True)
+    assert (done.code, message in done.err) == (2, True)
     assert not (tmp_path / "out").exists()
 
 
-def test_a_sweep_s_last_seed_is_within_the_range(tailback: Cli, merge: Path) -> None:
+def test_a_sweep_whose_last_seed_is_out_of_range_is_refused(tailback: Cli, merge: Path) -> None:
     done = tailback("sweep", merge, "--set", "network.buffer=[10kB]", "--seed", str(2**63 - 2), "--reps", "3", "-q")
     assert (done.code, "the base seed" in done.err) == (2, True)
 
 
-def test_a_trace_beside_the_scenario_is_found_whatever_is_set(
+def test_a_trace_next_to_the_scenario_is_found_with_settings_too(
     tailback: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder, elsewhere = tmp_path / "folder", tmp_path / "elsewhere"
@@ -334,7 +334,7 @@ links = [{ between = ["[ab]", "s"], rate = "10Mbit/s" }]
 flows = [{ name = "v", from = "a", to = "b", source = { kind = "trace", file = "t.txt", format = "terse-bytes" } }]
 """
     )
-    # Another file of this name is where the command is called.
+    # The working directory has another file of this name, which must not be read.
     monkeypatch.chdir(elsewhere)
     done = tailback("run", folder / "x.toml", "--set", "run.seed=5", "--out", tmp_path / "out", "--json")
     assert done.code == 0
@@ -361,7 +361,7 @@ def test_a_document_can_come_through_a_pipe(merge: Path) -> None:
         ("--rate", "1Gbit/s", "--length", "10"),
     ],
 )
-def test_a_quantity_without_a_unit_is_a_sentence(tailback: Cli, arguments: tuple[str, ...]) -> None:
+def test_a_quantity_without_a_unit_is_a_usage_error(tailback: Cli, arguments: tuple[str, ...]) -> None:
     done = tailback("headroom", *arguments)
     assert done.code == 2
     assert "TAILBACK_DEBUG" not in done.err
@@ -369,27 +369,29 @@ def test_a_quantity_without_a_unit_is_a_sentence(tailback: Cli, arguments: tuple
 
 
 @pytest.mark.parametrize(
-    ("data", "said"),
+    ("data", "message"),
     [
         (MERGE.encode("utf-16"), "PowerShell"),
         (MERGE.encode("utf-16-le"), "PowerShell"),
         (MERGE.replace("Two into one", "Zwei f\xfcr eins").encode("latin-1"), "byte 0xfc"),
     ],
 )
-def test_a_file_that_is_not_utf_8_is_an_invalid_scenario(tailback: Cli, tmp_path: Path, data: bytes, said: str) -> None:
+def test_a_file_that_is_not_utf_8_is_an_invalid_scenario(
+    tailback: Cli, tmp_path: Path, data: bytes, message: str
+) -> None:
     path = tmp_path / "x.toml"
     path.write_bytes(data)
     for command in ("run", "validate", "sweep"):
         done = tailback(command, path)
         assert done.code == 3
-        assert said in done.err
+        assert message in done.err
         assert str(path) in done.err
     (problem,) = tailback("validate", path, "--json").json["errors"]
     assert "UTF-8" in problem["message"]
     assert problem["suggestion"]
 
 
-def test_a_study_about_a_study_is_one_sentence(tailback: Cli, merge: Path) -> None:
+def test_a_study_whose_scenario_is_a_study_is_refused_with_its_place(tailback: Cli, merge: Path) -> None:
     inner, outer = merge.with_name("inner.toml"), merge.with_name("outer.toml")
     inner.write_text('study = 1\nscenario = "merge.toml"\n')
     outer.write_text('study = 1\nscenario = "inner.toml"\n')
@@ -400,10 +402,10 @@ def test_a_study_about_a_study_is_one_sentence(tailback: Cli, merge: Path) -> No
     assert (problem["path"], problem["line"]) == ("scenario", 2)
 
 
-def test_a_panic_where_none_is_caught_is_a_sentence(
+def test_an_uncaught_panic_is_an_error_message_and_exit_code_4(
     tailback: Cli, merge: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # pyo3's exception for a panic is no Exception, and cannot be made from Python.
+    # pyo3's exception for a panic is not an `Exception`, and cannot be constructed in Python.
     class PanicException(BaseException):
         pass
 

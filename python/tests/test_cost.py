@@ -1,4 +1,4 @@
-"""Estimates of how long runs take: the arithmetic with a clock and a core of our own, and the commands."""
+"""Estimates of how long runs take: the arithmetic, with a simulated clock and simulator, and the commands."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tailback.run.cost import replication_cost, spoken, spread
 
 
 class _Core:
-    """A clock and a run: `build` seconds, then each step its own, for equal parts of the run."""
+    """Clock and simulator: a run takes `build` seconds, and then `steps[i]` seconds for each of its equal parts."""
 
     run_config = {"seed": 7}  # noqa: RUF012
 
@@ -46,10 +46,13 @@ def _cost(core: _Core, monkeypatch: pytest.MonkeyPatch, trial_s: float = 1.0) ->
     return replication_cost(core, trial_s=trial_s)  # type: ignore[arg-type]
 
 
-def test_the_rest_has_the_pace_of_the_second_half_of_the_trial(monkeypatch: pytest.MonkeyPatch) -> None:
-    # 5 s to build; the first 5 of 100 parts take 0.1 s each, the others 0.3 s. The first tick is at 5.1 s; the trial
-    # of 2 s after it ends with the part that passes it: 4 more of 0.1 s and 6 of 0.3 s, 11 parts at 7.3 s. Its second
-    # half, from part 6 on, has parts of 0.3 s: 89 * 0.3 s more, 34.0 s in all. The run takes 5 + 0.5 + 95 * 0.3 s.
+def test_the_rest_of_a_run_is_estimated_at_the_speed_of_the_second_half_of_the_trial(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # Building takes 5 s, the first 5 of 100 parts 0.1 s each, the others 0.3 s each. The first report of progress is at
+    # 5.1 s. The trial of 2 s ends with the first part that is done after 7.1 s: 4 more parts of 0.1 s and 6 of 0.3 s,
+    # 11 parts at 7.3 s. In its second half parts take 0.3 s, so the estimate is 7.3 + 89 * 0.3 = 34.0 s. The run would
+    # take 5 + 0.5 + 95 * 0.3 s, which is the same.
     found = _cost(_Core(5.0, [0.1] * 5 + [0.3] * 95), monkeypatch, trial_s=2.0)
     assert found.tried == pytest.approx(0.11)
     assert found.cpu_s == pytest.approx(34.0)
@@ -59,11 +62,11 @@ def test_a_run_that_ends_within_the_trial_is_measured(monkeypatch: pytest.Monkey
     assert _cost(_Core(0.25, [0.01] * 10), monkeypatch) == costs.Cost(pytest.approx(0.35), 1.0)
 
 
-def test_a_run_that_gets_nowhere_has_no_estimate(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_without_progress_has_an_infinite_estimate(monkeypatch: pytest.MonkeyPatch) -> None:
     assert _cost(_Core(0.0, [1.0] * 4, moves=False), monkeypatch).cpu_s == math.inf
 
 
-def test_a_trial_that_fails_says_with_which_seed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_trial_is_an_error_with_its_seed(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(RunError, match="the trial with seed 7 failed: it burst"):
         _cost(_Core(0.0, [0.1] * 3, fails=True), monkeypatch)
 
@@ -79,7 +82,7 @@ def test_a_trial_that_fails_says_with_which_seed(monkeypatch: pytest.MonkeyPatch
         (math.inf, "more"),
     ],
 )
-def test_lengths_of_time_are_said_in_a_unit_that_fits(seconds: float, words: str) -> None:
+def test_durations_are_shown_in_a_suitable_unit(seconds: float, words: str) -> None:
     assert spoken(seconds).startswith(words)
 
 
@@ -88,7 +91,9 @@ def test_trials_of_a_sweep_are_spread_over_its_points() -> None:
     assert list(spread(101, 5)) == [0, 25, 50, 75, 100]
 
 
-def test_run_tells_and_runs_nothing(tailback: Callable[..., Any], merge: Path, tmp_path: Path) -> None:
+def test_run_with_estimate_prints_the_estimate_and_writes_no_results(
+    tailback: Callable[..., Any], merge: Path, tmp_path: Path
+) -> None:
     out = tmp_path / "out"
     done = tailback("run", merge, "--estimate", "--reps", 7, "--threads", 2, "--out", out)
     assert done.code == 0
@@ -97,7 +102,9 @@ def test_run_tells_and_runs_nothing(tailback: Callable[..., Any], merge: Path, t
     assert not out.exists()
 
 
-def test_sweep_counts_replications_at_all_points(tailback: Callable[..., Any], merge: Path, tmp_path: Path) -> None:
+def test_the_estimate_of_a_sweep_counts_replications_at_all_points(
+    tailback: Callable[..., Any], merge: Path, tmp_path: Path
+) -> None:
     out, axis = tmp_path / "s", "network.buffer=[20kB, 40kB, 60kB]"
     done = tailback("sweep", merge, "--set", axis, "--reps", 4, "--estimate", "--json", "--threads", 1, "--out", out)
     assert done.code == 0, done.err

@@ -1,8 +1,8 @@
-"""Damaged sweeps, run directories and reproductions: the right numbers, or one sentence with a remedy.
+"""Damaged sweeps, run directories and reproductions give the right numbers, or one error message with a remedy.
 
-Every file gets every damage of `damage.py`, and all its readers are called. Damaged parts may be left
-out, if that is reported, or run again; no number may differ from that of the undamaged directory, and only
-OutputError may be raised.
+Each kind of damage in `damage.py` is done to each file, and then everything that reads the file is called. Damaged
+parts may be left out, if that is reported, or run again. No number may differ from that of the undamaged directory,
+and `OutputError` is the only exception that may be raised.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from damage import Damage, deadline, of_bytes, of_json, of_kind, seen_as_nobody
+from damage import Damage, as_unprivileged_user, deadline, of_bytes, of_json, of_kind
 from made_up import Made
 
 import tailback as core
@@ -47,15 +47,18 @@ _ADVICE = re.compile(r"\b(choose|replace|restore|delete|move|run|use|free|change
 
 @dataclass
 class Faults:
-    """Faults by damage; all of them are shown at once."""
+    """Faults found so far; `end` shows all of them at once."""
 
     found: list[str] = field(default_factory=list)
     calls: int = 0
     refused: int = 0
     what: str = ""
+    """Present damage, for messages."""
 
     def call(self, who: str, function: Callable[[], Any]) -> Any:
-        """Return a reader's result; `None`: it refused with a sentence, or anything else happened, which is a fault."""
+        """Return the result of a reader; `None` if it raised: an `OutputError` without advice or path, and every other
+        exception, is recorded as a fault.
+        """
         self.calls += 1
         try:
             with deadline(5):
@@ -63,21 +66,21 @@ class Faults:
         except OutputError as error:
             self.refused += 1
             if "\n" in str(error) or not _ADVICE.search(str(error)) or "/" not in str(error):
-                self.say(who, f"a poor sentence: {error}")
+                self.record(who, f"a message without advice or path, or of several lines: {error}")
         except BaseException as error:
-            self.say(who, f"{type(error).__name__}: {str(error)[:200]}")
+            self.record(who, f"{type(error).__name__}: {str(error)[:200]}")
         return None
 
-    def say(self, who: str, text: str) -> None:
+    def record(self, who: str, text: str) -> None:
         self.found.append(f"{self.what}: {who}: {text}")
 
     def unless(self, is_right: bool, who: str, text: str) -> None:
         if not is_right:
-            self.say(who, text)
+            self.record(who, text)
 
     def end(self, least: int) -> None:
         assert not self.found, f"{len(self.found)} faults\n" + "\n".join(self.found[:40])
-        # A test whose every case is refused, or none, tests nothing.
+        # If readers refused all cases, or no case, the test would have tested nothing.
         assert self.calls >= least
         assert self.calls / 20 < self.refused < self.calls
 
@@ -99,8 +102,8 @@ def swept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Stud
 
 
 @pytest.fixture(autouse=True)
-def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave out the slow parts that read nothing: figures, and waiting for the disk."""
+def without_slow_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Replace slow parts that read no file: figures, and `fsync`."""
     monkeypatch.setattr("tailback.study.page._figures", lambda _: [])
     monkeypatch.setattr("tailback.plotting.plot.run_figure", lambda *_: None)
     monkeypatch.setattr("tailback.plotting.plot.to_bytes", lambda *_: b"")
@@ -108,7 +111,7 @@ def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Swept:
-    """Damages copies of a sweep's directory and has everything read them."""
+    """Damages copies of a sweep directory and calls everything that reads them."""
 
     def __init__(self, swept: tuple[Path, Study, Sweep], folder: Path, cli: Cli) -> None:
         self.whole, self.study, self.found = swept
@@ -120,7 +123,7 @@ class Swept:
         self.count = 0
 
     def damaged(self, name: str, damage: Damage, *, forged: bool = False) -> None:
-        """Damage one file of a new copy; a forged file has a valid hash, and may have other numbers."""
+        """Damage one file of a new copy and read it. A forged file passes the check of its hash: numbers may differ."""
         what, do = damage
         self.count += 1
         here = self.folder / f"s{self.count}"
@@ -139,7 +142,7 @@ class Swept:
     def _look(self, here: Path, forged: bool) -> None:
         call = self.faults.call
         read = call("open_sweep", lambda: core.open_sweep(here))
-        told = call("status", lambda: status(here))
+        state = call("status", lambda: status(here))
         if self.count % 10 == 0:
             done = call("sweep --report", lambda: self.cli("sweep", "--report", here))
             self._one_line(done, refused=read is None)
@@ -149,23 +152,25 @@ class Swept:
             return
         if read is not None:
             self._right(read)
-        if told is not None:
-            told = {**told, "directory": self.status["directory"]}
+        if state is not None:
+            state = {**state, "directory": self.status["directory"]}
             may_differ = {"state", "runs_finished", "runs_missing", "cpu_s", "cpu_s_left", "damaged_shards"}
-            differing = {key for key in told if told[key] != self.status[key]}
-            said = bool(told["runs_missing"]) and told["state"] == "stopped"
+            differing = {key for key in state if state[key] != self.status[key]}
+            is_reported = bool(state["runs_missing"]) and state["state"] == "stopped"
             harmless = differing <= {"damaged_shards"}
-            self.faults.unless(harmless or (said and differing <= may_differ), "status", f"{differing} differ")
+            self.faults.unless(harmless or (is_reported and differing <= may_differ), "status", f"{differing} differ")
 
     def _right(self, read: Sweep) -> None:
-        """Return `True` if the data read are those written, or the missing part is reported."""
+        """Check that the data read are those written, and that missing runs are reported."""
         missing = 0
         self.faults.unless(list(read.runs) == list(self.read.runs), "open_sweep", "other points")
         for mine, runs in zip(_numbers(read).values(), _numbers(self.read).values(), strict=True):
             missing += len(runs) - len(mine)
             self.faults.unless(all(run in runs for run in mine), "open_sweep", "another run")
         silent = not (read.interrupted and read.notes)
-        self.faults.unless(not missing or not silent, "open_sweep", f"{missing} runs are missing, and nothing says so")
+        self.faults.unless(
+            not missing or not silent, "open_sweep", f"{missing} runs are missing, and this is not reported"
+        )
         for name in ("paths", "confidence", "title", "mechanisms", "is_drawn", "hashes", "until", "logarithmic"):
             self.faults.unless(getattr(read, name) == getattr(self.read, name), "open_sweep", f"another {name}")
         for name in ("failures", "warnings", "imprecise"):
@@ -179,15 +184,15 @@ class Swept:
 
 
 def _numbers(sweep: Sweep) -> dict[Any, list[Any]]:
-    """All but the time that it took."""
+    """Return what is compared of the runs of a sweep: everything except their time."""
     return {
         point: [(run.seed, run.digest, run.packet_hops, sorted(run.measures.items())) for run in runs]
         for point, runs in sweep.runs.items()
     }
 
 
-def sealed_again(text: str) -> str:
-    """Return a manifest with a valid hash of its changed content."""
+def without_hash(text: str) -> str:
+    """Return a manifest without its hash, so that its changed content is not detected by the hash."""
     try:
         tree = json.loads(text)
     except (ValueError, RecursionError):
@@ -202,7 +207,7 @@ def written(text: str) -> Callable[[Path], object]:
     return lambda path: path.write_bytes(text.encode("utf-8", "surrogatepass"))
 
 
-def test_a_damaged_sweep_gives_the_right_numbers_or_a_sentence(
+def test_a_damaged_sweep_gives_the_right_numbers_or_an_error_message(
     swept: tuple[Path, Study, Sweep], tmp_path: Path, tailback: Cli
 ) -> None:
     made = Swept(swept, tmp_path, tailback)
@@ -223,18 +228,20 @@ def test_a_damaged_sweep_gives_the_right_numbers_or_a_sentence(
     made.faults.end(1000)
 
 
-def test_a_forged_sweep_is_a_sentence_where_it_cannot_be(
+def test_a_forged_manifest_of_a_sweep_is_read_or_refused_with_an_error_message(
     swept: tuple[Path, Study, Sweep], tmp_path: Path, tailback: Cli
 ) -> None:
     made = Swept(swept, tmp_path, tailback)
     draws = random.Random("forged sweeps")
     manifest = (made.whole / stores.MANIFEST).read_text()
     for what, text in of_json(manifest, draws, 90, each=12):
-        made.damaged(stores.MANIFEST, (what, written(sealed_again(text))), forged=True)
+        made.damaged(stores.MANIFEST, (what, written(without_hash(text))), forged=True)
     made.faults.end(500)
 
 
-def test_a_shard_that_is_whole_and_not_ours_is_set_aside(swept: tuple[Path, Study, Sweep], tmp_path: Path) -> None:
+def test_an_intact_shard_with_an_impossible_table_is_set_aside(
+    swept: tuple[Path, Study, Sweep], tmp_path: Path
+) -> None:
     whole, study, found = swept
     shard = next(path for path in sorted((whole / "shards").iterdir()))
     frame = pl.read_parquet(shard)
@@ -274,7 +281,9 @@ def test_a_shard_that_is_whole_and_not_ours_is_set_aside(swept: tuple[Path, Stud
         assert [path.suffix for path in (here / "shards").glob("0-*")] == [".spoilt"], what
 
 
-def test_a_spoilt_shard_takes_the_name_of_no_other(swept: tuple[Path, Study, Sweep], tmp_path: Path) -> None:
+def test_a_damaged_shard_that_is_set_aside_overwrites_no_earlier_one(
+    swept: tuple[Path, Study, Sweep], tmp_path: Path
+) -> None:
     whole, study, found = swept
     shutil.copytree(whole, tmp_path / "s")
     shard = next(path for path in sorted((tmp_path / "s" / "shards").iterdir()))
@@ -285,16 +294,14 @@ def test_a_spoilt_shard_takes_the_name_of_no_other(swept: tuple[Path, Study, Swe
 
 
 @pytest.mark.parametrize("whole", [True, False])
-def test_runs_of_another_sweep_are_not_taken_for_its_own(
-    swept: tuple[Path, Study, Sweep], tmp_path: Path, whole: bool
-) -> None:
-    """A manifest and shards that are whole, each for itself, and do not belong together."""
+def test_runs_of_another_sweep_are_not_accepted(swept: tuple[Path, Study, Sweep], tmp_path: Path, whole: bool) -> None:
+    """Manifest and shards are each intact, but do not belong together."""
     directory, study, _ = swept
     other = study_of(study.base.set(duration="600ms"), {"network.buffer": ["10kB", "20kB"]})
     for name, made in (("a", study), ("b", other)):
         core.sweep(made, replications=2, directory=tmp_path / name)
     if whole:
-        # With the digests of their runs changed, as by hand in another file.
+        # An intact shard with all runs, whose digests were changed.
         frames = [pl.read_parquet(path) for path in sorted((directory / "shards").iterdir())]
         data = tmp_path / "data"
         pl.concat(frames).with_columns(digest=pl.lit("tb1:0")).write_parquet(data)
@@ -311,7 +318,9 @@ def test_runs_of_another_sweep_are_not_taken_for_its_own(
         assert "8 finished runs are missing" in " ".join(read.notes)
 
 
-def test_directories_of_builds_without_hashes_are_read(swept: tuple[Path, Study, Sweep], tmp_path: Path) -> None:
+def test_directories_of_versions_that_wrote_no_hashes_are_read(
+    swept: tuple[Path, Study, Sweep], tmp_path: Path
+) -> None:
     whole, study, found = swept
     shutil.copytree(whole, tmp_path / "s")
     result = core.run(core.Scenario.from_toml(MERGE).set(duration="200ms"), replications=2)
@@ -326,7 +335,7 @@ def test_directories_of_builds_without_hashes_are_read(swept: tuple[Path, Study,
 
 
 class Ran:
-    """Damages copies of a run directory and has everything read them."""
+    """Damages copies of a run directory and calls everything that reads them."""
 
     def __init__(self, folder: Path, cli: Cli) -> None:
         scenario = core.Scenario.from_toml(MERGE).set(duration="500ms", sample="100ms")
@@ -384,7 +393,7 @@ class Ran:
 _TABLES: Any = list(TABLES)
 
 
-def test_a_damaged_run_directory_gives_the_right_numbers_or_a_sentence(tmp_path: Path, tailback: Cli) -> None:
+def test_a_damaged_run_directory_gives_the_right_numbers_or_an_error_message(tmp_path: Path, tailback: Cli) -> None:
     made = Ran(tmp_path, tailback)
     draws = random.Random("run directories")
     for path in sorted(made.whole.iterdir()):
@@ -397,11 +406,11 @@ def test_a_damaged_run_directory_gives_the_right_numbers_or_a_sentence(tmp_path:
     made.faults.end(1500)
 
 
-def test_a_forged_run_directory_is_a_sentence_where_it_cannot_be(tmp_path: Path, tailback: Cli) -> None:
+def test_a_forged_run_directory_is_read_or_refused_with_an_error_message(tmp_path: Path, tailback: Cli) -> None:
     made = Ran(tmp_path, tailback)
     draws = random.Random("forged run directories")
     for what, text in of_json((made.whole / "manifest.json").read_text(), draws, 40, each=12):
-        made.damaged("manifest.json", (what, written(sealed_again(text))), forged=True)
+        made.damaged("manifest.json", (what, written(without_hash(text))), forged=True)
     whole = made.tables["metrics"]
     tables = {
         "without a column": whole.drop("value"),
@@ -417,14 +426,14 @@ def test_a_forged_run_directory_is_a_sentence_where_it_cannot_be(tmp_path: Path,
     (made.whole / "manifest.json").write_text(json.dumps(unsealed))
     for what, table in tables.items():
         made.damaged("metrics.parquet", (what, lambda path, table=table: table.write_parquet(path)), forged=True)
-    # Of an earlier version, which knew no hashes, damage is seen where the file cannot be read.
+    # In a directory of an earlier version, without hashes, damage is only found if the file cannot be read.
     for damage in of_bytes((made.whole / "metrics.parquet").stat().st_size, draws, 20):
         made.damaged("metrics.parquet", damage, forged=True)
     made.faults.end(500)
 
 
 @pytest.mark.parametrize("name", ["manifest.json", "metrics.parquet", ""])
-def test_a_run_directory_that_may_not_be_read_is_a_sentence(
+def test_a_run_directory_without_permissions_is_an_error_message(
     name: str,
 ) -> None:
     with readable_folder() as folder:
@@ -434,7 +443,7 @@ def test_a_run_directory_that_may_not_be_read_is_a_sentence(
             result.write(folder / each)
         core.compare(folder / "a", folder / "b")
         (folder / "a" / name).chmod(0)
-        with seen_as_nobody():
+        with as_unprivileged_user():
             with pytest.raises(OutputError, match=r"ermission.*(--force|makes one)|not writable"):
                 core.compare(folder / "a", folder / "b")
             with pytest.raises(OutputError, match=r"not writable|not empty"):
@@ -442,7 +451,7 @@ def test_a_run_directory_that_may_not_be_read_is_a_sentence(
 
 
 @pytest.mark.parametrize("name", ["sweep.json", "shards/*", "shards", "lock", ""])
-def test_a_sweep_that_may_not_be_read_is_a_sentence(name: str, swept: tuple[Path, Study, Sweep]) -> None:
+def test_a_sweep_without_permissions_is_an_error_message(name: str, swept: tuple[Path, Study, Sweep]) -> None:
     whole, study, found = swept
     with readable_folder() as folder:
         here = folder / "s"
@@ -451,7 +460,7 @@ def test_a_sweep_that_may_not_be_read_is_a_sentence(name: str, swept: tuple[Path
             path.chmod(0o777)
         for path in here.glob(name) if name else [here]:
             path.chmod(0)
-        with seen_as_nobody():
+        with as_unprivileged_user():
             faults = Faults(what=name)
             read = faults.call("open_sweep", lambda: core.open_sweep(here))
             faults.call("status", lambda: status(here))
@@ -463,14 +472,14 @@ def test_a_sweep_that_may_not_be_read_is_a_sentence(name: str, swept: tuple[Path
 
 @contextmanager
 def readable_folder() -> Iterator[Path]:
-    """Make a folder that everybody can reach, which those of pytest are not."""
+    """Make a folder with access for all users, which folders of pytest do not allow."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         folder.chmod(0o777)
         yield folder
 
 
-def test_a_damaged_reproduction_gives_the_right_numbers_or_a_sentence(tmp_path: Path) -> None:
+def test_a_damaged_reproduction_gives_the_right_samples_or_an_error_message(tmp_path: Path) -> None:
     experiment = Made()
     point = Point(mechanism="none", rate=1)
     events = {"loss": (3, 100)}

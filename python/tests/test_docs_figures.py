@@ -1,4 +1,4 @@
-"""Committed figures of the documentation are those that are drawn now, and what counts as the same look."""
+"""Committed figures of the documentation equal newly drawn ones within a tolerance, which is tested here, too."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def longest_line() -> tuple[bytes, list[str]]:
 
 
 def moved(by: float) -> bytes:
-    """Return the figure with the longest line moved down."""
+    """Return the figure with its longest line moved down by the given number of points."""
     path, steps = longest_line()
     x, y = steps[0][1:].split()
     rest = "".join(re.sub(r"V([\d.]+)", lambda found: f"V{float(found[1]) + by:.2f}", step) for step in steps[1:])

@@ -1,4 +1,4 @@
-"""The pages of docs/results, made from a small experiment."""
+"""The pages of docs/results, written here for a small experiment."""
 
 from __future__ import annotations
 
@@ -92,17 +92,17 @@ def test_the_pages_hold_every_claim_every_point_and_every_figure(tool: ModuleTyp
     (shape,) = found.as_json()["experiments"]  # type: ignore[misc]
     origin = shape["provenance"]
     assert origin["command"] == "tailback reproduce lan-board --quick --seed 77"
-    # Once for the experiment, once for each of its figures.
+    # Once at the experiment and once at each of its figures.
     for text in (origin["command"], origin["digest"], f"version {origin['tailback']}"):
         assert page.count(text) == 1 + len(shape["figures"]) >= 3, text
     for word in ("reproduced", "not reproduced", "calibrated", "comparison"):
         assert f"| {word} | C" in page
     for text in ("slide 2; stated", "it is sent", "chosen afterwards", "another choice", "Caption.", "lan-absent"):
         assert text in page, text
-    # In the claim's row, and at each of its four points.
+    # Once in the row of the claim, and once at each of its four points.
     assert len(re.findall(r"\d frames seen", page)) == 5
     assert "packets seen" not in page
-    # Each claim is about all four points.
+    # Each of the five claims lists all four points.
     assert page.count("| mechanism plain, rate 4 Mbit/s |") == 5
     pictures = re.findall(r"!\[[^\]]*\]\(([^)]+)\)", page)
     assert [Path(picture).stem for picture in pictures] == [figure["name"] for figure in shape["figures"]]
@@ -118,7 +118,7 @@ def test_the_pages_hold_every_claim_every_point_and_every_figure(tool: ModuleTyp
     assert (tool.TARGET / "lan.md").read_text() == page
 
 
-def test_what_is_not_run_again_stays_with_its_commit(
+def test_results_that_are_not_run_again_keep_their_commit(
     tool: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Other(Board):
@@ -144,7 +144,7 @@ def test_what_is_not_run_again_stays_with_its_commit(
         assert (tool.TARGET / folder / "one.svg").exists()
 
 
-def test_a_large_drawing_becomes_a_picture(tool: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_large_drawing_is_stored_as_png(tool: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     reproduce([Board()], "quick", tmp_path / "out")
     monkeypatch.setattr(tool, "LARGEST_DRAWING", 10)
     tool.write(tmp_path / "out")
@@ -153,7 +153,9 @@ def test_a_large_drawing_becomes_a_picture(tool: ModuleType, tmp_path: Path, mon
     assert not [name for name in names if name.endswith(".svg")]
 
 
-def test_no_results_is_a_sentence_and_leaves_the_pages(tool: ModuleType, tmp_path: Path) -> None:
+def test_a_directory_without_results_is_refused_and_leaves_the_pages_unchanged(
+    tool: ModuleType, tmp_path: Path
+) -> None:
     tool.TARGET.mkdir(parents=True)
     (tool.TARGET / "lan.md").write_text("kept")
     with pytest.raises(SystemExit, match="holds no results"):

@@ -1,4 +1,4 @@
-"""The documentation: its outputs are real, all names in it exist, and no generated part is stale."""
+"""The documentation: shown outputs are real, the things that it names exist, and generated parts are current."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def name(page: Path) -> str:
 
 
 def anchor(heading: str) -> str:
-    """Return the fragment of a heading, as by the usual renderers of Markdown."""
+    """Return the URL fragment of a heading, as the usual renderers of Markdown derive it."""
     return re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
 
 
@@ -41,23 +41,23 @@ def anchors(page: Path) -> set[str]:
 
 @cache
 def known_tests() -> set[str]:
-    """Every test of the project, by name."""
+    """Return the names of all tests and functions of the project."""
     found: set[str] = set()
     for path in [*(ROOT / "crates").rglob("*.rs"), *(ROOT / "python" / "tests").rglob("*.py")]:
         if "target" not in path.parts:
             found |= set(re.findall(r"^\s*(?:fn|def) (\w+)", path.read_text(encoding="utf-8"), re.MULTILINE))
-    # Each timeline script is a test by its name.
+    # Each timeline script is a test with the name of its file.
     return found | {path.stem for path in (ROOT / "crates" / "transport" / "tests" / "scripts").iterdir()}
 
 
 def pinned(package: str) -> bool:
-    """Return `True` if the version is that of the outputs; others have another layout of tables."""
+    """Return `True` if the installed version made the shown outputs; other versions lay tables out differently."""
     text = (ROOT / "requirements" / "dev.txt").read_text(encoding="utf-8")
     return any(line.startswith(f"{package}=={version(package)} ") for line in text.splitlines())
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
-def test_links_lead_somewhere(page: Path) -> None:
+def test_the_targets_of_links_exist(page: Path) -> None:
     for target in _LINK.findall(_CODE.sub("", page.read_text(encoding="utf-8"))):
         if re.match(r"[a-z]+:", target):
             continue
@@ -84,7 +84,7 @@ _QUOTED = re.compile(r"""'[^']*'|"[^"]*"|\s#.*""")
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_commands_can_be_copied_into_zsh(page: Path) -> None:
-    # Where bash leaves a pattern without a match as it is, zsh, the shell of macOS, refuses the command.
+    # bash passes a pattern without a match on unchanged; zsh, the shell of macOS, refuses the command.
     for kind, block in _SHELL.findall(page.read_text(encoding="utf-8")):
         lines = block.splitlines()
         commands = [line for line in lines if line.startswith(("$ ", "> "))] if kind == "console" else lines
@@ -122,7 +122,7 @@ def test_every_figure_has_a_command_that_draws_it() -> None:
 
 
 def test_results_show_experiments_that_exist() -> None:
-    # These are drawn by `reproduce --full` and gathered by tools/docs_results.py.
+    # `reproduce --full` draws these figures, tools/docs_results.py collects them.
     folder = ROOT / "docs" / "results"
     pictures = [path.relative_to(folder) for kind in ("svg", "png") for path in folder.rglob(f"*.{kind}")]
     assert {path.parts[0].removesuffix(".svg") for path in pictures} <= set(EXPERIMENTS)
@@ -151,7 +151,7 @@ def test_the_scenarios_of_the_front_page_are_files(example: str, lines: int) -> 
     assert len(file.splitlines()) == lines
 
 
-def test_the_front_page_counts_what_there_is() -> None:
+def test_the_front_page_states_the_numbers_of_disciplines_and_experiments() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     names: dict[str, list[str]] = json.loads(_native.names())
     assert f"{len(names['disciplines'])} queue disciplines (" in text

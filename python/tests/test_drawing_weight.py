@@ -1,4 +1,4 @@
-"""Drawings in the documentation are small, and look as matplotlib drew them."""
+"""Drawings in the documentation are small files that look like matplotlib's originals."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def texts(drawing: bytes) -> dict[str | None, ElementTree.Element]:
 
 
 def distance(point: tuple[float, float], line: list[tuple[float, float]]) -> float:
-    """Return the distance of a point from a line, by many points on each segment."""
+    """Return the distance of a point from a polyline, approximated by 500 points on each segment."""
     found = math.inf
     for (x, y), (u, v) in pairwise(line):
         if min(x, u) - 0.1 <= point[0] <= max(x, u) + 0.1:
@@ -80,7 +80,7 @@ def test_committed_drawings_are_light(tool: ModuleType, path: Path) -> None:
 
 
 def heavy(results: Path, largest: int) -> list[str]:
-    """Return drawings of experiments run with digest version 2 or later that are too large.
+    """Return the names of drawings above `largest` bytes, of experiments run with digest version 2 or later.
 
     Results of earlier versions were drawn before drawings were made lighter; they are replaced when they are run again.
     """
@@ -105,8 +105,8 @@ def test_a_heavy_drawing_of_a_result_is_found_by_the_digest_version(tmp_path: Pa
     assert sorted(heavy(tmp_path, 10)) == ["new.svg", "newer.svg"]
 
 
-def test_pictures_of_results_are_named_by_the_pages_of_results_only() -> None:
-    # A redraw makes drawings of pictures and the reverse, so that other pages link to sections of the pages.
+def test_only_the_pages_of_results_link_to_their_pictures() -> None:
+    # The format may change between SVG and PNG when results are drawn again; other pages link to sections instead.
     for page in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "python").rglob("*.md")]:
         if "results" not in page.relative_to(ROOT).parts:
             found = re.findall(r"\([^)]*results/[^)]*\.(?:png|svg)\)", page.read_text(encoding="utf-8"))
@@ -159,11 +159,13 @@ def test_text_survives_at_its_place_and_width(tool: ModuleType, label: str) -> N
 
 
 @pytest.mark.parametrize(("first", "second", "known"), [("24", "4c", True), ("41", "69", True), ("24", "69", False)])
-def test_glyphs_are_named_by_index_or_by_code_point(tool: ModuleType, first: str, second: str, known: bool) -> None:
-    # "Ai" in DejaVu Sans: indices 0x24 and 0x4c, code points 0x41 and 0x69, as matplotlib names them until 3.10.
+def test_glyphs_named_by_index_or_by_code_point_become_text(
+    tool: ModuleType, first: str, second: str, known: bool
+) -> None:
+    # "Ai" in DejaVu Sans: glyph indices 0x24 and 0x4c, or, in matplotlib up to 3.10, code points 0x41 and 0x69.
     glyphs = [ElementTree.Element(f"{SVG}use", {HREF: f"#DejaVuSans-{name}"}) for name in (first, second)]
     about = {"transform": "translate(10 20) scale(0.1 -0.1)"}
-    # By `x` until 3.9.
+    # matplotlib up to 3.9 places glyphs by `x`.
     for place, value in (("transform", "translate(68.4 0)"), ("x", "68.4")):
         glyphs[1].attrib.pop("transform", None)
         glyphs[1].set(place, value)
@@ -173,7 +175,7 @@ def test_glyphs_are_named_by_index_or_by_code_point(tool: ModuleType, first: str
             assert float(written.attrib["textLength"]) == pytest.approx(6.84 + 2.78, abs=0.02)
 
 
-def test_a_power_of_ten_stays_a_power(tool: ModuleType) -> None:
+def test_a_power_of_ten_keeps_its_raised_exponent(tool: ModuleType) -> None:
     def draw(axes: plt.Axes) -> None:
         axes.set_xlim(1, 2)
         axes.set_yscale("log")

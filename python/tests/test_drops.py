@@ -1,4 +1,4 @@
-"""Lost packets in results: in the table of drops by kind, place and reason, and in that of the ports."""
+"""Lost packets in results: the table of drops by kind, place and reason, and the table of ports."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import tailback as package
 
 Cli = Callable[..., Any]
 
-# Both directions at once, so that acknowledgements meet queues that mark data packets and drop all others.
+# Bulk data in both directions, so that acknowledgements, which are not ECN-capable, are dropped where data are marked.
 BOTH_WAYS = """tailback = 1
 run = { duration = "2s", warmup = "500ms", replications = 2 }
 
@@ -66,7 +66,7 @@ def both_ways(tmp_path: Path) -> Path:
     return path
 
 
-def test_the_drops_of_the_table_are_those_that_ports_count(both_ways: Path) -> None:
+def test_the_table_of_drops_agrees_with_the_counters_of_ports(both_ways: Path) -> None:
     result = package.run(both_ways)
     by_place = result.drops.group_by("seed", "where").agg(pl.col("packets").sum())
     by_port = result.ports.group_by("seed", "port").agg(pl.col("dropped_packets").sum())
@@ -76,12 +76,14 @@ def test_the_drops_of_the_table_are_those_that_ports_count(both_ways: Path) -> N
     assert acks["packets"].sum() > 20
     assert set(acks["reason"]) <= {"early drop", "buffer full"}
     assert set(result.drops["kind"]) <= {"data", "data of the warm-up", "acknowledgement"}
-    # The flows' own counters are of data.
+    # The counters of flows count data packets only.
     data = result.drops.filter(pl.col("kind") == "data")["packets"].sum()
     assert data == result.flows["dropped_packets"].sum()
 
 
-def test_the_table_of_ports_says_how_many_were_acknowledgements(tailback: Cli, both_ways: Path, merge: Path) -> None:
+def test_the_table_of_ports_shows_how_many_drops_were_acknowledgements(
+    tailback: Cli, both_ways: Path, merge: Path
+) -> None:
     found = tailback("run", both_ways, "--json", "--reps", "1").json["ports"]
     report = package.run(both_ways, replications=1).reports[0]
     by_hand: dict[str, int] = {}

@@ -1,4 +1,4 @@
-"""Executors: Dask on a real scheduler, MPI on real ranks, Slurm's protocol on local jobs, broken pools."""
+"""Executors: Dask with a real scheduler, MPI with real ranks, submitit with local jobs, pools with killed workers."""
 
 from __future__ import annotations
 
@@ -48,23 +48,26 @@ def seed_of(key: int, report: Report) -> tuple[int, int]:
     return key, report.seed
 
 
-def test_results_come_in_the_order_of_the_tasks_whatever_the_batches(merge: Path) -> None:
+def test_results_are_in_the_order_of_the_tasks_for_any_number_of_threads(merge: Path) -> None:
     scenario = tailback.load(merge).set(duration="200ms")
     tasks = [Task(k, scenario, k + 1) for k in range(200)]
     for threads in (1, 3):
         with Pool(threads) as pool:
-            told: list[float] = []
+            progress: list[float] = []
             each: list[int] = []
             outcome = pool.run(
-                tasks, seed_of, lambda d, _, told=told: told.append(d), lambda d, each=each: each.append(d.key)
+                tasks,
+                seed_of,
+                lambda d, _, progress=progress: progress.append(d),
+                lambda d, each=each: each.append(d.key),
             )  # type: ignore[misc]
         assert [done.value for done in outcome.done] == [(k, k + 1) for k in range(200)]
         assert sorted(each) == list(range(200))
-        assert told[-1] == 200
+        assert progress[-1] == 200
 
 
 class Counting(Executor):
-    """Runs tasks at once, and counts them."""
+    """Executor that runs each batch in `submit`, and records the sizes of batches."""
 
     def __init__(self) -> None:
         self.sizes: list[int] = []
@@ -77,7 +80,7 @@ class Counting(Executor):
         return future
 
 
-def test_short_runs_are_handed_over_by_the_hundred_and_long_ones_alone(merge: Path) -> None:
+def test_short_runs_are_submitted_in_batches_and_long_ones_alone(merge: Path) -> None:
     scenario = tailback.load(merge)
     short, long = Counting(), Counting()
     with Pool(executor=short) as pool:
@@ -89,7 +92,7 @@ def test_short_runs_are_handed_over_by_the_hundred_and_long_ones_alone(merge: Pa
     assert long.sizes == [1, 1, 1]
 
 
-def test_the_first_failure_stops_the_rest_and_keeps_what_was_finished(merge: Path) -> None:
+def test_the_first_failure_stops_the_rest_and_keeps_finished_runs(merge: Path) -> None:
     scenario = tailback.load(merge).set(duration="101ms")
     kept: list[int] = []
 
@@ -104,22 +107,22 @@ def test_the_first_failure_stops_the_rest_and_keeps_what_was_finished(merge: Pat
     assert len(kept) < 1000
 
 
-def kill_yourself(key: int, report: Report) -> int:
+def kill_own_process(key: int, report: Report) -> int:
     if key == 3:
         os.kill(os.getpid(), signal.SIGKILL)
     return report.seed
 
 
-def test_a_pool_of_processes_works_and_a_killed_worker_is_an_error_that_says_so(merge: Path) -> None:
+def test_a_process_pool_gives_the_results_and_a_killed_worker_is_an_executor_error(merge: Path) -> None:
     scenario = tailback.load(merge)
     with ProcessPoolExecutor(1, get_context("spawn")) as executor, Pool(executor=executor) as pool:
         outcome = pool.run([Task(k, scenario, k + 1) for k in range(3)], seed_of)
         assert [done.value for done in outcome.done] == [(0, 1), (1, 2), (2, 3)]
         with pytest.raises(ExecutorError, match=r"lost a task|is broken"):
-            pool.run([Task(k, scenario, k + 1) for k in range(5)], kill_yourself)
+            pool.run([Task(k, scenario, k + 1) for k in range(5)], kill_own_process)
 
 
-def test_points_and_samples_of_the_gallery_travel(merge: Path) -> None:
+def test_points_and_experiments_of_the_gallery_can_be_pickled(merge: Path) -> None:
     import pickle
 
     from tailback.gallery.registry import experiment
@@ -134,7 +137,7 @@ def test_points_and_samples_of_the_gallery_travel(merge: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "says"),
+    ("arguments", "message"),
     [
         ({"name": "dask"}, "address of its scheduler"),
         ({"name": "threads", "scheduler": "tcp://x"}, "the executor is threads"),
@@ -146,13 +149,13 @@ def test_points_and_samples_of_the_gallery_travel(merge: Path) -> None:
         ({"name": "slurm", "options": {"cluster": "local", "batch_s": "-1"}}, "above 0"),
     ],
 )
-def test_options_that_mean_nothing_are_refused(arguments: dict[str, Any], says: str) -> None:
-    with pytest.raises(UsageError, match=says):
+def test_missing_invalid_and_unused_options_of_executors_are_refused(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
         open_backend(**arguments)
 
 
 @pytest.mark.parametrize(("name", "package"), [("dask", "distributed"), ("mpi", "mpi4py"), ("slurm", "submitit")])
-def test_a_missing_package_is_one_sentence(
+def test_a_missing_package_is_an_error_with_the_command_that_installs_it(
     name: Any, package: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     class Hidden:
@@ -168,11 +171,11 @@ def test_a_missing_package_is_one_sentence(
         open_backend(name, scheduler=scheduler, folder=str(tmp_path))
 
 
-# Dask, on a scheduler and two workers with a nanny each, over loopback.
+# Dask, with a scheduler and two workers, each with a nanny, over loopback.
 
 
 class Cluster:
-    """A scheduler and its workers, each a process of its own; started on first use."""
+    """A Dask scheduler and two workers, each in a separate process; started on first use."""
 
     def __init__(self, *tls: str) -> None:
         self.tls = tls
@@ -182,7 +185,7 @@ class Cluster:
 
     @property
     def address(self) -> str:
-        """Address of the scheduler; a killed one is started again."""
+        """Address of the scheduler, which is started if it does not run."""
         if self.scheduler is None or self.scheduler.poll() is not None:
             self.stop()
             self.begin()
@@ -198,9 +201,9 @@ class Cluster:
         found = re.search(r"(tcp|tls)://\S+", line)
         assert found is not None
         self._address = found[0]
-        # The pipe has no further reader and must not fill up.
+        # The pipe has no reader from here on; if it filled up, the scheduler would block.
         self.scheduler.stderr.close()
-        # On this machine only: anyone who reaches a worker can run code in it.
+        # Only reachable from this machine, since a worker runs any code that it is sent.
         options = ("--host", "127.0.0.1", "--nthreads", "1", "--no-dashboard")
         self.nannies = [self._start("worker", found[0], *options) for _ in range(2)]
 
@@ -210,7 +213,7 @@ class Cluster:
         return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=stderr, text=True, start_new_session=True)
 
     def workers(self) -> list[int]:
-        """Processes of the workers, which are children of their nannies."""
+        """Return the process ids of the workers, which are children of the nannies."""
         found = []
         for nanny in self.nannies:
             for task in Path(f"/proc/{nanny.pid}/task").glob("*/children"):
@@ -264,7 +267,7 @@ def finished(directory: Path) -> set[tuple[str, int]]:
 
 
 def wait_for_more(child: subprocess.Popen[str], directory: Path, than: int) -> bool:
-    """Wait until there is more on the disk; `False` if the child has ended first."""
+    """Wait until more than `than` runs are on the disk; return `False` if the child has ended first."""
     deadline = time.monotonic() + 90
     while child.poll() is None and len(finished(directory)) <= than:
         assert time.monotonic() < deadline, "nothing is written"
@@ -275,9 +278,9 @@ def wait_for_more(child: subprocess.Popen[str], directory: Path, than: int) -> b
 def sweep_through_kills(
     victim: str, kills: int, cluster: Cluster, study: Path, directory: Path, draws: random.Random
 ) -> tuple[str, int]:
-    """Kill a part of a sweep at random moments and restart it; returns the last digest, and the number of kills.
+    """Kill one process of a sweep at random moments and restart it; return the last digest and the number of kills.
 
-    Nothing that was seen on the disk may ever be missing from it.
+    No run whose shard has been on the disk may be missing later.
     """
     hits = 0
     while True:
@@ -302,7 +305,7 @@ def sweep_through_kills(
             assert before <= finished(directory), "a run whose shard was on the disk is gone"
         if child.returncode == 0:
             return json.loads(out)["digest"], hits
-        # A dead worker is replaced; without its scheduler a sweep ends with a sentence.
+        # The nanny replaces a dead worker; without its scheduler a sweep ends with an error message.
         assert victim != "worker", err
         assert child.returncode == (4 if victim == "scheduler" else -signal.SIGKILL), err
         if victim == "scheduler":
@@ -311,13 +314,15 @@ def sweep_through_kills(
 
 
 @pytest.mark.parametrize("victim", ["worker", "client", "scheduler"])
-def test_killed_parts_of_a_dask_sweep_lose_nothing(victim: str, cluster: Cluster, study: Path, tmp_path: Path) -> None:
+def test_killing_a_worker_client_or_scheduler_of_a_dask_sweep_loses_no_run(
+    victim: str, cluster: Cluster, study: Path, tmp_path: Path
+) -> None:
     kills_at_random_moments(victim, 1, cluster, study, tmp_path)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("victim", ["worker", "client", "scheduler"])
-def test_twenty_killed_parts_of_dask_sweeps_lose_nothing(
+def test_twenty_kills_of_workers_clients_and_schedulers_of_dask_sweeps_lose_no_run(
     victim: str, cluster: Cluster, study: Path, tmp_path: Path
 ) -> None:
     for trial in range(20):
@@ -328,7 +333,7 @@ def kills_at_random_moments(victim: str, kills: int, cluster: Cluster, study: Pa
     hits = 0
     draws = random.Random(f"dask {victim} {folder.name}")
     for length in (2, 8, 32):
-        # On a machine that is done before it can be hit, the runs are made longer.
+        # If the sweep ends before a process can be killed, it is repeated with longer runs.
         study.write_text(DOCUMENT.replace("30s", f"{30 * length}s"))
         directory = folder / f"s{length}"
         digest, now = sweep_through_kills(victim, kills - hits, cluster, study, directory, draws)
@@ -339,7 +344,7 @@ def kills_at_random_moments(victim: str, kills: int, cluster: Cluster, study: Pa
     pytest.fail(f"only {hits} of {kills} kills came before the end")
 
 
-def test_dask_gives_what_threads_give_also_to_run_and_the_gallery(
+def test_dask_and_threads_give_the_same_digests_for_sweep_run_and_gallery(
     cluster: Cluster, merge: Path, tmp_path: Path
 ) -> None:
     from tailback.gallery.registry import experiment
@@ -361,7 +366,7 @@ def test_dask_gives_what_threads_give_also_to_run_and_the_gallery(
         assert run(chosen, "quick", pool, only=few).samples == samples
 
 
-def test_dask_by_tls_gives_what_threads_give(tailback: Cli, study: Path, tmp_path: Path) -> None:
+def test_dask_over_tls_gives_the_digest_of_threads(tailback: Cli, study: Path, tmp_path: Path) -> None:
     pytest.importorskip("distributed")
     if shutil.which("openssl") is None:
         pytest.skip("needs openssl to make a certificate")
@@ -381,9 +386,7 @@ def test_dask_by_tls_gives_what_threads_give(tailback: Cli, study: Path, tmp_pat
         encrypted.stop()
 
 
-def test_a_scheduler_that_nobody_hears_of_is_an_error(
-    tailback: Cli, study: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unreachable_scheduler_is_an_error(tailback: Cli, study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("distributed")
     from tailback.run.executors import dask
 
@@ -393,7 +396,7 @@ def test_a_scheduler_that_nobody_hears_of_is_an_error(
     assert "no Dask scheduler answers at tcp://127.0.0.1:9" in refused.err
 
 
-def test_slurm_jobs_give_what_threads_give(merge: Path, tmp_path: Path) -> None:
+def test_slurm_jobs_give_the_digest_of_threads(merge: Path, tmp_path: Path) -> None:
     pytest.importorskip("submitit")
     options = {"cluster": "local", "timeout_min": "5", "batch_s": "100"}
     backend = open_backend("slurm", folder=str(tmp_path / "jobs"), workers=2, options=options)
@@ -405,7 +408,7 @@ def test_slurm_jobs_give_what_threads_give(merge: Path, tmp_path: Path) -> None:
     assert list((tmp_path / "jobs").glob("*_submitted.pkl")) or list((tmp_path / "jobs").iterdir())
 
 
-def test_slurm_that_is_not_there_is_an_error(tailback: Cli, study: Path, tmp_path: Path) -> None:
+def test_missing_slurm_is_an_error(tailback: Cli, study: Path, tmp_path: Path) -> None:
     pytest.importorskip("submitit")
     if shutil.which("srun"):
         pytest.skip("Slurm is there")
@@ -415,7 +418,7 @@ def test_slurm_that_is_not_there_is_an_error(tailback: Cli, study: Path, tmp_pat
 
 
 def mpiexec() -> str:
-    """The launcher that belongs to this Python's MPI."""
+    """Return the path of the MPI launcher next to this Python, or else on the path."""
     pytest.importorskip("mpi4py")
     found = shutil.which("mpiexec", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     if found is None:
@@ -423,7 +426,7 @@ def mpiexec() -> str:
     return found
 
 
-def test_mpi_ranks_give_what_threads_give(study: Path, tmp_path: Path) -> None:
+def test_mpi_ranks_give_the_digest_of_threads(study: Path, tmp_path: Path) -> None:
     study.write_text(DOCUMENT.replace("30s", "2s"))
     call = [mpiexec(), "-n", "3", sys.executable, "-m", "mpi4py.futures", "-m", "tailback", "sweep", str(study)]
     call += ["--out", str(tmp_path / "s"), "--executor", "mpi", "--json", "-q"]
@@ -432,7 +435,7 @@ def test_mpi_ranks_give_what_threads_give(study: Path, tmp_path: Path) -> None:
     assert json.loads(done.stdout)["digest"] == tailback.sweep(study).digest
 
 
-def test_mpi_alone_says_how_to_start_it(study: Path, tmp_path: Path) -> None:
+def test_mpi_without_mpiexec_is_refused_with_the_command_to_use(study: Path, tmp_path: Path) -> None:
     mpiexec()
     call = [sys.executable, "-m", "tailback", "sweep", str(study), "--executor", "mpi", "--out", str(tmp_path / "s")]
     done = subprocess.run(call, capture_output=True, text=True, timeout=60, check=False)

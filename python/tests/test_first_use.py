@@ -1,4 +1,4 @@
-"""The first steps of the documentation, in a terminal of 80 columns: every command works, and nothing is cut."""
+"""The page "first steps" in a terminal of 80 columns: every command works, and no output is truncated."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "first-steps.md"
 COLUMNS = 80
 SECONDS = 120
-"""Time limit of a command on a busy machine, s; an idle one needs a few seconds for the slowest."""
+"""Time limit of a command, s; the slowest takes a few seconds on an idle machine."""
 
 _BLOCK = re.compile(r"^```(console|pycon)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -34,7 +34,7 @@ _SECTION = "section of the page: "
 
 @dataclass
 class Step:
-    """A command of the page, or its Python of a section, and the lines that the page shows below it."""
+    """A command of the page, and the lines of output that the page shows below it."""
 
     command: str
     expected: list[str] = field(default_factory=list)
@@ -50,7 +50,7 @@ class Shown:
 
 @cache
 def sections() -> dict[str, list[tuple[str, str]]]:
-    """The blocks of each section, by its heading."""
+    """Return the code blocks of each section, as kind and text, by the heading of the section."""
     parts = re.split(r"^## (\d+\. .*)$", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
     return {
         heading: [(match[1], match[2]) for match in _BLOCK.finditer(text)]
@@ -75,13 +75,13 @@ def commands(heading: str) -> list[Step]:
 
 
 def examples(heading: str) -> list[doctest.Example]:
-    """The Python of a section."""
+    """Return the Python examples of a section."""
     bodies = [body for kind, body in sections()[heading] if kind == "pycon"]
     return [example for body in bodies for example in doctest.DocTestParser().get_examples(body)]
 
 
 def in_terminal(command: list[str], folder: Path) -> Shown:
-    """Run a command whose input, output and errors are a terminal of 80 columns."""
+    """Run a command whose standard input, output and error are a terminal of 80 columns."""
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, COLUMNS, 0, 0))
     env = {name: value for name, value in os.environ.items() if name not in {"COLUMNS", "LINES", "NO_COLOR"}}
@@ -96,7 +96,7 @@ def in_terminal(command: list[str], folder: Path) -> Shown:
         while select.select([master], [], [], max(0.0, end - time.monotonic()))[0]:
             try:
                 part = os.read(master, 65536)
-            except OSError:  # Linux says so when the last writer is gone, others with an empty read.
+            except OSError:  # Linux signals the end of the output in this way, other systems by an empty read.
                 break
             if not part:
                 break
@@ -108,7 +108,7 @@ def in_terminal(command: list[str], folder: Path) -> Shown:
             process.wait()
         os.close(master)
     text = _ESCAPE.sub("", seen.decode()).replace("\r\n", "\n")
-    # A bar of progress is drawn over itself, and gone at the end.
+    # A progress bar is overwritten after a carriage return and removed at the end.
     lines = (line.rpartition("\r")[2] for line in text.split("\n"))
     return Shown("\n".join(line for line in lines if "━" not in line), code)
 
@@ -122,7 +122,7 @@ def shell(request: pytest.FixtureRequest) -> str:
 
 
 def workplace(folder: Path) -> Path:
-    """A copy of the page's files, with this interpreter's `tailback` on the path."""
+    """Copy the files of the page into the folder, with a program `tailback` that runs this interpreter."""
     shutil.copytree(ROOT / "docs" / "examples", folder)
     program = folder / ".bin" / "tailback"
     program.parent.mkdir()
@@ -133,13 +133,13 @@ def workplace(folder: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def folder(shell: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One folder for all steps of a shell, which continue each other."""
+    """Return the folder that all steps of a shell share, since later steps use files of earlier ones."""
     return workplace(tmp_path_factory.mktemp(shell) / "files")
 
 
 @pytest.fixture(scope="module")
 def session(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Outputs of the page's Python, by section: one session, in the order of the page."""
+    """Run all Python examples of the page in one session, and return the output of each section."""
     folder = workplace(tmp_path_factory.mktemp("python") / "files")
     lines = [
         line
@@ -157,7 +157,7 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 def check(text: str, expected: list[str]) -> None:
-    """Check that the output has all lines of the page, uncut, and that its lines fit."""
+    """Check that the output has all lines of the page, none truncated, and that no line exceeds the terminal."""
     assert "Traceback" not in text
     assert "…" not in text
     assert "..." not in text
@@ -166,7 +166,7 @@ def check(text: str, expected: list[str]) -> None:
     flat = " ".join(text.split())
     words = set(flat.split())
     for line in expected:
-        # Tables are split between columns, never within a cell; only sentences are broken into lines.
+        # A wide table is split between columns, never within a cell; only sentences are wrapped.
         for cell in re.split(r"\s{2,}", line.strip()):
             if not cell or set(cell) <= {"─"}:
                 continue
@@ -174,7 +174,7 @@ def check(text: str, expected: list[str]) -> None:
             assert cell in flat or (is_sentence and set(cell.split()) <= words), f"{cell!r} is not in\n{text}"
 
 
-def test_there_are_twenty_steps_and_each_has_something_to_run() -> None:
+def test_the_page_has_twenty_sections_and_each_has_a_command_or_an_example() -> None:
     assert [heading.partition(".")[0] for heading in sections()] == [str(n) for n in range(1, 21)]
     for heading in sections():
         assert commands(heading) or examples(heading), heading
@@ -182,7 +182,7 @@ def test_there_are_twenty_steps_and_each_has_something_to_run() -> None:
 
 @pytest.mark.parametrize("heading", [heading for heading in sections() if commands(heading)])
 def test_the_commands_work_in_a_terminal_of_80_columns(shell: str, heading: str, folder: Path) -> None:
-    # Without the shell's start files, so that no user's settings apply.
+    # Without start files of the shell, so that settings of the user have no effect.
     start = [shell, "--norc", "-c"] if shell == "bash" else [shell, "-f", "-c"]
     for step in commands(heading):
         shown = in_terminal([*start, step.command], folder)

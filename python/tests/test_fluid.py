@@ -1,4 +1,4 @@
-"""The fluid model of a port against hand calculation and against runs, and forecasts by it."""
+"""The fluid model of a port against hand calculation and against runs, and forecasts that use it."""
 
 from __future__ import annotations
 
@@ -50,32 +50,33 @@ def _edge(a: float, configuration: str = CLASSES) -> Scenario:
     return found.scenario
 
 
-def test_max_min_gives_what_is_not_needed_to_the_others_by_weight() -> None:
-    # 8.8 to (1 of weight 1, 6 of weight 4, 4 of weight 2): 1 first, then 7.8 in 2 : 1.
+def test_max_min_shares_unneeded_rate_among_the_others_by_weight() -> None:
+    # 8.8 for demands of 1, 6 and 4 with weights 1, 4 and 2: the first gets its 1, the others share 7.8 as 2 : 1.
     assert max_min(8.8, [(1.0, 1.0), (6.0, 4.0), (4.0, 2.0)]) == pytest.approx([1.0, 5.2, 2.6])
     assert max_min(0.0, [(1.0, 1.0)]) == [0.0]
     assert max_min(5.0, [(1.0, 0.0), (2.0, 1.0)]) == [0.0, 2.0]
 
 
-def test_classes_share_what_priority_and_light_ones_leave() -> None:
-    # Voice takes 1.2 of 10, the rest its 0.5; 8.3 are left to A and B in 4 : 2, which is 5.533 and 2.767.
+def test_overloaded_classes_share_what_priority_and_underloaded_classes_leave() -> None:
+    # Of 10 Mbit/s voice takes 1.2 and the default class 0.5; A and B share 8.3 Mbit/s as 4 : 2, 5.533 and 2.767 Mbit/s.
     got = fluid(_edge(6.0), "ce", "sink")
     assert (got["voice"].loss, got["rest"].loss) == (pytest.approx(0), pytest.approx(0))
     assert got["a"].carried_bps == pytest.approx(8.3e6 * 2 / 3)
     assert got["a"].loss == pytest.approx(1 - 8.3 * 2 / 3 / 6)
     assert got["b"].loss == pytest.approx(1 - 8.3 / 3 / 4)
-    # 100 packets of 1000 B at 5.533 Mbit/s.
+    # A full queue of 100 packets of 1000 B, served at 5.533 Mbit/s.
     assert got["a"].queue_s == pytest.approx(100 * 8000 / (8.3e6 * 2 / 3))
 
 
 def test_the_policer_of_priority_acts_under_congestion_only() -> None:
-    # 1.5 of 3 Mbit/s where the line is full; all of it where it is not.
+    # Voice sends 3 Mbit/s: 1.5 Mbit/s pass if the link is congested, all of it otherwise.
     assert fluid(_edge(6.0), "ce", "sink", {"voice": 2.5})["voice"].carried_bps == pytest.approx(1.5e6)
     assert fluid(_edge(1.0), "ce", "sink", {"voice": 2.5})["voice"].loss == 0
 
 
-def test_an_overfull_priority_without_a_policer_waits_and_takes_all() -> None:
-    # 12 of 10 Mbit/s: a sixth is lost, the 64 packets of 8 kbit that may wait take 51 ms, and nothing is left below.
+def test_overloaded_priority_without_a_policer_fills_its_queue_and_starves_the_others() -> None:
+    # Priority sends 12 Mbit/s into 10: a sixth is lost, its queue of 64 packets of 8 kbit takes 51 ms, and the other
+    # classes get nothing.
     scenario = _edge(6.0, CLASSES.replace("priority percent 15", "priority"))
     got = fluid(scenario, "ce", "sink", {"voice": 10.0})
     assert got["voice"].loss == pytest.approx(1 / 6)
@@ -88,7 +89,7 @@ def test_an_overfull_priority_without_a_policer_waits_and_takes_all() -> None:
 
 
 def test_a_shaper_within_a_class_keeps_the_limit_of_the_class() -> None:
-    # 3 of 6 Mbit/s through the shaper of A; 100 packets of 8 kbit take 267 ms.
+    # The shaper of A passes 3 of 6 Mbit/s; its queue of 100 packets of 8 kbit takes 267 ms.
     got = fluid(
         _edge(6.0, CLASSES.replace("bandwidth percent 40", "bandwidth percent 40\n  shape average 3000000")),
         "ce",
@@ -98,7 +99,7 @@ def test_a_shaper_within_a_class_keeps_the_limit_of_the_class() -> None:
     assert got["a"].queue_s == pytest.approx(100 * 8000 / 3e6)
 
 
-def test_a_run_gets_what_the_fluid_gets() -> None:
+def test_losses_of_a_run_agree_with_the_fluid_model() -> None:
     scenario = _edge(6.0)
     predicted = fluid(scenario, "ce", "sink")
     report = run(scenario.set({"run.duration": "30s", "run.warmup": "2s"}), replications=1).reports[0]
@@ -107,8 +108,8 @@ def test_a_run_gets_what_the_fluid_gets() -> None:
 
 
 def test_percentages_within_a_class_are_of_that_class() -> None:
-    # The child shares the 4 Mbit/s that the class is guaranteed: its priority has 0.8 Mbit/s, not 2 of the 10, and
-    # beside a class of 1.6 the default class has the 1.6 that are left of 4, not what is left of 10.
+    # Percentages of the child policy are of the 4 Mbit/s that the class is guaranteed, not of 10: priority has 20 % of
+    # 4 Mbit/s, and next to class B with 1.6 Mbit/s the default class has the remaining 1.6 Mbit/s.
     nested = """
 class-map VOICE
  match dscp ef
@@ -138,7 +139,7 @@ interface Serial0/0
     )
     found = import_configuration("mqc", nested, traffic=rows, rate="10Mbit/s", overhead="0")
     assert found.scenario is not None
-    # 4 of the site: 0.8 of priority, and 1.6 : 1.6 of the rest (B's, and the unreserved part).
+    # Of the site's 4 Mbit/s priority has 0.8, class B 1.6, and the child's default class the unreserved 1.6.
     expected = {"voice": 0.2, "a": 0.6, "b": 0.6, "rest": 1 - 6 / 9}
     predicted = fluid(found.scenario, "ce", "sink")
     report = run(found.scenario.set({"run.duration": "30s", "run.warmup": "2s"}), replications=1).reports[0]
@@ -147,14 +148,14 @@ interface Serial0/0
         assert report.loss(name) == pytest.approx(loss, abs=0.015), name
 
 
-def test_percentages_of_an_interface_are_of_its_bandwidth_and_so_is_the_rest() -> None:
-    # `bandwidth 10000` on a line of 100 Mbit/s: A has 4 and the default class what is left of 10, not of 100.
+def test_percentages_and_the_unreserved_rate_of_an_interface_are_of_its_bandwidth() -> None:
+    # `bandwidth 10000` on a link of 100 Mbit/s: percentages and the unreserved rate are of 10 Mbit/s, not of 100.
     fast = CLASSES.replace("Serial0/0", "FastEthernet0/0").replace(" class B\n  bandwidth percent 20\n", "")
     rows = "name,dscp,rate,packet\na,af31,80Mbit/s,1000\nrest,be,80Mbit/s,1000\n"
     found = import_configuration("mqc", fast, traffic=rows, overhead="0")
     assert found.scenario is not None
     got = fluid(found.scenario, "ce", "sink")
-    # A reserves 4 of 10, voice 1.5; the default class weighs the 4.5 that are left.
+    # Of 10 Mbit/s A reserves 4 and voice 1.5; the default class has the weight of the remaining 4.5.
     assert got["a"].carried_bps / got["rest"].carried_bps == pytest.approx(4 / 4.5)
 
 
@@ -168,13 +169,13 @@ tc filter add dev eth0 parent 1: protocol ip u32 match ip dsfield 0x68 0xfc flow
 """
 
 
-def test_htb_gives_what_is_guaranteed_first_and_lends_by_priority_and_quantum() -> None:
+def test_htb_serves_guarantees_first_and_lends_by_priority_and_quantum() -> None:
     rows = "name,dscp,rate,packet\nfirst,ef,3Mbit/s,1000\nmiddle,be,9Mbit/s,1000\nlast,af31,9Mbit/s,1000\n"
     found = import_configuration("tc", HTB, traffic=rows, rate="100Mbit/s", overhead="0")
     assert found.scenario is not None
     got = fluid(found.scenario, "ce", "sink")
-    # 2 + 3 + 1 guaranteed; of the other 4, the first takes 1 more, and 3 are shared by quanta of 37500 and 12500 B, 3 :
-    # 1.
+    # 2 + 3 + 1 Mbit/s are guaranteed. Of the remaining 4 the first class borrows 1; the others share 3 Mbit/s by their
+    # quanta of 37,500 and 12,500 B, as 3 : 1.
     assert got["first"].loss == pytest.approx(0)
     assert got["middle"].carried_bps == pytest.approx(3e6 + 2.25e6)
     assert got["last"].carried_bps == pytest.approx(1e6 + 0.75e6)
@@ -190,7 +191,7 @@ def test_htb_gives_what_is_guaranteed_first_and_lends_by_priority_and_quantum() 
         (HTB.replace(" default 20", ""), "a,be,9Mbit/s,1000,cbr\n", "htb without a default"),
     ],
 )
-def test_what_has_no_fluid_model_says_so(script: str, rows: str, reason: str) -> None:
+def test_disciplines_without_a_fluid_model_are_refused_with_the_reason(script: str, rows: str, reason: str) -> None:
     text = f"name,dscp,rate,packet,model\n{rows}"
     found = import_configuration("tc", script, traffic=text, rate="10Mbit/s", overhead="0")
     assert found.scenario is not None
@@ -198,7 +199,7 @@ def test_what_has_no_fluid_model_says_so(script: str, rows: str, reason: str) ->
         fluid(found.scenario, "ce", "sink")
 
 
-def test_a_line_of_cells_has_no_fluid_model() -> None:
+def test_an_atm_link_has_no_fluid_model() -> None:
     cells = CLASSES.replace("interface Serial0/0", "interface ATM0/0")
     found = import_configuration("mqc", cells, traffic=ROWS.format(a=6), rate="10Mbit/s")
     assert found.scenario is not None
@@ -206,17 +207,17 @@ def test_a_line_of_cells_has_no_fluid_model() -> None:
         fluid(found.scenario, "ce", "sink")
 
 
-def test_a_forecast_is_where_the_share_of_others_ends() -> None:
-    # With 3 Mbit/s of A, B loses nothing: 3 + 4 of 8.3. It loses 20 % where it gets 3.2, which is where A sends 5.1.
+def test_a_forecast_is_the_factor_at_which_the_target_is_missed() -> None:
+    # With 3 Mbit/s in A, B loses nothing: 3 + 4 < 8.3. B loses 20 % when it gets 3.2 Mbit/s, that is when A sends 5.1.
     (found,) = fluid_forecast(_edge(3.0), targets(["b.loss<=20%"]), ["a"])
     assert found.factor == pytest.approx(5.1 / 3, abs=0.004)
-    # A's own queue holds 100 packets: as soon as it overflows, at 5.533 Mbit/s, they take 144 ms.
+    # The queue of A holds 100 packets: once it overflows, at 5.533 Mbit/s, its delay is 144 ms.
     late, kept = fluid_forecast(_edge(3.0), targets(["a.delay<=140ms", "voice.delay<=20ms"]), ["a"])
     assert late.factor == pytest.approx(8.3 * 2 / 3 / 3, abs=0.004)
     assert kept.factor is None
 
 
-def test_growth_tells_the_interval() -> None:
+def test_growth_per_interval_gives_the_number_of_intervals() -> None:
     # 1.1^5 = 1.611, 1.1^4 = 1.464.
     assert intervals_until(1.6, 0.1) == 5
     assert intervals_until(1.0, 0.1) == 0
@@ -233,20 +234,20 @@ def test_growth_tells_the_interval() -> None:
         (["b.loss<=1%"], ["a"], "nowhere", "no port 'nowhere'"),
     ],
 )
-def test_what_cannot_be_forecast_is_refused(
+def test_forecasts_of_unknown_metrics_groups_and_ports_are_refused(
     texts: list[str], growing: list[str], port: str | None, message: str
 ) -> None:
     with pytest.raises(UsageError, match=message):
         fluid_forecast(_edge(3.0), targets(texts), growing, port)
 
 
-def test_watch_names_the_interval_that_breaks(tailback: Callable[..., Any], tmp_path: Path) -> None:
+def test_watch_names_the_interval_in_which_the_target_breaks(tailback: Callable[..., Any], tmp_path: Path) -> None:
     path = tmp_path / "edge.toml"
     path.write_text(_edge(3.0).to_toml())
     line = ["watch", path, "--target", "b.loss<=20%", "--grow", "a", "--growth", 10, "--by", "fluid", "--quiet"]
     done = tailback(*line, "--set", "run.duration=6s", "--reps", 2)
     assert done.code == 0
-    # The factor is 1.7, and 1.1^6 = 1.77 is the first power beyond it.
+    # The target breaks at a factor of 1.7; the first power of 1.1 above it is 1.1^6 = 1.77.
     assert "forecast by the fluid model: the target of b breaks at 1.7 times the rate of a" in " ".join(
         done.out.split()
     )

@@ -60,7 +60,7 @@ def wait_until_busy(pid: int, cpu_s: float) -> None:
 
 
 class Small(Experiment):
-    """Runs in a second."""
+    """Small experiment that runs in about a second."""
 
     id = "lan-small"
     title = "Small"
@@ -117,13 +117,13 @@ def test_undecided_points_get_replications_and_others_do_not() -> None:
     assert [s.seed for s in trial.samples[hard]] == list(range(1, counts[hard] + 1))
 
 
-def test_what_is_asserted_gets_replications_before_a_known_miss_does() -> None:
+def test_asserted_claims_get_replications_before_unasserted_ones() -> None:
     hard, miss = Point(mechanism="none", rate=4), Point(mechanism="plain", rate=4)
 
     class Both(Small):
         def claims(self, results: Results) -> Iterable[Claim]:
             delay = results.where(mechanism="plain", rate=4)["delay"]
-            # An interval always holds its own mean: this is never decided.
+            # An interval always includes its own mean, so this comparison is never decided.
             ((_, found),) = delay.intervals()
             yield Claim.unasserted("C1", "Below what it is.", "made up", delay <= found.mean, "a known miss")
             yield Claim("C2", "About as much as it is.", "made up", results.where(**hard)["loss"] <= 4.4)
@@ -139,7 +139,7 @@ def test_what_is_asserted_gets_replications_before_a_known_miss_does() -> None:
     assert (len(short.samples[hard]), len(short.samples[miss])) == (5, 3)
 
 
-def test_a_point_gives_the_same_numbers_alone_by_the_command_line_s_means() -> None:
+def test_a_point_that_is_run_alone_by_settings_has_the_same_digest() -> None:
     with Pool() as pool:
         trial = run(Small(), "quick", pool)
     sample = trial.samples[Point(mechanism="plain", rate=4)][2]
@@ -149,7 +149,7 @@ def test_a_point_gives_the_same_numbers_alone_by_the_command_line_s_means() -> N
     assert trial.results.trace("digest", mechanism="plain", rate=4) == trial.samples[sample.point][0].digest
 
 
-def test_a_base_seed_counts_up_with_the_replications_at_every_point() -> None:
+def test_seeds_count_up_from_the_base_seed_at_every_point() -> None:
     with Pool() as pool:
         trial = run(Small(), "quick", pool, seed=3_000_000)
         usual = run(Small(), "quick", pool)
@@ -179,7 +179,7 @@ def test_the_seed_option_reaches_every_experiment_and_is_in_the_json(
 
 
 @pytest.mark.parametrize("seed", ["-1", str(2**63 - 1), "many"])
-def test_a_base_seed_that_replications_could_not_count_up_from_is_refused(
+def test_an_invalid_base_seed_is_refused(
     tailback,  # type: ignore[no-untyped-def]
     tmp_path: Path,
     seed: str,
@@ -190,7 +190,7 @@ def test_a_base_seed_that_replications_could_not_count_up_from_is_refused(
     assert not (tmp_path / "out").exists()
 
 
-def test_a_spent_budget_ends_the_search_at_the_same_place_on_every_machine() -> None:
+def test_a_spent_budget_gives_the_same_replications_with_one_and_three_threads() -> None:
     class Poor(Small):
         quick = Profile(duration="1s", warmup="100ms", replications=3, max_replications=99, cpu_s=0.004)
 
@@ -199,7 +199,7 @@ def test_a_spent_budget_ends_the_search_at_the_same_place_on_every_machine() -> 
         with Pool(threads) as pool:
             trial = run(Poor(), "quick", pool)
         counts.append([len(samples) for samples in trial.samples.values()])
-        # The cost of one more replication is only known on average.
+        # The budget may be exceeded slightly, since the cost of a further replication is only estimated.
         assert trial.packet_hops <= 0.004 * 5e6 * 1.1
     assert counts[0] == counts[1]
     assert max(counts[0]) > 3
@@ -226,7 +226,7 @@ def test_only_chosen_points_are_run() -> None:
 
 
 class _Outside(HTMLParser):
-    """Collects everything that a page would load from elsewhere."""
+    """Collects the external resources, internal links and ids of a page."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -241,7 +241,7 @@ class _Outside(HTMLParser):
         self.ids |= {v for k, v in attrs if k == "id" and v}
 
 
-def test_the_report_stands_alone_holds_every_claim_and_repeats_itself(tmp_path: Path) -> None:
+def test_the_report_loads_nothing_external_shows_every_claim_and_is_reproducible(tmp_path: Path) -> None:
     pages = []
     for out in ("a", "b"):
         found = reproduce([Small()], "quick", tmp_path / out)
@@ -266,7 +266,7 @@ def test_the_report_stands_alone_holds_every_claim_and_repeats_itself(tmp_path: 
         "<code>code</code>",
     ):
         assert text in pages[0], text
-    # The sources' headlines come first, then words, and then the counts that decide the exit code.
+    # Headlines of the sources come first, then the words, then the counts that decide the exit code.
     order = [pages[0].index(text) for text in ("Headlines", "&lt;lost&gt;", "Words by experiment", "that are asserted")]
     assert order == sorted(order)
     (shape,) = found.as_json()["experiments"]  # type: ignore[misc]
@@ -311,7 +311,7 @@ def test_the_digest_of_an_experiment_is_that_of_its_runs_in_order() -> None:
     assert re.fullmatch(r"tb2e:[0-9a-f]{32}", first)
 
 
-def test_the_commit_is_that_of_the_sources_and_says_if_they_differ(
+def test_the_commit_ends_with_a_plus_if_the_sources_differ_from_it(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     module = tmp_path / "python" / "tailback" / "reproduction" / "provenance.py"
@@ -336,7 +336,7 @@ def test_the_commit_is_that_of_the_sources_and_says_if_they_differ(
         git("commit", "-m", "all")
         head = git("rev-parse", "HEAD")
         assert named() == head
-        # A page that is not a source changes nothing; a source does.
+        # A changed README does not count as changed sources; a changed module does.
         (tmp_path / "README.md").write_text("new")
         assert named() == head
         module.write_text("new = 1")
@@ -345,7 +345,7 @@ def test_the_commit_is_that_of_the_sources_and_says_if_they_differ(
         provenance.commit.cache_clear()
 
 
-def test_a_failed_claim_is_exit_5_and_an_undecided_one_in_twenty_is_not(
+def test_a_failed_claim_gives_exit_code_5_and_an_undecided_one_does_not(
     tailback,
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,  # type: ignore[no-untyped-def]
@@ -365,7 +365,7 @@ def test_a_failed_claim_is_exit_5_and_an_undecided_one_in_twenty_is_not(
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc to see that a child is at work")
-def test_ctrl_c_during_reproduce_keeps_what_is_finished(tmp_path: Path) -> None:
+def test_ctrl_c_during_reproduce_writes_the_report_and_exits_with_130(tmp_path: Path) -> None:
     out = tmp_path / "out"
     child = subprocess.Popen(
         [sys.executable, "-m", "tailback", "reproduce", "lan-a1", "--full", "--out", str(out), "-q"],
@@ -383,14 +383,14 @@ def test_ctrl_c_during_reproduce_keeps_what_is_finished(tmp_path: Path) -> None:
     assert "Interrupted" in report or "<tbody></tbody>" in report
 
 
-def test_groups_and_ids_select_and_nonsense_is_refused() -> None:
+def test_experiments_are_selected_by_id_group_or_all() -> None:
     assert [e.id for e in select("lan-a1")] == ["lan-a1"]
     assert [e.id for e in select("all")] == list(EXPERIMENTS)
     assert {e.group for e in select("lan")} == {"lan"}
     assert all(id.split("-")[0] in GROUPS for id in EVERY)  # noqa: A001
 
 
-def test_what_is_on_request_runs_by_its_id_only() -> None:
+def test_experiments_on_request_are_selected_by_id_only() -> None:
     assert not set(ON_REQUEST) & set(EXPERIMENTS)
     for id in ON_REQUEST:  # noqa: A001
         assert [e.id for e in select(id)] == [id]
@@ -419,23 +419,23 @@ def test_every_experiment_is_consistent(id: str) -> None:  # noqa: A002
 
 
 @pytest.mark.parametrize("id", EXPERIMENTS)
-def test_one_claim_of_every_experiment_is_decided(id: str) -> None:  # noqa: A002
+def test_every_experiment_has_an_asserted_claim_that_a_quick_run_passes(id: str) -> None:  # noqa: A002
     found = experiment(id)
     claims = [claim for claim in plan(found, "quick").claims if claim.kind is Kind.ASSERTED]
-    told = []
-    # The one with the fewest points first; one that a quick run leaves undecided gives way to the next.
+    verdicts = []
+    # Claims with few points are tried first; if a quick run leaves a claim undecided, the next one is tried.
     for claim in sorted(claims, key=lambda claim: len({p for check in claim.condition.checks for p in check.points})):
         points = {point for check in claim.condition.checks for point in check.points}
         with Pool() as pool:
             trial = run(found, "quick", pool, only=points)
-        told.append(next(c for c in trial.claims if c.id == claim.id).as_json("quick"))
-        assert told[-1]["pass"] is not False, told
-        if told[-1]["pass"]:
+        verdicts.append(next(c for c in trial.claims if c.id == claim.id).as_json("quick"))
+        assert verdicts[-1]["pass"] is not False, verdicts
+        if verdicts[-1]["pass"]:
             return
-    pytest.fail(f"no claim is decided: {told}")
+    pytest.fail(f"no claim is decided: {verdicts}")
 
 
-def test_the_matrix_runs_what_the_experiments_run() -> None:
+def test_a_cell_of_the_matrix_has_the_scenario_of_the_experiment() -> None:
     matrix, own = experiment("internet-1999"), experiment("internet-e12")
     cell = Point(arm="e12 R2, 1000 kB, 400", floor="rfc3168", timers="10 ms, 0.2 s", workload="persistent")
     shared = {"run.duration": "60s", "run.warmup": "35s"}
@@ -448,9 +448,10 @@ def test_the_matrix_runs_what_the_experiments_run() -> None:
     assert matrix.at(cell, "quick").set(shared).document == own.at(point, "quick").set(shared).document
 
 
-def test_a_cell_of_the_matrix_has_a_word() -> None:
+def test_the_claim_of_a_cell_of_the_matrix_is_reproduced() -> None:
     found = experiment("internet-1999")
-    # ns-2.35 loses 9.845 % here, with a TCP that has the rule: without it no fewer packets are sent.
+    # ns-2.35 loses 9.845 % here with the rule for ECN echoes at a window of one segment. Without the rule senders send
+    # at least as much.
     id = "e04.persistent.none.0.2s"  # noqa: A001
     (claim,) = (claim for claim in plan(found, "quick").claims if claim.id == id)
     points = {point for check in claim.condition.checks for point in check.points}

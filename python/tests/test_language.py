@@ -1,4 +1,4 @@
-"""The lint of comments and pages finds the words of the glossary's table."""
+"""The lint of comments and pages finds the words of the table in the glossary; the repository is free of them."""
 
 from __future__ import annotations
 
@@ -39,18 +39,18 @@ GOOD = {
     "page.md": '# Page\n\n```sh\nwhoever\n```\n\nThe command `whoever` and "so many" are quoted.\n',
 }
 
-# Words that refer to the sentence before, of which a row of a table has none.
+# Openings that refer to a previous sentence, which a row of a table does not have.
 REFERS = re.compile(r"(?:It|Its|They|Them|There|And|Nor|So|The same|Then|These|Those|This)\b", re.IGNORECASE)
 
 
 def lint(*paths: Path) -> subprocess.CompletedProcess[str]:
-    """Run the lint."""
+    """Run the lint on the paths."""
     return subprocess.run([sys.executable, str(LINT), *map(str, paths)], capture_output=True, text=True, check=False)
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_what_is_not_used_is_found_with_its_place(name: str, tmp_path: Path) -> None:
-    """Each form in its place ends the lint with 1 and one line that names the file."""
+def test_forms_that_are_not_used_are_found_with_their_file(name: str, tmp_path: Path) -> None:
+    """For each form the lint exits with 1 and names the file."""
     path = tmp_path / name
     path.write_text(BAD[name], encoding="utf-8")
     done = lint(path)
@@ -59,7 +59,7 @@ def test_what_is_not_used_is_found_with_its_place(name: str, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("name", GOOD)
-def test_code_and_quotations_are_left_alone(name: str, tmp_path: Path) -> None:
+def test_code_and_quotations_have_no_findings(name: str, tmp_path: Path) -> None:
     """Code, literals and words within a sentence are no findings."""
     path = tmp_path / name
     path.write_text(GOOD[name], encoding="utf-8")
@@ -68,13 +68,13 @@ def test_code_and_quotations_are_left_alone(name: str, tmp_path: Path) -> None:
 
 
 def test_the_checked_files_use_the_words_of_the_glossary() -> None:
-    """The directories that the lint lists have no finding."""
+    """The paths in `CHECKED` of the lint have no finding."""
     done = lint()
     assert (done.stdout, done.returncode) == ("", 0)
 
 
 def test_a_missing_path_is_an_error(tmp_path: Path) -> None:
-    """A path that does not exist is not an empty one."""
+    """A path that does not exist is an error, not a path without findings."""
     done = lint(tmp_path / "absent")
     assert done.returncode != 0
     assert "there is no" in done.stderr
@@ -88,7 +88,7 @@ def terms() -> set[str]:
 
 
 def keys(schema: object) -> set[str]:
-    """Return the keys of a document, from its JSON Schema."""
+    """Return all keys of a document according to its JSON Schema."""
     if isinstance(schema, dict):
         return set(schema.get("properties", {})).union(*map(keys, schema.values()))
     if isinstance(schema, list):
@@ -97,7 +97,7 @@ def keys(schema: object) -> set[str]:
 
 
 def test_the_glossary_has_each_key_and_each_column_and_no_other() -> None:
-    """A name of a column there stands for those with a statistic or a unit behind it."""
+    """The glossary names a column without the statistic or unit that follows in its name."""
     listed = terms()
     known = keys(json.loads(_native.schema()))
     columns = {column for table in TABLES.values() for column in table}
@@ -122,7 +122,7 @@ def sentences(id: str) -> Iterator[tuple[str, str]]:  # noqa: A002
     """Yield the texts of an experiment's claims and figures, each with its place."""
     trial = plan(experiment(id), "full")
     for claim in trial.claims:
-        # The source names a place, or says from what the claim is derived.
+        # Of the source only the text after `derived: ` is a sentence; the rest names a place.
         _, _, derived = claim.source.rpartition("derived: ")
         for name, text in (("text", claim.text), ("source", derived), ("reason", claim.reason)):
             yield f"{id}, claim {claim.id}, {name}", text

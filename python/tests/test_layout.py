@@ -1,4 +1,4 @@
-"""The layers of the package: what a module may import."""
+"""The layers of the package, and which modules a module may import."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ LAYERS = (
     "cli",
     "__main__",
 )
-"""Modules and folders of the package from the lowest one; `tailback` is its `__init__`.
+"""Modules and folders of the package, from the lowest layer up; `tailback` is its `__init__`.
 
-A module imports from its own layer and from those below, at its top or within a function: imports within functions keep
-the start of the command line short and extras optional, and are arrows like all others.
+A module may import from its own layer and from lower ones. Imports within functions count as well: they only keep the
+start of the command line short and extras optional.
 """
 
 TYPES_ONLY = {
@@ -45,13 +45,13 @@ TYPES_ONLY = {
     ("plotting.sweep.figures", "study.results"),
     ("plotting.sweep.maps", "study.results"),
 }
-"""Imports under `TYPE_CHECKING` from a higher layer: what draws or writes an object names its class.
+"""Imports under `TYPE_CHECKING` from a higher layer, by modules that draw or write an object of the imported class.
 
-It never makes one, and imports nothing at run time, so that this closes no circle.
+Such a module never creates the object and imports nothing at run time, so that there is no import cycle.
 """
 
-ONCE = ("Cell", "Measure", "Metric", "Report", "Result", "Scenario", "Study", "Sweep", "Verdict")
-"""Classes of which there must not be a second one of the same name: they are the words of the manual."""
+TERMS = ("Cell", "Measure", "Metric", "Report", "Result", "Scenario", "Study", "Sweep", "Verdict")
+"""Terms of the manual: there must be exactly one class of each of these names."""
 
 
 def module(path: Path) -> str:
@@ -84,7 +84,7 @@ def targets(node: ast.AST) -> Iterator[str]:
 
 
 def imports(name: str, *, for_types: bool) -> set[str]:
-    """Return what a module imports: at run time, or under `TYPE_CHECKING`."""
+    """Return the modules that a module imports, either under `TYPE_CHECKING` or at run time."""
     found = set()
     waiting: list[tuple[ast.AST, bool]] = [(MODULES[name], False)]
     while waiting:
@@ -112,17 +112,17 @@ def test_no_module_imports_from_a_higher_layer() -> None:
     assert up == set()
 
 
-def test_types_of_a_higher_layer_are_named_only_by_what_draws_or_writes_them() -> None:
+def test_only_the_listed_modules_name_types_of_a_higher_layer() -> None:
     typed = {(name, other) for name in MODULES for other in imports(name, for_types=True) if rank(other) > rank(name)}
     assert typed == TYPES_ONLY
 
 
-def test_no_modules_import_each_other_in_a_circle() -> None:
-    # Raises CycleError, which names the modules of the circle.
+def test_modules_have_no_import_cycle() -> None:
+    # `prepare` raises CycleError, which names the modules of the cycle.
     TopologicalSorter(RUN_TIME).prepare()
 
 
-def test_no_tools_import_each_other_in_a_circle() -> None:
+def test_tools_have_no_import_cycle() -> None:
     folder = PACKAGE.parents[1] / "tools"
     files = {".".join(path.relative_to(folder).with_suffix("").parts): path for path in folder.rglob("*.py")}
     found: dict[str, set[str]] = {}
@@ -138,7 +138,7 @@ def test_no_tools_import_each_other_in_a_circle() -> None:
     TopologicalSorter(found).prepare()
 
 
-def test_an_experiment_takes_nothing_from_another_group() -> None:
+def test_an_experiment_imports_nothing_from_another_group() -> None:
     experiments = [name for name in MODULES if name.startswith("gallery.") and name.count(".") >= 2]
     assert len(experiments) > 100
     for name in experiments:
@@ -146,13 +146,13 @@ def test_an_experiment_takes_nothing_from_another_group() -> None:
         assert groups <= {name.split(".")[1]}, name
 
 
-def test_a_word_of_the_manual_is_one_class() -> None:
-    found: dict[str, list[str]] = {word: [] for word in ONCE}
+def test_each_term_of_the_manual_is_exactly_one_class() -> None:
+    found: dict[str, list[str]] = {word: [] for word in TERMS}
     for name, tree in MODULES.items():
         for node in ast.walk(tree):
             if isinstance(node, ast.ClassDef) and node.name in found:
                 found[node.name].append(name)
-    assert {word: len(where) for word, where in found.items()} == dict.fromkeys(ONCE, 1), found
+    assert {word: len(where) for word, where in found.items()} == dict.fromkeys(TERMS, 1), found
 
 
 def test_the_architecture_names_the_layers_in_this_order() -> None:

@@ -1,4 +1,4 @@
-"""Large sweeps and many replications stay small in memory."""
+"""Large sweeps and many replications need little memory."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from tailback.study import Study
 def test_a_study_keeps_no_scenario_of_its_points(merge: Path) -> None:
     study = Study.make(tailback.load(merge), {"network.buffer": [f"{k}kB" for k in range(10, 60)]})
     first = study.cells[0]
-    assert first.scenario is not first.scenario, "it is made each time it is asked for"
+    assert first.scenario is not first.scenario, "the scenario of a cell is kept"
     assert first.scenario.hash == first.hash
     assert first.variant.changes == {"network.buffer": "10kB"}
     assert all(cell.variant.base is study.base for cell in study.cells)
 
 
-def test_packed_reports_are_what_they_were(merge: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_packed_reports_give_the_same_tables(merge: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = tailback.run(merge, replications=20)
     monkeypatch.setattr(results, "_MOST_SIZE", 0)
     packed = tailback.run(merge, replications=20)
@@ -30,11 +30,11 @@ def test_packed_reports_are_what_they_were(merge: Path, monkeypatch: pytest.Monk
     for name in ("flows", "ports", "drops", "metrics"):
         assert packed.table(name).equals(whole.table(name)), name
     assert packed.summary().equals(whole.summary())
-    # Those that were read last are there, and no more.
+    # Only the reports that were read last are unpacked.
     assert 0 < sum(report._data is not None for report in packed.reports) <= 8
 
 
-def test_a_packed_report_is_small(merge: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_packed_report_takes_less_than_a_quarter_of_its_json(merge: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(results, "_MOST_SIZE", 0)
     (report,) = tailback.run(merge, replications=1).reports
     written = len(json.dumps(report.data))

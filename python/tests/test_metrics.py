@@ -1,4 +1,4 @@
-"""Metrics on the command line: which there are, which columns a table has, and how exact a number says it is."""
+"""Metrics on the command line: their names, the columns of tables, and the shown precision of numbers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tailback.results.rows import ReportData
 
 Cli = Callable[..., Any]
 
-# Two TCP connections that understand ECN through a queue that marks, beside one of datagrams.
+# Two ECN-capable TCP connections and a flow of datagrams through a queue that marks.
 MARKED = """tailback = 1
 
 [run]
@@ -73,12 +73,12 @@ def marked(tmp_path: Path) -> Path:
 
 
 def headings(out: str) -> list[str]:
-    """The columns of the table of flows, whose parts stand below each other where it is wide."""
+    """Return the columns of the table of flows, which is printed in several parts if it is wide."""
     lines = [line for line in out.splitlines() if line.strip().startswith("flows")]
     return ["flows", *(word for line in lines for word in re.split(r"\s{3,}", line.strip())[1:])]
 
 
-def test_the_table_shows_the_metrics_that_are_asked_for(tailback: Cli, marked: Path) -> None:
+def test_the_table_shows_the_requested_metrics(tailback: Cli, marked: Path) -> None:
     found = tailback("run", marked, "--metric", "goodput,jain", "--metric", "marks", "--quiet")
     assert headings(found.out) == ["flows", "goodput", "jain", "marks"]
     rows = {line.split("   ")[0].strip(): line for line in found.out.splitlines() if "±" in line}
@@ -90,7 +90,7 @@ def test_the_table_shows_the_metrics_that_are_asked_for(tailback: Cli, marked: P
     assert digits(marks["mean"], 4) in rows["all flows"]
 
 
-def test_by_themselves_tables_show_goodput_marks_and_times_where_there_are_any(
+def test_by_default_tables_show_goodput_and_marks_only_if_there_are_any(
     tailback: Cli, marked: Path, merge: Path
 ) -> None:
     packets = ["flows", "offered", "loss", "mean delay", "99 % delay", "throughput"]
@@ -133,7 +133,7 @@ def test_the_help_names_every_metric(tailback: Cli) -> None:
         assert words >= METRICS.keys()
 
 
-def test_what_nothing_has_is_said(tailback: Cli, merge: Path) -> None:
+def test_metrics_without_values_and_unknown_groups_are_reported(tailback: Cli, merge: Path) -> None:
     assert "goodput" in tailback("run", merge, "--metric", "goodput,loss").err
     assert tailback("run", merge, "--metric", "loss[data]").code == 2
     sweep = tailback("sweep", merge, "--set", "network.buffer=[10kB, 20kB]", "--metric", "loss[dta]")
@@ -141,26 +141,26 @@ def test_what_nothing_has_is_said(tailback: Cli, merge: Path) -> None:
     assert "loss[data]" in sweep.err
 
 
-def test_a_sweep_shows_the_metrics_that_are_asked_for(tailback: Cli, marked: Path) -> None:
+def test_a_sweep_shows_the_requested_metrics(tailback: Cli, marked: Path) -> None:
     grid = ["--set", "switches.sw.buffer=[30kB, 60kB]", "--reps", "1"]
     found = tailback("sweep", marked, *grid, "--metric", "goodput[bulk],jain")
     line = next(line for line in found.out.splitlines() if "switches.sw.buffer" in line)
     assert line.split() == ["switches.sw.buffer", "goodput[bulk]", "jain"]
 
 
-def test_the_time_series_come_in_json_on_request(tailback: Cli, merge: Path) -> None:
+def test_json_has_the_time_series_on_request(tailback: Cli, merge: Path) -> None:
     sampled = ("run", merge, "--set", "run.sample=10ms", "--set", "run.duration=100ms", "--set", "run.warmup=0s")
     assert "series" not in tailback(*sampled, "--json").json
     found = tailback(*sampled, "--json", "--series", "--reps", "2").json["series"]
     assert [row["seed"] for row in found] == [1, 2]
-    # From the first interval's end to that of the run.
+    # Samples are taken at the end of each interval; the last one is at the end of the run.
     assert [row["time_s"] for row in found] == [[pytest.approx(0.01 * k) for k in range(1, 11)]] * 2
     assert len(found[0]["ports"]["sw->d"]["queue_bytes"]) == 10
     assert "--json" in tailback(*sampled, "--series").err
     assert "run.sample" in tailback("run", merge, "--json", "--series").err
 
 
-def test_jain_s_index_is_that_of_the_goodputs(marked: Path) -> None:
+def test_jains_index_is_computed_from_goodputs(marked: Path) -> None:
     report = package.run(marked, replications=1).reports[0]
     data = cast(Any, copy.deepcopy(report.data))
     bulk = [flow for flow in data["flows"] if flow["group"] == "bulk"]
@@ -171,11 +171,11 @@ def test_jain_s_index_is_that_of_the_goodputs(marked: Path) -> None:
     assert found[Measure("group", "bulk", "jain")] == pytest.approx(0.8)
     for flow in bulk:
         flow["transport"]["goodput_bytes"] = 0
-    # Nothing arrived: how it was shared is not defined.
+    # If nothing arrived, the index is not defined.
     assert Measure("group", "bulk", "jain") not in measures(Report(cast(ReportData, data)))
 
 
-def test_marks_are_those_of_all_ports(marked: Path) -> None:
+def test_marks_are_the_sum_over_all_ports(marked: Path) -> None:
     report = package.run(marked, replications=1).reports[0]
     counted = [row["marked_packets"] for port in report.data["ports"] for row in port["classes"]]
     assert sum(counted) > 0
@@ -185,12 +185,12 @@ def test_marks_are_those_of_all_ports(marked: Path) -> None:
 P99 = Measure("group", "data", "delay_p99")
 
 
-def test_a_quantile_s_interval_is_never_narrower_than_its_histogram() -> None:
-    # 128 buckets per octave: a value may be 1/256 off. Of 256 ms that is 1 ms.
+def test_the_interval_of_a_quantile_is_never_shown_narrower_than_a_bucket_of_its_histogram() -> None:
+    # With 128 buckets per octave the relative error of a value is up to 1/256: of 256 ms that is 1 ms.
     (found,) = estimates([{P99: 0.256}] * 3, 0.95)
     assert found.interval.half_width == 0
     assert quantity(found.interval, P99, found.resolution) == "256 ± <1 ms"
-    # A wider interval is what it is, and so is a mean, which is exact.
+    # A wider interval is shown unchanged, and so is the interval of a mean, which does not come from a histogram.
     wide = mean_interval([0.2, 0.256, 0.3], 0.95)
     assert quantity(wide, P99, resolution(P99, {P99: wide.mean})).startswith("252 ± 1")
     mean = Measure("group", "data", "delay")
@@ -199,13 +199,13 @@ def test_a_quantile_s_interval_is_never_narrower_than_its_histogram() -> None:
     assert quantity(Interval(0.256, float("-inf"), float("inf"), 1), P99, 0.001) == "256 ms"
 
 
-def test_the_resolution_of_a_delay_variation_is_that_of_the_delays_it_is_made_of() -> None:
-    # The minimum delay is 230.4 ms: a PDV of 25.6 ms is 256 ms minus that, and has the error of 256 ms, 1 ms.
+def test_the_resolution_of_a_delay_variation_is_that_of_the_delays() -> None:
+    # The minimum delay is 230.4 ms. A PDV of 25.6 ms is 256 ms minus the minimum, with the error of 256 ms, 1 ms.
     pdv = Measure("group", "data", "pdv_p99")
     assert resolution(pdv, {pdv: 0.0256, P99: 0.256}) == pytest.approx(0.001)
 
 
-def test_a_comparison_of_quantiles_has_the_resolution_of_both(tailback: Cli, merge: Path) -> None:
+def test_a_comparison_of_quantiles_has_the_sum_of_both_resolutions(tailback: Cli, merge: Path) -> None:
     compared = package.compare(package.run(merge), package.run(merge))
     found = next(d for d in compared.differences if d.measure.metric == "delay_p99")
     assert found.difference.half_width == 0
@@ -215,7 +215,7 @@ def test_a_comparison_of_quantiles_has_the_resolution_of_both(tailback: Cli, mer
     assert "± <" in tailback("compare", merge, merge).out
 
 
-def test_numbers_are_written_out() -> None:
+def test_numbers_are_written_without_an_exponent() -> None:
     assert [digits(value, 6) for value in (1245840.0, 2957.0, 0.5, 0.0, 3e15)] == [
         "1245840",
         "2957",

@@ -1,4 +1,4 @@
-"""Mutants of Rust sources: which there are, and what is compiled of them."""
+"""Mutants of Rust sources: the places where they are made, and the instrumented source that is compiled."""
 
 from __future__ import annotations
 
@@ -75,24 +75,24 @@ def test_operators_numbers_statements_and_returned_values_are_changed(tmp_path: 
     }
 
 
-def test_a_function_that_returns_nothing_else_is_not_changed_to_the_same(tmp_path: Path) -> None:
+def test_a_constant_function_gets_no_mutant_that_returns_the_same(tmp_path: Path) -> None:
     assert [site.changed for site in found(tmp_path) if site.function == "never"] == ["return true;"]
 
 
-def test_every_mutant_has_a_name_of_its_own_that_other_lines_do_not_change(tmp_path: Path) -> None:
+def test_the_key_of_a_mutant_is_unique_and_does_not_depend_on_other_lines(tmp_path: Path) -> None:
     before = found(tmp_path)
     assert len({site.key for site in before}) == len(before)
     (tmp_path / "queue.rs").write_text("// A line more.\n" + SOURCE)
     assert {site.key for site in sites(tmp_path, "queue.rs")} == {site.key for site in before}
 
 
-def test_with_every_switch_off_the_source_is_the_original(tmp_path: Path) -> None:
+def test_the_instrumented_source_with_all_mutants_off_is_the_original(tmp_path: Path) -> None:
     chosen = dict(enumerate(found(tmp_path), 1))
     text, places = instrumented(SOURCE.encode(), chosen)
     code = text.decode()
     assert sorted(int(n) for n in re.findall(r"mutants::on\((\d+)\)", code)) == sorted(chosen)
     assert all(0 <= begin < end for begin, end in places.values())
-    # From the inside out: what is behind `else`, and nothing of a mutant in front of a statement.
+    # Undo the instrumentation from the inside out: keep the `else` branches, remove mutants in front of statements.
     value = re.compile(r"\(/\*m(\d+)\*/if crate::mutants::on\(\1\) \{[^{}]*\} else \{ ([^{}]*) \}/\*m\1\.\*/\)")
     statement = re.compile(r"/\*m(\d+)\*/ if crate::mutants::on\(\1\) \{[^{}]*\} else \{ ([^{}]*) \} /\*m\1\.\*/")
     entry = re.compile(r"/\*m(\d+)\*/ if crate::mutants::on\(\1\) \{[^{}]*\} /\*m\1\.\*/")

@@ -15,7 +15,7 @@ from tailback import _native
 MERGE = Path(__file__).with_name("merge.toml").read_text()
 
 
-def test_the_stub_says_what_the_binary_has() -> None:
+def test_the_stub_matches_the_extension_module() -> None:
     pytest.importorskip("mypy", reason="mypy is not installed: pip install 'tailback[test]'")
     done = subprocess.run(
         [sys.executable, "-m", "mypy.stubtest", "tailback._native", "--concise"],
@@ -26,7 +26,7 @@ def test_the_stub_says_what_the_binary_has() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_a_run_can_be_cancelled_within_moments() -> None:
+def test_a_cancelled_run_ends_within_5_s() -> None:
     scenario = _native.Scenario.from_toml(MERGE.replace('"2s"', '"1000000s"'))
     cancel = _native.Cancel()
     timer = threading.Timer(0.3, cancel.cancel)
@@ -60,13 +60,13 @@ def test_runs_release_the_interpreter_lock() -> None:
     assert count > 1000
 
 
-def test_progress_goes_from_nothing_to_all_and_its_errors_end_the_run() -> None:
+def test_progress_rises_to_at_most_1_and_an_error_of_the_callback_ends_the_run() -> None:
     scenario = _native.Scenario.from_toml(MERGE.replace('"2s"', '"2000s"'))
-    told: list[float] = []
-    report = json.loads(scenario.run(1, None, told.append))
+    reported: list[float] = []
+    report = json.loads(scenario.run(1, None, reported.append))
     assert report["end_s"] == 2000
-    assert told == sorted(told)
-    assert 0 < told[0] < told[-1] <= 1
+    assert reported == sorted(reported)
+    assert 0 < reported[0] < reported[-1] <= 1
 
     def fails(_: float) -> None:
         raise KeyError("mine")
@@ -86,7 +86,7 @@ def test_progress_goes_from_nothing_to_all_and_its_errors_end_the_run() -> None:
         (lambda: _native.Scenario.from_toml(MERGE).run(1, warmup_s=-1.0), "duration"),
     ],
 )
-def test_wrong_arguments_are_value_errors_that_say_what_is_right(call, advice: str) -> None:  # type: ignore[no-untyped-def]
+def test_invalid_arguments_are_value_errors_with_advice(call, advice: str) -> None:  # type: ignore[no-untyped-def]
     with pytest.raises(ValueError, match=advice):
         call()
 
@@ -97,8 +97,8 @@ def test_quantities_are_exact() -> None:
     assert _native.parse_bytes("1KiB") == 1024
 
 
-def test_a_panic_is_an_error_without_noise() -> None:
-    # No scenario makes the engine panic, so the way from a panic to Python is tried by a warm-up after the end.
+def test_a_warm_up_after_the_end_of_the_run_writes_nothing_to_stderr() -> None:
+    # The error must reach Python as an exception, without a message on standard error.
     scenario = _native.Scenario.from_toml(MERGE)
     code = (
         "from tailback import _native\n"

@@ -1,4 +1,4 @@
-"""One run on several threads: the results of one, for every scenario that there is."""
+"""A run on several threads gives the results of one thread, for every scenario of the repository."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MERGE = Path(__file__).with_name("merge.toml").read_text()
 
 
 def tool(name: str) -> ModuleType:
-    """Import a program of `tools`."""
+    """Import the module of the given name from `tools`."""
     spec = importlib.util.spec_from_file_location(name, ROOT / "tools" / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
@@ -33,13 +33,13 @@ def tool(name: str) -> ModuleType:
 
 @pytest.fixture(scope="module")
 def scenarios() -> list[tuple[str, _native.Scenario]]:
-    """Every scenario of the gallery and the benchmarks, shortened, and one of every kind under each mechanism."""
+    """Return the shortened scenarios of `tools/wasm_digest.py`: gallery, benchmarks, and `every_kind.toml`."""
     found: list[tuple[str, _native.Scenario]] = tool("wasm_digest").scenarios()
     return [(name, scenario.with_set([("run.sample", '"50ms"')])) for name, scenario in found]
 
 
 def comparable(text: str) -> dict[str, object]:
-    """A report without the number of events, of which several parts have more."""
+    """Return a report without the number of events, which is larger with several parts."""
     return {**json.loads(text), "events": None}
 
 
@@ -52,19 +52,19 @@ def test_every_scenario_gives_the_same_report_in_parts(
     for name, scenario in some:
         assert comparable(scenario.run_in_turn(SEED, parts)) == comparable(scenario.run(SEED)), name
         divided += len(Parts.from_json(scenario.parts(parts, SEED))) > 1
-    # All but those with priority-based flow control.
+    # Scenarios with priority-based flow control are not divided.
     assert divided >= 0.9 * len(some), f"{divided} of {len(some)} were divided at all"
 
 
 def test_every_scenario_gives_the_same_report_on_two_threads(scenarios: list[tuple[str, _native.Scenario]]) -> None:
-    # Threads meet at each event where there are few, which takes its time on a machine that is busy.
+    # With few events per lookahead the threads synchronise often, which is slow on a busy machine: runs are short.
     lengths: dict[str, str] = tool("wasm_digest").SHORT
     for name, scenario in scenarios:
         try:
             short = scenario.with_set([("run.duration", '"20ms"')])
-        except _native.ScenarioError:  # something happens in it only later
+        except _native.ScenarioError:  # the timeline of the scenario begins later
             short = scenario
-        # Those of fast links are shorter than that already.
+        # Scenarios with fast links are shorter already.
         if "datacentre" in name or lengths.get(Path(name).stem, "").endswith(("ms", "us")):
             short = scenario
         assert comparable(short.run(SEED, parallel=2)) == comparable(short.run(SEED)), name
@@ -82,7 +82,7 @@ def test_a_mesh_of_64_switches_is_cut_in_two_halves() -> None:
     assert "look-ahead 10." in str(parts)
 
 
-def test_what_cannot_be_divided_is_one_part_and_runs_all_the_same() -> None:
+def test_one_part_has_no_cut_and_two_threads_give_the_digest_of_one() -> None:
     scenario = Scenario.from_toml(MERGE)
     one = scenario.parts(1)
     assert len(one) == 1
@@ -97,7 +97,7 @@ def test_less_than_one_thread_is_refused() -> None:
         tb.run(Scenario.from_toml(MERGE), replications=1, parallel=0)
 
 
-def test_the_command_says_how_many_parts_there_were_and_gives_the_same_results(tailback: Cli, tmp_path: Path) -> None:
+def test_the_command_reports_the_number_of_parts_and_gives_the_same_results(tailback: Cli, tmp_path: Path) -> None:
     mesh = tmp_path / "mesh.toml"
     mesh.write_text(bench.scenario("net64").with_set([("run.duration", '"20ms"')]).to_toml())
     two = tailback("run", mesh, "--parallel", "2", "--json")

@@ -1,4 +1,4 @@
-"""The tables of docs/performance.md: of one measured program, resumed, and never mixed with another."""
+"""The tables of docs/performance.md: measurements can be resumed, and those of two programs are never mixed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture
 def tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """Return the tool, with a data file of its own and a program whose measurements take no time."""
+    """Return the tool with a separate data file and two short workloads."""
     monkeypatch.syspath_prepend(str(ROOT / "tools"))
     import performance
 
@@ -32,32 +32,30 @@ def binary(tmp_path: Path) -> Path:
 
 
 def counts(tool: ModuleType, monkeypatch: pytest.MonkeyPatch, value: float, stop: str = "") -> list[str]:
-    """Replace the count of instructions; returns the workloads that are counted from now on."""
-    asked: list[str] = []
+    """Replace the counting of instructions by a constant; return a list that collects the counted workloads."""
+    counted: list[str] = []
 
     def count(_: str, workload: str) -> float:
         if workload == stop:
             raise KeyboardInterrupt
-        asked.append(workload)
+        counted.append(workload)
         return value
 
     monkeypatch.setattr(tool.bench, "instructions_per_hop", count)
-    return asked
+    return counted
 
 
-def test_a_stopped_measurement_goes_on_where_it_was(
-    tool: ModuleType, binary: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupted_measurement_resumes(tool: ModuleType, binary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     counts(tool, monkeypatch, 300, stop="red64")
     with pytest.raises(KeyboardInterrupt):
         tool.instructions(tool.Store(binary), binary)
-    asked = counts(tool, monkeypatch, 400)
+    counted = counts(tool, monkeypatch, 400)
     tool.instructions(tool.Store(binary), binary)
-    assert asked == ["red64"]
+    assert counted == ["red64"]
     assert json.loads(tool.DATA.read_text())["instructions"] == {"forward": 300, "red64": 400}
 
 
-def test_measurements_of_another_program_are_dropped_but_for_the_peers(
+def test_measurements_of_another_program_are_dropped_except_those_of_peers(
     tool: ModuleType, binary: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     counts(tool, monkeypatch, 300)
@@ -79,7 +77,7 @@ def test_measurements_of_another_program_are_dropped_but_for_the_peers(
     assert "| forward, ns-2 | 9 | 1 | 9 |" in written["peers"]
 
 
-def test_seconds_are_shown_with_all_rounds_only_and_with_the_load(tool: ModuleType, binary: Path) -> None:
+def test_speed_is_shown_only_after_all_rounds_and_with_the_load(tool: ModuleType, binary: Path) -> None:
     data = tool.Store(binary).data | {"instructions": {"forward": 300, "red64": 400}, "memory": {"forward": 11}}
     runs = [{"speed": speed, "load": 5.0} for speed in (1.0, 9.0, 2.0, 3.0)]
     data["seconds"] = {"forward": list(runs), "red64": list(runs)}
@@ -104,8 +102,8 @@ def test_the_page_keeps_its_text_and_needs_its_markers(tool: ModuleType, binary:
         tool.page(data, text.replace("<!-- end of threads -->", ""))
 
 
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the high-water mark is Linux's")
-def test_the_peak_of_memory_is_the_programs_and_not_that_of_the_interpreter_that_starts_it(tool: ModuleType) -> None:
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peak memory is read from /proc")
+def test_peak_memory_is_that_of_the_program_and_not_of_the_interpreter_that_starts_it(tool: ModuleType) -> None:
     held = bytearray(b"x") * 60_000_000
     assert tool.measure.peak_mb(["sleep", "0.2"]) < 30
     assert len(held) == 60_000_000
@@ -113,7 +111,7 @@ def test_the_peak_of_memory_is_the_programs_and_not_that_of_the_interpreter_that
     assert 80 < tool.measure.peak_mb(command) < 120
 
 
-def test_a_peer_is_measured_on_workloads_that_it_has(tool: ModuleType) -> None:
+def test_each_peer_is_measured_on_the_workloads_that_it_supports(tool: ModuleType) -> None:
     usage = (ROOT / "peers" / "ceiling.c").read_text(encoding="utf-8").split("usage: ceiling ", 1)[1].split(" ", 1)[0]
     for peer in tool.bench_peers.ALL:
         known = usage.split("|") if peer.name.startswith("C,") else tool.bench_peers.WORKLOADS

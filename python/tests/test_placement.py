@@ -1,4 +1,4 @@
-"""Final corrections of figures, and zeros in figures of experiments; nothing is simulated."""
+"""Placement of intervals, legends and axes in figures, and how figures show zeros; nothing is simulated."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def interval(mean: float, half: float) -> Interval:
 
 
 def bars_in_pixels(axes: Axes) -> np.ndarray:  # type: ignore[type-arg]
-    """Both ends of all bars."""
+    """Return both ends of all error bars, in pixels."""
     found = []
     for container in axes.containers:
         assert isinstance(container, ErrorbarContainer)
@@ -32,7 +32,7 @@ def bars_in_pixels(axes: Axes) -> np.ndarray:  # type: ignore[type-arg]
 
 
 @pytest.mark.parametrize("scale", ["log", "linear", "symlog"])
-def test_intervals_end_at_the_axis(scale: plot.Scale) -> None:
+def test_intervals_beyond_the_axis_are_clipped_and_marked_by_arrows(scale: plot.Scale) -> None:
     figure = plot.new()
     (axes,) = figure.axes
     with plot.style():
@@ -48,7 +48,7 @@ def test_intervals_end_at_the_axis(scale: plot.Scale) -> None:
     assert axes.get_ylim() == (7, 40)
 
 
-def test_a_value_that_is_no_number_has_no_bar_and_spoils_no_other() -> None:
+def test_nan_has_no_error_bar_and_does_not_affect_other_bars() -> None:
     figure = plot.new()
     (axes,) = figure.axes
     with plot.style():
@@ -65,7 +65,7 @@ def test_a_legend_that_would_lie_on_a_curve_goes_outside() -> None:
     (axes,) = figure.axes
     with plot.style():
         for index, label in enumerate(("one", "two", "three")):
-            # Steep lines that leave no corner free.
+            # Steep lines leave no corner free for the legend.
             x = list(range(40))
             plot.curve(axes, x, [interval((k + index) % 2, 0.01) for k in x], label=label, index=index)
         plot.finish(axes, x="rate", y="loss (%)")
@@ -114,7 +114,7 @@ def words(figure: Figure) -> str:
     return " ".join(text.get_text() for axes in figure.axes for text in axes.texts)
 
 
-def test_a_panel_of_zeros_says_how_many_packets_were_seen() -> None:
+def test_a_panel_of_zeros_shows_the_number_of_packets() -> None:
     never = results({("plain", rate): NEVER for rate in (1, 2)})["loss"]
     family = drawn(figures.both_views(never, "zero", "Loss", x="rate", curves="mechanism"))
     assert words(family).count("0 of 6,000 packets") == 2
@@ -122,7 +122,7 @@ def test_a_panel_of_zeros_says_how_many_packets_were_seen() -> None:
     assert "packets" not in words(drawn(figures.both_views(some, "some", "Loss", x="rate", curves="mechanism")))
 
 
-def test_a_curve_of_zeros_among_others_says_so_in_the_legend() -> None:
+def test_a_curve_of_zeros_among_others_has_the_number_of_packets_in_the_legend() -> None:
     r = results({("plain", 1): NEVER, ("plain", 2): NEVER, ("none", 1): [1.0, 1.1, 0.9], ("none", 2): [2.0, 2.1, 1.9]})
     both = {name: r.where(mechanism=name)["loss"] for name in ("none", "plain")}
     picture = drawn(figures.compare(both, "both", "Loss", x="rate"))
@@ -131,7 +131,7 @@ def test_a_curve_of_zeros_among_others_says_so_in_the_legend() -> None:
     assert [text.get_text() for text in legend.get_texts()] == ["none", "plain: 0 of 6,000"]
 
 
-def test_figures_with_one_word_share_an_axis() -> None:
+def test_figures_with_the_same_share_key_have_the_same_axis() -> None:
     r = results({("plain", 1): [1.0, 1.1, 0.9], ("none", 1): [50.0, 51.0, 49.0]})
     views = [
         figures.compare({name: r.where(mechanism=name)["loss"]}, name, "Loss", x="rate", share="loss")
@@ -149,7 +149,7 @@ def test_figures_with_one_word_share_an_axis() -> None:
     assert ends.pop()[1] >= 50
 
 
-def test_figures_of_several_kinds_of_axis_cannot_share_one() -> None:
+def test_figures_with_different_scales_cannot_share_an_axis() -> None:
     r = results({("plain", 1): [1.0, 1.1, 0.9]})["loss"].where(mechanism="plain")
     views = [figures.compare({"a": r}, kind, "Loss", x="rate", y_scale=kind) for kind in ("linear", "log")]  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="several kinds"):
@@ -162,7 +162,7 @@ def test_time_series_fill_their_axis_in_all_panels() -> None:
     assert [axes.get_xlim() for axes in picture.axes] == [(0.0, 12.0), (0.0, 12.0)]
 
 
-def test_a_time_axis_that_was_set_stays() -> None:
+def test_a_time_axis_with_set_limits_keeps_them() -> None:
     figure = plot.new()
     (axes,) = figure.axes
     axes.plot([0, 10], [1, 2])
@@ -172,10 +172,10 @@ def test_a_time_axis_that_was_set_stays() -> None:
     assert axes.get_xlim() == (2, 5)
 
 
-def test_names_are_no_formulas() -> None:
+def test_dollar_signs_in_texts_are_not_parsed_as_mathematics() -> None:
     figure = plot.new()
     (axes,) = figure.axes
-    # Neither line is TeX, and the second would be drawn as mathematics.
+    # Neither text is TeX; matplotlib would fail at the first and draw the second as mathematics.
     axes.plot([1, 1000], [1, 5], label=r"$\bad{x$")
     axes.set_title("costs $5 and $10")
     axes.set_xscale("log")

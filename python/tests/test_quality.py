@@ -1,4 +1,4 @@
-"""Delay variation in reports, and the quality for users."""
+"""Delay variation in reports, the quality of calls and video, and targets with forecasts."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ source = { kind = "poisson", packet = "1500B", rate = "8Mbit/s" }
 
 @pytest.fixture(scope="module")
 def report() -> tailback.Report:
-    """Two CBR calls and a Poisson stream through one queue."""
+    """Return the report of two CBR calls and a Poisson stream that share a queue."""
     return tailback.run(tailback.Scenario.from_toml(CALLS), replications=1).reports[0]
 
 
@@ -69,7 +69,7 @@ def test_the_time_series_ends_with_the_totals(report: tailback.Report) -> None:
     assert len(calls["jitter_s"]) == len(series["time_s"])
 
 
-def test_without_the_switch_nothing_is_measured_and_the_error_says_how() -> None:
+def test_without_delay_variation_in_the_document_the_error_names_the_setting() -> None:
     run = tailback.run(tailback.load(EXAMPLES / "first.toml"), replications=1).reports[0]
     assert run.data["variation"] == {}
     group = run.data["flows"][0]["group"]
@@ -84,7 +84,7 @@ def test_the_summary_has_the_jitter_of_each_group(report: tailback.Report) -> No
     assert found["pdv_p999[data]"] == report.variation("data")["pdv_p999_s"]
 
 
-def test_an_undisturbed_call_is_rated_as_the_recommendation_states() -> None:
+def test_an_unimpaired_call_has_the_rating_of_g_107() -> None:
     assert quality.call(0.0).rating == pytest.approx(93.2, abs=0.05)
     assert quality.call(0.0).mos == pytest.approx(4.41, abs=0.005)
     assert quality.call(0.15).rating > 88 > quality.call(0.25).rating
@@ -98,7 +98,7 @@ def test_codecs_and_fractions_are_checked() -> None:
 
 
 def test_calls_over_a_short_queue_are_good_and_meet_class_0(report: tailback.Report) -> None:
-    # 1 % of the packets comes too late for the play-out buffer, which costs plain G.711 half a point.
+    # 1 % of the packets arrives too late for the play-out buffer, which costs G.711 without PLC half a point of MOS.
     assert 3.5 < quality.speech(report, "call").mos < 4.0 < quality.speech(report, "call", codec="g.711-plc").mos
     assert quality.service_class(report, "call") == 0
     assert quality.violations(report, "call", 0) == []
@@ -153,7 +153,8 @@ def test_a_forecast_is_the_load_at_which_the_link_is_full() -> None:
     assert [(one.intervals, one.compliance.mean, one.missed) for one in kept] == [(60, 1.0, {})] * 2
     assert all(one.is_kept(1.0) for one in kept)
     call, data = service_levels.forecast(scenario, promised, ["data"])
-    # 1 + 4 f Mbit/s over 10: all lose 1 % at f = 2.275, and the queue fills from 2.25 on; steps are 3/64.
+    # The load is 1 + 4 f Mbit/s on a link of 10 Mbit/s: the loss exceeds 1 % for f > 2.275, and the queue fills for
+    # f > 2.25; the search has steps of 3/64.
     assert call.factor == pytest.approx(1 + 28 * 3 / 64)
     assert data.factor == pytest.approx(1 + 27 * 3 / 64)
     alone = service_levels.forecast(scenario, promised[:1], ["call"], most=1.5)
@@ -164,8 +165,8 @@ def test_a_forecast_is_the_load_at_which_the_link_is_full() -> None:
     assert service_levels.forecast(crowded, promised[:1], ["data"])[0].factor == 1.0
 
 
-def test_a_group_that_is_starved_keeps_no_delay() -> None:
-    # A higher class fills the link from 2 s on, and nothing of the lower one is lost: it waits for ever.
+def test_a_starved_group_misses_its_delay_target() -> None:
+    # A higher class fills the link, and the buffer is unlimited: packets of the lower class wait for ever.
     scenario = tailback.Scenario.from_toml(TWO).set(
         {
             "network.classes": 2,
@@ -176,7 +177,7 @@ def test_a_group_that_is_starved_keeps_no_delay() -> None:
         }
     )
     (found,) = service_levels.watch(scenario, [Target("call", delay_s=0.5, loss=0.01)])
-    # Packets are counted from the warm-up on, so in the first interval of each run no counted packet was under way.
+    # Only packets that are sent after the warm-up count, so in the first interval of each run no packet was overdue.
     assert (found.intervals, found.missed) == (40, {"delay": 38})
 
 
@@ -195,7 +196,7 @@ def test_targets_that_cannot_be_watched_are_refused(texts: list[str], words: str
         service_levels.targets(texts)
 
 
-def test_what_cannot_be_watched_or_grown_is_refused() -> None:
+def test_invalid_targets_intervals_and_growing_flows_are_refused() -> None:
     scenario = tailback.Scenario.from_toml(TWO)
     bulk = scenario.set({"flows[data].source": {"kind": "bulk"}, "flows[data].transport": {"kind": "tcp"}})
     promised = [Target("call", loss=0.01)]
@@ -211,8 +212,8 @@ def test_what_cannot_be_watched_or_grown_is_refused() -> None:
         service_levels.forecast(scenario, promised, ["data"], most=1.0)
 
 
-def test_epochs_are_told_by_who_backs_off_within_one(report: tailback.Report) -> None:
-    # Two sources: both are cut at 4 and 4.1 s, one at 10 s.
+def test_backoff_shares_are_fractions_of_the_senders_that_back_off_in_the_same_epoch(report: tailback.Report) -> None:
+    # Both sources reduce their window at 4 s and 4.1 s, one of them again at 10 s.
     times = [0.1 * i for i in range(200)]
     windows = {"a": [10.0] * 200, "b": [10.0] * 200}
     windows["a"][40:] = [5.0] * 160

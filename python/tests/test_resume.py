@@ -1,4 +1,4 @@
-"""A long reproduction that is killed resumes where it was, and ends with the same results."""
+"""A long reproduction that is killed resumes, and ends with the same results."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ reproduce([Long()], "full", sys.argv[2], threads=1)
 
 
 class Long(Experiment):
-    """Takes some seconds in all, and has a figure's trace at every point."""
+    """Experiment that takes a few seconds and records a trace at every point."""
 
     id = "lan-long"
     title = "Long"
@@ -86,7 +86,7 @@ def keys(folder: Path) -> list[tuple[str, int]]:
     return [(kept["scenario"], kept["seed"]) for kept in map(json.loads, lines(folder))]
 
 
-def test_a_killed_reproduction_goes_on_and_repeats_no_replication(tmp_path: Path) -> None:
+def test_a_killed_reproduction_resumes_and_repeats_no_replication(tmp_path: Path) -> None:
     out, whole = tmp_path / "killed", tmp_path / "whole"
     child = subprocess.Popen([sys.executable, "-c", CHILD, str(Path(__file__).parent), str(out)])
     deadline = time.monotonic() + 120
@@ -99,9 +99,9 @@ def test_a_killed_reproduction_goes_on_and_repeats_no_replication(tmp_path: Path
     assert len(before) >= 4
     assert not (out / "report.html").exists()
 
-    told: list[int] = []
-    found = reproduce([Long()], "full", out, threads=1, finished=lambda trial, _: told.append(trial.resumed))
-    assert told == [len(before)]
+    resumed: list[int] = []
+    found = reproduce([Long()], "full", out, threads=1, finished=lambda trial, _: resumed.append(trial.resumed))
+    assert resumed == [len(before)]
     assert lines(out)[: len(before)] == before
     assert len(set(keys(out))) == len(keys(out)) > len(before)
 
@@ -110,16 +110,16 @@ def test_a_killed_reproduction_goes_on_and_repeats_no_replication(tmp_path: Path
         assert (out / name).read_bytes() == (whole / name).read_bytes()
 
 
-def test_a_torn_line_is_cut_off_and_everything_else_is_taken(tmp_path: Path) -> None:
+def test_an_incomplete_last_line_is_removed_and_all_others_are_used(tmp_path: Path) -> None:
     reproduce([Long()], "full", tmp_path, threads=1)
     kept = lines(tmp_path)
     (tmp_path / Long.id / FILE).write_bytes(b"".join(kept) + kept[0][:40])
-    told: list[int] = []
-    reproduce([Long()], "full", tmp_path, threads=1, finished=lambda trial, _: told.append(trial.resumed))
-    assert (told, lines(tmp_path)) == ([len(kept)], kept)
+    resumed: list[int] = []
+    reproduce([Long()], "full", tmp_path, threads=1, finished=lambda trial, _: resumed.append(trial.resumed))
+    assert (resumed, lines(tmp_path)) == ([len(kept)], kept)
 
 
-def test_a_line_that_is_no_replication_is_named(tmp_path: Path) -> None:
+def test_a_line_that_is_not_a_replication_is_an_error_with_its_number(tmp_path: Path) -> None:
     file = tmp_path / FILE
     file.write_text("\0\0\n")
     with pytest.raises(OutputError, match=r"line 1 cannot be read: .*; delete the line"):
@@ -127,18 +127,18 @@ def test_a_line_that_is_no_replication_is_named(tmp_path: Path) -> None:
     assert file.exists()
 
 
-def test_traces_and_what_is_not_a_number_come_back(tmp_path: Path) -> None:
+def test_traces_and_nan_are_restored(tmp_path: Path) -> None:
     experiment = Long()
     with Store(tmp_path, experiment) as store, Pool(1) as pool:
         first = run(experiment, "full", pool, store=store)
     with Store(tmp_path, experiment) as store:
-        found = run(experiment, "full", Nothing(), store=store)
+        found = run(experiment, "full", NoTasks(), store=store)
     at = {"mechanism": "plain", "rate": 4}
     assert found.results.trace("digest", **at) == first.results.trace("digest", **at)
     assert repr(found.samples) == repr(first.samples)
 
 
-def test_another_seed_and_another_program_are_not_taken_for_this_one(
+def test_stored_replications_of_another_seed_or_program_are_not_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     point = Point(mechanism="none", rate=1)
@@ -148,7 +148,8 @@ def test_another_seed_and_another_program_are_not_taken_for_this_one(
     with Store(tmp_path, experiment) as store, Pool(1) as pool:
         trial = run(experiment, "full", pool, only={point}, seed=1000, store=store)
         assert trial.resumed == 0
-        # Seeds from 3 on: all but the last two are there, of which the first had no trace to keep.
+        # With the base seed 3 all but the last two replications are stored; the first one has to be run again, since
+        # it needs a trace and was stored without.
         trial = run(experiment, "full", pool, only={point}, seed=3, store=store)
         assert trial.resumed == len(trial.samples[point]) - 3
     monkeypatch.setattr("tailback.study.experiment.store.engine", lambda: "another")
@@ -156,7 +157,7 @@ def test_another_seed_and_another_program_are_not_taken_for_this_one(
         assert run(experiment, "full", pool, only={point}, store=store).resumed == 0
 
 
-def test_other_words_are_the_same_program_and_other_code_is_not(tmp_path: Path) -> None:
+def test_the_hash_of_a_module_changes_with_its_code_and_not_with_its_words(tmp_path: Path) -> None:
     source = '''
 """An experiment."""
 RATE = 1
@@ -195,8 +196,8 @@ def _missed(results, bound):
     assert len({same, *map(program, code)}) == 1 + len(code)
 
 
-class Nothing(Pool):
-    """Refuses to run anything."""
+class NoTasks(Pool):
+    """Pool that fails if there is a task."""
 
     def run(self, tasks, *rest):  # type: ignore[no-untyped-def]
         assert not tasks

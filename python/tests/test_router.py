@@ -21,15 +21,15 @@ from tailback.scenario import Scenario
 
 SAMPLES = Path(__file__).parents[2] / "crates/router/tests"
 REFERENCE = Path(__file__).parents[2] / "docs/examples/edge-v.txt"
-"""Configuration v of the gallery's edge-configs, as a router has it."""
+"""Configuration v of the gallery's edge-configs as Cisco text."""
 REFUSED_BY_EXPORT = {
-    # htb lets the rates of classes exceed the link; a policy of a router may not promise more than there is.
+    # In htb the rates of classes may exceed the link; in a Cisco policy reservations may not.
     ("flower-ports.sh", "mqc"): "reserve 350 %",
     ("warnings-htb.sh", "mqc"): "reserve 200 %",
-    # A plain FIFO is no policy.
+    # A plain FIFO has no policy.
     ("bfifo-root.sh", "mqc"): "there is no policy",
 }
-"""Policies that an exporter refuses because a router would, with words of the error."""
+"""Samples that the exporter refuses, by file and language, with text of the error."""
 TRAFFIC = "name,dscp,rate,packet,count,model\ncalls,ef,80kbit/s,200,10,cbr\nfiles,0,4Mbit/s,1500,1,poisson\n"
 LLQ = """
 class-map VOICE
@@ -77,7 +77,7 @@ def test_the_reference_configuration_in_cisco_text_gives_the_digest_of_the_nativ
     imported = import_configuration("mqc", text, traffic=table_1(), overhead="0").check().document
     native = Scenario.from_toml(experiment("edge-configs").read("scenario.toml"))
     document = native.document
-    # The same flows over the same links; what is imported is the policy.
+    # Flows and links are the same; the policy and its class maps are the imported ones.
     document["switches"]["ce2"]["ports"]["ce1"] = imported["switches"]["ce"]["ports"]["sink"]
     document["class-maps"] = imported["class-maps"]
     flows = [{**flow, "from": "tester", "to": "sink"} for flow in imported["flows"]]
@@ -122,17 +122,17 @@ def test_voice_survives_within_its_priority_and_not_beyond():
     assert calls.mos.mean > 4
     bad = judge(import_configuration("mqc", LLQ.format(kilobits=400), traffic=TRAFFIC), duration="6s", replications=3)
     calls = next(row for row in bad.rows if row.group == "calls")
-    # 800 kbit/s are offered, and a busy link lets 400 of them pass.
+    # 800 kbit/s are offered, and on a congested link the policer passes 400.
     assert calls.loss.mean == pytest.approx(0.5, abs=0.05)
     assert "loss" in calls.misses
     assert not bad.survives
 
 
-def test_what_a_packet_is_for_follows_its_code_point():
+def test_the_service_of_a_packet_follows_from_its_code_point():
     assert [service(code) for code in (46, 34, 26, 18, 10, 8, 0)] == [0, 1, 3, 3, 4, None, None]
 
 
-def test_access_lists_are_resolved_on_the_rows_of_the_table():
+def test_access_lists_are_applied_to_the_rows_of_the_table():
     text = (SAMPLES / "mqc/wan-edge-t1-voice.txt").read_text()
     table = (
         "name,dscp,rate,packet,protocol,dport,source,destination,sport\n"
@@ -143,11 +143,11 @@ def test_access_lists_are_resolved_on_the_rows_of_the_table():
     )
     found = import_configuration("mqc", text, traffic=table)
     assert found.classes == {"VOICE": ["calls"], "CALL-CONTROL": ["setup"], "class-default": ["web", "unknown"]}
-    doubts = [notice for notice in found.notices if "`unknown` does not say enough" in notice.message]
+    doubts = [notice for notice in found.notices if "`unknown` does not state enough" in notice.message]
     assert doubts
 
 
-def test_an_error_has_line_column_and_advice_and_exit_code_3(tmp_path):
+def test_an_error_has_line_and_column_and_exit_code_3(tmp_path):
     file = tmp_path / "bad.txt"
     file.write_text("policy-map P\n class class-default\n  bandwith percent 10\n  bandwidth percent 200\n")
     done = run_cli("import", "mqc", str(file), "--json")
@@ -159,7 +159,7 @@ def test_an_error_has_line_column_and_advice_and_exit_code_3(tmp_path):
     assert levels[4] == ("error", 21)
 
 
-def test_what_import_writes_runs_and_export_writes_what_import_reads(tmp_path):
+def test_an_imported_file_runs_and_its_export_can_be_imported(tmp_path):
     policy, table, out = tmp_path / "p.txt", tmp_path / "t.csv", tmp_path / "s.toml"
     policy.write_text(LLQ.format(kilobits=900))
     table.write_text(TRAFFIC)
@@ -175,7 +175,7 @@ def test_what_import_writes_runs_and_export_writes_what_import_reads(tmp_path):
     assert second["hosts"] == {"from-calls": {}, "from-files": {}, "sink": {}}
 
 
-def test_a_command_gives_a_verdict_and_a_plot(tmp_path):
+def test_the_verdict_command_prints_the_verdict_and_writes_a_plot(tmp_path):
     policy, table, plot = tmp_path / "p.txt", tmp_path / "t.csv", tmp_path / "v.png"
     policy.write_text(LLQ.format(kilobits=400))
     table.write_text(TRAFFIC)
@@ -186,7 +186,7 @@ def test_a_command_gives_a_verdict_and_a_plot(tmp_path):
     assert plot.read_bytes().startswith(b"\x89PNG")
 
 
-def test_a_cisco_policy_translated_into_tc_is_read_by_the_other_reader():
+def test_a_cisco_policy_translated_into_tc_can_be_imported_as_tc():
     made = translate_configuration("mqc", LLQ.format(kilobits=900), "tc")
     found = import_configuration("tc", made.text, rate="2Mbit/s")
     assert not found.errors
@@ -194,7 +194,7 @@ def test_a_cisco_policy_translated_into_tc_is_read_by_the_other_reader():
     assert found.scenario is not None
 
 
-def test_an_unknown_language_or_port_is_a_sentence():
+def test_an_unknown_language_or_port_is_an_error():
     with pytest.raises(ValueError, match="no language `vyos`"):
         _native.import_router("vyos", "")
     with pytest.raises(ValueError, match="`junos` can only be imported, not exported; use mqc or tc"):
@@ -204,7 +204,7 @@ def test_an_unknown_language_or_port_is_a_sentence():
     assert [notice.level for notice in found.notices] == ["error"]
 
 
-# --- Behaviour of a router: consequences for named flows, by hand calculation ---
+# --- Results of named flows against hand calculation ---
 
 CASES = Path(__file__).parent / "router"
 
@@ -224,12 +224,12 @@ def levels(found, level: str) -> list[str]:
 
 
 def test_a_policy_within_a_shaped_class_has_no_second_limit_around_it():
-    # 4 calls of 80 kbit/s and 14 B of Ethernet for each 200 B: 342 of the 400 kbit/s of priority. The bulk fills its
-    # own queue.
+    # 4 calls of 80 kbit/s, with 14 B of Ethernet header per 200 B, need 342 of the 400 kbit/s of priority. Bulk traffic
+    # only fills the queue of its own class.
     _, made, rows = verdict_of("mqc/23-site.txt", "t23")
     assert rows["voice"].loss.hi == 0
     assert made.survives
-    # Both sites together: 12 Mbit/s less 2 x 0.856 of voice are left for 2 x 9.5 x 1514/1500 of bulk.
+    # Both sites together: 12 Mbit/s minus 2 x 0.856 of voice are left for 2 x 9.5 x 1514/1500 Mbit/s of bulk.
     _, made, rows = verdict_of("mqc/21-hub.txt", "t21")
     assert rows["voice-a"].loss.hi == rows["voice-b"].loss.hi == 0
     left = (12 - 2 * 0.8 * 214 / 200) / (2 * 9.5 * 1514 / 1500)
@@ -237,40 +237,40 @@ def test_a_policy_within_a_shaped_class_has_no_second_limit_around_it():
     assert rows["bulk-b"].loss.mean == pytest.approx(1 - left, abs=0.02)
 
 
-def test_a_hub_with_marking_on_the_lan_and_nested_priority_is_as_by_hand():
+def test_a_hub_with_marking_on_the_lan_and_nested_priority_agrees_with_the_hand_calculation():
     examples = Path(__file__).parents[2] / "docs/examples"
     text, table = ((examples / name).read_text() for name in ("hub.txt", "hub.csv"))
     found = import_configuration("mqc", text, traffic=table)
     made = judge(found, duration="12s", replications=3)
     rows = {row.group: row for row in made.rows}
     assert made.survives
-    # 12 Mbit/s less 2 x 10 calls of 80 kbit/s with 14 B for each 200 B, for 2 x 9.5 Mbit/s with 14 B for each 1500 B.
+    # 12 Mbit/s minus 2 x 10 calls of 80 kbit/s, with 14 B per 200 B, are left for 2 x 9.5 Mbit/s, with 14 B per 1500 B.
     left = 12 - 2 * 0.8 * 214 / 200
     for site in ("a", "b"):
         voice, bulk = rows[f"voice-{site}"], rows[f"bulk-{site}"]
         assert (voice.code_point, voice.loss.hi) == (46, 0)
         assert voice.delay_p99.hi < 3 * 1514 * 8 / 12e6
         assert bulk.loss.mean == pytest.approx(1 - left / (2 * 9.5 * 1514 / 1500), abs=0.02)
-        # A full queue of 64 packets at half of what voice leaves.
+        # The queue of 64 packets is full and served at half of the rate that voice leaves.
         assert bulk.delay.mean == pytest.approx(64 * 1514 * 8 / (left / 2 * 1e6), rel=0.03)
-    # Without the LAN's policy voice is in no priority class: it waits with the bulk, and loses as much.
+    # Without the input policy of the LAN voice is not in the priority class: it queues with bulk, and loses packets.
     unmarked = judge(import_configuration("mqc", text.replace(" service-policy input MARK\n", ""), traffic=table))
     assert not unmarked.survives
     assert next(row for row in unmarked.rows if row.group == "voice-a").loss.mean > 0.2
 
 
-def test_the_same_within_a_class_of_htb():
+def test_voice_survives_in_a_prio_discipline_within_an_htb_class():
     _, made, rows = verdict_of("tc/19-htb-prio.sh", "t23")
     assert rows["voice"].loss.hi == 0
     assert made.survives
 
 
-def test_bandwidth_slows_no_line_and_a_policy_without_a_shaper_is_warned_of():
+def test_bandwidth_does_not_slow_the_link_and_a_policy_without_a_shaper_is_warned_of():
     found, _, rows = verdict_of("mqc/06-gige-bandwidth-noshape.txt", "traffic")
     assert found.link is not None
     assert (found.link.rate_bps, found.link.base_bps) == (1_000_000_000, 2_000_000)
     assert any("`bandwidth` does not slow" in message for message in levels(found, "warning"))
-    # Transfers without a round trip fill the gigabit line; they do not stop at 2 Mbit/s.
+    # Transfers with a round-trip time of zero fill the gigabit link instead of 2 Mbit/s.
     assert rows["web"].offered.mean > 0.8e9
     # With the shaper that a provider requires there are no warnings.
     text = (CASES / "mqc/06-gige-bandwidth-noshape.txt").read_text()
@@ -288,10 +288,10 @@ def test_bandwidth_slows_no_line_and_a_policy_without_a_shaper_is_warned_of():
         ("tc/10-nodefault-police.sh", "t10", "10Mbit/s"),
     ],
 )
-def test_a_rate_that_nothing_tells_is_asked_for_and_never_guessed(case, table, rate):
+def test_an_unknown_link_rate_is_requested_and_never_guessed(case, table, rate):
     found = import_configuration("tc" if case.endswith(".sh") else "mqc", (CASES / case).read_text())
     assert any("give it with --rate" in str(error) for error in found.errors)
-    # Given the rate of the line, the calls have all that they need.
+    # With the rate of the link given, calls lose nothing.
     _, _, rows = verdict_of(case, table, rate=rate)
     assert rows["voice"].loss.hi == 0
 
@@ -309,35 +309,35 @@ def test_a_rate_that_nothing_tells_is_asked_for_and_never_guessed(case, table, r
         ("Serial0/0", 1.544e6),
     ],
 )
-def test_the_name_of_an_interface_tells_its_rate_where_it_can(name, rate_bps):
+def test_the_rate_of_a_link_follows_from_the_name_of_the_interface(name, rate_bps):
     text = LLQ.format(kilobits=900).replace(" bandwidth 2000\n", "").replace("Serial0/0", name)
     found = import_configuration("mqc", text, traffic=TRAFFIC)
     assert found.link is not None
     assert found.link.rate_bps == rate_bps
 
 
-def test_a_line_that_a_shaper_hides_is_assumed_to_be_faster_and_that_is_said():
+def test_a_link_of_unknown_rate_behind_a_shaper_is_assumed_to_be_10_times_faster():
     text = (CASES / "mqc/23b.txt").read_text()
     pasted = text[: text.index("interface")]
     found = import_configuration("mqc", pasted, traffic=TRAFFIC, overhead="0")
     assert found.link is not None
     assert found.link.rate_bps == 20_000_000
-    assert any("10 times that of the shaper" in notice.message for notice in found.assumptions)
+    assert any("10 times the rate of its shaper" in notice.message for notice in found.assumptions)
     _, _, rows = verdict_of("mqc/23b.txt", "t23", overhead="0")
     calls = judge(import_configuration("mqc", pasted, traffic=(CASES / "tables/t23.csv").read_text(), overhead="0"))
     voice = next(row for row in calls.rows if row.group == "voice")
-    # On either line voice waits for one packet of bulk at most: what passes the shaper of 2 Mbit/s decides.
+    # The assumed rate of the link has no effect on voice: the shaper of 2 Mbit/s limits the load of either link.
     assert voice.loss.hi == rows["voice"].loss.hi == 0
 
 
 def test_peak_shaping_sends_both_bursts_in_each_interval():
-    # CIR 1 Mbit/s, Bc = Be: 2 Mbit/s; 3 Mbit/s of 1500 B are offered, each with 14 B of Ethernet.
+    # A CIR of 1 Mbit/s with Bc = Be passes 2 Mbit/s; 3 Mbit/s in packets of 1500 B + 14 B of Ethernet are offered.
     _, _, rows = verdict_of("mqc/29-peak.txt", "t29")
     assert rows["data"].loss.mean == pytest.approx(1 - 2 / (3 * 1514 / 1500), abs=0.02)
 
 
 def test_rates_count_the_link_layer_that_is_stated():
-    # 4 calls of 80 kbit/s fill `priority 320` at layer 3. With 18 B for each 200 B they need 348.8: 8.3 % are policed.
+    # 4 calls of 80 kbit/s fill `priority 320` at layer 3. With 18 B per 200 B they need 348.8 kbit/s: 8.3 % is lost.
     policy = (CASES / "mqc/b-320.txt").read_text()
     table = (CASES / "tables/tb.csv").read_text()
     losses = {}
@@ -349,7 +349,7 @@ def test_rates_count_the_link_layer_that_is_stated():
     assert losses["dot1q"] == pytest.approx(1 - 320 / 348.8, abs=0.015)
 
 
-def test_an_overhead_that_is_none_is_refused_in_a_sentence(tmp_path):
+def test_an_invalid_overhead_is_refused(tmp_path):
     policy = tmp_path / "p.txt"
     policy.write_text(LLQ.format(kilobits=900))
     for bad in ("ethernt", "-1", "256", "nan", ""):
@@ -359,7 +359,7 @@ def test_an_overhead_that_is_none_is_refused_in_a_sentence(tmp_path):
         import_configuration("mqc", LLQ.format(kilobits=900), overhead="ethernt")
 
 
-def test_an_unread_line_of_the_judged_policy_makes_survives_impossible(tmp_path):
+def test_a_line_that_is_not_understood_in_the_judged_policy_prevents_the_verdict_survives(tmp_path):
     unread = LLQ.format(kilobits=900).replace("  priority 900", "  priority 900\n  priority-boost 7")
     found = import_configuration("mqc", unread, traffic=TRAFFIC)
     made = judge(found, duration="6s", replications=3)
@@ -374,7 +374,7 @@ def test_an_unread_line_of_the_judged_policy_makes_survives_impossible(tmp_path)
     done = run_cli("verdict", "mqc", str(policy), *options)
     assert done.return_value == 5
     assert "as far as the configuration is understood" in done.stdout
-    # The same line in a policy that this interface does not use changes nothing here.
+    # The same line in a policy that the interface does not use has no effect on the verdict.
     other = LLQ.format(kilobits=900) + "policy-map OTHER\n class class-default\n  priority-boost 7\n"
     found = import_configuration("mqc", other, traffic=TRAFFIC)
     assert any(notice.level == "unsupported" for notice in found.notices)
@@ -393,7 +393,7 @@ def test_a_target_is_a_service_or_limits_and_anything_else_is_refused():
         pytest.approx(0.03),
         3.8,
     )
-    # ITU-T Y.1541, table 1: class 0 has 100 ms, 50 ms and 1e-3; G.114 recommends 150 ms.
+    # ITU-T Y.1541, table 1, class 0: delay 100 ms, delay variation 50 ms, loss 1e-3; G.114 recommends up to 150 ms.
     voice = objective_of(0, "voice")
     assert voice is not None
     assert (voice.y1541, voice.delay_s, voice.variation_s, voice.loss, voice.mos) == (0, 0.1, 0.05, 1e-3, 3.6)
@@ -420,7 +420,7 @@ def test_a_target_is_a_service_or_limits_and_anything_else_is_refused():
         objective_of(46, None, bounds="g114")  # type: ignore[arg-type]
 
 
-def test_a_target_of_the_table_is_judged_in_place_of_the_code_points(tmp_path):
+def test_a_target_of_the_table_replaces_that_of_the_code_point(tmp_path):
     table = (
         "name,dscp,rate,packet,count,model,target\n"
         "calls,ef,80kbit/s,200,10,cbr,none\n"
@@ -449,9 +449,10 @@ def test_the_bound_of_g_114_admits_what_class_0_does_not():
     assert outcomes == {"y.1541": ("delay",), "g.114": ()}
 
 
-def test_a_round_trip_of_the_table_is_in_the_path():
-    # One transfer over 100 Mbit/s with 64 packets of room. Without a round trip it fills the line. With 400 ms the
-    # window after slow start's overshoot grows by one segment per round trip and stays far below the 3,333 that would.
+def test_the_round_trip_time_of_the_table_is_part_of_the_path():
+    # One transfer over 100 Mbit/s with a buffer of 64 packets. With a round-trip time of zero it fills the link. With
+    # 400 ms the window, after the overshoot of slow start, grows by one segment per round trip and stays far below the
+    # 3,333 segments that would fill the link.
     text = LLQ.format(kilobits=900).replace("Serial0/0", "FastEthernet0/0").replace(" bandwidth 2000\n", "")
     table = "name,dscp,rate,packet,count,model,rtt\nfile,0,,1500,1,tcp,{}\n"
     busy = {}
@@ -460,14 +461,14 @@ def test_a_round_trip_of_the_table_is_in_the_path():
         report = tailback.run(found.check().set(duration="12s"), replications=1).reports[0]
         busy[rtt] = report.utilisation("ce->sink")
         if rtt != "0s":
-            # Half of the round trip is on the way there.
+            # Half of the round-trip time is the delay from source to destination.
             assert report.mean_delay_s("file") > 0.2
     assert busy["0s"] > 0.95
     assert busy["400ms"] < 0.8
-    told = import_configuration("mqc", text, traffic=table.format("0s"))
-    assert any("without a round trip" in notice.message for notice in told.assumptions)
+    zero = import_configuration("mqc", text, traffic=table.format("0s"))
+    assert any("without a round-trip time" in notice.message for notice in zero.assumptions)
     refused = import_configuration("mqc", text, traffic=table.format("61s"))
-    assert any("is no round trip" in notice.message for notice in refused.errors)
+    assert any("is not a round-trip time" in notice.message for notice in refused.errors)
 
 
 # --- Warnings before a run ---
@@ -499,22 +500,24 @@ interface Serial0/0
  service-policy output WAN
 """
     found = warned(both)
-    assert any("class `VOICE` of `WAN` never gets a packet: no code point" in message for message in found)
-    assert any("class `NARROW` of `WAN` never gets a packet" in m and "go to WIDE before it" in m for m in found)
+    assert any("class `VOICE` of `WAN` never gets a packet: no DSCP" in message for message in found)
+    assert any("class `NARROW` of `WAN` never gets a packet" in m and "in earlier classes: WIDE" in m for m in found)
     assert not any("class `WIDE`" in message for message in found)
     mended = both.replace("match-all", "match-any").replace("class WIDE\n  bandwidth 300\n ", "")
     assert not any("never gets a packet" in message for message in warned(mended))
-    # Decisions of an access list do not follow from code points.
+    # Whether an access list matches does not follow from the code point, so that there is no warning.
     listed = both.replace("match dscp cs5", "match access-group 101").replace("match-all", "match-any")
     listed += "access-list 101 permit udp any any\n"
     assert not any("`VOICE`" in message and "never" in message for message in warned(listed))
 
 
-def test_priority_that_nothing_limits_or_that_is_less_than_its_flows_need_is_warned_of():
-    # 10 calls of 80 kbit/s, 4 B of HDLC for each 200 B: 816 kbit/s.
-    assert any("800 kbit/s of priority, and its flows send 816 kbit/s" in m for m in warned(LLQ.format(kilobits=800)))
-    assert not any("of priority" in message for message in warned(LLQ.format(kilobits=816)))
-    assert not any("of priority" in message for message in warned(LLQ.format(kilobits=800), overhead="0"))
+def test_unlimited_or_insufficient_priority_is_warned_of():
+    # 10 calls of 80 kbit/s with 4 B of HDLC per 200 B need 816 kbit/s.
+    assert any(
+        "priority rate of 800 kbit/s, but its flows send 816 kbit/s" in m for m in warned(LLQ.format(kilobits=800))
+    )
+    assert not any("priority rate" in message for message in warned(LLQ.format(kilobits=816)))
+    assert not any("priority rate" in message for message in warned(LLQ.format(kilobits=800), overhead="0"))
     unlimited = LLQ.format(kilobits=800).replace("priority 800", "priority")
     assert any("priority without a rate" in message for message in warned(unlimited))
     policed = LLQ.format(kilobits=800).replace("priority 800", "priority\n  police 900000")
@@ -522,11 +525,14 @@ def test_priority_that_nothing_limits_or_that_is_less_than_its_flows_need_is_war
     # Within a shaper the percentage is of the shaped rate: 20 % of 2 Mbit/s are 400 kbit/s.
     nested = (CASES / "mqc/23-site.txt").read_text()
     table = "name,dscp,rate,packet,count,model,destination\nvoice,ef,80kbit/s,200,5,cbr,10.1.0.5\n"
-    assert any("400 kbit/s of priority, and its flows send 428 kbit/s" in message for message in warned(nested, table))
+    assert any(
+        "priority rate of 400 kbit/s, but its flows send 428 kbit/s" in message for message in warned(nested, table)
+    )
 
 
-def test_a_group_that_priority_starves_keeps_no_target():
-    # Bulk has strict priority and 12 of 10 Mbit/s: of what is below nothing ever leaves, and nothing of it is dropped.
+def test_a_group_starved_by_priority_misses_its_targets():
+    # Bulk has strict priority and offers 12 Mbit/s to a link of 10: packets of the other groups wait for ever, and none
+    # of their packets is dropped.
     script = """tc qdisc add dev eth0 root handle 1: prio bands 2 priomap 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1
 tc qdisc add dev eth0 parent 1:2 handle 20: pfifo limit 100000
 tc filter add dev eth0 parent 1: protocol ip prio 1 u32 match ip dsfield 0x28 0xfc flowid 1:1

@@ -1,4 +1,4 @@
-"""Configurations out again: tuned values in the text that they came from, and policies of native scenarios."""
+"""Export of configurations: tuned values written into the original text, and policies of native scenarios."""
 
 import json
 import re
@@ -38,20 +38,20 @@ def run_cli(*arguments: str):
 
 
 def changed_words(before: str, after: str) -> list[tuple[str, str]]:
-    """Words that differ; a text with more or fewer words, or other spaces between them, fails."""
+    """Return the words that differ; texts must have the same number of words."""
     first, second = re.split(r"(\s+)", before), re.split(r"(\s+)", after)
     assert len(first) == len(second)
     return [(a, b) for a, b in zip(first, second, strict=True) if a != b]
 
 
 @pytest.mark.parametrize(("language", "file"), files(), ids=lambda value: getattr(value, "name", value))
-def test_an_untouched_scenario_gives_its_text_byte_for_byte(language, file):
+def test_an_unchanged_scenario_is_exported_as_its_original_text_byte_for_byte(language, file):
     text = file.read_bytes().decode()
     found = import_configuration(language, text, rate="10Mbit/s")
     if found.scenario is None:
         assert found.errors
         return
-    # Once as the import was done, once as someone does who has only the scenario's file.
+    # The scenario as imported, with the rate of the link, and the scenario read back from its file, without the rate.
     stored = Scenario.from_toml(found.scenario.to_toml())
     for scenario, rate in ((found.scenario, "10Mbit/s"), (stored, None)):
         made = export_configuration(language, scenario, original=text, rate=rate)
@@ -132,13 +132,13 @@ SFQ = (
 DISCIPLINE = f"{PORT}.discipline"
 CHILD = DISCIPLINE
 WORDS: list[tuple[Language, str, str, str, list[tuple[str, str]]]] = [
-    # kbit/s, packets, bytes, percent, bits of a shaper's burst, bit/s of a shaper: as the command counts.
+    # Values are written in the unit of the command: kbit/s, packets, bytes, percent; a shaper in bit/s and bits.
     ("mqc", MQC, f"{CHILD}.classes[VOICE].priority.rate", "240kbit/s", [("168", "240")]),
     ("mqc", MQC, f"{CHILD}.classes[VOICE].priority.burst", "6000B", [("4200", "6000")]),
     ("mqc", MQC, f"{CHILD}.classes[BULK].bandwidth", "450kbit/s", [("400", "450")]),
     ("mqc", PERCENT, f"{CHILD}.classes[VOICE].priority.rate", "25%", [("20", "25")]),
     ("mqc", PERCENT, f"{CHILD}.classes[DATA].remaining", "40", [("60", "40")]),
-    # A shaper in percent of 10 Mbit/s: one percent is 100 kbit/s.
+    # A shaper in percent of 10 Mbit/s: 1 % is 100 kbit/s.
     ("mqc", PERCENT, f"{PORT}.shaper.rate", "3500kbit/s", [("30", "35")]),
     # The hold queue of an interface without a policy.
     ("mqc", "interface Serial0/0\n hold-queue 75 out\n", f"{PORT}.buffer", "60packets", [("75", "60")]),
@@ -155,7 +155,7 @@ WORDS: list[tuple[Language, str, str, str, list[tuple[str, str]]]] = [
     ("mqc", MQC, f"{PORT}.conditioners[0].meter.cir", "500kbit/s", [("400000", "500000")]),
     ("mqc", MQC, f"{PORT}.conditioners[0].meter.cbs", "20000B", [("12500", "20000")]),
     ("mqc", MQC, f"{PORT}.conditioners[0].meter.ebs", "30000B", [("25000", "30000")]),
-    # tc counts sizes in 1024; a value that is not whole in the word's unit takes the next finer one.
+    # In tc 1k is 1024 B; a value that is not whole in the unit of the word is written in the next smaller unit.
     ("tc", TC, f"{DISCIPLINE}.classes[1:10].rate", "650kbit/s", [("600kbit", "650kbit")]),
     ("tc", TC, f"{DISCIPLINE}.classes[1:10].burst", "16384B", [("15k", "16k")]),
     ("tc", TC, f"{DISCIPLINE}.classes[1:10].cburst", "5000B", [("3k", "5000b")]),
@@ -173,17 +173,17 @@ WORDS: list[tuple[Language, str, str, str, list[tuple[str, str]]]] = [
     ("tc", TC, f"{DISCIPLINE}.classes[1:30].discipline.max-p", "0.05", [("0.02", "0.05")]),
     ("tc", TC, f"{PORT}.conditioners[0].meter.rate", "700kbit/s", [("600kbit", "700kbit")]),
     ("tc", TC, f"{PORT}.conditioners[0].meter.burst", "10240B", [("9k", "10k")]),
-    # One use of a variable becomes a number; the variable and its other uses stay.
+    # The tuned use of a variable is replaced by a number; the variable and its other uses stay.
     ("tc", TC, f"{DISCIPLINE}.classes[1:20].rate", "700kbit/s", [("$((UP/3))kbit", "700000bit")]),
     ("tc", TC, f"{DISCIPLINE}.classes[1:10].ceil", "1700kbit/s", [("${UP}kbit", "1700000bit")]),
     ("tc", SFQ, f"{PORT}.shaper.rate", "1100kbit/s", [("1mbit", "1100kbit")]),
     ("tc", SFQ, f"{DISCIPLINE}.perturb", "20s", [("10", "20")]),
 ]
-"""Language, text, what is tuned, its new value, and the one word that changes, by the command references."""
+"""Language, original text, path and new value of a setting, and the word that changes, by the command references."""
 
 
 @pytest.mark.parametrize(("language", "text", "path", "value", "words"), WORDS, ids=[row[2] for row in WORDS])
-def test_a_tuned_value_changes_the_one_word_that_decides_it(language, text, path, value, words):
+def test_a_tuned_value_changes_only_the_word_that_sets_it(language, text, path, value, words):
     first = import_configuration(language, text, rate="10Mbit/s").check()
     tuned = first.with_texts([(path, value)])
     assert tuned != first
@@ -193,8 +193,8 @@ def test_a_tuned_value_changes_the_one_word_that_decides_it(language, text, path
     again = import_configuration(language, made.text, rate="10Mbit/s").check()
     derived = "weight" if path.endswith("discipline.min") else None
     if derived:
-        # tc computes the weight of the average from min and burst: the remark names it.
-        assert [notice.message for notice in made.notices if "weight` moves along" in notice.message]
+        # tc computes the weight of the average from min and burst, so that it changes as well: a remark says so.
+        assert [notice.message for notice in made.notices if "weight` changes, too" in notice.message]
     else:
         assert ports(again) == ports(tuned)
 
@@ -203,7 +203,7 @@ def ports(scenario: Scenario) -> object:
     return json.loads(scenario.native.to_json())["switches"]["ce"]["ports"]
 
 
-def test_a_variable_that_decides_all_that_was_tuned_is_changed_where_it_is_set():
+def test_a_variable_that_sets_all_tuned_values_is_changed_in_its_assignment():
     text = TC.replace("classid 1:20 htb rate $((UP/3))kbit", "classid 1:20 htb rate 600kbit")
     first = import_configuration("tc", text, rate="10Mbit/s").check()
     paths = [f"{DISCIPLINE}.classes[1:1].rate", f"{DISCIPLINE}.classes[1:1].ceil", f"{DISCIPLINE}.classes[1:10].ceil"]
@@ -212,12 +212,12 @@ def test_a_variable_that_decides_all_that_was_tuned_is_changed_where_it_is_set()
     assert changed_words(text, made.text) == [("UP=1800", "UP=1500")]
 
 
-def test_what_a_word_cannot_say_is_rounded_and_the_remark_names_both_values():
+def test_a_value_that_the_text_cannot_express_is_rounded_and_the_remark_names_both_values():
     first = import_configuration("mqc", EXAMPLE, traffic=TRAFFIC).check()
     made = export_configuration(
         "mqc", first.set({f"{DISCIPLINE}.classes[ORDERS].bandwidth": "700.4kbit/s"}), original=EXAMPLE
     )
-    # Routers count bandwidth in whole kbit/s.
+    # `bandwidth` is in whole kbit/s.
     assert changed_words(EXAMPLE, made.text) == [("600", "700")]
     [notice] = made.notices
     assert (notice.level, notice.line) == ("warning", EXAMPLE[: EXAMPLE.index("bandwidth 600")].count("\n") + 1)
@@ -227,10 +227,10 @@ def test_what_a_word_cannot_say_is_rounded_and_the_remark_names_both_values():
     assert (change.from_, change.to, change.written) == ("600", "700", "700000 bit/s")
 
 
-def test_several_values_are_written_at_once_even_where_only_all_of_them_fit_the_link():
+def test_several_values_are_written_even_if_only_all_together_fit_the_link():
     text = EXAMPLE.replace("priority 512", "priority 1200").replace("bandwidth 600", "bandwidth 750")
     first = import_configuration("mqc", text, traffic=TRAFFIC).check()
-    # 1200 + 64 + 750 of 2048 kbit/s; one of these steps without the other would exceed the link.
+    # 1200 + 64 + 750 of 2048 kbit/s are reserved; a bandwidth of 1300 fits only with the lower priority rate.
     tuned = first.set(
         {
             f"{DISCIPLINE}.classes[VOICE].priority.rate": "600kbit/s",
@@ -241,23 +241,23 @@ def test_several_values_are_written_at_once_even_where_only_all_of_them_fit_the_
     assert changed_words(text, made.text) == [("1200", "600"), ("750", "1300")]
 
 
-def test_what_a_changed_value_moves_along_is_brought_back_by_the_word_that_decides_it():
+def test_a_percentage_of_a_changed_rate_is_rewritten_so_that_its_value_stays():
     text = PERCENT.replace("percent 30", "2000000")
     text = text.replace("bandwidth remaining percent 60", "shape average percent 50")
     first = import_configuration("mqc", text, rate="10Mbit/s").check()
     made = export_configuration("mqc", first.set({f"{PORT}.shaper.rate": "4Mbit/s"}), original=text, rate="10Mbit/s")
-    # The scenario still holds the class at 1 Mbit/s: a half of 2, a quarter of 4 Mbit/s.
+    # The class keeps its 1 Mbit/s, half of 2 Mbit/s before and a quarter of 4 Mbit/s now.
     assert changed_words(text, made.text) == [("50", "25"), ("2000000", "4000000")]
     assert not made.notices
 
 
-def test_a_value_that_is_not_what_its_word_would_give_is_refused_instead_of_written_as_another():
+def test_a_value_that_an_import_would_not_give_back_is_refused():
     text = "class-map match-all B\n match dscp af11\npolicy-map P\n"
     text += " class B\n  bandwidth 100\n  police cir 200000 bc 9000\n"
     text += "interface Serial0/0\n service-policy output P\n"
     table = "name,dscp,rate,packet\nb,af11,100kbit/s,1500\n"
     first = import_configuration("mqc", text, traffic=table).check()
-    # An import takes no burst below the largest packet, which would pass nothing: 700 B would come back as 1500 B.
+    # An import raises a burst below the largest packet, with which nothing would pass: 700 B would become 1500 B.
     tuned = first.set({f"{PORT}.conditioners[0].meter.burst": "700B"})
     made = export_configuration("mqc", tuned, original=text, traffic=table)
     assert made.text == ""
@@ -303,19 +303,19 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("what", REFUSED)
-def test_a_difference_that_no_word_of_the_text_decides_is_refused_with_what_to_do(what):
-    change, said = REFUSED[what]
+def test_a_difference_that_no_word_of_the_text_sets_is_refused_with_advice(what):
+    change, expected = REFUSED[what]
     try:
         scenario = mutated(change)
         scenario.native.to_json()
     except tailback.ScenarioError:
-        # 1990 + 64 + 512 kbit/s are more than the link, which the scenario says too.
+        # 1990 + 64 + 512 kbit/s exceed the link, which is an error of the scenario itself.
         assert what == "a value that a router refuses"
         return
     made = export_configuration("mqc", scenario, original=EXAMPLE, traffic=TRAFFIC)
     assert made.text == ""
     assert made.errors
-    assert any(said in str(error) for error in made.errors), [str(error) for error in made.errors]
+    assert any(expected in str(error) for error in made.errors), [str(error) for error in made.errors]
     assert all(error.advice for error in made.errors)
 
 
@@ -334,10 +334,10 @@ def test_a_tuned_policy_keeps_its_access_lists_so_that_each_flow_stays_in_its_cl
     assert out.read_text() == EXAMPLE.replace("bandwidth 600", "bandwidth 1000")
     before = import_configuration("mqc", EXAMPLE, traffic=TRAFFIC)
     after = import_configuration("mqc", out.read_text(), traffic=TRAFFIC)
-    # The order system is selected by an access list: web has the same code point, but is not selected.
+    # An access list selects the flows of orders: web has the same code point, but is not in the class.
     assert before.classes == after.classes
     assert after.classes["ORDERS"] == ["orders"]
-    # 1000 kbit/s hold the 800 kbit/s of orders, 600 did not; web pays for it.
+    # 1000 kbit/s are enough for the 800 kbit/s of orders, 600 are not; web gets less instead.
     both = [tailback.run(found.check().set(duration="12s"), replications=3).reports for found in (before, after)]
     orders = [sum(report.loss("orders") for report in reports) / 3 for reports in both]
     web = [sum(report.throughput_bps("web") for report in reports) / 3 for reports in both]
@@ -361,14 +361,14 @@ def test_tune_prints_a_diff_of_the_policy_and_the_lines_for_a_session(tmp_path):
     done = run_cli("tune", str(scenario), *options, *vary, "--diff", str(policy), "--json")
     found = json.loads(done.stdout)
     assert [(change["from_"], change["to"]) for change in found["changes"]] == [("512", "500")]
-    # A value that the policy does not state has no word to change.
+    # The policy does not state this value, so there is no word to change.
     vary = ("--vary", f"{DISCIPLINE}.classes[VOICE].limit=20packets|30packets", "--target", "calls.loss<=1%")
     done = run_cli("tune", str(scenario), *options, *vary, "--diff", str(policy))
     assert done.return_value == 3
     assert "queue-limit 64 packets" in done.stderr
 
 
-def test_an_imported_scenario_is_written_in_tables_and_reads_back_as_the_same():
+def test_an_imported_scenario_is_written_as_toml_tables_and_reads_back_equal():
     for language, file in files():
         found = import_configuration(language, file.read_text(), rate="10Mbit/s")
         if found.scenario is None:
@@ -383,7 +383,7 @@ def test_an_imported_scenario_is_written_in_tables_and_reads_back_as_the_same():
 
 
 def exports(language: Language) -> list[tuple[str, str]]:
-    """Exports of each file that gives a scenario, in a language, except those refused with a reason."""
+    """Return names and exports, in the given language, of all files that can be imported and exported."""
     made = []
     for own, file in files():
         found = import_configuration(own, file.read_text(), rate="10Mbit/s")
@@ -397,7 +397,7 @@ def exports(language: Language) -> list[tuple[str, str]]:
     return made
 
 
-def test_cisco_exports_have_names_that_a_router_takes_and_no_limit_around_a_policy():
+def test_cisco_exports_have_names_that_a_router_accepts_and_no_limit_around_a_policy():
     for name, text in exports("mqc"):
         for line in text.splitlines():
             words = line.split()
@@ -410,7 +410,7 @@ def test_cisco_exports_have_names_that_a_router_takes_and_no_limit_around_a_poli
             assert not ("service-policy" in actions and "queue-limit" in actions), (name, actions)
 
 
-def test_the_interface_and_the_device_are_called_as_asked():
+def test_the_interface_or_device_has_the_requested_name():
     scenario = import_configuration("mqc", EXAMPLE, traffic=TRAFFIC).check()
     made = export_configuration("mqc", scenario, name="Multilink1")
     assert "interface Multilink1\n bandwidth 2048\n" in made.text
@@ -448,7 +448,7 @@ interface GigabitEthernet0/0
 """
 
 
-def test_policers_and_marks_of_a_scenario_are_written_and_lose_the_same():
+def test_exported_policers_and_marks_give_the_same_losses_and_delays():
     table = "name,dscp,rate,packet,model\nvideo,af41,1Mbit/s,1000,poisson\nbulk,af11,100kbit/s,500,poisson\n"
     table += "web,0,600kbit/s,1000,poisson\n"
     first = import_configuration("mqc", POLICED, traffic=table).check()
@@ -458,7 +458,7 @@ def test_policers_and_marks_of_a_scenario_are_written_and_lose_the_same():
     strip = {"duration": "12s", "replications": 2}
     before, after = (tailback.run(scenario.set(**strip)).reports for scenario in (first, again))
     for one, other in zip(before, after, strict=True):
-        # 300 of 600 kbit/s pass the default class's policer; video's is at 400 kbit/s and marks or drops the rest.
+        # The policer of the default class passes 300 of 600 kbit/s; that of video marks or drops above 400 kbit/s.
         assert one.loss("web") == pytest.approx(0.5, abs=0.06)
         for group in ("video", "bulk", "web"):
             assert other.loss(group) == one.loss(group)
@@ -477,24 +477,24 @@ def test_policers_on_filters_are_written_on_filters():
 def test_red_states_the_rate_of_its_link_and_the_burst_that_gives_its_weight():
     first = import_configuration("tc", TC, rate="10Mbit/s").check()
     [line] = [line for line in export_configuration("tc", first).text.splitlines() if " red " in line]
-    # tc takes 10 Mbit/s where no bandwidth is stated.
+    # Without a stated bandwidth tc assumes 10 Mbit/s.
     assert "bandwidth 10mbit" in line
     again = import_configuration("tc", export_configuration("tc", first).text, rate="10Mbit/s").check()
     assert ports(again) == ports(first)
 
 
-def test_labels_are_matched_under_the_protocol_of_labels_and_what_never_holds_is_left_out():
+def test_labels_are_matched_with_protocol_mpls_and_impossible_conditions_are_left_out():
     table = "name,dscp,rate,packet\na,0,100kbit/s,200\n"
     text = "class-map match-all E\n match mpls experimental topmost 5\n"
     text += "class-map match-all N\n match dscp ef\n match dscp af41\n"
     text += "policy-map P\n class E\n  priority 100\n class N\n  bandwidth 100\ninterface Serial0/0\n bandwidth 1000\n"
     document = import_configuration("mqc", text + " service-policy output P\n", traffic=table).check().document
-    # An import resolves labels for the rows of its table; a native scenario tests the labels.
+    # An import resolves labels by the rows of the table; a native scenario matches the labels of packets.
     document["switches"]["ce"]["ports"]["sink"]["discipline"]["classes"][0]["match"] = {"exp": 5}
     made = export_configuration("tc", Scenario.from_document(document).check())
     [filter_] = [line for line in made.text.splitlines() if line.startswith("tc filter")]
     assert "protocol mpls_uc prio 1 flower mpls_tc 5 " in filter_
-    assert any("never holds" in notice.message for notice in made.notices)
+    assert any("matches no packet" in notice.message for notice in made.notices)
 
 
 LACKS = (
@@ -506,7 +506,10 @@ LACKS = (
 
 
 def through_iproute2(text: str) -> tuple[int, int, list[str]]:
-    """Lines that the kernel accepted, lines that only `tc` parsed since the kernel lacks something, and complaints."""
+    """Run a script by `tc`; return how many lines the kernel accepted, how many only `tc` parsed, and the errors.
+
+    The second are lines for which the kernel lacks a module.
+    """
     lines = [line for line in text.splitlines() if line.startswith("tc ")]
     script = "for kind in dummy ifb veth; do ip link add name eth0 type $kind 2>/dev/null && break; done\n"
     script += "ip link set eth0 up || exit 9\n"
@@ -516,15 +519,15 @@ def through_iproute2(text: str) -> tuple[int, int, list[str]]:
     taken, parsed, wrong = 0, 0, list[str]()
     lacking = False
     for line, answer in zip(lines, re.findall(r"((?:.|\n)*?)@(\d+)\n", done.stdout), strict=True):
-        said, code = answer
+        output, code = answer
         if code == "0":
             taken += 1
-        elif code == "2" and (lacking or any(lack in said for lack in LACKS)):
-            # What hangs in something that the kernel lacks has no place either; tc's own complaints have the code 1.
+        elif code == "2" and (lacking or any(lack in output for lack in LACKS)):
+            # Children of a missing discipline fail as well; errors of tc itself have the exit code 1.
             parsed += 1
             lacking = True
         else:
-            wrong.append(f"{line}: {said.strip().splitlines()[:1]} ({code})")
+            wrong.append(f"{line}: {output.strip().splitlines()[:1]} ({code})")
     return taken, parsed, wrong
 
 
@@ -535,8 +538,8 @@ def has_namespaces() -> bool:
     return subprocess.run(["unshare", "-rn", "sh", "-c", script], capture_output=True, check=False).returncode == 0
 
 
-@pytest.mark.skipif(not has_namespaces(), reason="needs iproute2's tc and a network namespace with a device of its own")
-def test_every_tc_export_is_taken_by_iproute2(record_property):
+@pytest.mark.skipif(not has_namespaces(), reason="needs tc of iproute2 and a network namespace with a device")
+def test_every_tc_export_is_accepted_by_iproute2(record_property):
     taken = parsed = 0
     wrong = []
     for name, text in exports("tc"):
@@ -545,7 +548,7 @@ def test_every_tc_export_is_taken_by_iproute2(record_property):
         wrong += [f"{name}: {line}" for line in found[2]]
     record_property("lines taken by the kernel", taken)
     record_property("lines parsed by tc only", parsed)
-    print(f"{taken} lines taken by the kernel, {parsed} parsed by tc only, for the kernel lacks what they name")
+    print(f"{taken} lines accepted by the kernel, {parsed} parsed by tc only, since the kernel lacks a module")
     assert not wrong, "\n".join(wrong)
     assert taken > 300
 
@@ -567,10 +570,11 @@ interface GigabitEthernet0/0
 """
 
 
-def test_a_full_priority_class_goes_first_in_the_exported_script_too():
-    # 15 calls of 80 kbit/s count 1.284 Mbit/s with Ethernet's 14 B, 1 Mbit/s is let pass: 22.1 % are lost. What passes
-    # waits for a packet of 1514 B and its own 214 B at 10 Mbit/s at most, 1.4 ms. At a rate of 1 Mbit/s it would wait
-    # for the 64 packets of its full queue, 110 ms, as a kernel has shown (docs/validation-linux.md).
+def test_an_overloaded_priority_class_keeps_its_low_delay_in_the_exported_script():
+    # 15 calls of 80 kbit/s count 1.284 Mbit/s with 14 B of Ethernet; 1 Mbit/s passes, 22.1 % are lost. The delay of a
+    # packet is at most the transmission of 1514 B and of its own 214 B at 10 Mbit/s, 1.4 ms. If the class were limited
+    # to a service rate of 1 Mbit/s, its full queue of 64 packets would take 110 ms, as a kernel has shown
+    # (docs/validation-linux.md).
     traffic = "name,dscp,rate,packet,count,model\nvoice,ef,80kbit/s,200,15,cbr\nbulk,0,1Mbit/s,1500,20,cbr\n"
     options = {"traffic": traffic, "rate": "10Gbit/s", "overhead": "ethernet", "duration": "10s"}
     made = export_configuration("tc", import_configuration("mqc", LLQ, **options).check(), name="eth1")
@@ -579,8 +583,10 @@ def test_a_full_priority_class_goes_first_in_the_exported_script_too():
     assert report.max_delay_s("voice") < 2e-3
 
 
-def test_classes_that_only_addresses_tell_apart_are_not_exported_as_if_code_points_did():
+def test_classes_that_differ_only_by_addresses_are_not_exported_by_code_point():
     policy, table = ((ROOT / "docs/examples" / name).read_text() for name in ("hub.txt", "hub.csv"))
     made = export_configuration("tc", import_configuration("mqc", policy, traffic=table).check(), name="eth1")
-    said = [notice.message for notice in made.notices if notice.level == "unsupported"]
-    assert any("voice-a, bulk-a" in message and "voice-b, bulk-b has as well" in message for message in said), said
+    messages = [notice.message for notice in made.notices if notice.level == "unsupported"]
+    assert any(
+        "voice-a, bulk-a" in message and "other groups have as well: voice-b, bulk-b" in message for message in messages
+    ), messages

@@ -1,6 +1,7 @@
-"""Named flows behind configurations of Cisco's dialects, compared with figures computed by hand.
+"""Named flows behind configurations of Cisco's dialects, compared with numbers computed by hand.
 
-Each figure is derived in the test. Packets of the tables are of layer 3; on Ethernet 14 B more of each are counted.
+Each number is derived in the test. Packet sizes in the tables are of layer 3; on Ethernet 14 B per packet are counted
+in addition.
 """
 
 from pathlib import Path
@@ -55,21 +56,21 @@ def discipline(found):
 # --- Units ---
 
 
-def test_a_shaper_in_mbps_lets_as_many_pass():
+def test_a_shaper_in_mbps_passes_its_rate():
     found = case("05c-xr-shape.txt", HEAD + "calls,ef,80kbit/s,200,10,cbr\nbulk,0,40Mbit/s,1486,1,poisson\n")
     assert found.check().document["switches"]["ce"]["ports"]["sink"]["shaper"]["rate"] == "20000000bit/s"
     report = report_of(found)
-    # Calls take 0.8 · 214/200 = 0.856 of 20 Mbit/s; the rest passes 19.144 · 1486/1500 = 18.97 of 40.
+    # Calls take 0.8 · 214/200 = 0.856 of 20 Mbit/s; of the 40 Mbit/s of bulk 19.144 · 1486/1500 = 18.97 pass.
     assert report.loss("calls") == 0
     assert report.loss("bulk") == pytest.approx(1 - 18.97 / 40, abs=0.02)
 
 
-def test_a_policer_in_mbps_drops_what_is_above():
+def test_a_policer_in_mbps_drops_the_excess():
     found = case("05b-iosxr-bw.txt", HEAD + "calls,ef,100kbit/s,186,100,cbr\n")
     # 10 Mbit/s at layer 3 are 10 · 200/186 = 10.75 Mbit/s with Ethernet's 14 B; 5 of them conform.
     assert report_of(found).loss("calls") == pytest.approx(1 - 5 / (10 * 200 / 186), abs=0.02)
-    # IOS XR shares in equal parts what `bandwidth` leaves, which is the only thing that is not simulated.
-    assert ["equal parts" in notice.message for notice in found.not_simulated] == [True]
+    # IOS XR shares the rate that `bandwidth` leaves equally; this is the only part that is not simulated.
+    assert ["equally" in notice.message for notice in found.not_simulated] == [True]
 
 
 @pytest.mark.parametrize(
@@ -82,7 +83,7 @@ def test_a_policer_in_mbps_drops_what_is_above():
         ("bandwidth 10\n  queue-limit 200 kbytes", "limit", "200000B"),
         ("bandwidth 10\n  queue-limit 2 mbytes", "limit", "2000000B"),
         ("bandwidth 10\n  queue-limit 3000 bytes", "limit", "3000B"),
-        # 400 kbit/s for 100 ms are 5000 B.
+        # 100 ms at 400 kbit/s are 5000 B.
         ("bandwidth 400\n  queue-limit 100 ms", "limit", "5000B"),
         ("bandwidth 400\n  queue-limit 100000 us", "limit", "5000B"),
         ("bandwidth 10\n  queue-limit 99 packets", "limit", "99packets"),
@@ -95,7 +96,7 @@ def test_each_unit_of_a_class_is_honoured(line, key, value):
     assert discipline(found)["classes"][0][key] == value
 
 
-def test_a_line_of_which_a_part_is_not_understood_has_no_effect_at_all():
+def test_a_line_with_a_part_that_is_not_understood_has_no_effect():
     text = VOICE + "policy-map P\n class VOICE\n  bandwidth 400 furlongs\ninterface Serial0/0\n bandwidth 2000\n"
     text += " service-policy output P\n"
     found = read(text, HEAD + "calls,ef,80kbit/s,200,2,cbr\n")
@@ -104,20 +105,20 @@ def test_a_line_of_which_a_part_is_not_understood_has_no_effect_at_all():
     assert outcome(found) == "as-far-as-understood"
 
 
-def test_thresholds_in_time_are_packets_of_the_class_s_rate():
+def test_thresholds_in_time_are_converted_to_packets_at_the_rate_of_the_class():
     text = (
         "class-map V\n match dscp af41\npolicy-map P\n class V\n  bandwidth 8 mbps\n"
         "  random-detect dscp af41 20 ms 40 ms\n"
         "  queue-limit 50 ms\n end-policy-map\ninterface GigabitEthernet0/0/0/1\n service-policy output P\n"
     )
     found = read(text, HEAD + "video,af41,4Mbit/s,1000,1,poisson\n")
-    # 8 Mbit/s for 20 ms are 20 kB: 20 packets of 1000 B.
+    # 20 ms at 8 Mbit/s are 20 kB, which are 20 packets of 1000 B.
     assert discipline(found)["classes"][0]["discipline"]["profiles"]["af41"] == {"min": 20, "max": 40}
     assert any("packets of 1000 B" in message for message in messages(found, "assumed"))
 
 
-def test_the_inner_one_of_two_tags_is_not_taken_for_the_outer_one():
-    # `match vlan inner 100` looks at the second tag, of which the table's column `vlan` says nothing (IOS XE, IOS XR).
+def test_the_inner_vlan_tag_is_not_confused_with_the_outer_one():
+    # `match vlan inner 100` (IOS XE, IOS XR) tests the second tag; the column `vlan` of the table is the first.
     text = "class-map V\n match vlan inner 100\npolicy-map P\n class V\n  priority 400\ninterface Gi0/0\n"
     text += " service-policy output P\n"
     found = read(text, "name,dscp,rate,packet,vlan\ncalls,ef,80kbit/s,200,100\n")
@@ -128,21 +129,21 @@ def test_the_inner_one_of_two_tags_is_not_taken_for_the_outer_one():
 # --- Labels in the table ---
 
 
-def test_flows_are_in_the_class_of_their_label_in_the_run_as_in_the_table():
+def test_flows_are_classified_by_the_label_of_the_table():
     found = case("09-mpls-exp.txt", "traffic-exp2.csv", overhead="mpls")
     assert class_of(found, "voice") == "EXP5"
     report = report_of(found, "3s")
-    # 0.32 of 100 Mbit/s is within the priority of 20 %; 120 Mbit/s of bulk fill the rest.
+    # Voice of 0.32 Mbit/s is within the priority of 20 % of 100 Mbit/s; bulk of 120 Mbit/s overloads the rest.
     assert report.loss("voice") == 0
     assert report.mean_delay_s("voice") < 1e-3 < report.mean_delay_s("bulk")
     assert report.loss("bulk") > 0.1
 
 
-def test_the_precedence_stands_for_a_label_that_the_table_does_not_tell_and_that_is_said():
+def test_without_a_label_in_the_table_the_precedence_is_assumed():
     found = case("09-mpls-exp.txt", HEAD + "voice,ef,80kbit/s,200,4,cbr\nbulk,0,120Mbit/s,1500,1,poisson\n")
     assert class_of(found, "voice") == "EXP5"
     assert report_of(found, "3s").loss("voice") == 0
-    assert any("`voice`" in message and "labels" in message for message in messages(found, "assumed"))
+    assert any("`voice`" in message and "MPLS" in message for message in messages(found, "assumed"))
 
 
 # --- Input policies ---
@@ -178,7 +179,7 @@ BRANCH_TABLE = (
 )
 
 
-def test_what_the_lan_marks_is_served_as_marked_by_the_wan():
+def test_marks_of_the_lan_input_policy_decide_the_class_at_the_wan():
     found = case("07-input-mark.txt", "traffic-unmarked.csv")
     assert found.interface == "GigabitEthernet0/1"
     assert class_of(found, "voice") == "VOICE"
@@ -189,15 +190,15 @@ def test_what_the_lan_marks_is_served_as_marked_by_the_wan():
     assert any("`voice`" in message and "GigabitEthernet0/0" in message for message in messages(found, "assumed"))
 
 
-def test_an_input_policy_takes_away_a_code_point_that_the_sender_chose():
+def test_an_input_policy_overwrites_the_code_point_of_the_sender():
     found = read(BRANCH, BRANCH_TABLE)
     assert (class_of(found, "calls"), class_of(found, "fraud")) == ("VOICE", "default")
     report = report_of(found)
-    # 1.5 Mbit/s without priority share what 0.32 · 204/200 of 1 Mbit/s leave; calls lose nothing.
+    # Calls lose nothing and take 0.32 · 204/200 of 1 Mbit/s; the other 1.5 Mbit/s share the rest.
     assert report.loss("calls") == 0
     assert report.loss("fraud") > 0.3
-    # The interface follows from the senders' addresses.
-    assert not any("come in by" in message for message in messages(found, "assumed"))
+    # The input interface follows from the addresses of the senders.
+    assert not any("to arrive at" in message for message in messages(found, "assumed"))
 
 
 def test_the_column_input_decides_which_input_policy_applies():
@@ -214,7 +215,7 @@ def test_an_input_policer_drops_before_the_output_queue():
     text = BRANCH.replace("  set dscp default", "  police 300000 8000 conform-action transmit exceed-action drop")
     found = read(text, BRANCH_TABLE.replace("fraud,ef", "fraud,af21"))
     report = report_of(found)
-    # 1.5 Mbit/s come; 300 kbit/s of 1004 B per packet on the WAN side conform and fit behind the calls.
+    # 1.5 Mbit/s arrive; 300 kbit/s, in packets of 1004 B as counted on the WAN side, conform and fit next to the calls.
     passed = (1 - report.loss("fraud")) * 600 + (1 - report.loss("bulk")) * 900
     assert passed == pytest.approx(300 / 1.004, rel=0.05)
     assert report.loss("calls") == 0
@@ -227,8 +228,8 @@ def test_a_policer_that_marks_down_moves_packets_to_another_class():
         "  police 160000 8000 conform-action set-dscp-transmit ef exceed-action set-dscp-transmit default",
     )
     report = report_of(read(text, BRANCH_TABLE))
-    # Half of the calls' 326 kbit/s conform and lose nothing; the others queue with 1.5 Mbit/s for the 837 that are
-    # left, and half of them are lost as of the rest.
+    # Half of the 326 kbit/s of calls conform and lose nothing. The other half shares the remaining 837 kbit/s with
+    # 1.5 Mbit/s, so that half of it is lost.
     assert report.loss("calls") == pytest.approx(0.5 * (1 - 837 / (163 + 1506)), abs=0.06)
 
 
@@ -239,33 +240,32 @@ def test_a_qos_group_of_the_input_policy_decides_the_class():
     assert report_of(found).loss("calls") == 0
 
 
-def test_what_an_input_policer_always_writes_decides_the_class_in_which_a_packet_leaves():
-    # Below the rate of the policer all packets conform; above it the others get the same mark, so no packet is dropped
-    # there.
+def test_a_mark_that_an_input_policer_writes_in_all_cases_decides_the_output_class():
+    # Packets that conform, exceed and violate all get the same mark, and the policer drops no packet.
     marking = "  police cir 100000 conform-action set-dscp-transmit ef exceed-action set-dscp-transmit ef"
     text = BRANCH.replace("  set dscp ef", f"{marking} violate-action set-dscp-transmit ef")
     found = read(text, BRANCH_TABLE)
     assert class_of(found, "calls") == "VOICE"
-    # 320 kbit/s of calls are within the 400 kbit/s of VOICE; the rest has 1.5 Mbit/s for a line of 1 Mbit/s.
+    # 320 kbit/s of calls are within the 400 kbit/s of VOICE; the other 1.5 Mbit/s overload the link of 1 Mbit/s.
     assert report_of(found).loss("calls") == 0
 
 
-def test_an_unread_line_of_the_input_policy_leaves_the_verdict_open():
+def test_a_line_that_is_not_understood_in_the_input_policy_leaves_the_verdict_open():
     text = BRANCH.replace("  set dscp ef", "  set dscp ef\n  set colour blue")
     found = read(text, BRANCH_TABLE.replace("600kbit/s", "60kbit/s").replace("900kbit/s", "90kbit/s"))
     assert found.not_simulated
     assert outcome(found) == "as-far-as-understood"
 
 
-def test_several_input_policies_and_no_address_are_an_assumption_that_is_named():
+def test_with_several_input_policies_and_no_address_the_assumption_is_reported():
     text = BRANCH + "interface GigabitEthernet0/1\n service-policy input LAN\n"
     table = "\n".join(line.rpartition(",")[0] for line in BRANCH_TABLE.splitlines())
     found = read(text, table)
-    assert any("`calls`" in message and "not known" in message for message in messages(found, "assumed"))
+    assert any("`calls`" in message and "may arrive" in message for message in messages(found, "assumed"))
     assert class_of(found, "calls") == "default"
 
 
-# --- Nothing valid is refused ---
+# --- Valid configurations are not refused ---
 
 
 @pytest.mark.parametrize("name", sorted(path.name for path in (CASES / "mqc").iterdir() if path.name[:2] != "17"))
@@ -287,7 +287,7 @@ REFUSED = {
     "17-juniper.txt": "no interface",
     "27-nested-mixed.txt": "several interfaces",
 }
-"""Configurations without enough data to be judged, and the missing value."""
+"""Incomplete configurations, with text of the error."""
 OPEN = {
     "03-catalyst9k.txt",
     "04-nxos.txt",
@@ -299,12 +299,12 @@ OPEN = {
     "16-arista.txt",
     "18-inner.txt",
 }
-"""Configurations with a part that is not simulated: voice does not simply survive, whatever the results."""
+"""Configurations with a part that is not simulated, so that the verdict is never "survives"."""
 
 
 @pytest.mark.parametrize("name", sorted(OPEN))
-def test_a_configuration_with_a_part_that_is_not_simulated_never_simply_survives(name):
-    # Nearly no traffic, so that only the part that is not simulated prevents the verdict.
+def test_a_configuration_with_a_part_that_is_not_simulated_never_has_the_verdict_survives(name):
+    # With almost no traffic, only the part that is not simulated prevents the verdict.
     table = "name,dscp,rate,packet,count,vlan\nvoice,ef,8kbit/s,200,1,100\n"
     found = case(name, table, rate="100Mbit/s")
     assert found.not_simulated
@@ -312,7 +312,7 @@ def test_a_configuration_with_a_part_that_is_not_simulated_never_simply_survives
 
 
 @pytest.mark.parametrize("name", sorted(REFUSED))
-def test_a_configuration_that_does_not_say_enough_is_refused_or_says_what_was_assumed(name):
+def test_an_incomplete_configuration_is_refused_or_imported_with_a_reported_assumption(name):
     found = case(name, "traffic4.csv")
     if found.scenario is None:
         assert [notice for notice in found.errors if REFUSED[name] in notice.message]
@@ -320,7 +320,7 @@ def test_a_configuration_that_does_not_say_enough_is_refused_or_says_what_was_as
         assert any("rate" in message for message in messages(found, "assumed"))
 
 
-def test_the_cases_are_all_accounted_for():
+def test_each_case_is_either_simulated_completely_or_open_or_refused():
     names = {path.name for path in (CASES / "mqc").iterdir()}
     clear = {name for name in names if name not in OPEN and name not in REFUSED}
     assert OPEN | set(REFUSED) <= names
@@ -344,24 +344,25 @@ CLEAR = {
     "23-site.txt": ("t23.csv", False),
     "23b.txt": ("t23.csv", False),
     "24-two-prio.txt": ("traffic4.csv", False),
-    # No class of its own: voice shares a FIFO of 200 Mbit/s with 300 Mbit/s.
+    # There is no class for voice: it shares a FIFO of 200 Mbit/s with 300 Mbit/s of bulk.
     "25-shape-noclass.txt": (FLOOD, True),
     "26-qlimit-small.txt": ("traffic4.csv", False),
-    # 24.6 Mbit/s with Ethernet's bytes meet a policer of 20 Mbit/s that knows no classes.
+    # 24.6 Mbit/s, counted with Ethernet headers, reach a policer of 20 Mbit/s for all classes together.
     "28-pe.txt": ("t28.csv", True),
     "29-peak.txt": ("t29.csv", True),
     "30-be.txt": ("traffic4.csv", True),
-    # The excess over the priority's rate fits into its burst for a while; see the test below.
+    # For a while the excess over the priority rate fits into the burst; see
+    # `test_traffic_above_the_priority_rate_counted_with_ppp_is_lost`.
     "b-300.txt": ("tb.csv", None),
     "b-320.txt": ("tb.csv", None),
     "b-400.txt": ("tb.csv", False),
 }
-"""Configurations that are simulated completely: their table, and `True` if voice, or
-else the first group, loses packets."""
+"""Configurations that are simulated completely: their traffic table, and `True` if voice, or the first group if there
+is no voice, loses packets; `None`: tested separately."""
 
 
 @pytest.mark.parametrize("name", sorted(name for name, (_, loses) in CLEAR.items() if loses is not None))
-def test_voice_fares_as_the_policy_lets_it(name):
+def test_voice_loses_packets_exactly_where_expected(name):
     table, loses = CLEAR[name]
     found = case(name, table)
     report = report_of(found, "3s")
@@ -371,16 +372,16 @@ def test_voice_fares_as_the_policy_lets_it(name):
 
 
 @pytest.mark.parametrize(("name", "kilobits"), [("b-300.txt", 300), ("b-320.txt", 320)])
-def test_what_is_above_the_priority_is_lost_with_the_bytes_of_ppp(name, kilobits):
+def test_traffic_above_the_priority_rate_counted_with_ppp_is_lost(name, kilobits):
     found = case(name, "tb.csv")
-    # The policer lets 200 ms of its rate pass at first, which the warm-up outlasts.
+    # The burst of the policer, 200 ms of its rate, is used up during the warm-up.
     report = tailback.run(found.check().set(duration="40s", warmup="12s"), replications=1, threads=1).reports[0]
     assert report.loss("calls") == pytest.approx(1 - kilobits / (4 * 80 * 204 / 200), abs=0.01)
     assert (kilobits == 320) == (report.loss("calls") < 0.04)
 
 
 def test_shape_peak_sends_committed_and_excess_burst():
-    # 1 Mbit/s times 1 + 8000/8000 are 2 Mbit/s, of which 1000 of 1014 B are layer 3; 3 Mbit/s are offered.
+    # 1 Mbit/s times 1 + 8000/8000 = 2 Mbit/s pass, of which 1000 of 1014 B are layer 3; 3 Mbit/s are offered.
     report = report_of(case("29-peak.txt", "t29.csv"))
     assert report.loss("data") == pytest.approx(1 - 2 / 3 / 1.014, abs=0.02)
 
@@ -394,7 +395,8 @@ def test_vlans_of_the_table_decide_the_class():
     found = case("02-asr1k-3level.txt", table)
     assert found.classes == {"CUST-A/VOICE": ["a"], "CUST-A/class-default": ["b"], "default": ["c"]}
     report = report_of(found)
-    # VLAN 100 is shaped to 10 Mbit/s, of which calls take 0.34: 9.66 of 20 · 1500/1486 pass. VLAN 200 has 40.
+    # VLAN 100 is shaped to 10 Mbit/s, of which calls take 0.34: 9.66 of 20 · 1500/1486 Mbit/s pass. The 20 Mbit/s of
+    # VLAN 200 are within its 40 Mbit/s.
     assert report.loss("a") == 0
     assert report.loss("b") == pytest.approx(1 - 9.66 / (20 * 1500 / 1486), abs=0.02)
     assert report.loss("c") == 0
@@ -421,7 +423,7 @@ interface Serial0/0
 """
 
 
-def test_ipv6_addresses_meet_ipv6_lists_only():
+def test_ipv6_addresses_match_only_ipv6_lists():
     table = (
         "name,dscp,rate,packet,protocol,source,destination,destination-port\n"
         "calls,ef,80kbit/s,220,udp,2001:db8:2::1,2001:db8:9::1,16400\n"
@@ -434,7 +436,7 @@ def test_ipv6_addresses_meet_ipv6_lists_only():
     assert (report.loss("calls"), report.loss("denied") < 0.01, report.loss("four") > 0.3) == (0, True, True)
 
 
-def test_an_address_of_ipv6_and_one_of_ipv4_are_an_error():
+def test_a_row_with_an_ipv6_and_an_ipv4_address_is_an_error():
     found = read(IPV6, "name,rate,packet,source,destination\na,1Mbit/s,99,2001:db8::1,10.0.0.1\n")
     assert [notice.source for notice in found.errors] == ["traffic"]
 
@@ -455,7 +457,7 @@ interface Serial0/0
 """
 
 
-def test_names_of_deeper_inspection_are_those_of_the_column_match():
+def test_nbar_protocols_are_matched_by_the_column_match():
     table = (
         "name,rate,packet,match\n"
         "erp,900kbit/s,1000,attribute business-relevance business-relevant; http\n"
@@ -463,14 +465,14 @@ def test_names_of_deeper_inspection_are_those_of_the_column_match():
     )
     found = read(NBAR, table)
     assert found.classes == {"GOLD": ["erp"], "AUDIO": ["calls"], "default": ["web"]}
-    assert not any("say enough" in message for message in messages(found, "assumed"))
+    assert not any("state enough" in message for message in messages(found, "assumed"))
     assert report_of(found).loss("calls") == 0
 
 
-def test_rows_that_do_not_say_enough_are_named_once_for_each_condition():
+def test_rows_with_missing_values_are_named_once_per_condition():
     rows = "".join(f"r{n},80kbit/s,200\n" for n in range(20))
     found = read(NBAR, "name,rate,packet\n" + rows)
-    doubts = [message for message in messages(found, "assumed") if "say enough" in message]
+    doubts = [message for message in messages(found, "assumed") if "state enough" in message]
     assert len(doubts) == 2
     assert all("`r0`" in doubt and "`r11`" in doubt and "8 more" in doubt for doubt in doubts)
 
@@ -499,18 +501,18 @@ system qos
 """
 
 
-def test_queues_of_nxos_hang_at_all_interfaces_and_take_their_qos_groups():
+def test_queues_of_system_qos_apply_to_all_interfaces_and_match_qos_groups():
     table = HEAD + "calls,ef,80kbit/s,200,10,cbr\nbulk,0,20Mbit/s,1486,1,poisson\n"
     found = read(NXOS, table, interface="Ethernet1/1")
     assert found.classes == {"c-out-8q-q7": ["calls"], "c-out-8q-q-default": ["bulk"]}
     report = report_of(found)
     assert report.loss("calls") == 0
-    # 0.856 of 10 Mbit/s are the calls'.
+    # Calls take 0.856 of 10 Mbit/s.
     assert report.loss("bulk") == pytest.approx(1 - 9.144 / (20 * 1500 / 1486), abs=0.02)
     assert read(NXOS, table).errors[0].advice == "choose with --interface: Ethernet1/1, Ethernet1/2"
 
 
-# --- Parts that are not about queues, and parts that are and are not simulated ---
+# --- Parts without an effect on queues, and queueing parts that are not simulated ---
 
 
 RUNNING = """version 15.7
@@ -549,12 +551,12 @@ route-map OUT permit 10
 """
 
 
-def test_routing_telephony_and_access_are_without_effect_and_take_one_remark_each():
+def test_routing_telephony_and_access_have_no_effect_and_one_remark_each():
     found = read(RUNNING, HEAD + "calls,ef,80kbit/s,200,2,cbr\n")
     assert not found.not_simulated
     assert not found.errors
     ignored = [notice.line for notice in found.notices if notice.level == "ignored" and notice.line]
-    # Line 19 is within the interface, whose policy is read behind it.
+    # Line 19 is within the interface; the policy in the line after it is still read.
     assert ignored == [1, 2, 4, 5, 6, 9, 19, 21, 25, 27, 29, 31]
     assert outcome(found) == "survives"
 
@@ -576,7 +578,7 @@ def test_routing_telephony_and_access_are_without_effect_and_take_one_remark_eac
         "an unknown command",
     ],
 )
-def test_what_makes_or_marks_queues_and_is_not_simulated_leaves_the_verdict_open(line):
+def test_queueing_and_marking_commands_that_are_not_simulated_leave_the_verdict_open(line):
     found = read(RUNNING + line + "\n", HEAD + "calls,ef,80kbit/s,200,2,cbr\n")
     assert found.not_simulated
     assert outcome(found) == "as-far-as-understood"
@@ -604,13 +606,13 @@ interface Serial0/0
         # Cisco IOS Quality of Service Solutions Command Reference: 64 packets.
         ("classic", "64packets"),
         ("hqf", "64packets"),
-        # IOS XE QoS Congestion Management Configuration Guide: 50 ms of 1500 B, 64 packets at least. 1 Mbit/s have 4.
+        # IOS XE QoS Congestion Management Configuration Guide: 50 ms in packets of 1500 B (here 4), but at least 64.
         ("xe", "64packets"),
         # IOS XR Modular QoS Command Reference: 100 ms · 1000 kbit/s / 8 = 12500 B.
         ("xr", "12500B"),
     ],
 )
-def test_a_class_without_a_limit_holds_what_the_platform_documents(platform, limit):
+def test_a_class_without_a_limit_has_the_documented_limit_of_the_platform(platform, limit):
     found = read(DEFAULTS.format(line=""), HEAD + "data,af31,1Mbit/s,1000,1,poisson\n", platform=platform)
     assert discipline(found)["classes"][0]["limit"] == limit
     assert any("as stated" in message for message in messages(found, "assumed"))
@@ -627,22 +629,23 @@ def test_default_thresholds_are_those_of_the_platform(platform, precedence_5):
 def test_a_flow_in_a_fair_queue_of_a_class_holds_a_quarter_of_the_limit():
     text = DEFAULTS.format(line="fair-queue\n  queue-limit 40 packets")
     table = HEAD + "data,af31,4Mbit/s,996,1,cbr\n"
-    # One flow of 4 on a line of 2 Mbit/s keeps its queue at the limit: 10 packets take 40 ms, 64 take 256 ms.
-    # A flow is refused until it is below a quarter of its limit: the delay is between that and all of it.
+    # One flow of 4 Mbit/s on a link of 2 keeps its queue near the limit: 10 packets take 40 ms, 64 take 256 ms. Once
+    # the limit is reached, packets of the flow are dropped until it holds less than a quarter of the limit, so that the
+    # delay is between a quarter of the limit and all of it.
     assert 0.008 < report_of(read(text, table, platform="hqf")).mean_delay_s("data") < 0.042
     assert report_of(read(text, table, platform="classic")).mean_delay_s("data") > 0.06
 
 
-def test_an_evident_platform_is_named_and_another_is_refused():
+def test_a_recognised_platform_is_reported_and_an_unknown_one_is_refused():
     found = case("05-iosxr.txt", "traffic4.csv")
     assert any("defaults of IOS XR, whose syntax this is" in message for message in messages(found, "assumed"))
     with pytest.raises(ValueError, match="`junos` is not a platform"):
         case("05-iosxr.txt", "traffic4.csv", platform="junos")
 
 
-def test_ios_xe_shares_what_is_left_equally_and_that_is_not_simulated():
+def test_the_equal_sharing_of_ios_xe_is_reported_as_not_simulated():
     found = read(DEFAULTS.format(line=""), HEAD + "data,af31,10kbit/s,1000,1,poisson\n", platform="xe")
-    assert any("equal parts" in notice.message for notice in found.not_simulated)
+    assert any("equally" in notice.message for notice in found.not_simulated)
 
 
 def test_the_command_takes_a_platform(tmp_path):

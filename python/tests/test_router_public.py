@@ -1,4 +1,4 @@
-"""Configurations after public documents: the outcome of flows, and the page about them."""
+"""Configurations after public documents: the results of flows, and the page about the configurations."""
 
 import subprocess
 import sys
@@ -13,11 +13,11 @@ FOLDER = Path(__file__).parent / "router/public"
 
 
 @pytest.mark.parametrize("name", PUBLIC)
-def test_flows_behind_a_public_configuration_fare_as_computed_by_hand(name):
+def test_flows_behind_a_public_configuration_have_the_results_computed_by_hand(name):
     check("tc" if name.endswith(".sh") else "mqc", (FOLDER / name).read_text(), PUBLIC[name].case)
 
 
-def test_twenty_configurations_of_five_platforms_name_the_document_that_they_are_after():
+def test_at_least_20_configurations_of_seven_platforms_name_their_source_document():
     assert {path.name for path in FOLDER.iterdir()} == set(PUBLIC)
     assert len(PUBLIC) >= 20
     platforms = {"IOS", "IOS XE", "IOS XR", "NX-OS", "Arista EOS", "Linux", "OpenWrt"}
@@ -27,7 +27,7 @@ def test_twenty_configurations_of_five_platforms_name_the_document_that_they_are
         assert lines[0].lstrip("!# ").startswith("After "), path.name
 
 
-def test_the_page_of_public_configurations_is_what_the_importer_says():
+def test_the_page_of_public_configurations_is_current():
     done = subprocess.run(
         [sys.executable, ROOT / "tools/router_examples.py", "--check"], capture_output=True, text=True, check=False
     )

@@ -1,4 +1,4 @@
-"""Effects of RouterOS' queues on flows: consequences by hand calculation, and required remarks.
+"""Effects of RouterOS' queues on flows: results by hand calculation, and required remarks.
 
 Rates are those of layer 3 (`overhead="none"`).
 """
@@ -25,7 +25,10 @@ def simulated(text, traffic, *, duration="20s", **options):
 
 
 def structure(*lines):
-    """The queues of MikroTik's page "HTB": 03 beside 02, in which 04 and 05 are, all within 01 of 10 Mbit/s."""
+    """Return a configuration with packet marks for ports 3003 to 3005 and the given lines of the queue tree.
+
+    The queues are those of MikroTik's page "HTB": 01 of 10 Mbit/s contains 02 and 03, and 02 contains 04 and 05.
+    """
     marks = "".join(
         f"add chain=forward protocol=udp dst-port=300{n} action=mark-packet new-packet-mark=q{n} passthrough=no\n"
         for n in (3, 4, 5)
@@ -39,13 +42,13 @@ FIVE = UDP + "".join(f"q{n},0,10Mbit/s,1000,udp,300{n}\n" for n in (3, 4, 5))
 @pytest.mark.parametrize(
     ("second", "leaves", "expected"),
     [
-        # Examples 1, 2 and 3 of that page, with their results: limit-at of 02; of 03, 04 and 05 with their priorities.
+        # Examples of that page: limit-at of 02; limit-at and priority of 03, 04 and 05; their results, Mbit/s.
         (4, ((6, 1), (2, 3), (2, 5)), (6, 2, 2)),
         (4, ((2, 3), (2, 1), (2, 5)), (2, 6, 2)),
         (8, ((2, 1), (2, 3), (2, 5)), (2, 6, 2)),
     ],
 )
-def test_the_examples_of_mikrotik_have_the_results_of_mikrotik(second, leaves, expected):
+def test_the_htb_examples_of_mikrotik_have_the_documented_results(second, leaves, expected):
     text = structure(
         "name=Queue01 parent=ether1 limit-at=0 max-limit=10M bucket-size=0.01",
         f"name=Queue02 parent=Queue01 limit-at={second}M max-limit=10M bucket-size=0.01",
@@ -55,7 +58,7 @@ def test_the_examples_of_mikrotik_have_the_results_of_mikrotik(second, leaves, e
             for n, (least, rank) in zip((3, 4, 5), leaves, strict=True)
         ),
     )
-    # The interface handles more, so that the queues decide.
+    # The interface is faster than the queues, so that these determine the rates.
     report = simulated(text, FIVE, rate="100Mbit/s")
     for n, rate in zip((3, 4, 5), expected, strict=True):
         assert report.throughput_bps(f"q{n}") == pytest.approx(rate * 1e6, rel=0.02)
@@ -66,16 +69,16 @@ def test_a_sample_file_with_the_speed_of_its_interface_needs_no_rate():
     assert report.throughput_bps("q4") == pytest.approx(6e6, rel=0.05)
 
 
-def test_max_limit_is_a_ceiling_and_a_bucket_lets_a_tenth_of_a_second_pass():
-    # 3 Mbit/s into 2: a third is lost. Ten packets of 1000 B wait at most: 40 ms and its own 0.08 ms.
+def test_max_limit_is_a_ceiling_and_the_default_queue_holds_ten_packets():
+    # 3 Mbit/s into 2 Mbit/s: a third is lost. At most ten packets of 1000 B are queued: 40 ms, and 0.08 ms for itself.
     text = "/queue tree add name=up parent=ether1 max-limit=2M\n"
     report = simulated(text, "name,dscp,rate,packet\na,0,3Mbit/s,1000\n", rate="100Mbit/s")
     assert report.throughput_bps("a") == pytest.approx(2e6, rel=0.01)
     assert report.max_delay_s("a") == pytest.approx(0.04, rel=0.06)
 
 
-def test_marks_of_connections_hold_for_both_directions():
-    # The download of a host is marked by a rule for its own port and address.
+def test_connection_marks_apply_to_both_directions():
+    # The rule matches upload packets of a host; its mark also applies to download packets of the connection.
     text = """
 /ip firewall mangle
 add chain=prerouting action=mark-connection connection-mark=no-mark protocol=tcp dst-port=443 src-address=10.0.0.0/24 \\
@@ -102,7 +105,7 @@ add name=rest parent=down packet-mark=rest,no-mark limit-at=1M max-limit=10M
 @pytest.mark.parametrize(
     ("rules", "inside"),
     [
-        # The first rule ends the chain; otherwise the last matching one decides.
+        # With passthrough=no the first matching rule decides, otherwise the last one.
         (
             "add chain=forward protocol=udp action=mark-packet new-packet-mark=a passthrough=no\n"
             "add chain=forward dst-port=5060 protocol=udp action=mark-packet new-packet-mark=b passthrough=no\n",
@@ -151,7 +154,7 @@ def test_rules_of_the_firewall_choose_the_queue(rules, inside):
     }
 
 
-def test_a_mark_that_no_rule_gives_comes_from_the_traffic_table():
+def test_a_mark_that_no_rule_sets_comes_from_the_traffic_table():
     text = "/queue tree\n" + "".join(
         f"add name={name} parent=ether1 packet-mark={mark} max-limit=1M\n"
         for name, mark in (("a", "gold"), ("b", "lead"))
@@ -184,7 +187,7 @@ def test_simple_queues_have_a_limit_for_each_direction():
 
 @pytest.mark.parametrize("kind", ["kind=sfq", "kind=pcq pcq-classifier=src-address,dst-address,src-port,dst-port"])
 def test_sfq_and_pcq_share_equally_and_a_fifo_does_not(kind):
-    # 8 and 4 Mbit/s into 6: 3 each; a FIFO has them in proportion, 4 and 2.
+    # 8 and 4 Mbit/s into 6 Mbit/s: 3 each with fair queueing; in a FIFO in proportion to the loads, 4 and 2.
     tree = "/queue tree add name=up parent=ether1 max-limit=6M queue=own\n"
     traffic = "name,dscp,rate,packet,model\na,0,8Mbit/s,1000,poisson\nb,0,4Mbit/s,1000,poisson\n"
     report = simulated(f"/queue type add name=own {kind}\n{tree}", traffic, rate="100Mbit/s")
@@ -194,8 +197,8 @@ def test_sfq_and_pcq_share_equally_and_a_fifo_does_not(kind):
     assert fifo.throughput_bps("a") == pytest.approx(4e6, rel=0.05)
 
 
-def test_sub_queues_of_pcq_hold_their_limit_each():
-    # 50 KiB of each of two: each leaves at 3 Mbit/s, 136.5 ms.
+def test_each_sub_queue_of_pcq_has_its_own_limit():
+    # Each of the two sub-queues holds 50 KiB and is served at 3 Mbit/s: 136.5 ms.
     text = "/queue tree add name=up parent=ether1 max-limit=6M queue=pcq-upload-default\n"
     report = simulated(text, "name,dscp,rate,packet\na,0,8Mbit/s,1000\nb,0,8Mbit/s,1000\n", rate="100Mbit/s")
     assert report.mean_delay_s("a") == pytest.approx(51_200 * 8 / 3e6, rel=0.05)
@@ -233,7 +236,7 @@ def test_voice_with_a_guarantee_and_the_highest_priority_survives():
         "/no such menu add x=1",
     ],
 )
-def test_what_is_not_simulated_leaves_no_verdict(line):
+def test_a_part_that_is_not_simulated_leaves_the_verdict_open(line):
     found = read(TREE + line + "\n", VOICE, rate="100Mbit/s", interface="ether1")
     assert found.not_simulated
     assert all(notice.line for notice in found.not_simulated)
@@ -243,13 +246,13 @@ def test_what_is_not_simulated_leaves_no_verdict(line):
 @pytest.mark.parametrize(
     ("line", "column", "part"),
     [
-        ("/queue tree add name=x parent=up max-limit=fast", 34, "`fast` is no rate"),
-        ("/queue tree add name=x parent=up priority=9", 34, "no priority"),
+        ("/queue tree add name=x parent=up max-limit=fast", 34, "`fast` is not a rate"),
+        ("/queue tree add name=x parent=up priority=9", 34, "is not a priority"),
         ("/queue tree add name=x max-limit=1M", 1, "has no parent"),
-        ("/queue tree add name=x parent=x", 1, "within itself"),
+        ("/queue tree add name=x parent=x", 1, "an ancestor of itself"),
         ("/queue tree add name=x parent=up queue=nowhere", 34, "no queue type"),
         ("/queue type add name=x", 1, "without a kind"),
-        ("/ip firewall mangle add chain=forward action=mark-packet", 1, "without new-packet-mark"),
+        ("/ip firewall mangle add chain=forward action=mark-packet", 1, "without a valid new-packet-mark"),
     ],
 )
 def test_errors_have_their_place(line, column, part):
@@ -268,12 +271,12 @@ def test_an_export_with_continued_lines_lists_jumps_and_quoted_names_is_read():
         "excluded,0,1Mbit/s,1000,tcp,192.168.88.99,203.0.113.9,50000,443,bridge\n"
         "mail,0,1Mbit/s,1000,tcp,192.168.88.99,198.51.100.1,50000,25,bridge\n"
     )
-    # Packets that bypass the queues leave at the rate of the line, which must be known.
+    # Packets that bypass the queues are sent at the rate of the link, which must be known.
     assert "not known" in read(text, traffic).errors[0].message
     found = read(text, traffic, rate="100Mbit/s")
     assert found.classes == {"VOIP": ["phone"], "WEB": ["laptop"], "REST": ["excluded", "mail"]}
     assert found.interface == "pppoe-out1"
     assert not found.not_simulated
-    # A rule that marks connections applies to answers too, which cannot be resolved without a source port.
+    # A connection mark applies to replies as well; without a source port it is not known which packets are replies.
     vague = read(text, traffic.replace(",50000,", ",,"), rate="100Mbit/s")
-    assert any("not say enough" in notice.message for notice in vague.assumptions)
+    assert any("not state enough" in notice.message for notice in vague.assumptions)

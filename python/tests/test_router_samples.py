@@ -1,4 +1,4 @@
-"""Each sample configuration with traffic of its own: flows fare as computed by hand, or it is refused."""
+"""Each sample configuration with its traffic table: flows have the results computed by hand, or it is refused."""
 
 from pathlib import Path
 
@@ -26,11 +26,11 @@ CASES = [
 
 
 @pytest.mark.parametrize(("language", "name", "case"), CASES)
-def test_flows_behind_a_sample_fare_as_computed_by_hand(language, name, case):
+def test_flows_behind_a_sample_have_the_results_computed_by_hand(language, name, case):
     check(language, text(language, name), case)
 
 
-def test_no_sample_is_without_a_table():
+def test_every_sample_has_a_traffic_table():
     for language, samples in (("mqc", MQC), ("tc", TC)):
         assert {path.stem for path in (FOLDER / language).glob("*.expected")} == set(samples)
     assert len(MQC) + len(TC) == 89

@@ -1,6 +1,6 @@
-"""Effects of SONiC's CONFIG_DB on flows: consequences by hand calculation, and required remarks.
+"""Effects of SONiC's CONFIG_DB on flows: results by hand calculation, and required remarks.
 
-Rates are those of layer 3 (`overhead="none"`), and ports are slow, so that few packets decide.
+Rates are those of layer 3 (`overhead="none"`); ports are slow, so that few packets have to be simulated.
 """
 
 import json
@@ -16,7 +16,7 @@ CODES = {"0": "0", "8": "1", "16": "2", "46": "5"}
 
 
 def config(queues, schedulers, *, speed=10, port=None, maps=None, buffer="short", **tables):
-    """One port of the given rate in Mbit/s with these rows of QUEUE and SCHEDULER."""
+    """Return a configuration of one port of `speed` Mbit/s with these rows of QUEUE and SCHEDULER."""
     bound = {"dscp_to_tc_map": "AZURE", "tc_to_queue_map": "AZURE", **(port or {})}
     made = {
         "PORT": {"Ethernet0": {"speed": str(speed)}},
@@ -25,7 +25,7 @@ def config(queues, schedulers, *, speed=10, port=None, maps=None, buffer="short"
         "SCHEDULER": schedulers,
         "PORT_QOS_MAP": {"Ethernet0": bound},
         "QUEUE": {f"Ethernet0|{queue}": row for queue, row in queues.items()},
-        # 10 kB are 8 ms at 10 Mbit/s, 125 kB are 100 ms.
+        # Queue limits: 10 kB, which are 8 ms at 10 Mbit/s, and 125 kB, which are 100 ms.
         "BUFFER_POOL": {"egress_pool": {"type": "egress", "mode": "static", "size": "1000000"}},
         "BUFFER_PROFILE": {
             "short": {"pool": "egress_pool", "size": "2000", "static_th": "8000"},
@@ -50,7 +50,7 @@ def simulated(text, traffic, *, duration="20s", **options):
 
 
 def rows(*flows, packet=1000):
-    """A traffic table of a name, a code point and Mbit/s for each flow."""
+    """Return a traffic table from a name, a code point and a rate in Mbit/s for each flow."""
     lines = [f"{name},{code},{rate}Mbit/s,{packet}" for name, code, rate in flows]
     return "name,dscp,rate,packet\n" + "\n".join(lines) + "\n"
 
@@ -59,14 +59,14 @@ THREE = rows(("a", 0, 10), ("b", 8, 10), ("c", 16, 10))
 
 
 def test_weights_of_dwrr_are_shares_of_a_saturated_port():
-    # The test plan of sonic-mgmt: 5, 15 and 20 are 12.5 %, 37.5 % and 50 %.
+    # As in the test plan of sonic-mgmt, weights of 5, 15 and 20 are 12.5 %, 37.5 % and 50 %.
     report = simulated(config({q: {"scheduler": f"s{q}"} for q in range(3)}, dwrr(5, 15, 20)), THREE)
     for name, share in (("a", 0.125), ("b", 0.375), ("c", 0.5)):
         assert report.throughput_bps(name) == pytest.approx(share * 10e6, rel=0.01)
 
 
 def test_weights_of_14_and_15_are_not_the_same():
-    # SONiC's template has both: 14/29 and 15/29 of 10 Mbit/s.
+    # SONiC's template has both weights: 14/29 and 15/29 of 10 Mbit/s.
     text = config({0: {"scheduler": "s0"}, 1: {"scheduler": "[SCHEDULER|s1]"}}, dwrr(14, 15), maps={"8": "1"})
     report = simulated(text, rows(("a", 0, 10), ("b", 8, 10)))
     assert report.throughput_bps("a") == pytest.approx(10e6 * 14 / 29, rel=0.005)
@@ -74,8 +74,8 @@ def test_weights_of_14_and_15_are_not_the_same():
 
 
 @pytest.mark.parametrize(("kind", "shares"), [("WRR", (0.25, 0.75)), ("DWRR", (0.5, 0.5))])
-def test_turns_of_wrr_count_packets_and_those_of_dwrr_bytes(kind, shares):
-    # Packets of 500 B and 1500 B in turns of equal length.
+def test_wrr_shares_by_packets_and_dwrr_by_bytes(kind, shares):
+    # Packets of 500 B and 1500 B in queues of equal weight.
     text = config({"0-1": {"scheduler": "s"}}, {"s": {"type": kind, "weight": "2"}})
     traffic = "name,dscp,rate,packet\nshort,0,10Mbit/s,500\nlong,8,10Mbit/s,1500\n"
     report = simulated(text, traffic)
@@ -83,14 +83,14 @@ def test_turns_of_wrr_count_packets_and_those_of_dwrr_bytes(kind, shares):
     assert report.throughput_bps("long") == pytest.approx(shares[1] * 10e6, rel=0.01)
 
 
-def test_a_strict_queue_goes_first_and_the_others_share_what_it_leaves():
+def test_a_strict_queue_is_served_first_and_the_others_share_the_rest():
     schedulers = dwrr(1, 3) | {"strict": {"type": "STRICT"}}
     text = config({0: {"scheduler": "s0"}, 1: {"scheduler": "s1"}, 5: {"scheduler": "strict"}}, schedulers)
     report = simulated(text, rows(("voice", "ef", 4), ("a", 0, 10), ("b", 8, 10)))
     assert report.loss("voice") == 0
     assert report.throughput_bps("a") == pytest.approx(6e6 / 4, rel=0.02)
     assert report.throughput_bps("b") == pytest.approx(6e6 * 3 / 4, rel=0.02)
-    # Of strict queues the higher number goes first: nothing is left for the other.
+    # Of two strict queues that with the higher number is served first: nothing is left for the other.
     text = config({"0-7": {"scheduler": "strict"}}, schedulers)
     report = simulated(text, rows(("low", 16, 8), ("high", "ef", 12)))
     assert report.throughput_bps("high") == pytest.approx(10e6, rel=0.01)
@@ -98,7 +98,7 @@ def test_a_strict_queue_goes_first_and_the_others_share_what_it_leaves():
 
 
 def test_a_peak_rate_is_in_bytes_per_second_and_limits_a_queue_or_the_port():
-    # 125000 B/s are 1 Mbit/s, for a strict queue as well; the port's 625000 B/s are 5 Mbit/s.
+    # 125000 B/s limit the strict queue to 1 Mbit/s; 625000 B/s limit the port to 5 Mbit/s.
     schedulers = dwrr(1) | {
         "slow": {"type": "STRICT", "pir": "125000", "pbs": "8192"},
         "port": {"meter_type": "bytes", "pir": "625000", "pbs": "8192"},
@@ -119,17 +119,17 @@ def wred(**fields):
     return {"WRED_PROFILE": {"w": profile}}
 
 
-def test_wred_drops_the_excess_at_the_queue_where_its_ramp_says_so():
-    # 10.5 Mbit/s into 10: 4.76 % must go. The ramp from 0 at 20 kB to 10 % at 60 kB has that at 20 + 40·0.476 = 39 kB,
-    # which leave in 31.2 ms; with its own 0.8 ms a packet takes 32 ms.
+def test_the_queue_settles_where_the_ramp_of_wred_drops_the_excess():
+    # 10.5 Mbit/s into 10: 4.76 % must be dropped. The ramp from 0 at 20 kB to 10 % at 60 kB reaches that at
+    # 20 + 40·0.476 = 39 kB, which take 31.2 ms; with its own 0.8 ms the delay of a packet is 32 ms.
     text = config({"0-7": {"scheduler": "s0", "wred_profile": "w"}}, dwrr(1), buffer="long", **wred())
     report = simulated(text, rows(("a", 0, 10.5)), duration="30s")
     assert report.loss("a") == pytest.approx(1 - 10 / 10.5, rel=0.05)
     assert report.mean_delay_s("a") == pytest.approx(0.032, rel=0.05)
 
 
-def test_without_green_in_the_profile_and_above_its_maximum():
-    # Not enabled: the queue fills to its 125 kB, 100 ms. With both thresholds at 40 kB: never above 32 ms and a packet.
+def test_disabled_wred_fills_the_queue_and_equal_thresholds_limit_it():
+    # If WRED is not enabled, the queue fills to its 125 kB, 100 ms. With both thresholds at 40 kB its limit is 32 ms.
     off = config(
         {"0-7": {"scheduler": "s0", "wred_profile": "w"}}, dwrr(1), buffer="long", **wred(wred_green_enable="false")
     )
@@ -141,7 +141,7 @@ def test_without_green_in_the_profile_and_above_its_maximum():
     assert report.loss("a") == pytest.approx(1 - 10 / 12, rel=0.02)
 
 
-def test_with_ecn_the_scenario_marks_what_can_bear_it_and_says_that_the_table_cannot():
+def test_with_ecn_the_scenario_marks_ecn_capable_packets_and_reports_that_the_table_has_none():
     text = config({"0-7": {"scheduler": "s0", "wred_profile": "w"}}, dwrr(1), buffer="long", **wred(ecn="ecn_all"))
     traffic = "name,dscp,rate,packet,count,model,rtt\nbulk,0,,1000,4,tcp,20ms\n"
     found = read(text, traffic, duration="10s")
@@ -150,16 +150,16 @@ def test_with_ecn_the_scenario_marks_what_can_bear_it_and_says_that_the_table_ca
     document["flows"][0]["transport"]["ecn"] = "classic"
     report = tailback.run(tailback.Scenario.from_document(document), replications=1, threads=1).reports[0]
     assert report.loss("bulk") == 0
-    # Marks, not drops, keep the queue far below its limit of 100 ms.
+    # Without drops, marks keep the queue far below its limit of 100 ms.
     assert report.mean_delay_s("bulk") < 0.06
 
 
-def test_what_may_wait_is_the_reserve_and_the_static_threshold():
+def test_the_queue_limit_is_the_reserve_plus_the_static_threshold():
     text = config({"0-7": {"scheduler": "s0"}}, dwrr(1), buffer="long")
     assert simulated(text, rows(("a", 0, 12))).mean_delay_s("a") == pytest.approx(0.1, rel=0.03)
 
 
-def test_a_code_point_that_no_line_names_has_traffic_class_0_and_an_input_has_its_own_map():
+def test_an_unmapped_code_point_has_traffic_class_0_and_each_input_port_has_its_own_map():
     text = config({"0-7": {"scheduler": "s0"}}, dwrr(1))
     assert read(text, rows(("a", 34, 1), ("b", 46, 1))).classes == {"queue-0": ["a"], "queue-5": ["b"]}
     tables = json.loads(text)
@@ -170,7 +170,7 @@ def test_a_code_point_that_no_line_names_has_traffic_class_0_and_an_input_has_it
     assert read(json.dumps(tables), traffic).classes == {"queue-5": ["a"], "queue-2": ["b"]}
 
 
-def test_priorities_of_tags_choose_where_a_port_trusts_those():
+def test_vlan_priorities_choose_the_queue_if_the_port_trusts_them():
     tables = json.loads(config({"0-7": {"scheduler": "s0"}}, dwrr(1)))
     tables["DOT1P_TO_TC_MAP"] = {"STORAGE": {"0": "1", "1": "0", "5": "5"}}
     tables["PORT_QOS_MAP"]["Ethernet0"] = {"dot1p_to_tc_map": "STORAGE", "tc_to_queue_map": "AZURE"}
@@ -213,7 +213,7 @@ def test_voice_in_a_strict_queue_survives():
         (lambda t: t.update(ACL_RULE={"Q|R": {"SET_DSCP_ACTION": "10"}}), '"SET_DSCP_ACTION": "10"'),
     ],
 )
-def test_what_is_not_simulated_leaves_no_verdict(change, line):
+def test_a_part_that_is_not_simulated_leaves_the_verdict_open(change, line):
     tables = json.loads(config(QUEUES, STRICT))
     change(tables)
     found = read(json.dumps(tables, indent=1), VOICE)
@@ -222,7 +222,7 @@ def test_what_is_not_simulated_leaves_no_verdict(change, line):
     assert judge(found, duration="4s", replications=1).outcome == "as-far-as-understood"
 
 
-def test_what_is_not_simulated_at_another_port_does_not_matter():
+def test_a_part_of_another_port_that_is_not_simulated_has_no_effect():
     tables = json.loads(config(QUEUES, STRICT))
     tables["PORT"]["Ethernet4"] = {"speed": "10"}
     tables["SCHEDULER"]["other"] = {"type": "DWRR", "cir": "1000"}
@@ -231,7 +231,7 @@ def test_what_is_not_simulated_at_another_port_does_not_matter():
     text = json.dumps(tables, indent=1)
     assert not read(text, VOICE, interface="Ethernet0").not_simulated
     assert read(text, VOICE, interface="Ethernet4").not_simulated
-    # Both have queues: the option is required.
+    # Both ports have queues, so that the option `interface` is required.
     assert "several interfaces" in read(text, VOICE).errors[0].message
 
 
@@ -251,7 +251,7 @@ def test_errors_have_their_place(text, line, part):
     assert found.scenario is None
 
 
-def test_without_a_speed_the_rate_is_asked_for_and_ipv6_has_the_same_queues():
+def test_without_a_speed_the_rate_is_requested_and_ipv6_has_the_same_queues():
     tables = json.loads(config(QUEUES, STRICT))
     del tables["PORT"]
     text = json.dumps(tables)

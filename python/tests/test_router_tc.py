@@ -1,4 +1,4 @@
-"""Effects of `tc` scripts on flows: those in router/tc, by hand calculation, the kernel's source, or iproute2."""
+"""Effects of `tc` scripts on flows, expected by hand calculation, the source of the kernel, or iproute2."""
 
 import shutil
 import subprocess
@@ -28,7 +28,7 @@ def read(text, traffic, **options):
 
 
 def short(device, *classes, packets=5):
-    """FIFOs so short that they are full within the warm-up."""
+    """Return commands for FIFOs of few packets in the classes: such queues are full within the warm-up."""
     return "".join(f"tc qdisc add dev {device} parent {name} pfifo limit {packets}\n" for name in classes)
 
 
@@ -48,11 +48,11 @@ def test_voice_in_a_class_of_its_own_loses_nothing():
     assert made.survives
 
 
-def test_overheads_count_for_each_class_as_it_states_them():
-    # The parent counts cells, the leaves 44 B more. The leaf of bulk is assured 600 kbit/s of 1544 B for each 1500 and
-    # may borrow nothing, for its parent is in debt: 318 B for each of 200 voice packets a second are 508.8 kbit/s, and
-    # bulk's cells more than the rest. So bulk gets 600 · 1500/1544 = 582.9 kbit/s, and voice (390.4 of 400 kbit/s)
-    # loses nothing.
+def test_each_class_counts_its_own_overhead():
+    # The parent counts ATM cells, the leaves 44 B per packet. The parent is overloaded: 318 B for each of 200 voice
+    # packets per second are 508.8 kbit/s, and the cells of bulk are more than the rest. So the leaf of bulk cannot
+    # borrow and has its guaranteed 600 kbit/s, in packets of 1544 B: 600 · 1500/1544 = 582.9 kbit/s. Voice counts 390.4
+    # of its 400 kbit/s and loses nothing.
     traffic = VOICE + "bulk,0,2Mbit/s,1500,1,cbr\n"
     report = simulated(script("02-adsl-overhead.sh") + short("ppp0", "1:10", "1:20"), traffic)
     assert report.loss("voice") == 0
@@ -69,20 +69,20 @@ tc filter add dev ppp0 parent 1: protocol ip prio 1 u32 match ip dsfield 0xb8 0x
 
 
 @pytest.mark.parametrize(("words", "expected"), [("", 0), ("overhead 44 linklayer atm", 1 - 400 / 508.8)])
-def test_four_calls_of_200_bytes_fit_into_400_kbit_and_do_not_in_cells_of_atm(words, expected):
-    # 244 B are 6 cells of 53 B: 200 packets a second count 508.8 kbit/s, and bulk takes its own 600 kbit/s.
+def test_four_calls_of_200_bytes_fit_into_400_kbit_but_not_as_atm_cells(words, expected):
+    # 244 B take 6 cells of 53 B: 200 packets per second count 508.8 kbit/s, and bulk has its guaranteed 600 kbit/s.
     report = simulated(ADSL.format(words=words) + short("ppp0", "1:10", "1:20"), VOICE + "bulk,0,2Mbit/s,1500,1,cbr\n")
     assert report.loss("voice") == pytest.approx(expected, abs=0.01)
 
 
 def test_a_size_table_of_the_root_counts_for_all_classes():
-    # 1544 B are 33 cells of 53 B.
+    # 1544 B take 33 cells of 53 B, 1749 B.
     report = simulated(script("17-stab.sh") + short("ppp0", "1:20"), "name,dscp,rate,packet\ndata,0,2Mbit/s,1500\n")
     assert report.throughput_bps("data") == pytest.approx(1e6 * 1500 / 1749, rel=0.01)
 
 
-def test_short_packets_count_as_long_as_mpu_says():
-    # 200 of 50 B each 10 ms: 160 kbit/s of layer 3 are 320 kbit/s where 50 B count as 100.
+def test_short_packets_count_as_mpu_bytes():
+    # Packets of 50 B count as 100 B: of 160 kbit/s at layer 3, which count 320 kbit/s, half pass.
     text = HTB.format(dev="ppp0") + "tc class add dev ppp0 parent 1: classid 1:20 htb rate 160kbit mpu 100\n"
     text += short("ppp0", "1:20")
     report = simulated(text, "name,dscp,rate,packet\nshort,0,160kbit/s,50\n", duration="30s")
@@ -93,7 +93,7 @@ def test_marks_and_classes_that_the_firewall_sets_choose_the_class():
     found = read(script("03-fwmark.sh"), table("traffic-unmarked.csv"))
     assert found.classes == {"1:10": ["voice"], "1:20": ["web"]}
     assert not found.not_simulated
-    # By its code point, without a port: the rule with CLASSIFY.
+    # Without a port in the table, the rule with CLASSIFY matches the code point.
     assert read(script("03-fwmark.sh"), VOICE).classes == {"1:10": ["voice"]}
     report = simulated(script("03-fwmark.sh"), table("traffic-unmarked.csv"))
     assert report.loss("voice") == 0
@@ -108,7 +108,7 @@ tc filter add dev eth0 parent 1: protocol ip prio 1 handle {handle} fw flowid 1:
 """
 
 
-def test_a_mark_may_come_from_the_traffic_table_and_one_from_nowhere_leaves_no_verdict():
+def test_a_mark_may_come_from_the_traffic_table_and_an_unknown_mark_leaves_the_verdict_open():
     traffic = "name,dscp,rate,packet,count,model,mark\nvoice,ef,80kbit/s,200,4,cbr,0x1a\nbulk,0,2Mbit/s,1500,1,cbr,1\n"
     text = FW.format(handle="0x0a/0x0f")
     assert read(text, traffic).classes == {"1:10": ["voice"], "1:20": ["bulk"]}
@@ -129,7 +129,7 @@ PORTS = "name,dscp,rate,packet,count,model,protocol,source,destination-port\n"
         ("iptables -t mangle -A FORWARD -p udp ! --dport 5060 -j MARK --set-xmark 0xa/0xffffffff", {"rtp"}),
         ("iptables -t mangle -A FORWARD -s 10.1.0.0/16 -j MARK --set-mark 10", {"web"}),
         ("iptables -t mangle -A FORWARD -o eth1 -p udp -j MARK --set-mark 10", set()),
-        # The last one that sets a mark wins; ACCEPT ends the chain; a chain of the user's own is followed.
+        # The last rule that sets a mark decides; ACCEPT ends the chain; user-defined chains are followed.
         (
             "iptables -t mangle -A FORWARD -p udp -j MARK --set-mark 10\n"
             "iptables -t mangle -A POSTROUTING -p udp --dport 5060 -j MARK --set-mark 11",
@@ -164,13 +164,13 @@ def test_rules_of_the_firewall_are_applied_in_order(lines, inside):
     )
     rest = FW.format(handle="10")
     if "priority" in lines:
-        # Then no mark is set and no mark is required.
+        # A rule that sets the priority needs no filter on marks.
         rest = rest.replace("tc filter", "# tc filter")
     before, clsact = ("", f"{lines}\n") if "clsact" in lines else (f"{lines}\n", "")
     found = read(before + rest + clsact, traffic)
     assert not levels(found, "unsupported")
     assert set(found.classes.get("1:10", ())) == inside
-    # 1:20 has 500 kbit/s guaranteed, and 1:10 goes first with the rate that it may borrow.
+    # 1:20 has 500 kbit/s guaranteed; 1:10 has its 500 kbit/s and borrows first.
     report = tailback.run(found.check().set(duration="6s"), replications=1, threads=1).reports[0]
     if "web" not in inside:
         assert all(report.loss(name) == 0 for name in inside)
@@ -184,27 +184,27 @@ def test_a_rule_that_cannot_be_judged_is_reported():
     assert ["layer7" in notice.message for notice in found.not_simulated][:1] == [True]
 
 
-def test_red_in_the_queues_of_sfq_leaves_no_verdict():
+def test_red_in_the_queues_of_sfq_leaves_the_verdict_open():
     made = judge(read(script("04-tbf-prio.sh"), VOICE), duration="6s", replications=2)
     assert made.outcome == "as-far-as-understood"
 
 
 @pytest.mark.parametrize("name", ["minburst", "mtu"])
-def test_a_peak_rate_holds_back_what_the_burst_would_let_pass(name):
-    # A fluid that is on at h = 3.042 and off, for 100 ms on average, before a server of c: a packet that finds a queue
-    # waits 1/(c·(10/(h - c) - 10/c)) on average (Anick, Mitra and Sondhi 1982, one source): 62 ms at the peak rate of
-    # 2.2 Mbit/s alone, 109 ms at the rate of 2 without a bucket. Two buckets lie between; one of 100 kB passes nearly
-    # all at once.
+def test_a_peak_rate_delays_bursts_that_the_bucket_alone_would_pass(name):
+    # A fluid source of h = 3.042 Mbit/s, on and off for 100 ms on average, and a server of c: a packet that finds a
+    # queue waits 1/(c·(10/(h - c) - 10/c)) on average (Anick, Mitra and Sondhi 1982, one source). That is 62 ms at the
+    # peak rate of 2.2 Mbit/s alone and 109 ms at the rate of 2 Mbit/s without a bucket; with both buckets the delay is
+    # between these. A bucket of 100 kB without a peak rate passes nearly all packets at once.
     tbf = "tc qdisc add dev eth0 root tbf rate 2mbit burst 100k limit 1mb"
     traffic = "name,dscp,rate,packet,model\nbursts,0,1500kbit/s,1000,onoff\n"
     without = simulated(tbf, traffic, rate="100Mbit/s", duration="60s")
-    # `mtu` and `minburst` are two names of the burst at the peak rate (`q_tbf.c`).
+    # `mtu` and `minburst` are two names for the burst at the peak rate (`q_tbf.c`).
     held = simulated(f"{tbf} peakrate 2200kbit {name} 1540", traffic, rate="100Mbit/s", duration="60s")
     assert without.mean_delay_s("bursts") < 0.03
     assert 0.05 < held.mean_delay_s("bursts") < 0.12
 
 
-def test_what_is_redirected_to_an_ifb_device_is_judged_there():
+def test_packets_redirected_to_an_ifb_device_are_queued_there():
     traffic = (
         "name,dscp,rate,packet,count,model,protocol,destination-port\n"
         "voice,ef,80kbit/s,200,4,cbr,udp,16400\ndata,0,12Mbit/s,1500,1,cbr,tcp,80\n"
@@ -214,12 +214,12 @@ def test_what_is_redirected_to_an_ifb_device_is_judged_there():
     assert not found.not_simulated
     report = simulated(script("07-ingress-ifb.sh") + short("ifb0", "1:10", "1:20"), traffic)
     assert report.loss("voice") == 0
-    # 10 Mbit/s less four calls of 214 B each 20 ms, in frames of 1514 B.
+    # Data, in frames of 1514 B, has 10 Mbit/s minus four calls of 214 B every 20 ms.
     assert report.throughput_bps("data") == pytest.approx((10e6 - 4 * 50 * 214 * 8) * 1500 / 1514, rel=0.01)
 
 
-def test_what_no_class_is_for_goes_around_the_token_buckets():
-    # `default 2` names no class, and no filter of htb leads to a class: the policy within 1:1 is never used.
+def test_packets_without_a_class_bypass_the_token_buckets():
+    # `default 2` names no existing class, and no filter of htb leads to one: the disciplines within 1:1 are never used.
     assert levels(read(script("09-red-ets.sh"), VOICE), "error")
     found = read(script("09-red-ets.sh"), VOICE + "bulk,0,20Mbit/s,1500,1,cbr\n", rate="10Mbit/s")
     assert list(found.classes) == ["default"]
@@ -232,25 +232,25 @@ def test_what_no_class_is_for_goes_around_the_token_buckets():
     assert report.loss("voice") == 0
 
 
-def test_root_classes_without_a_default_ask_for_the_rate_of_the_device_and_the_rest_has_it():
+def test_root_classes_without_a_default_need_the_rate_of_the_device_which_other_packets_get():
     text, traffic = script("10-nodefault-police.sh"), table("t10.csv")
     assert "--rate" in str(levels(read(text, traffic), "error")[0])
     report = simulated(text, traffic, rate="100Mbit/s")
-    # 256.8 kbit/s with 14 B of Ethernet pass the policer of 300 kbit/s and the class of 500.
+    # Voice needs 256.8 kbit/s with 14 B of Ethernet header and passes the policer of 300 and the class of 500 kbit/s.
     assert report.loss("voice") == 0
     assert report.mean_delay_s("voice") < 5e-3
     assert report.loss("other") == 0
     assert report.mean_delay_s("other") < 1e-3
 
 
-def test_packets_without_a_class_go_before_those_of_all_classes():
-    # htb_dequeue serves the direct queue first: 12 Mbit/s of it leave nothing of a line of 10.
+def test_packets_without_a_class_are_served_before_those_of_all_classes():
+    # `htb_dequeue` serves the direct queue first: with 12 Mbit/s in it nothing is left of a link of 10 Mbit/s.
     traffic = table("t10.csv") + "flood,cs1,12Mbit/s,1500,1,cbr,udp,9\n"
     report = simulated(script("10-nodefault-police.sh"), traffic, rate="10Mbit/s")
     assert report.throughput_bps("voice") < 10e3
 
 
-def test_a_loop_over_a_list_makes_the_classes_that_it_makes_in_a_shell():
+def test_a_loop_over_a_list_makes_the_same_classes_as_in_a_shell():
     found = read(script("12-loop.sh"), table("t02.csv"))
     assert not levels(found, "unsupported")
     assert not levels(found, "error")
@@ -258,7 +258,7 @@ def test_a_loop_over_a_list_makes_the_classes_that_it_makes_in_a_shell():
     rates = {row["name"]: (row["rate"], row.get("prio", 0)) for row in classes}
     assert rates["1:10"] == ("400000bit/s", 0)
     assert [rates[f"1:{i}0"] for i in (2, 3, 4)] == [("600000bit/s", 1), ("500000bit/s", 2), ("500000bit/s", 3)]
-    # Ten calls of 856 kbit/s borrow what two classes leave idle, for they go first; the default class has the rest.
+    # Ten calls of 856 kbit/s in total borrow first what two classes do not use; the default class has the rest.
     rows = table("t02.csv").splitlines()
     report = simulated(
         script("12-loop.sh"), "\n".join(row for row in rows if not row.startswith("crit")), rate="100Mbit/s"
@@ -267,7 +267,7 @@ def test_a_loop_over_a_list_makes_the_classes_that_it_makes_in_a_shell():
     assert report.utilisation("ce->sink") == pytest.approx(0.02 * 1.02, abs=0.002)
 
 
-def test_branches_that_are_not_known_to_be_taken_leave_no_verdict():
+def test_a_branch_with_an_unknown_condition_leaves_the_verdict_open():
     text = (
         HTB.format(dev="eth0") + "if [ -n $X ]; then\ntc class add dev eth0 parent 1: classid 1:20 htb rate 1mbit\nfi\n"
     )
@@ -276,8 +276,8 @@ def test_branches_that_are_not_known_to_be_taken_leave_no_verdict():
 
 
 def test_a_priority_that_a_filter_of_the_discipline_writes_chooses_no_class():
-    # sch_htb.c: htb_classify tests skb->priority before any filter; these end without a class, which leaves
-    # their packets to the default class.
+    # sch_htb.c: `htb_classify` tests `skb->priority` before any filter. A filter that only writes the priority returns
+    # no class, so that its packets are in the default class.
     head = "name,dscp,rate,packet,count,model,protocol,destination-port\n"
     traffic = (
         head
@@ -298,11 +298,11 @@ def test_the_priomap_of_ets_sends_best_effort_to_its_band():
     assert found.classes == {"1:1": ["voice"], "1:2": ["bulk"]}
     report = simulated(script("14-ets.sh"), traffic, rate="2Mbit/s")
     assert report.loss("voice") == 0
-    # What a frame more takes on the line: 2.02 Mbit/s of frames and 24 B.
+    # A call's packet waits for at most one frame of bulk, 1538 B at 2 Mbit/s or 6.2 ms, and for three other calls.
     assert report.mean_delay_s("voice") < 10e-3
 
 
-def test_a_priomap_whose_best_effort_is_strict_leaves_the_weighted_bands_to_their_filters():
+def test_a_strict_band_with_best_effort_starves_the_weighted_bands():
     text = (
         "tc qdisc add dev eth0 root handle 1: ets bands 3 strict 1 quanta 3000 1500 priomap 0\n"
         "tc filter add dev eth0 parent 1: protocol ip prio 1 u32 match ip tos 0xb8 0xfc flowid 1:2\n"
@@ -310,7 +310,7 @@ def test_a_priomap_whose_best_effort_is_strict_leaves_the_weighted_bands_to_thei
     traffic = VOICE + "bulk,0,3Mbit/s,1500,1,cbr\n"
     found = read(text, traffic, rate="2Mbit/s")
     assert found.classes == {"1:2": ["voice"], "1:1": ["bulk"]}
-    # Best effort is served first and fills the line.
+    # Best effort is in the strict band, which fills the link.
     assert simulated(text, traffic, rate="2Mbit/s").throughput_bps("voice") < 5e3
 
 
@@ -322,7 +322,7 @@ def test_percentages_are_of_the_device_and_need_its_rate():
     assert report.throughput_bps("data") == pytest.approx(7e6 * 1500 / 1514, rel=0.01)
 
 
-def test_a_token_bucket_in_a_class_polices_what_waits_longer_than_its_latency():
+def test_a_token_bucket_in_a_class_drops_packets_that_would_wait_longer_than_its_latency():
     report = simulated(script("18-sfqtbf.sh"), VOICE, duration="30s")
     assert report.loss("voice") == pytest.approx(1 - 300 / (4 * 50 * 214 * 8e-3), abs=0.01)
     few = read(script("18-sfqtbf.sh"), VOICE + "bulk,0,1Mbit/s,1500,1,cbr\n")
@@ -357,7 +357,7 @@ def test_a_discipline_within_a_class_keeps_its_strict_band_free_of_loss(name):
         "source /etc/shaper.conf",
     ],
 )
-def test_what_is_not_simulated_leaves_no_verdict(line):
+def test_a_part_that_is_not_simulated_leaves_the_verdict_open(line):
     text = HTB.format(dev="eth0") + (
         "tc class add dev eth0 parent 1: classid 1:1 htb rate 10mbit\n"
         "tc class add dev eth0 parent 1:1 classid 1:20 htb rate 5mbit ceil 10mbit\n"
@@ -413,7 +413,7 @@ LINES = {
 
 @pytest.fixture(scope="session")
 def namespace():
-    """A function that runs commands in a namespace with only a device and its root discipline."""
+    """Return a function that runs a command in a network namespace with one device, its root discipline and a class."""
     unshare, tc = shutil.which("unshare"), shutil.which("tc")
     if unshare is None or tc is None:
         pytest.skip("unshare and tc of iproute2 are needed")
@@ -431,9 +431,9 @@ def namespace():
 
 
 @pytest.mark.parametrize("line", LINES)
-def test_what_is_refused_is_what_iproute2_refuses(line, namespace):
+def test_the_importer_refuses_exactly_the_commands_that_iproute2_refuses(line, namespace):
     done = namespace(line)
-    # A kernel without a discipline or classifier says so, after iproute2 has taken the command.
+    # If the kernel lacks a discipline or classifier, iproute2 has accepted the command before the kernel reports that.
     lacking = any(
         text in done.stderr for text in ("kind is unknown", "not found", "Failed to load", "Invalid qdisc name")
     )
@@ -450,12 +450,12 @@ CAKE = "tc qdisc replace dev eth0 root cake bandwidth 20mbit {}\n"
 def test_cake_serves_voice_first_up_to_its_threshold_and_shapes_to_its_bandwidth():
     found = read(script("05-cake.sh"), VOICE)
     assert not found.not_simulated
-    assert ["different hosts" in notice.message for notice in found.assumptions].count(True) == 1
-    # 1500 B with 18 B of DOCSIS: 20 Mbit/s less voice (200 + 18 B), as layer 3. No frame of Ethernet is counted.
+    assert ["has its own host" in notice.message for notice in found.assumptions].count(True) == 1
+    # 18 B of DOCSIS count per packet, without an Ethernet header: bulk has 20 Mbit/s minus voice in packets of 218 B.
     traffic = VOICE + "bulk,0,30Mbit/s,1500,1,cbr\n"
     report = simulated(script("05-cake.sh").replace("ack-filter", "ack-filter memlimit 100k"), traffic)
     assert report.loss("voice") == 0
-    # The frame in service, 1518 B of 20 Mbit/s, and what a frame waits for its own time.
+    # A packet waits for the frame in service, 1518 B at 20 Mbit/s or 0.6 ms, and for three other calls.
     assert report.mean_delay_s("voice") < 1.5e-3
     assert report.throughput_bps("bulk") == pytest.approx((20e6 - 200 * 218 * 8) * 1500 / 1518, rel=0.01)
 
@@ -477,26 +477,26 @@ def test_cake_counts_its_framings_from_the_network_layer(words, bytes_of_1500, r
     assert report.throughput_bps("bulk") == pytest.approx(rate * 1500 / bytes_of_1500, rel=0.01)
 
 
-def test_a_tin_above_its_threshold_goes_behind_best_effort():
-    # diffserv4: voice may have a quarter of 20 Mbit/s before best effort, and both send more than there is.
+def test_a_tin_above_its_threshold_is_served_after_best_effort():
+    # diffserv4: a quarter of 20 Mbit/s of voice is served before best effort; both tins are overloaded.
     traffic = "name,dscp,rate,packet\nvoice,ef,15Mbit/s,1500\nbulk,0,30Mbit/s,1500\n"
     report = simulated(CAKE.format("diffserv4 flows raw memlimit 100k"), traffic)
     assert report.throughput_bps("voice") == pytest.approx(5e6 * 1500 / 1514, rel=0.02)
     assert report.throughput_bps("bulk") == pytest.approx(15e6 * 1500 / 1514, rel=0.02)
-    # besteffort: two flows share equally.
+    # With `besteffort` there is one tin, and the two flows share equally.
     report = simulated(CAKE.format("besteffort flows raw memlimit 100k"), traffic)
     assert report.throughput_bps("voice") == pytest.approx(10e6 * 1500 / 1514, rel=0.02)
 
 
 @pytest.mark.parametrize("words", ["autorate-ingress", "ingress", "hosts", "fwmark 0xff", "no-split-gso"])
-def test_what_cake_does_beyond_the_simulation_leaves_no_verdict(words):
+def test_options_of_cake_that_are_not_simulated_leave_the_verdict_open(words):
     assert read(CAKE.format("flows"), VOICE).not_simulated == []
     made = judge(read(CAKE.format(f"flows {words}"), VOICE), duration="4s", replications=2)
     assert made.outcome == "as-far-as-understood"
 
 
 @pytest.mark.parametrize("name", ["06-hfsc.sh", "08-netem.sh", "11-mq-fq.sh"])
-def test_disciplines_with_a_page_of_their_own_are_simulated_whole(name):
+def test_scripts_with_hfsc_netem_or_fq_are_simulated_completely(name):
     found = read(script(name), VOICE, rate="10Mbit/s")
     assert not levels(found, "error")
     assert not found.not_simulated
@@ -505,15 +505,15 @@ def test_disciplines_with_a_page_of_their_own_are_simulated_whole(name):
 @pytest.mark.parametrize(
     "words", ["choke limit 100 min 20 max 60 avpkt 1000", "cbq bandwidth 10mbit avpkt 1000", "teql0"]
 )
-def test_disciplines_without_a_counterpart_leave_no_verdict(words):
+def test_disciplines_without_a_counterpart_leave_the_verdict_open(words):
     found = read(f"tc qdisc add dev eth0 root handle 1: {words}\n", VOICE, rate="10Mbit/s")
     assert not levels(found, "error")
     assert judge(found, duration="4s", replications=2).outcome == "as-far-as-understood"
 
 
-def test_htb_counts_short_frames_without_the_padding_that_the_card_adds_behind_it():
-    # A packet of 40 B is a frame of 54 B to the queue (`qdisc_pkt_len_init`), not of 60: 1 Mbit/s are 740.7 kbit/s of
-    # layer 3. A kernel lets 740 pass (docs/validation-linux.md).
+def test_htb_counts_short_frames_without_the_padding_of_the_network_card():
+    # For the queue a packet of 40 B is a frame of 54 B (`qdisc_pkt_len_init`), not of 60 B: 1 Mbit/s is 740.7 kbit/s at
+    # layer 3. A kernel passes 740 kbit/s (docs/validation-linux.md).
     text = HTB.format(dev="eth0") + "tc class add dev eth0 parent 1: classid 1:20 htb rate 1mbit\n"
     found = read(text + short("eth0", "1:20"), "name,dscp,rate,packet\nshort,0,2Mbit/s,40\n", duration="10s")
     report = tailback.run(found.check(), replications=1, threads=1).reports[0]
@@ -522,24 +522,25 @@ def test_htb_counts_short_frames_without_the_padding_that_the_card_adds_behind_i
 
 @pytest.mark.parametrize(
     ("inner", "what"),
-    [("prio", "sends a packet of a first band"), ("htb default 1", "keeps the packet that it has taken")],
+    [("prio", "sends a packet of a higher band"), ("htb default 1", "keeps the packet that it has selected")],
 )
-def test_tbf_around_a_scheduler_chooses_at_another_time_and_that_is_said(inner, what):
-    # A packet of 1514 B at 8 Mbit/s: 1.51 ms.
+def test_tbf_around_a_scheduler_warns_that_the_kernel_chooses_at_another_time(inner, what):
+    # The warning names the transmission time of a packet of 1514 B at 8 Mbit/s, 1.51 ms.
     text = "tc qdisc add dev eth0 root handle 1: tbf rate 8mbit burst 6000 limit 100000\n"
     text += f"tc qdisc add dev eth0 parent 1:1 handle 2: {inner}\n"
     text += "tc class add dev eth0 parent 2: classid 2:1 htb rate 8mbit\n" if "htb" in inner else ""
     found = read(text, VOICE)
-    (said,) = [notice for notice in levels(found, "warning") if "tbf" in notice.message]
-    assert what in said.message
-    assert "1.51 ms" in said.message
-    assert said.affects
-    assert said.line == 1
+    (warning,) = [notice for notice in levels(found, "warning") if "tbf" in notice.message]
+    assert what in warning.message
+    assert "1.51 ms" in warning.message
+    assert warning.affects
+    assert warning.line == 1
 
 
-def test_the_mtu_of_a_class_is_its_burst_where_none_is_written():
-    # `q_htb.c`: a default burst is rate / HZ + mtu, the first term below a byte. On and off as above: with 1600 B the
-    # class is a fluid server of 2 Mbit/s, 109 ms; with 100 kB nearly all passes at once.
+def test_a_class_without_a_burst_has_its_mtu_as_burst():
+    # `q_htb.c`: the default burst is rate / HZ + mtu, with a first term below one byte. For the on-off source of the
+    # test of `peakrate`: with a burst of 1600 B the class is a fluid server of 2 Mbit/s with a delay of 109 ms; with
+    # 100 kB nearly all packets pass at once.
     text = HTB.format(dev="eth0") + "tc class add dev eth0 parent 1: classid 1:20 htb rate 2mbit {words}\n"
     text += short("eth0", "1:20", packets=1000)
     traffic = "name,dscp,rate,packet,model\nbursts,0,1500kbit/s,1000,onoff\n"
@@ -553,8 +554,9 @@ def test_the_mtu_of_a_class_is_its_burst_where_none_is_written():
 
 
 def test_headdrop_halves_the_delay_of_a_flow_of_twice_the_rate():
-    # A flow of 2 packets a service keeps its 50 places full. Dropped at the tail, what is taken waits 50 services; at
-    # the head, the places pass at the rate of arrival, so half as long. 1514 B at 1 Mbit/s: 12.112 ms.
+    # With two arrivals per service time the 50 places of the flow are always full. With drops at the tail a packet
+    # waits 50 service times; with drops at the head it advances at the rate of arrivals, so that it waits half as long.
+    # The service time of 1514 B at 1 Mbit/s is 12.112 ms.
     text = HTB.format(dev="eth0") + "tc class add dev eth0 parent 1: classid 1:20 htb rate 1mbit\n"
     text += "tc qdisc add dev eth0 parent 1:20 sfq limit 50 {words}\n"
     traffic = f"name,dscp,rate,packet\ndata,0,{2e6 * 1500 / 1514:.0f}bit/s,1500\n"
@@ -565,8 +567,8 @@ def test_headdrop_halves_the_delay_of_a_flow_of_twice_the_rate():
 
 @pytest.mark.parametrize("batch", [1, 10, 64])
 def test_a_full_fq_codel_drops_a_batch_of_its_longest_flow(batch):
-    # `fq_codel_drop` (`net/sched/sch_fq_codel.c`): from the head, `drop_batch` packets or half of the flow's bytes,
-    # whichever is less, when the packet above the limit has come. The law has no part in it with a target of 10 s.
+    # `fq_codel_drop` (`net/sched/sch_fq_codel.c`): when a packet exceeds the limit, `drop_batch` packets or half of the
+    # bytes of the flow, whichever is less, are dropped from the head. With a target of 10 s CoDel itself never drops.
     service, queue, delays, free = 1514 * 8 / 1e6, [], [], 0.0
     for arrival in (service / 2 * n for n in range(5_000)):
         while queue and max(free, queue[0]) <= arrival:

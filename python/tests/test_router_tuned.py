@@ -1,4 +1,4 @@
-"""After a real search with its table, only the number that decides the tuned value differs in a sample's text."""
+"""After a real search with the traffic table of a sample, its text differs only in the number of the tuned value."""
 
 import json
 import re
@@ -33,9 +33,9 @@ FIRST = (
     "quantum",
     "queues",
 )
-"""Values to tune; the first that a word of the text determines is taken."""
+"""Keys of values to tune, in order of preference; the first that a word of the text sets is tuned."""
 UNTUNED = {
-    # Bands and their packets, without a number of a queue.
+    # Only bands and filters: there is no number of a queue.
     "crlf-lines",
     "flower-mpls-vlan",
     "prio-by-dscp",
@@ -45,11 +45,11 @@ UNTUNED = {
     "ingress-policing",
     "11-mq-fq.sh",
 }
-"""Texts without a number that a scenario could give another value."""
+"""Texts without a number that could be tuned."""
 
 
 def everything() -> Iterator[tuple[Language, str, str, str, dict[str, str]]]:
-    """Language, name, text, table and options of the import."""
+    """Yield language, name, text, traffic table and options of the import of all samples."""
     for language, samples in (("mqc", MQC), ("tc", TC)):
         for name, cases in samples.items():
             ending = "txt" if language == "mqc" else "sh"
@@ -81,8 +81,8 @@ def ports(scenario: Scenario) -> object:
     return json.loads(scenario.native.to_json())["switches"]["ce"]["ports"]
 
 
-def less(value: object) -> str | None:
-    """A tenth less, in whole kbit/s, bytes, packets or percent; `None`: no number, or it cannot be less."""
+def lowered(value: object) -> str | None:
+    """Return the value minus a tenth, in whole kbit/s, bytes, packets or percent; `None` if it cannot be lowered."""
     found = re.fullmatch(r"(\d+)(bit/s|B|packets|us|%|)", str(value))
     if found is None or isinstance(value, bool):
         return None
@@ -93,7 +93,7 @@ def less(value: object) -> str | None:
 
 
 def numbers(value: object, path: str) -> Iterator[tuple[str, str, str]]:
-    """Path, value and a lower one of each number of a port."""
+    """Yield the path, the value and a lower value of each number of a port."""
     if isinstance(value, dict):
         for key, inner in value.items():
             if key not in ("match", "name", "kind"):
@@ -102,13 +102,13 @@ def numbers(value: object, path: str) -> Iterator[tuple[str, str, str]]:
         for index, inner in enumerate(value):
             yield from numbers(inner, f"{path}[{index}]")
     else:
-        lower = less(value)
+        lower = lowered(value)
         if lower is not None:
             yield path, str(value), lower
 
 
 def tunable(found: Imported, text: str, table: str, options: dict[str, str]) -> tuple[str, str, str] | None:
-    """The first value of the port that one word of the text decides."""
+    """Return path, value and lower value of the preferred number of the port that a word of the text sets."""
     scenario = found.check()
     document = scenario.document["switches"]["ce"]["ports"]["sink"]
     key = [path_key(path) for path, *_ in numbers(document, PORT)]
@@ -129,7 +129,7 @@ def path_key(path: str) -> int:
 
 
 def is_number(word: str) -> bool:
-    """A number with a unit, as a word, behind `=` of a variable, or a variable or computation that becomes one."""
+    """Return `True` for a number with a unit, an assignment of one, or a variable or computation that becomes one."""
     return re.fullmatch(r"(\w+=)?\$?[\d.]+[A-Za-z%]*(/\d+)?|\$.*", word) is not None
 
 
@@ -137,10 +137,10 @@ def is_number(word: str) -> bool:
     ("language", "name", "text", "table", "options"),
     [pytest.param(*row, id=f"{row[0]}-{row[1]}") for row in everything()],
 )
-def test_after_a_search_only_the_tuned_number_differs_and_is_read_again(language, name, text, table, options):
+def test_after_a_search_only_the_tuned_number_differs_and_the_text_reads_back(language, name, text, table, options):
     found = read(language, text, table, options)
     if found.scenario is None:
-        # Configurations without enough data to be judged; `test_router_mqc.py` names the missing values.
+        # Incomplete configurations; `test_router_mqc.py` names the missing values.
         assert found.errors
         return
     chosen = tunable(found, text, table, options)
@@ -151,7 +151,7 @@ def test_after_a_search_only_the_tuned_number_differs_and_is_read_again(language
     path, value, lower = chosen
     short = found.check().set(duration="50ms", warmup="0s")
     group = next(group for groups in found.classes.values() for group in groups)
-    # A target that all keep: the cheaper candidate, which is the lower value, wins.
+    # Both candidates meet this target, so that the cheaper one, the lower value, wins.
     searched = tune(
         short, [parameter(f"{path}={lower}|{value}")], [target(f"{group}.loss<=10000%")],
         budget=2, replications=1, confirmations=2, threads=1,
@@ -161,7 +161,7 @@ def test_after_a_search_only_the_tuned_number_differs_and_is_read_again(language
     tuned = found.check().with_texts(list(searched.attempts[0].settings.items()))
     made = written(language, text, tuned, table, options)
     assert not made.errors, [str(error) for error in made.errors]
-    # Word for word, with the spaces between: numbers alone differ, as many as the changes name.
+    # Words and spaces are equal except for as many numbers as there are reported changes.
     first, second = re.split(r"(\s+)", text), re.split(r"(\s+)", made.text)
     assert len(first) == len(second)
     differ = [(a, b) for a, b in zip(first, second, strict=True) if a != b]

@@ -41,7 +41,7 @@ def test_the_summary_has_an_interval_on_every_number(result: tailback.Result) ->
     assert loss["mean"].item() == pytest.approx(mean)
 
 
-def test_every_table_has_its_columns_and_adds_up(result: tailback.Result) -> None:
+def test_every_table_has_its_columns_and_packets_add_up(result: tailback.Result) -> None:
     for name, columns in TABLES.items():
         assert getattr(result, name).columns == list(columns)
     flows = result.flows
@@ -61,7 +61,7 @@ def test_series_are_recorded_on_request() -> None:
     assert series["time_s"].max() == pytest.approx(2.0, abs=0.11)
 
 
-def test_units_stand_in_names_and_in_the_files(result: tailback.Result, tmp_path: Path) -> None:
+def test_units_are_in_column_names_and_in_the_metadata_of_files(result: tailback.Result, tmp_path: Path) -> None:
     assert units("flows")["delay_mean_s"] == "s"
     assert units("ports")["rate_bps"] == "bit/s"
     directory = result.write(tmp_path / "run")
@@ -75,7 +75,7 @@ def test_pandas_gets_the_same_numbers(result: tailback.Result) -> None:
     assert frame["offered_packets"].sum() == result.flows["offered_packets"].sum()
 
 
-def test_a_result_plots_and_shows_itself(result: tailback.Result) -> None:
+def test_a_result_has_a_plot_a_text_and_an_html_form(result: tailback.Result) -> None:
     figure = result.plot()
     labels = [axes.get_xlabel() for axes in figure.axes]
     assert labels == ["throughput (Mbit/s)", "packet loss (%)", "mean delay (ms)"]
@@ -94,8 +94,8 @@ def test_warm_up_by_pilot_is_recorded_and_the_same_for_a_replication_alone() -> 
     assert alone.reports[0].digest == both.reports[1].digest
 
 
-def test_no_steady_state_is_an_error_that_says_what_to_do() -> None:
-    # Twice the link's rate into a host's unbounded queue: it grows for ever.
+def test_no_steady_state_is_an_error_that_names_the_setting() -> None:
+    # A host has an unbounded queue and generates twice the rate of its link, so that the queue never stops growing.
     overload = MERGE.replace('rate = "4Mbit/s"', 'rate = "20Mbit/s"').replace('warmup = "100ms"', 'warmup = "auto"')
     with pytest.raises(RunError, match=r"run\.warmup"):
         run(Scenario.from_toml(overload))
@@ -120,28 +120,28 @@ def test_a_run_directory_loads_as_the_scenario_that_was_run(result: tailback.Res
     assert manifest["digest"] == result.digest
 
 
-def test_progress_comes_in_the_callers_thread_and_ends_at_all() -> None:
+def test_progress_is_reported_in_the_callers_thread_and_ends_with_all_replications() -> None:
     import threading
 
-    told: list[tuple[float, int, int]] = []
-    run(Scenario.from_toml(MERGE), progress=lambda done, total: told.append((done, total, threading.get_ident())))
-    assert told[-1][:2] == (3.0, 3)
-    assert {thread for *_, thread in told} == {threading.get_ident()}
+    calls: list[tuple[float, int, int]] = []
+    run(Scenario.from_toml(MERGE), progress=lambda done, total: calls.append((done, total, threading.get_ident())))
+    assert calls[-1][:2] == (3.0, 3)
+    assert {thread for *_, thread in calls} == {threading.get_ident()}
 
 
-def test_none_replications_are_refused() -> None:
+def test_zero_replications_are_refused() -> None:
     with pytest.raises(ValueError, match="at least one"):
         run(Scenario.from_toml(MERGE), replications=0)
 
 
-def test_flows_that_are_a_whole_class_have_its_quantiles() -> None:
+def test_a_group_that_is_a_whole_class_has_the_quantiles_of_the_class() -> None:
     classes = Scenario.from_toml(MERGE).set({"network.classes": 2, "flows[data].class": 1})
     summary = run(classes, replications=2).summary().filter(pl.col("metric") == "delay_p99")
     group, whole = (summary.filter(pl.col("scope") == scope)["mean"] for scope in ("group", "class"))
     assert group.item() == whole[-1] > 0
 
 
-def test_colours_are_counted_where_packets_get_them() -> None:
+def test_colours_are_counted_by_conditioners_and_by_flows() -> None:
     meter = {"kind": "token-bucket", "rate": "1Mbit/s", "burst": "10kB"}
     scenario = Scenario.from_toml(MERGE).set({"flows[data].marking": {"meter": meter, "police": "red"}})
     report = run(scenario, replications=1).reports[0]
@@ -156,8 +156,8 @@ def test_colours_are_counted_where_packets_get_them() -> None:
     assert {drop["reason"] for drop in report.drops("data")} >= {"policed"}
 
 
-def test_a_stop_in_force_and_data_that_is_held_are_two_things(merge: Path) -> None:
-    # Two hosts of 10 Mbit/s into 10 Mbit/s, which are stopped one by one destination.
+def test_time_stopped_and_time_with_data_held_back_are_counted_separately(merge: Path) -> None:
+    # Two hosts with links of 10 Mbit/s send into one of 10 Mbit/s; notifications stop packets to one destination.
     scenario = tailback.load(merge).backpressure(scope="destination", end_stations=True, high=0.5, low=0.2)
     report = tailback.run(scenario.set({"run.sample": "1ms"}), replications=1).reports[0]
     (port,) = report.ports("h1->sw")
@@ -169,7 +169,7 @@ def test_a_stop_in_force_and_data_that_is_held_are_two_things(merge: Path) -> No
     series = report.data["series"]
     assert series is not None
     sampled = series["ports"]["h1->sw"]
-    # Since the start, which the report's own figures are not.
+    # The series counts from the start of the run, the totals of the report from the end of the warm-up.
     assert sampled["stopped_s"][-1] >= port["stopped_s"] > 0
     assert any(sampled["stopped"])
     assert not any(
@@ -178,7 +178,7 @@ def test_a_stop_in_force_and_data_that_is_held_are_two_things(merge: Path) -> No
 
 
 @pytest.mark.parametrize("title", ["", "Two into one", "A title " * 20, 'It\'s "quoted" ' * 9])
-def test_short_forms_fit_a_terminal(title: str) -> None:
+def test_the_repr_of_results_fits_into_80_columns(title: str) -> None:
     scenario = Scenario.from_toml(MERGE).set({"title": title, "run.duration": "200ms"})
     swept = tailback.sweep(
         scenario, {"network.buffer": ["10kB", "20kB"]}, mechanisms={"a": {}, "b": {"backpressure.scope": "plain"}}

@@ -25,7 +25,7 @@ def test_a_failure_while_writing_leaves_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_full_disk_is_a_sentence_and_exit_4(merge: Path, tmp_path: Path) -> None:
+def test_a_full_disk_is_an_error_message_and_exit_code_4(merge: Path, tmp_path: Path) -> None:
     # A limit on the size of files has the effect of a disk that fills up while the tables are written.
     code = (
         "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000));"
@@ -39,10 +39,10 @@ def test_a_full_disk_is_a_sentence_and_exit_4(merge: Path, tmp_path: Path) -> No
     assert "no room left" in done.stderr
     assert "Traceback" not in done.stderr
     assert list(out.iterdir()) == []
-    assert resource.RLIM_INFINITY  # the limit was the child's only
+    assert resource.RLIM_INFINITY  # only the child process had the limit
 
 
-def test_a_place_that_cannot_be_written_is_refused_before_the_run(merge: Path, tmp_path: Path, tailback) -> None:  # type: ignore[no-untyped-def]
+def test_an_output_path_that_cannot_be_written_is_refused(merge: Path, tmp_path: Path, tailback) -> None:  # type: ignore[no-untyped-def]
     found = tailback("run", merge, "--out", merge / "run")
     assert found.code == 4
     assert "was not written" in found.err
@@ -52,7 +52,7 @@ def test_a_place_that_cannot_be_written_is_refused_before_the_run(merge: Path, t
         assert "not writable" in tailback("run", merge, "--out", sealed / "run").err
 
 
-def test_what_is_there_is_not_overwritten_unless_it_is_a_run_and_was_asked_for(tmp_path: Path) -> None:
+def test_only_a_run_directory_is_replaced_and_only_on_request(tmp_path: Path) -> None:
     result = run(Scenario.from_toml(MERGE), replications=2)
     target = result.write(tmp_path / "run")
     with pytest.raises(OutputError, match="--force"):
@@ -69,13 +69,13 @@ def test_what_is_there_is_not_overwritten_unless_it_is_a_run_and_was_asked_for(t
     assert {path.name for path in tmp_path.iterdir()} == {"run", "mine"}
 
 
-def test_an_empty_directory_may_be_filled(tmp_path: Path) -> None:
+def test_a_run_can_be_written_into_an_empty_directory(tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     run(Scenario.from_toml(MERGE), replications=1).write(tmp_path / "run")
     assert (tmp_path / "run" / "manifest.json").exists()
 
 
-def test_a_file_is_whole_or_absent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_file(tmp_path / "a", "old")
 
     def fails(_: int) -> None:
@@ -88,7 +88,7 @@ def test_a_file_is_whole_or_absent(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert len(list(tmp_path.iterdir())) == 1
 
 
-def test_a_damaged_run_directory_is_named(tmp_path: Path) -> None:
+def test_missing_and_damaged_files_of_a_run_directory_are_reported(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="no manifest"):
         read_manifest(tmp_path)
     (tmp_path / "manifest.json").write_text("{")
@@ -99,7 +99,7 @@ def test_a_damaged_run_directory_is_named(tmp_path: Path) -> None:
         read_table(tmp_path, "metrics")
 
 
-def test_a_run_takes_the_traces_that_it_names_with_it(merge: Path, tmp_path: Path) -> None:
+def test_a_run_directory_has_copies_of_the_traces_of_its_scenario(merge: Path, tmp_path: Path) -> None:
     trace = 'kind = "trace", file = "films/film.txt", format = "terse-bytes", fps = 25'
     merge.write_text(merge.read_text().replace('kind = "uniform-uniform", burst = "12kB", rate = "4Mbit/s"', trace))
     (merge.parent / "films").mkdir()
@@ -107,7 +107,7 @@ def test_a_run_takes_the_traces_that_it_names_with_it(merge: Path, tmp_path: Pat
     result = run(tb.load(merge).set(duration="1s"), replications=1)
     saved = result.write(tmp_path / "run")
     assert tb.load(saved / "scenario.toml").hash == result.scenario.hash
-    # A file above the scenario's folder is copied too: the run needs no other file, and no permission.
+    # A file outside the folder of the scenario is copied as well, so that the saved run needs no permission to read it.
     merge.write_text(merge.read_text().replace("films/film.txt", "../film.txt"))
     (merge.parent.parent / "film.txt").write_text("1000\n2000\n")
     above = run(tb.load(merge, allow_files=True).set(duration="1s"), replications=1)
@@ -116,10 +116,10 @@ def test_a_run_takes_the_traces_that_it_names_with_it(merge: Path, tmp_path: Pat
     assert run(tb.load(saved / "scenario.toml"), replications=1).digest == above.digest
 
 
-def test_what_a_kill_in_the_middle_of_a_replacement_left_is_found_again(merge: Path, tmp_path: Path) -> None:
+def test_a_replacement_that_was_cut_off_is_reported_and_undone(merge: Path, tmp_path: Path) -> None:
     result = run(tb.load(merge), replications=1)
     saved = result.write(tmp_path / "run")
-    # The state between the two renames.
+    # A replacement renames the old directory and then the new one; this is the state after the first rename.
     aside = tmp_path / ".run.x1y2.old"
     aside.mkdir()
     saved.rename(aside / "run")
@@ -132,7 +132,7 @@ def test_what_a_kill_in_the_middle_of_a_replacement_left_is_found_again(merge: P
 
 
 @pytest.mark.parametrize("target", ["empty", "nowhere", "run"])
-def test_a_link_is_followed_and_stays(tmp_path: Path, target: str) -> None:
+def test_a_symbolic_link_to_the_output_is_followed_and_kept(tmp_path: Path, target: str) -> None:
     result = run(Scenario.from_toml(MERGE), replications=1)
     (tmp_path / "empty").mkdir()
     result.write(tmp_path / "run")

@@ -1,7 +1,7 @@
-"""Imports between the files of a crate, and between crates, go in one direction.
+"""Imports between the files of a crate, and between crates, have no cycles.
 
-An arrow runs from a file to each file of its crate that defines a name which it uses: by `use`, or by a path in the
-code. Re-exports (`pub use`) are followed to the definition, so a folder's face adds no arrows of its own.
+There is an arrow from a file to each file of the same crate that defines a name which it uses, by `use` or by a path in
+the code. Re-exports (`pub use`) are followed to the definition, so that a `mod.rs` that only re-exports adds no arrows.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ SKIPPED = re.compile(
     r"""//[^\n]*|/\*.*?\*/|b?r(?P<hashes>\#+)".*?"(?P=hashes)|b?r?"(?:\\.|[^"\\])*"|b?'(?:\\.[^']*|[^'\\])'""",
     re.DOTALL,
 )
-"""Comments and literals: what they contain is no code. A lifetime has no closing quote."""
+"""Comments and literals, which are not code. (A lifetime has no closing quote, so it does not match.)"""
 
 Module = tuple[str, ...]
-"""A path of modules from the root of the crate, which is the empty one."""
+"""Path of a module from the root of the crate; the root itself is the empty path."""
 
 
 @dataclass
 class File:
-    """The code of a module, the names that it defines, and those that it imports, each with its path."""
+    """Code of a module, the names that it defines, imported names with their paths, and modules imported by `*`."""
 
     code: str
     defines: set[str]
@@ -52,11 +52,11 @@ RECURSIVE = {
         ("discipline::wrr", "registry", "Spec"),
     ]
 }
-"""Arrows that are left out: the list of all disciplines names those whose classes hold a discipline of that list."""
+"""Arrows that are left out: the registry lists all disciplines, and some of these contain disciplines of it."""
 
 
 def without_tests(code: str) -> str:
-    """Cut modules of unit tests out of a source."""
+    """Return a source without its modules of unit tests."""
     while found := re.search(r"#\[cfg\(test\)\]\s*(?:#\[[^\]]*\]\s*)*mod \w+ \{", code):
         depth, end = 1, found.end()
         while depth:
@@ -86,7 +86,7 @@ def expand(tree: str, before: Module = ()) -> Iterator[tuple[Module, str]]:
 
 
 def read(text: str) -> File:
-    """Return the code of a source, without comments, literals and unit tests."""
+    """Return a source without comments, literals and unit tests, and the names that it defines."""
     code = without_tests(SKIPPED.sub(lambda found: '""' if '"' in found[0] else " ", text))
     names = re.findall(r"\b(?:fn|struct|enum|union|trait|type|const|static|macro_rules!|mod)\s+(\w+)", code)
     return File(code, set(names))
@@ -110,7 +110,7 @@ class Crate:
             file.code = re.sub(r"\buse [^;]+;", "", file.code)
 
     def absolute(self, path: Module, module: Module) -> Module | None:
-        """Return a path from the root of the crate. `None`: it is one of another crate, or local to the file."""
+        """Return a path as seen from the root of the crate; `None` if it is of another crate or local to the file."""
         base: Module
         if path[0] == "crate":
             base, path = (), path[1:]
@@ -130,7 +130,7 @@ class Crate:
         return (*base, *path)
 
     def home(self, path: Module, seen: frozenset[Module] = frozenset()) -> Module | None:
-        """Return the module that defines what a path names. `None`: it names a module, which alone is no arrow."""
+        """Return the module that defines the item of a path; `None` if the path names a module, which is no arrow."""
         if path in self.files or path in seen:
             return None
         at = max(n for n in range(len(path)) if path[:n] in self.files)
@@ -146,7 +146,7 @@ class Crate:
         return module
 
     def arrows(self, module: Module) -> dict[Module, set[str]]:
-        """Return the modules that define what this one uses, with the names."""
+        """Return the modules that define the names which this one uses, with these names."""
         file = self.files[module]
         paths = list(file.imports.values())
         inline = re.finditer(r"(?<![\w:$])(?:\w+::)+\w+", file.code)
@@ -191,8 +191,8 @@ def graph(crate: str) -> dict[str, dict[str, set[str]]]:
     return Crate(sources(crate)).graph()
 
 
-def circle(arrows: dict[str, dict[str, set[str]]]) -> list[str]:
-    """Return the files of a circle, each with the next one and the names taken from it; empty: there is none."""
+def cycle(arrows: dict[str, dict[str, set[str]]]) -> list[str]:
+    """Return the arrows of an import cycle, each with the imported names; empty if there is no cycle."""
     try:
         TopologicalSorter(arrows).prepare()
     except CycleError as error:
@@ -204,30 +204,30 @@ def circle(arrows: dict[str, dict[str, set[str]]]) -> list[str]:
 
 
 @pytest.mark.parametrize("crate", CRATES)
-def test_files_of_a_crate_do_not_import_each_other_in_a_circle(crate: str) -> None:
+def test_files_of_a_crate_have_no_import_cycle(crate: str) -> None:
     used = {one: {other: set(names) for other, names in others.items()} for one, others in graph(crate).items()}
     for one, other, name in RECURSIVE.get(crate, ()):
-        # Fails for an exception that is not needed any more.
+        # Raises KeyError for an exception that is no longer needed.
         used[one][other].remove(name)
         if not used[one][other]:
             del used[one][other]
-    assert circle(used) == []
+    assert cycle(used) == []
 
 
-def test_crates_are_used_only_by_those_above_them() -> None:
+def test_a_crate_uses_only_crates_drawn_above_it() -> None:
     used: dict[str, dict[str, set[str]]] = {}
     for crate in CRATES:
         code = "\n".join(read(text).code for text in sources(crate).values())
         names = set(re.findall(r"\btailback_(\w+)\b", code)) & set(CRATES) - {crate}
         used[crate] = {name: {name} for name in names}
     assert sum(map(len, used.values())) > 30
-    assert circle(used) == []
+    assert cycle(used) == []
     order = list(dict.fromkeys(drawn()))
     up = {(crate, other) for crate in CRATES for other in used[crate] if order.index(other) > order.index(crate)}
     assert up == set()
 
 
-def test_the_arrows_are_read() -> None:
+def test_known_imports_are_found() -> None:
     assert sum(len(others) for crate in CRATES for others in graph(crate).values()) > 1500
     for crate, one, other in [
         ("transport", "params::tcp", "registry"),
@@ -264,8 +264,8 @@ SEEDS = {
 
 
 @pytest.mark.parametrize("seed", SEEDS.values(), ids=SEEDS)
-def test_a_circle_is_found(seed: dict[str, str]) -> None:
-    assert circle(Crate({tuple(name.split("::")) if name else (): text for name, text in seed.items()}).graph()) != []
+def test_an_import_cycle_is_found(seed: dict[str, str]) -> None:
+    assert cycle(Crate({tuple(name.split("::")) if name else (): text for name, text in seed.items()}).graph()) != []
 
 
 @pytest.mark.parametrize(
@@ -277,5 +277,5 @@ def test_a_circle_is_found(seed: dict[str, str]) -> None:
         {"a": "pub use c::C; mod c;", "a::c": "pub struct C;", "b": "use crate::a::C;"},
     ],
 )
-def test_what_is_no_circle_passes(seed: dict[str, str]) -> None:
-    assert circle(Crate({tuple(name.split("::")): text for name, text in seed.items()}).graph()) == []
+def test_imports_without_a_cycle_pass(seed: dict[str, str]) -> None:
+    assert cycle(Crate({tuple(name.split("::")): text for name, text in seed.items()}).graph()) == []

@@ -33,7 +33,7 @@ def test_the_builder_makes_the_document_of_the_file(merge: Path) -> None:
     assert built().hash == load(merge).hash
 
 
-def test_toml_out_and_in_is_the_same_scenario() -> None:
+def test_a_scenario_written_as_toml_reads_back_equal() -> None:
     scenario = (
         built().backpressure(scope="class", high=0.9, low=0.5, response_time="1us").at("1s", flow="data", state="stop")
     )
@@ -60,7 +60,7 @@ def test_precision_reaches_the_document() -> None:
     assert scenario.document["run"]["precision"]["max-replications"] == 100  # type: ignore[index]
 
 
-def test_a_mistake_says_where_and_what_to_write(tmp_path: Path) -> None:
+def test_an_error_has_path_line_and_advice(tmp_path: Path) -> None:
     path = tmp_path / "wrong.toml"
     path.write_text(MERGE.replace('"4Mbit/s"', '"4Mbps"'))
     with pytest.raises(ScenarioError) as error:
@@ -71,17 +71,17 @@ def test_a_mistake_says_where_and_what_to_write(tmp_path: Path) -> None:
     assert error.value.problems[0]["line"] == 34
 
 
-def test_a_mistake_in_the_builder_is_found_when_it_is_used() -> None:
+def test_a_mistake_in_the_builder_is_found_by_check() -> None:
     with pytest.raises(ScenarioError, match="nowhere"):
         built().flow("more", "nowhere", "d", source("poisson", packet="1kB", rate="1Mbit/s")).check()
 
 
-def test_a_name_twice_is_refused_at_once() -> None:
+def test_a_second_host_of_the_same_name_is_refused_at_once() -> None:
     with pytest.raises(ValueError, match="unique"):
         built().host("d")
 
 
-def test_kinds_have_names() -> None:
+def test_the_names_of_kinds_are_listed() -> None:
     assert "uniform-uniform" in names()["sources"]
 
 

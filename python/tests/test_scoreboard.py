@@ -1,4 +1,4 @@
-"""The board's rows, the models that its expectations come from, and that its claims can fail."""
+"""Rows of the scoreboard, the TCP models behind its expectations, and claims that fail when they should."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tailback.gallery.registry import experiment
 from tailback.study.experiment import Claim, Point, Results, Verdict
 from tailback.study.experiment.results import Sample
 
-# Disciplines that serve others or emulate a link, which have no row.
+# Disciplines that contain others or emulate a link have no row.
 FRAMES = {"priority", "class-based", "wrr", "htb", "shaper", "hfsc", "netem"}
 
 
@@ -32,7 +32,7 @@ def test_every_registered_discipline_and_proposal_has_a_row_in_a_group_and_a_pla
     assert groups == sorted(groups, key=rows.GROUPS.index)
 
 
-def test_every_discipline_of_one_queue_that_marks_has_a_claim_on_it() -> None:
+def test_every_single_queue_discipline_that_marks_has_a_claim() -> None:
     able = {name for name, row in rows.board().items() if row.group in (rows.ONE, rows.APART) and rows.ON in row.ecn}
     stated = {claim.id for claim in claims(made(0.0, 100.0)) if claim.id.startswith(("G3-", "G5-"))}
     assert len(stated) == len(able)
@@ -40,7 +40,7 @@ def test_every_discipline_of_one_queue_that_marks_has_a_claim_on_it() -> None:
     assert {"pi", *rows.LIMITED, *rows.TURNED_OFF} <= able
 
 
-def test_ecn_changes_nothing_else_in_a_discipline() -> None:
+def test_the_variant_with_ecn_differs_only_in_ecn() -> None:
     path = "switches.a.ports.b.discipline"
     for row in rows.board().values():
         if row.ecn == (rows.OFF, rows.ON):
@@ -57,30 +57,30 @@ def _default(name: str, key: str) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("response", [tcpmodel.pftk, tcpmodel.square_root])
-def test_the_loss_that_is_needed_delivers_what_is_carried(response: tcpmodel.Response) -> None:
+def test_the_needed_loss_reduces_the_load_to_the_capacity(response: tcpmodel.Response) -> None:
     trips = [0.05, 0.1, 0.2]
     loss = tcpmodel.loss_needed(response, trips, 100, unresponsive=30)
     assert (1 - loss) * (30 + sum(response(loss, trip) for trip in trips)) == pytest.approx(100)
 
 
-def test_one_connection_needs_the_loss_of_the_square_root_law_and_less_with_time_outs() -> None:
-    # 166 segments in flight, 1250 per second: p = 1.5 / 166², next to which 1 - p is 1.
+def test_one_connection_needs_the_loss_of_the_square_root_law_and_nearly_the_same_with_timeouts() -> None:
+    # 166 segments in flight at 1250 per second need p = 1.5 / 166², which is small enough for 1 - p ≈ 1.
     found = tcpmodel.loss_needed(tcpmodel.square_root, [0.1328], 1250)
     assert found == pytest.approx(1.5 / 166**2, rel=1e-3)
     assert tcpmodel.loss_needed(tcpmodel.pftk, [0.1328], 1250) == pytest.approx(found, rel=0.05)
 
 
 def test_a_hundred_connections_at_a_full_buffer_need_11_to_29_per_cent() -> None:
-    # By hand, one round trip of 134.4 ms for all: W = 1250 · 0.1344 / 100 = 1.68, (1 - p) √(1.5 / p) = 1.68: p = 0.278.
+    # By hand with an RTT of 134.4 ms for all: W = 1250 · 0.1344 / 100 = 1.68; p = 0.278 solves (1 - p) √(1.5 / p) = W.
     assert needed_loss(tcpmodel.square_root, 100, 80) == pytest.approx(28.5, abs=0.5)
     assert needed_loss(tcpmodel.pftk, 100, 80) == pytest.approx(11.5, abs=0.5)
 
 
-def test_copies_are_the_timer_s_periods_in_a_round_trip() -> None:
+def test_the_number_of_copies_is_the_number_of_timer_periods_in_a_round_trip() -> None:
     assert [copies(521, ms) for ms in (100, 200, 300, 400, 600)] == [(5, 6), (2, 3), (1, 2), (1, 2), (1, 1)]
 
 
-def test_an_unresponsive_flow_leaves_between_nothing_and_what_the_law_takes() -> None:
+def test_the_rate_that_an_unresponsive_flow_leaves_is_within_its_bounds() -> None:
     assert left_over(2.0) == pytest.approx(100 * 128 / 1500)
     assert left_over(0.5) == pytest.approx(50 + 100 * 128 / 1500)
     assert left_over(0.5) < most_given(0.5, 0.26) < 60
@@ -88,7 +88,7 @@ def test_an_unresponsive_flow_leaves_between_nothing_and_what_the_law_takes() ->
 
 
 def made(loss: float, busy: float) -> Results:
-    """Results of all points with equal values, nearly: an interval needs some spread."""
+    """Return results with equal values at all points: loss in %, utilisation (`busy`) in %, 1 for other metrics."""
     board = experiment("internet-scoreboard")
     values = {metric.name: 1.0 for metric in board.metrics} | {"loss": loss, "utilisation": busy}
     sample = Sample(Point(), 0, 1, "", 0, values, {"loss": (0, 1)})
@@ -105,7 +105,7 @@ def claims(results: Results) -> list[Claim]:
 @pytest.mark.parametrize(
     ("connections", "queue", "failing"), [(2, "codel", ("G2", "G2-early", "T4")), (4, "drr", ("G1", "G1-Reno", "T4"))]
 )
-def test_what_models_of_tcp_say_of_a_hundred_connections_fails_with_few(
+def test_claims_for_a_hundred_connections_fail_with_few_connections(
     connections: int, queue: str, failing: tuple[str, ...]
 ) -> None:
     board = experiment("internet-scoreboard")

@@ -1,4 +1,4 @@
-"""Every column of the time series can be written as a table and drawn."""
+"""Time series of windows and meters in the table, in files and in figures."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CONTROLS = json.loads(_native.names())["congestion-controls"]
 
 
 def probed(transport: Table, **flow: object) -> tb.Scenario:
-    """Three probed flows over a slow link, one of which begins late."""
+    """Return a scenario of three probed flows over a slow link, one of which starts late."""
     base = tb.Scenario(duration="3s", warmup="1s", sample="100ms", framing="none", buffer="unlimited")
     made = (
         base.host("s", count=3)
@@ -33,25 +33,25 @@ def probed(transport: Table, **flow: object) -> tb.Scenario:
 
 
 @pytest.mark.parametrize("control", CONTROLS)
-def test_windows_of_every_congestion_control_are_a_table_and_a_figure(control: str, tmp_path: Path) -> None:
+def test_windows_of_every_congestion_control_are_in_the_table_and_the_figure(control: str, tmp_path: Path) -> None:
     kind = "rdma" if control in ("dcqcn", "timely", "hpcc", "swift") else "tcp"
     try:
         scenario = probed({"kind": kind, "congestion-control": {"kind": control}})
         result = tb.run(scenario, replications=1)
     except tb.ScenarioError:
-        assert control == "packet-marking", "it needs a rate to aim at"
+        assert control == "packet-marking", "only this control needs a target rate"
         scenario = probed({"kind": kind, "congestion-control": {"kind": control, "target": "1Mbit/s"}})
         result = tb.run(scenario, replications=1)
     series = result.series
     flows = series.filter(series["scope"] == "flow")
     assert {"window_segments", "threshold_segments", "smoothed_rtt_s"} <= set(flows["quantity"])
     samples = series.filter(series["quantity"] == "in_network_packets").height
-    # Each quantity has a row for each sample, with or without a number.
+    # Each quantity has a row for each sample, also if its value is missing.
     rows = flows.group_by("name", "quantity").len()["len"]
     assert set(rows) == {samples}
     result.write(tmp_path / "run")
     assert (tmp_path / "run" / "series.parquet").exists()
-    # Three panels in the upper row, then queues and windows; the windows drawn are those of the table.
+    # The figure has a panel of windows, whose curves are those of the table.
     drawn = {axes.get_ylabel(): axes for axes in result.plot().axes}
     assert "queue (kB)" in drawn
     lines = drawn["window (segments)"].get_lines()

@@ -13,7 +13,7 @@ values = st.floats(-1e6, 1e6).map(lambda x: round(x, 6))
 
 
 @given(st.lists(values, min_size=2, max_size=40), st.sampled_from([0.9, 0.95, 0.99]))
-def test_the_mean_interval_is_scipys(data: list[float], confidence: float) -> None:
+def test_the_mean_interval_equals_that_of_scipy(data: list[float], confidence: float) -> None:
     found = mean_interval(data, confidence)
     if min(data) == max(data):
         assert found.lo == found.hi == found.mean
@@ -26,11 +26,11 @@ def test_the_mean_interval_is_scipys(data: list[float], confidence: float) -> No
 
 @pytest.mark.parametrize("dof", [1, 2, 3, 9, 30, 200])
 @pytest.mark.parametrize("confidence", [0.5, 0.9, 0.95, 0.99, 0.999])
-def test_the_t_quantile_is_scipys(dof: int, confidence: float) -> None:
+def test_the_t_quantile_equals_that_of_scipy(dof: int, confidence: float) -> None:
     assert t_quantile(confidence, dof) == pytest.approx(scipy_stats.t.ppf(0.5 + confidence / 2, dof), rel=1e-9)
 
 
-def test_one_value_has_no_interval_and_json_can_say_so() -> None:
+def test_one_value_has_no_interval_which_json_writes_as_null() -> None:
     found = mean_interval([3.0], 0.99)
     assert found.as_json("ms") == {"mean": 3.0, "lo": None, "hi": None, "n": 1, "unit": "ms"}
     assert mean_interval([], 0.99).as_json("ms")["mean"] is None
@@ -45,7 +45,9 @@ def test_differences_are_paired_by_replication_not_by_position() -> None:
 
 
 @given(st.lists(st.tuples(st.floats(0.0, 10.0), st.floats(5.0, 10.0)), min_size=3, max_size=20))
-def test_fiellers_interval_holds_the_ratios_that_the_paired_difference_allows(pairs: list[tuple[float, float]]) -> None:
+def test_fiellers_interval_has_the_ratios_for_which_the_paired_difference_may_be_zero(
+    pairs: list[tuple[float, float]],
+) -> None:
     left = {k: round(a, 3) for k, (a, _) in enumerate(pairs)}
     right = {k: round(b, 3) for k, (_, b) in enumerate(pairs)}
     found = ratio_interval(left, right, 0.99)
@@ -65,12 +67,12 @@ def test_fiellers_interval_holds_the_ratios_that_the_paired_difference_allows(pa
         assert (difference.lo <= 0 <= difference.hi) == inside
 
 
-def test_a_ratio_to_what_may_be_zero_has_no_bounded_interval() -> None:
+def test_a_ratio_whose_denominator_may_be_zero_has_no_bounded_interval() -> None:
     assert ratio_interval({0: 1.0, 1: 2.0, 2: 1.0}, {0: 0.0, 1: 5.0, 2: -1.0}, 0.99) is None
     assert ratio_interval({0: 1.0}, {0: 1.0}, 0.99) is None
 
 
-def test_a_target_is_met_relative_to_the_mean_or_absolutely() -> None:
+def test_an_interval_is_precise_relative_to_the_mean_or_absolutely() -> None:
     assert Interval(100, 91, 109, 5).is_precise(0.1, 0.0)
     assert not Interval(100, 80, 120, 5).is_precise(0.1, 1.0)
     assert Interval(0, -0.05, 0.05, 5).is_precise(0.1, 0.1)

@@ -1,4 +1,4 @@
-"""Untrusted scenarios cannot read other files, wait for ever, or write to the terminal."""
+"""Untrusted scenarios cannot read files outside their folder, block, exhaust the stack, or control the terminal."""
 
 from __future__ import annotations
 
@@ -28,13 +28,16 @@ from = "a"
 to = "b"
 source = {{ kind = "trace", file = "{file}", format = "terse-bytes", fps = 25 }}
 """
-# One size of a frame per line; the odd one is what an error message would show.
+# Size of a video frame in bytes, one per line.
 TRACE = "1000\n" * 20
 
 
 @pytest.fixture
 def film(tmp_path: Path) -> Callable[[str], Path]:
-    """Write a scenario in a folder of its own that names a trace, with a trace beside the folder and one in it."""
+    """Return a function that writes a scenario with a trace of the given name into the folder `own`.
+
+    One trace is in this folder, another one, `secret.txt`, outside of it.
+    """
     (tmp_path / "secret.txt").write_text(TRACE)
     (tmp_path / "own").mkdir()
     (tmp_path / "own" / "film.txt").write_text(TRACE)
@@ -52,7 +55,7 @@ def test_a_scenario_reads_files_of_its_own_folder(tailback: Cli, film: Callable[
 
 
 @pytest.mark.parametrize("how", ["above", "absolute", "link"])
-def test_other_files_are_read_by_leave_only(
+def test_other_files_are_read_only_with_permission(
     how: str, tailback: Cli, film: Callable[[str], Path], tmp_path: Path
 ) -> None:
     if how == "link":
@@ -64,32 +67,32 @@ def test_other_files_are_read_by_leave_only(
         assert refused.code == 3
         assert "outside the scenario's folder" in refused.err
         assert "--allow-files" in refused.err
-        assert "1000" not in refused.err, "nothing of the file is shown"
+        assert "1000" not in refused.err, "the content of the file is shown"
     with pytest.raises(core.ScenarioError, match="allow_files=True"):
         core.load(path)
     allowed = tailback("run", path, "--allow-files", "--out", tmp_path / "run", "--json")
     assert allowed.code == 0
-    # A written scenario has the file with it, and needs no permission.
+    # A run directory contains a copy of the file, so that its scenario needs no permission.
     again = tailback("run", tmp_path / "run" / "scenario.toml", "--json")
     assert again.code == 0
     assert again.json["digest"] == allowed.json["digest"]
-    # The permission is kept by the scenario and by scenarios derived from it.
+    # Derived and unpickled scenarios keep the permission.
     scenario = core.load(path, allow_files=True).set(duration="500ms")
     assert pickle.loads(pickle.dumps(scenario)) == scenario
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
-def test_a_pipe_without_an_end_is_not_waited_for(tailback: Cli, film: Callable[[str], Path], tmp_path: Path) -> None:
+def test_a_named_pipe_as_a_trace_is_refused(tailback: Cli, film: Callable[[str], Path], tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "own" / "pipe.txt")
     refused = tailback("validate", film("pipe.txt"))
     assert refused.code == 3
     assert "not a regular file" in refused.err
 
 
-def test_control_characters_are_shown_and_not_obeyed(tailback: Cli, merge: Path) -> None:
+def test_control_characters_are_shown_escaped(tailback: Cli, merge: Path) -> None:
     text = merge.read_text()
     assert 'title = "' in text
-    # Colour, the window's title, the start of the line, text from right to left, and the eight-bit form of CSI.
+    # Colour, window title, carriage return, right-to-left override, and the 8-bit form of CSI.
     evil = r"\u001b[31m\u001b]0;pwned\u0007\r\u202e\u009b2J"
     merge.write_text(text.replace('title = "', f'title = "{evil}', 1))
     shown = tailback("run", merge)
@@ -100,9 +103,9 @@ def test_control_characters_are_shown_and_not_obeyed(tailback: Cli, merge: Path)
     merge.write_text(wrong)
     refused = tailback("validate", merge)
     assert refused.code == 3
-    for said in (shown.out, shown.err, unknown.err, refused.err):
-        assert not any((ord(c) < 32 and c not in "\n\t") or 0x7F <= ord(c) < 0xA0 for c in said), said
-        assert "\u202e" not in said
+    for output in (shown.out, shown.err, unknown.err, refused.err):
+        assert not any((ord(c) < 32 and c not in "\n\t") or 0x7F <= ord(c) < 0xA0 for c in output), output
+        assert "\u202e" not in output
 
 
 DEEP = 100_000
@@ -111,8 +114,8 @@ TABLES = "{a=" * DEEP + "1" + "}" * DEEP
 DOTS = "x" + ".a" * (DEEP // 2)
 
 
-def run_apart(*arguments: object) -> subprocess.CompletedProcess[str]:
-    """The command line in a separate process: an overflow of the stack ends it, and not the tests."""
+def run_in_process(*arguments: object) -> subprocess.CompletedProcess[str]:
+    """Run the command line in a separate process, so that a stack overflow does not end the tests."""
     command = [sys.executable, "-m", "tailback", *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
@@ -134,28 +137,30 @@ def run_apart(*arguments: object) -> subprocess.CompletedProcess[str]:
     ],
     ids=lambda value: value if len(value) < 20 else "",
 )
-def test_a_document_that_is_nested_without_end_is_a_sentence(tmp_path: Path, merge: Path, name: str, text: str) -> None:
+def test_a_document_that_is_nested_too_deep_is_an_error_message(
+    tmp_path: Path, merge: Path, name: str, text: str
+) -> None:
     del merge
     (tmp_path / name).write_text(text)
-    refused = run_apart("sweep" if "study" in name else "run", tmp_path / name)
+    refused = run_in_process("sweep" if "study" in name else "run", tmp_path / name)
     assert refused.returncode == 3, refused.stderr[-300:]
     assert "nested too deep" in refused.stderr or "has 50001 steps" in refused.stderr
     assert name in refused.stderr or name.endswith(".json")
-    # The line is shown around the place, not as a whole.
+    # Only the part of the line around the error is shown.
     assert len(refused.stderr) < 1000
 
 
 @pytest.mark.parametrize("command", ["validate", "run", "sweep"])
 @pytest.mark.parametrize("setting", [f"{DOTS}=1", f"run.duration={LISTS[:DEEP]}", f"run.duration={TABLES[:DEEP]}"])
-def test_a_setting_that_is_nested_without_end_is_a_sentence(merge: Path, command: str, setting: str) -> None:
-    refused = run_apart(command, merge, "--set", setting)
+def test_a_setting_that_is_nested_too_deep_is_an_error_message(merge: Path, command: str, setting: str) -> None:
+    refused = run_in_process(command, merge, "--set", setting)
     assert refused.returncode == 3, refused.stderr[-300:]
     assert refused.stderr.startswith("error: ")
     assert len(refused.stderr) < 1000
 
 
 def nested(kind: type, depth: int = DEEP) -> Any:
-    """As deep a list or table, of which the one inside is empty."""
+    """Return lists or tables nested to the given depth; the innermost one is empty."""
     made = kind()
     for _ in range(depth):
         made = [made] if kind is list else {"a": made}
@@ -163,7 +168,7 @@ def nested(kind: type, depth: int = DEEP) -> Any:
 
 
 @pytest.mark.parametrize("kind", [list, dict])
-def test_values_that_are_nested_without_end_are_scenario_errors(merge: Path, kind: type) -> None:
+def test_values_that_are_nested_too_deep_are_scenario_errors(merge: Path, kind: type) -> None:
     deep, scenario = nested(kind), core.load(merge)
     other = {**scenario.document, "x": deep}
     for make in (

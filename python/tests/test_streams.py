@@ -1,4 +1,4 @@
-"""Random streams are named after components: what is added elsewhere changes no draw."""
+"""Random streams are named after components: a component that is added changes no draw of the others."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SEED = 7
 
 
 def scenarios() -> list[tuple[str, _native.Scenario]]:
-    """Every scenario of the gallery and the benchmarks, shortened, and one of every kind under each mechanism."""
+    """Return the shortened scenarios of `tools/wasm_digest.py`: gallery, benchmarks, and `every_kind.toml`."""
     spec = importlib.util.spec_from_file_location("wasm_digest", ROOT / "tools" / "wasm_digest.py")
     assert spec is not None
     assert spec.loader is not None
@@ -25,13 +25,13 @@ def scenarios() -> list[tuple[str, _native.Scenario]]:
 
 
 def rows(scenario: _native.Scenario) -> dict[str, Any]:
-    """Flows and ports of a run, without the ports of the idle link."""
+    """Return flows, ports and applications of a run, without the ports of the idle link."""
     report = json.loads(scenario.run(SEED))
     ports = [port for port in report["ports"] if "_idle" not in port["name"]]
     return {"flows": report["flows"], "ports": ports, "applications": report.get("applications")}
 
 
-def test_an_idle_link_in_front_of_all_others_changes_no_scenario_of_the_gallery() -> None:
+def test_an_idle_link_before_all_others_changes_no_result_of_any_scenario() -> None:
     for name, scenario in scenarios():
         document = json.loads(scenario.to_json())
         document["hosts"].update({"_idle1": {}, "_idle2": {}})

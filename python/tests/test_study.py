@@ -1,4 +1,4 @@
-"""Studies: the file, the choice of points, and the results of their runs."""
+"""Studies: their files, the choice of points, and the results of their runs."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_a_study_is_a_grid_of_points_for_each_mechanism(study: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("right", "wrong", "line", "says"),
+    ("right", "wrong", "line", "message"),
     [
         ("title =", "titel =", 2, "did you mean `title`?"),
         ('values = ["3Mbit/s"', 'values = ["3Mbps"', 10, "Mbit/s"),
@@ -82,14 +82,14 @@ def test_a_study_is_a_grid_of_points_for_each_mechanism(study: Path) -> None:
     ],
 )
 def test_mistakes_are_shown_in_the_study_file(
-    tailback: Cli, study: Path, right: str, wrong: str, line: int, says: str
+    tailback: Cli, study: Path, right: str, wrong: str, line: int, message: str
 ) -> None:
     assert right in STUDY
     study.write_text(STUDY.replace(right, wrong, 1))
     found = tailback("sweep", study, "--out", study.with_suffix(".sweep"))
     assert found.code == 3, found.err
     assert f"{study}:{line}:" in found.err
-    assert says in found.err
+    assert message in found.err
 
 
 def test_a_study_is_validated_and_has_a_schema(tailback: Cli, study: Path) -> None:
@@ -118,7 +118,7 @@ def test_ranges_keep_their_unit_their_ends_and_whole_numbers() -> None:
     assert values(between(1, 4, steps=3)) == [1, 2, 4]
     assert values(between(0.1, 0.4, steps=4)) == [0.1, 0.2, 0.3, 0.4]
     assert values(between(8, 1, steps=2)) == [8, 1]
-    # Multiples of one unit: 125 · 2^k kB up to 4 MB, and back.
+    # Ends with different prefixes: 125 · 2^k kB up to 4 MB, rising and falling.
     rising = ["125kB", "250kB", "500kB", "1000kB", "2000kB", "4MB"]
     assert values(between("125kB", "4MB", steps=6, scale="log")) == rising
     assert values(between("4MB", "125kB", steps=3)) == ["4MB", "2.062MB", "125kB"]
@@ -126,7 +126,7 @@ def test_ranges_keep_their_unit_their_ends_and_whole_numbers() -> None:
     assert values(between("500kbit/s", "1Mbit/s", steps=3)) == ["500kbit/s", "750kbit/s", "1Mbit/s"]
 
 
-def test_a_list_takes_the_axes_values_side_by_side() -> None:
+def test_a_list_pairs_the_values_of_its_axes() -> None:
     chosen = points({"kind": "list"}, [axis(values=["a", "b"]), between(1, 3, steps=2)])
     assert [[value for value, _ in point] for point in chosen] == [["a", 1], ["b", 3]]
 
@@ -142,8 +142,8 @@ def test_a_latin_hypercube_has_one_sample_in_every_slice_of_every_axis() -> None
     assert [[value for value, _ in point] for point in other] != found
 
 
-def test_the_command_of_a_failure_reaches_the_program_as_it_is_written(study: Path) -> None:
-    # Brackets are patterns and spaces separators to a shell; printf prints each argument that it is given in a line.
+def test_the_command_of_a_failed_run_can_be_pasted_into_a_shell(study: Path) -> None:
+    # For a shell, brackets are patterns and spaces are separators; printf prints each of its arguments on a line.
     folder = study.with_name("a folder")
     folder.mkdir()
     for name in ("merge.toml", "study.toml"):
@@ -154,11 +154,11 @@ def test_the_command_of_a_failure_reaches_the_program_as_it_is_written(study: Pa
     shells = [shell for shell in ("sh", "bash", "zsh") if shutil.which(shell)]
     assert shells
     for shell in shells:
-        told = subprocess.run(
+        printed = subprocess.run(
             [shell, "-c", words.replace("tailback", "printf '%s\\n'", 1)], capture_output=True, text=True, check=True
         ).stdout.splitlines()
-        assert told[:2] == ["run", str(folder / "merge.toml")], shell
-        assert 'flows[data].source.rate="3Mbit/s"' in told, shell
+        assert printed[:2] == ["run", str(folder / "merge.toml")], shell
+        assert 'flows[data].source.rate="3Mbit/s"' in printed, shell
 
 
 def test_random_draws_are_uniform_along_a_range_and_over_values() -> None:
@@ -177,7 +177,7 @@ def test_points_that_are_drawn_twice_are_run_once(merge: Path) -> None:
     assert len(found.runs) == 2
 
 
-def test_mechanisms_share_their_seeds_and_differ_by_paired_differences(study: Path) -> None:
+def test_mechanisms_share_seeds_and_are_compared_by_paired_differences(study: Path) -> None:
     found = tailback.sweep(study)
     assert {run.seed for runs in found.runs.values() for run in runs} == {1, 2, 3}
     offered = Measure("total", "", "offered")
@@ -199,7 +199,7 @@ def test_replications_are_added_until_the_interval_is_narrow_enough(merge: Path)
     assert found.imprecise == 0
     at = list(found.runs)[1]
     assert found.interval(at, LOSS).half_width <= 0.01
-    # The same replications as a run of that many: only their number was decided here.
+    # A sweep with this fixed number of replications has the same runs.
     plain = tailback.sweep(merge, {"flows[data].source.rate": ["4.5Mbit/s"]}, replications=len(busy))
     assert plain.runs[at] == busy or [r.digest for r in plain.runs[at]] == [r.digest for r in busy]
 
@@ -216,14 +216,14 @@ def test_until_of_a_difference_judges_the_pairs(study: Path) -> None:
     assert all(c.difference.half_width <= 0.02 for c in found.differences([LOSS]))
 
 
-def test_the_digest_depends_on_the_results_and_not_on_how_they_came_about(merge: Path) -> None:
+def test_the_digest_depends_on_the_replications_and_not_on_the_number_of_threads(merge: Path) -> None:
     axes: dict[str, Any] = {"network.buffer": ["10kB", "20kB"]}
     digests = {tailback.sweep(merge, axes, threads=threads, replications=2).digest for threads in (1, 3)}
     assert len(digests) == 1
     assert tailback.sweep(merge, axes, replications=3).digest not in digests
 
 
-def test_scenarios_travel_by_value(merge: Path) -> None:
+def test_scenarios_are_pickled_by_value_and_another_version_is_refused(merge: Path) -> None:
     base = tailback.load(merge)
     again = pickle.loads(pickle.dumps(base))
     assert again == base
@@ -234,7 +234,7 @@ def test_scenarios_travel_by_value(merge: Path) -> None:
         rebuild(*sent[:3], "0.0.0", False)  # type: ignore[operator, index]
 
 
-def test_a_worker_that_finds_another_trace_refuses(merge: Path) -> None:
+def test_a_pickled_scenario_whose_trace_has_changed_is_refused(merge: Path) -> None:
     text = merge.read_text().replace(
         'kind = "uniform-uniform", burst = "12kB", rate = "4Mbit/s"',
         'kind = "trace", file = "film.txt", format = "terse-bytes", fps = 25',
@@ -254,7 +254,7 @@ def test_figures_show_curves_differences_and_maps(study: Path) -> None:
     grid = tailback.sweep(study)
     titles = [picture.title for picture in figures(grid)]
     assert titles[:2] == ["Means", "Differences from drop"]
-    # Because of the range's scale: its values alone span too little.
+    # The scale of the range decides: the values span too little for a logarithmic axis by default.
     assert figures(grid)[0].figure.axes[0].get_xscale() == "log"
     assert [title for title in titles if title.startswith("Map of")] == [
         "Map of loss (%)",
@@ -278,7 +278,7 @@ def test_figures_show_curves_differences_and_maps(study: Path) -> None:
     assert figures(tailback.sweep(study.with_name("merge.toml"), {}, replications=1)) == []
 
 
-def test_a_warmup_that_is_searched_for_is_refused(merge: Path) -> None:
+def test_an_automatic_warm_up_an_unknown_setting_and_axes_of_a_study_are_refused(merge: Path) -> None:
     with pytest.raises(tailback.UsageError, match=r"stated run\.warmup"):
         tailback.sweep(merge, {"network.buffer": ["10kB"]}, fixed={"run.warmup": "auto"})
     with pytest.raises(ScenarioError, match="nonsense"):

@@ -1,4 +1,4 @@
-"""Output of a sweep: pictures of its report, its table, its frame, and its form in terminals and notebooks."""
+"""Output of a sweep: figures of its report, its table, its data frame, and its text and HTML forms."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def labels(figure: Figure) -> list[str]:
     return [axes.get_ylabel() for axes in figure.axes]
 
 
-def test_the_report_shows_groups_and_what_until_judges(swept: tailback.Sweep) -> None:
+def test_the_report_shows_groups_and_the_metric_of_until(swept: tailback.Sweep) -> None:
     means, groups = figures(swept)
     assert labels(means.figure)[0] == "goodput of bulk (Mbit/s)"
     assert "goodput[bulk]" in means.caption
@@ -64,7 +64,7 @@ def test_the_report_shows_groups_and_what_until_judges(swept: tailback.Sweep) ->
     assert labels(groups.figure)[:2] == ["goodput (Mbit/s)", "loss (%)"]
     (legend,) = groups.figure.legends
     assert [text.get_text() for text in legend.get_texts()] == ["bulk", "datagrams"]
-    # The curve is that of the group: its means in Mbit/s, by rising buffer.
+    # The curve has the means of the group in Mbit/s, by rising buffer.
     bulk = Measure("group", "bulk", "goodput")
     by_hand = [swept.interval(setting, bulk).mean / 1e6 for setting in swept.runs]
     curve = next(c for c in groups.figure.axes[0].containers if c.get_label() == "bulk")
@@ -78,7 +78,7 @@ def page(swept: tailback.Sweep) -> str:
     return page(swept)
 
 
-def test_at_most_three_panels_stand_in_a_row(swept: tailback.Sweep) -> None:
+def test_at_most_three_panels_are_in_a_row(swept: tailback.Sweep) -> None:
     for picture in figures(swept):
         assert len(picture.figure.axes) > 3
         columns = {round(axes.get_position().x0, 2) for axes in picture.figure.axes}
@@ -86,19 +86,19 @@ def test_at_most_three_panels_stand_in_a_row(swept: tailback.Sweep) -> None:
         assert picture.figure.get_size_inches()[0] <= 14
 
 
-def test_a_logarithmic_range_is_drawn_so_with_labels_that_can_be_told_apart(swept: tailback.Sweep) -> None:
+def test_a_logarithmic_range_has_a_logarithmic_axis_and_labels_that_do_not_overlap(swept: tailback.Sweep) -> None:
     figure = figures(swept)[0].figure
     figure.canvas.draw()
     for axes in figure.axes:
         assert axes.get_xscale() == "log"
         shown = [label for label in axes.get_xticklabels(which="both") if label.get_text()]
-        # The values themselves, in kB: equal ratios from 20 to 2000.
+        # The labels are the values of the range in kB, with equal ratios from 20 to 2000.
         assert [label.get_text() for label in shown] == ["20", "63.25", "200", "632.5", "2000"]
         boxes = sorted((label.get_window_extent() for label in shown), key=lambda box: box.x0)
         assert all(left.x1 < right.x0 for left, right in pairwise(boxes))
 
 
-def test_listed_values_over_less_than_a_decade_have_labels_that_do_not_meet() -> None:
+def test_a_logarithmic_axis_of_less_than_a_decade_has_labels_at_1_2_and_5() -> None:
     from tailback.plotting import plot
 
     figure = plot.new()
@@ -113,7 +113,7 @@ def test_listed_values_over_less_than_a_decade_have_labels_that_do_not_meet() ->
     assert not any(label.get_text() for label in axes.get_xticklabels(which="minor"))
 
 
-def test_the_table_of_a_sweep_shows_what_until_judges(tailback: Cli, directory: Path) -> None:
+def test_the_table_of_a_sweep_shows_the_metric_of_until(tailback: Cli, directory: Path) -> None:
     study = directory.with_name("study.toml")
     found = tailback("sweep", study, "--out", directory)
     line = next(line for line in found.out.splitlines() if line.strip().startswith("buffer"))
@@ -146,7 +146,7 @@ def test_an_axis_of_quantities_has_a_column_of_numbers(merge: Path, tmp_path: Pa
     }
 
 
-def test_values_of_one_kind_become_numbers_and_words_none() -> None:
+def test_quantities_of_one_unit_become_numbers_and_other_values_do_not() -> None:
     def numbers(*values: Any) -> Any:
         found = quantities(values)
         return found and (found.unit, dict(found.numbers))
@@ -160,12 +160,12 @@ def test_values_of_one_kind_become_numbers_and_words_none() -> None:
     assert numbers(1, 2.5) is None
 
 
-def test_axes_of_different_multiples_are_numbers_in_figures() -> None:
+def test_values_with_different_prefixes_have_one_unit_in_figures() -> None:
     axis = axis_of("buffer", ["125kB", "1MB", "4MB"])
     assert (axis.unit, axis.numbers) == ("kB", [125.0, 1000.0, 4000.0])
 
 
-def test_sweeps_and_comparisons_show_themselves_shortly(swept: tailback.Sweep, merge: Path) -> None:
+def test_sweeps_and_comparisons_have_a_short_text_and_html_form(swept: tailback.Sweep, merge: Path) -> None:
     text = repr(swept)
     assert len(text) < 200
     assert text.splitlines()[0].endswith(": 5 points")
@@ -186,8 +186,8 @@ def test_a_table_in_a_notebook_escapes_what_it_shows(merge: Path) -> None:
     assert "&lt;b&gt;&amp;" in found._repr_html_()
 
 
-def test_a_scenario_shows_how_many_nodes_and_links_its_groups_are() -> None:
-    # Three hosts and one, two switches; three links from the hosts, one between the switches, one to d.
+def test_the_repr_of_a_scenario_counts_nodes_links_and_groups() -> None:
+    # 3 + 1 hosts and 2 switches; 3 links from the hosts, 1 between the switches, 1 to d.
     base = (
         tailback.Scenario(duration="1s", buffer="50kB", title="two")
         .host("h", count=3)

@@ -1,4 +1,4 @@
-"""Robustness of a sweep's directory: kills, full disks, damage, changes and other clients."""
+"""Robustness of the directory of a sweep: kills, full disks, damage, changed sweeps, and several clients."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def finished(directory: Path) -> set[tuple[str, int]]:
     return set(stores.read_runs(directory).runs)
 
 
-def test_a_directory_gives_back_what_was_written(merge: Path, tmp_path: Path) -> None:
+def test_a_directory_reads_back_as_the_same_sweep(merge: Path, tmp_path: Path) -> None:
     found = tailback.sweep(merge, AXES, replications=2, directory=tmp_path / "s")
     assert found.digest == tailback.sweep(merge, AXES, replications=2).digest
     read = tailback.open_sweep(tmp_path / "s")
@@ -54,7 +54,7 @@ def test_a_second_call_runs_nothing(merge: Path, tmp_path: Path) -> None:
     assert again.digest == first.digest
 
 
-def test_only_what_is_missing_is_run_again(merge: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_missing_runs_are_run_again(merge: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stores, "_MOST_RUNS", 4)
     whole = tailback.sweep(merge, AXES, replications=2, directory=tmp_path / "s")
     assert len(shards(tmp_path / "s")) >= 3
@@ -72,7 +72,7 @@ def test_only_what_is_missing_is_run_again(merge: Path, tmp_path: Path, monkeypa
 def test_a_damaged_shard_is_set_aside_and_its_runs_are_run_again(
     tailback: Cli, merge: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # One shard, however slow the machine is.
+    # A shard is written after 30 s at the earliest, so that there is only one at the end, even on a slow machine.
     monkeypatch.setattr(stores, "_LEAST_AGE_S", 30.0)
     call = ["sweep", merge, "--set", "network.buffer=[10kB, 20kB]", "--reps", "2", "--out", tmp_path / "s", "--json"]
     whole = tailback(*call).json
@@ -98,7 +98,9 @@ def test_a_truncated_shard_is_set_aside(merge: Path, tmp_path: Path, cut: int) -
     assert len(again.notes) == 1
 
 
-def test_another_sweep_in_the_directory_is_refused_and_named(tailback: Cli, merge: Path, tmp_path: Path) -> None:
+def test_another_sweep_in_the_directory_is_refused_with_the_difference(
+    tailback: Cli, merge: Path, tmp_path: Path
+) -> None:
     call = ["sweep", merge, "--set", "network.buffer=[10kB, 20kB]", "--reps", "2", "--out", tmp_path / "s"]
     assert tailback(*call).code == 0
     before = finished(tmp_path / "s")
@@ -117,7 +119,7 @@ def test_another_sweep_in_the_directory_is_refused_and_named(tailback: Cli, merg
     assert finished(tmp_path / "s") == before
 
 
-def test_a_sweep_is_extended_with_what_it_already_has(merge: Path, tmp_path: Path) -> None:
+def test_an_extended_sweep_uses_the_runs_that_are_stored(merge: Path, tmp_path: Path) -> None:
     tailback.sweep(merge, AXES, replications=3, directory=tmp_path / "s")
     before = finished(tmp_path / "s")
     more = AXES | {"network.buffer": ["20kB", "80kB"]}
@@ -127,7 +129,7 @@ def test_a_sweep_is_extended_with_what_it_already_has(merge: Path, tmp_path: Pat
     assert len(finished(tmp_path / "s") - before) == 4
 
 
-def test_two_clients_on_one_directory_do_not_meet(tailback: Cli, merge: Path, tmp_path: Path) -> None:
+def test_a_second_client_on_a_directory_is_refused(tailback: Cli, merge: Path, tmp_path: Path) -> None:
     call = ["sweep", merge, "--set", "network.buffer=[10kB]", "--reps", "1", "--out", tmp_path / "s"]
     assert tailback(*call).code == 0
     with stores._locked(tmp_path / "s"):
@@ -139,7 +141,7 @@ def test_two_clients_on_one_directory_do_not_meet(tailback: Cli, merge: Path, tm
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EACCES, errno.EIO])
-def test_a_disk_that_fails_in_the_middle_loses_nothing_that_was_on_it(
+def test_a_disk_that_fails_during_a_sweep_loses_no_stored_run(
     merge: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
     monkeypatch.setattr(stores, "_MOST_RUNS", 3)
@@ -172,9 +174,9 @@ def run_cli(*arguments: object, **options: Any) -> subprocess.CompletedProcess[s
     return subprocess.run(command, capture_output=True, text=True, check=False, **options)
 
 
-def test_a_full_disk_is_one_sentence_and_exit_code_4(merge: Path, tmp_path: Path) -> None:
+def test_a_full_disk_ends_a_sweep_with_an_error_message_and_exit_code_4(merge: Path, tmp_path: Path) -> None:
     def no_room() -> None:
-        # Files may not grow beyond this: the manifest fits, a shard does not.
+        # Maximum size of a file, bytes: the manifest fits, a shard does not.
         resource.setrlimit(resource.RLIMIT_FSIZE, (3500, 3500))
 
     call = ["sweep", merge, "--set", "network.buffer=[10kB]", "--reps", 40, "--out", tmp_path / "s"]
@@ -186,7 +188,9 @@ def test_a_full_disk_is_one_sentence_and_exit_code_4(merge: Path, tmp_path: Path
     assert run_cli(*call).returncode == 0
 
 
-def test_a_place_that_cannot_be_written_is_noticed_before_the_work(tailback: Cli, merge: Path, tmp_path: Path) -> None:
+def test_a_directory_that_cannot_be_written_is_refused_before_the_runs(
+    tailback: Cli, merge: Path, tmp_path: Path
+) -> None:
     (tmp_path / "file").write_text("")
     call = ["sweep", merge, "--set", "run.duration=[1000000s]", "--out"]
     for place in (tmp_path / "file", tmp_path / "file" / "below", Path("/proc/nowhere")):
@@ -198,7 +202,7 @@ def test_a_place_that_cannot_be_written_is_noticed_before_the_work(tailback: Cli
         assert "not writable" in tailback(*call, tmp_path / "s").err
 
 
-def test_shards_without_a_manifest_are_not_written_over(merge: Path, tmp_path: Path) -> None:
+def test_shards_without_a_readable_manifest_are_not_overwritten(merge: Path, tmp_path: Path) -> None:
     tailback.sweep(merge, AXES, replications=1, directory=tmp_path / "s")
     (tmp_path / "s" / "sweep.json").write_text("{")
     with pytest.raises(OutputError, match=r"no readable sweep\.json"):
@@ -209,13 +213,13 @@ LONG = ["--set", "run.duration=40s", "--set", "network.buffer=[10kB, 20kB, 30kB,
 
 
 def kill_the_client(merge: Path, directory: Path, draws: random.Random, whole: str, kills: int) -> None:
-    """Kill a sweep at a random moment until it gets through, and see that nothing on the disk was lost."""
+    """Kill a sweep at `kills` random moments, let it finish, and check that no stored run is lost."""
     call = [sys.executable, "-m", "tailback", "sweep", str(merge), *LONG, "--out", str(directory), "--json", "-q"]
     seen: set[tuple[str, int]] = set()
     while True:
         child = subprocess.Popen(call, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         if kills:
-            # A random moment after the first run was stored.
+            # A random moment after the directory was created.
             deadline = time.monotonic() + 30
             while not (directory / "sweep.json").exists() and time.monotonic() < deadline and child.poll() is None:
                 time.sleep(0.02)
@@ -275,14 +279,14 @@ def test_ctrl_c_keeps_finished_points_and_exits_with_130(merge: Path, tmp_path: 
     assert (tmp_path / "s" / "report.html").exists()
 
 
-def test_status_and_report_tell_how_far_it_is(tailback: Cli, merge: Path, tmp_path: Path) -> None:
+def test_status_reports_finished_and_missing_runs(tailback: Cli, merge: Path, tmp_path: Path) -> None:
     out = tmp_path / "s"
     assert tailback("sweep", "--status", out).code == 4
     assert tailback("sweep", merge, "--set", "network.buffer=[10kB, 20kB]", "--reps", "2", "--out", out).code == 0
     found = tailback("sweep", "--status", out, "--json").json
     assert (found["state"], found["points"], found["runs_finished"], found["runs_missing"]) == ("complete", 2, 4, 0)
     manifest = json.loads((out / "sweep.json").read_text())
-    # The state after a client was killed.
+    # The manifest as a killed client leaves it.
     begun = {**manifest, "state": "running", "replications": None, "digest": None}
     (out / "sweep.json").write_text(json.dumps(stored.sealed(begun)))
     shards(out)[0].unlink()
@@ -294,7 +298,7 @@ def test_status_and_report_tell_how_far_it_is(tailback: Cli, merge: Path, tmp_pa
     assert tailback("sweep", "--report", out).code == 0
 
 
-def test_a_study_file_needs_no_further_words(tailback: Cli, merge: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_study_file_needs_no_options(tailback: Cli, merge: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(merge.parent)
     study = 'study = 1\nscenario = "merge.toml"\nreplications = 2\n[[axes]]\npath = "network.buffer"\n'
     Path("mine.toml").write_text(study + 'values = ["10kB", "20kB"]\n')
@@ -323,12 +327,12 @@ def test_another_build_of_the_same_version_is_refused(
     for extend in (False, True):
         with pytest.raises(OutputError, match=r"another build of Tailback .*two programs would be mixed"):
             tailback.sweep(merge, axes, replications=2, directory=tmp_path / "s", extend=extend)
-    # The description of a sweep does not depend on the build.
+    # Reading a sweep does not depend on the build.
     assert tailback.open_sweep(tmp_path / "s").digest == begun.digest
 
 
 @pytest.mark.parametrize("text", ['{"sweep": 1}', "[1]", '{"sweep": 1, "identity": {}}', "", "{"])
-def test_a_damaged_manifest_is_a_sentence(merge: Path, tmp_path: Path, tailback: Cli, text: str) -> None:
+def test_a_damaged_manifest_is_an_error_message(merge: Path, tmp_path: Path, tailback: Cli, text: str) -> None:
     command = ("sweep", merge, "--set", "network.buffer=[10kB,20kB]", "--reps", "1", "--out", tmp_path / "s", "-q")
     assert tailback(*command).code == 0
     (tmp_path / "s" / "sweep.json").write_text(text)
@@ -339,7 +343,7 @@ def test_a_damaged_manifest_is_a_sentence(merge: Path, tmp_path: Path, tailback:
     assert (again.code, "no readable sweep.json" in again.err) == (4, True)
 
 
-def test_a_file_that_is_no_shard_is_set_aside(merge: Path, tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_shard_is_set_aside(merge: Path, tmp_path: Path) -> None:
     first = tailback.sweep(merge, AXES, replications=1, directory=tmp_path / "s")
     foreign = b"no parquet at all"
     name = f"0-{stores._hash(foreign)}.parquet"
@@ -350,8 +354,8 @@ def test_a_file_that_is_no_shard_is_set_aside(merge: Path, tmp_path: Path) -> No
     assert (tmp_path / "s" / "shards" / name).with_suffix(".spoilt").exists()
 
 
-def bad_at(monkeypatch: pytest.MonkeyPatch, bad: Callable[[Any], bool]) -> None:
-    """Have the runs of some tasks end as a panic of the core does."""
+def fail_runs(monkeypatch: pytest.MonkeyPatch, bad: Callable[[Any], bool]) -> None:
+    """Let the runs of the tasks for which `bad` is true fail as by a panic of the engine."""
     run = parallel._run
 
     def run_or_fail(task: Any, *others: Any) -> Any:
@@ -362,13 +366,13 @@ def bad_at(monkeypatch: pytest.MonkeyPatch, bad: Callable[[Any], bool]) -> None:
     monkeypatch.setattr(parallel, "_run", run_or_fail)
 
 
-def test_one_failing_point_costs_no_other(
+def test_a_failed_run_does_not_prevent_the_others(
     tailback: Cli, merge: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "s"
     base = core.load(merge)
     culprit = base.set({"network.buffer": "20kB", "flows[data].source.rate": "4Mbit/s"}).hash
-    bad_at(monkeypatch, lambda task: task.scenario.hash == culprit and task.seed == 2)
+    fail_runs(monkeypatch, lambda task: task.scenario.hash == culprit and task.seed == 2)
     command = ["sweep", merge, "--reps", "2", "--seed", "1", "--out", out, "--json"]
     for path, values in AXES.items():
         command += ["--set", f"{path}=[{', '.join(values)}]"]
@@ -385,7 +389,7 @@ def test_one_failing_point_costs_no_other(
     status = tailback("sweep", "--status", out, "--json").json
     assert (status["state"], status["runs_failed"], status["runs_missing"]) == ("failed", 1, 1)
     assert "min &gt; max" in (out / "report.html").read_text()
-    # The command that it gives is that run, and no other.
+    # The shown command runs exactly this replication.
     monkeypatch.undo()
     words = shlex.split(line.partition("alone: ")[2])
     alone = tailback(*words[1:], "--out", tmp_path / "alone")
@@ -393,24 +397,24 @@ def test_one_failing_point_costs_no_other(
     manifest = json.loads((tmp_path / "alone" / "manifest.json").read_text())
     assert core.open_sweep(out).hashes[tuple(failed.json["failures"][0]["set"].items())] == culprit
     assert [run["seed"] for run in manifest["replications"]] == [2]
-    # And the same command again runs the missing ones.
+    # The same command again runs the missing runs.
     again = tailback(*command)
     assert again.code == 0
     assert again.json["digest"] == core.sweep(merge, AXES, replications=2, seed=1).digest
 
 
-def test_in_python_failed_runs_are_an_exception_that_has_the_others(
+def test_in_python_failed_runs_are_an_exception_with_the_results_of_the_others(
     merge: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    bad_at(monkeypatch, lambda task: task.seed == 3)
+    fail_runs(monkeypatch, lambda task: task.seed == 3)
     with pytest.raises(core.FailedRuns, match="6 of 18 runs failed, the others are complete") as failed:
         core.sweep(merge, AXES, replications=3, seed=1)
     assert [len(runs) for runs in failed.value.sweep.runs.values()] == [2] * 6
     assert {failure.seed for failure in failed.value.sweep.failures} == {3}
 
 
-def test_until_is_judged_by_what_did_not_fail(merge: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    bad_at(monkeypatch, lambda task: task.seed == 2)
+def test_until_is_judged_by_the_runs_that_did_not_fail(merge: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fail_runs(monkeypatch, lambda task: task.seed == 2)
     with pytest.raises(core.FailedRuns) as failed:
         core.sweep(
             merge,
@@ -421,11 +425,11 @@ def test_until_is_judged_by_what_did_not_fail(merge: Path, monkeypatch: pytest.M
     assert [sorted(run.seed for run in runs) for runs in failed.value.sweep.runs.values()] == [[1, 3, 4, 5, 6]]
 
 
-def test_a_point_at_which_all_runs_fail_breaks_no_table(
+def test_a_point_at_which_all_runs_fail_does_not_prevent_the_table(
     tailback: Cli, merge: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     culprit = core.load(merge).set({"network.buffer": "20kB"}).hash
-    bad_at(monkeypatch, lambda task: task.scenario.hash == culprit)
+    fail_runs(monkeypatch, lambda task: task.scenario.hash == culprit)
     done = tailback(
         "sweep", merge, "--reps", "2", "--out", tmp_path / "s", "--set", "network.buffer=[10kB, 20kB, 40kB]"
     )
@@ -434,7 +438,7 @@ def test_a_point_at_which_all_runs_fail_breaks_no_table(
     assert "40kB" in done.out
 
 
-def test_a_run_directory_is_not_written_into(tailback: Cli, merge: Path, tmp_path: Path) -> None:
+def test_a_sweep_does_not_write_into_a_run_directory(tailback: Cli, merge: Path, tmp_path: Path) -> None:
     assert tailback("run", merge, "--reps", "1", "--out", tmp_path / "r").code == 0
     refused = tailback("sweep", merge, "--out", tmp_path / "r")
     assert refused.code == 4
@@ -442,7 +446,7 @@ def test_a_run_directory_is_not_written_into(tailback: Cli, merge: Path, tmp_pat
     assert not (tmp_path / "r" / "shards").exists()
 
 
-def test_what_a_kill_left_behind_is_cleared_away(merge: Path, tmp_path: Path) -> None:
+def test_partial_files_of_a_killed_client_are_removed(merge: Path, tmp_path: Path) -> None:
     out = tmp_path / "s"
     tailback_ = core.sweep(merge, AXES, replications=1, directory=out)
     for name in (".sweep.json.abc.partial", ".results.parquet.abc.partial", "shards/.1.parquet.abc.partial"):
@@ -451,9 +455,9 @@ def test_what_a_kill_left_behind_is_cleared_away(merge: Path, tmp_path: Path) ->
     assert not list(out.rglob("*.partial"))
 
 
-def test_a_sweep_keeps_its_warnings(tailback: Cli, merge: Path, tmp_path: Path) -> None:
+def test_a_sweep_stores_its_warnings(tailback: Cli, merge: Path, tmp_path: Path) -> None:
     out = tmp_path / "s"
-    # A back-pressure that is set and has no effect, and buffers that are never full.
+    # Neither buffers that are never full nor the engine change a result.
     first = tailback(
         "sweep",
         merge,
@@ -473,7 +477,7 @@ def test_a_sweep_keeps_its_warnings(tailback: Cli, merge: Path, tmp_path: Path) 
         assert warning.rendered.strip() in first.err
     again = tailback("sweep", "--report", out)
     assert (again.code, [w.rendered.strip() in again.err for w in found]) == (0, [True] * len(found))
-    # They are those of Python, place and advice included.
+    # Warnings that are read back equal those that were returned, with place and advice.
     study = core.load(merge)
     axes = {"network.buffer": ["100MB", "200MB"]}
     made = core.sweep(study, axes, fixed={"run.engine": "plain"}, replications=1, directory=tmp_path / "p")
@@ -482,10 +486,10 @@ def test_a_sweep_keeps_its_warnings(tailback: Cli, merge: Path, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("late", ["write", "report"])
-def test_a_signal_after_the_last_run_says_how_to_write_the_report(
+def test_a_signal_after_the_last_run_shows_the_command_that_writes_the_report(
     tailback: Cli, merge: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, late: str
 ) -> None:
-    """A signal of a service manager while figures are drawn loses no run; the message names the missing step."""
+    """A signal of a service manager while figures are drawn loses no run; the message shows the missing step."""
     out = tmp_path / "a sweep"
     command = ("sweep", merge, "--set", "network.buffer=[10kB, 20kB]", "--reps", "1", "--out", out)
     with monkeypatch.context() as patch:
@@ -496,13 +500,13 @@ def test_a_signal_after_the_last_run_says_how_to_write_the_report(
     line = stopped.err.strip().splitlines()[-1]
     assert line.startswith("error: interrupted; what was finished is kept. This writes its report: ")
     assert tailback("sweep", "--status", out, "--json").json["state"] == "complete"
-    # The command that it gives does that.
+    # The shown command writes the report.
     assert tailback(*shlex.split(line.partition("report: ")[2])[1:]).code == 0
     assert (out / "report.html").exists()
     assert (out / "results.parquet").exists()
 
 
-def test_sigterm_is_ctrl_c(merge: Path, tmp_path: Path) -> None:
+def test_sigterm_ends_a_sweep_like_ctrl_c(merge: Path, tmp_path: Path) -> None:
     long = core.load(merge).set(duration="2000s")
     (tmp_path / "long.toml").write_text(long.to_toml())
     command = [sys.executable, "-m", "tailback", "sweep", "long.toml", "--reps", "40", "--out", "s", "--threads", "1"]

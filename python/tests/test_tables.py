@@ -1,4 +1,4 @@
-"""Tables in terminals of any width: names and numbers stay whole."""
+"""Tables in terminals of any width: no name or number is broken or truncated."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ def printed(width: int, *args: object, **named: object) -> list[str]:
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 100, 120, 200])
-def test_every_name_and_number_is_whole_at_any_width(width: int) -> None:
+def test_no_name_or_number_is_broken_at_any_width(width: int) -> None:
     lines = printed(width, "Means", COLUMNS, ROWS)
     assert all(len(line) <= width and line == line.rstrip() for line in lines)
     text = "\n".join(lines)
     for cell in {*COLUMNS[1:], *(cell for row in ROWS for cell in row)}:
         assert cell in text, cell
-    # Each number once a row; each name once a table.
+    # Each number appears once per row; each name once in each part of a table that had to be split.
     for cell in ROWS[0][1:]:
         assert text.count(cell) == len(ROWS)
     tables = sum("───" in line for line in lines) or 1
     assert [text.count(row[0]) for row in ROWS] == [tables] * len(ROWS)
 
 
-def test_sentences_are_broken_before_columns_are_parted() -> None:
+def test_sentences_are_wrapped_before_a_table_is_split() -> None:
     sentence = "A sentence that is much longer than what a terminal shows in a line beside all that is measured."
     lines = printed(80, "", ("id", "claim", "measured"), [["C1", sentence, "0.1 [0.2, 0.3] Mbit/s"]], words=2)
     assert sum("Mbit/s" in line for line in lines) == 1

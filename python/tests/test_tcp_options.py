@@ -1,4 +1,4 @@
-"""Options of the transport for differences of ns-2.35, and ECT(1), from Python to the engine."""
+"""Options of the transport for the behaviour of ns-2.35, and ECT(1), from Python down to the engine."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ADAPTIVE = tb.discipline(
 
 
 def merge(transport: Table, flows: int = 20, rate: str = "1500kbit/s", queue: Table = ADAPTIVE) -> tb.Result:
-    """Flows over one bottleneck with 100 packets of buffer."""
+    """Run bulk flows over one bottleneck with a buffer of 100 packets."""
     scenario = (
         tb.Scenario(duration="40s", warmup="10s", framing="none", buffer="unlimited")
         .host("s", count=flows)
@@ -30,27 +30,27 @@ def merge(transport: Table, flows: int = 20, rate: str = "1500kbit/s", queue: Ta
     return tb.run(scenario, replications=2)
 
 
-def test_waiting_at_small_windows_saves_loss() -> None:
+def test_waiting_for_a_timeout_at_small_windows_reduces_loss() -> None:
     """100 windows of one segment do not fit into a T1 link and its buffer."""
     loss = {}
     for floor in ("none", "rfc3168", "backoff", "ns-2"):
         result = merge(tb.tcp(segment="960B", ecn="classic", ecn_floor=floor), 100)
         loss[floor] = sum(report.port_loss("a->b") for report in result.reports) / 2
     assert loss["none"] > 0.05
-    # One segment per timeout is less than one per round trip, and one per doubled timeout less again.
+    # One segment per timeout is less load than one per round trip, one per backed-off timeout even less.
     assert loss["rfc3168"] < loss["none"]
     assert all(loss[floor] < min(loss["rfc3168"], 0.9 * loss["none"]) for floor in ("backoff", "ns-2"))
 
 
 @pytest.mark.parametrize(("floor", "cure"), [(True, '"backoff" (which `true` meant'), (False, 'write "none"')])
-def test_the_booleans_of_old_are_refused_with_what_to_write(floor: bool, cure: str) -> None:
-    """Neither meaning is taken over in silence."""
+def test_the_former_booleans_of_ecn_floor_are_refused_with_advice(floor: bool, cure: str) -> None:
+    """Neither former meaning is assumed silently."""
     with pytest.raises(tb.ScenarioError, match=re.escape(cure)):
         merge(tb.tcp(ecn="classic", ecn_floor=floor), 2)
 
 
-def test_no_flow_stops_for_echoes_that_it_has_answered() -> None:
-    """After a timeout in slow start the receiver echoes until CWR comes, which a retransmission may not carry."""
+def test_no_flow_starves_because_of_ecn_echoes_that_it_has_answered() -> None:
+    """After a timeout in slow start the receiver echoes until CWR arrives, which retransmissions may not carry."""
     red = tb.discipline("red", min="20packets", max="80packets", max_p=0.25, count="packets", ecn=True)
     transport = tb.tcp(
         segment="1000B", ecn="classic", recovery=tb.kind("newreno"), timestamps=False, handshake=False, initial_window=2
@@ -72,17 +72,17 @@ def test_no_flow_stops_for_echoes_that_it_has_answered() -> None:
     ],
 )
 def test_each_option_reaches_the_engine(options: Table, changed: Table) -> None:
-    """A run with it is another run."""
+    """A run with the option has another digest."""
     drop_tail = tb.discipline("drop-tail")
     runs = [merge(tb.tcp(segment="960B", **more), queue=drop_tail) for more in (options, {**options, **changed})]
     plain, other = ([report.data["digest"] for report in run.reports] for run in runs)
     assert plain != other
 
 
-def test_ect_1_waits_less_under_dualpi2() -> None:
+def test_ect_1_has_less_delay_than_ect_0_under_dualpi2() -> None:
     """DualPI2 distinguishes ECT(1) from ECT(0)."""
     queue = tb.discipline("dualpi2")
-    # A packet takes 1.2 ms: windows of a few of them are what the L queue's step of 1 ms leaves.
+    # A packet takes 1.2 ms, so that the step of 1 ms in the L queue keeps windows at a few packets.
     runs = [merge(tb.tcp(ecn="classic", ect=ect), 4, "10Mbit/s", queue) for ect in ("ect0", "ect1")]
     delays = [run.reports[0].data["flows"][0]["delay"]["mean_s"] for run in runs]
     assert delays[1] < delays[0]

@@ -1,4 +1,4 @@
-"""TCP on whole networks against the closed forms of the literature."""
+"""TCP on whole networks against closed forms of the literature."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tailback.scenario import Table
 SEGMENT = 1000
 PACKET = SEGMENT + 40
 BULK = tb.source("bulk")
-# RFC 5681 without the later refinements, which the formulas do not model.
+# RFC 5681 without later refinements, which the formulas do not model.
 BARE: Table = {
     "segment": f"{SEGMENT}B",
     "handshake": False,
@@ -29,7 +29,7 @@ COUNTED = tb.kind("sack", prr=False, rack=False, tlp=False)
 
 
 def each(every: int) -> Table:
-    """Acknowledge every `every`-th segment, and open the window by acknowledgements, not by bytes."""
+    """Return options: acknowledge every `every`-th segment, and count acknowledgements, not bytes."""
     return {
         "delayed_ack": {"every": every, "timeout": "100ms"},
         "congestion_control": tb.kind("reno", byte_counting=1),
@@ -39,7 +39,7 @@ def each(every: int) -> Table:
 def path(
     transport: Table, *, loss: float, rtt: float, duration: str, warmup: str = "20s", sample: str | None = None
 ) -> Scenario:
-    """One flow over a long fat link that loses packets at random and never queues for long."""
+    """Return a scenario of one flow over a link of 1 Gbit/s with random loss; `rtt` is in seconds."""
     return (
         Scenario(duration=duration, warmup=warmup, framing="none", buffer="unlimited", sample=sample)
         .host("a")
@@ -93,27 +93,27 @@ def segments_per_s(result: Result) -> float:
 # Mathis, Semke, Mahdavi and Ott 1997, table 1: independent losses, every or every second segment acknowledged.
 @pytest.mark.parametrize(("every", "constant"), [(1, 1.31), (2, 0.93)])
 @pytest.mark.parametrize("loss", [0.001, 0.01])
-def test_goodput_under_random_loss_is_that_of_mathis(every: int, constant: float, loss: float) -> None:
+def test_goodput_under_random_loss_follows_the_formula_of_mathis(every: int, constant: float, loss: float) -> None:
     transport = tb.tcp(**{**BARE, **each(every), "recovery": COUNTED})
     result = run(path(transport, loss=loss, rtt=0.1, duration=f"{20 + 1 / loss:g}s", sample="1s"), replications=4)
-    # The model's round trip is the measured one: an acknowledgement held back makes it longer.
+    # The model uses the measured RTT, which delayed acknowledgements increase.
     rtt = fmean(t for report in result.reports for t in series(report, "smoothed_rtt_s")[20:])
     assert segments_per_s(result) == pytest.approx(constant / (rtt * math.sqrt(loss)), rel=0.15)
 
 
-# With 5 % and every second segment acknowledged it sends 20 % less: acknowledgements are lost, too, which the model
-# does not know and ns-2 confirms.
+# With a loss of 5 % and every second segment acknowledged, Reno sends 20 % less than the model, which assumes that no
+# acknowledgement is lost; ns-2 agrees with Tailback.
 @pytest.mark.parametrize(
     ("every", "loss"), [(1, 0.001), (1, 0.01), (1, 0.02), (1, 0.05), (2, 0.001), (2, 0.01), (2, 0.02)]
 )
-def test_reno_sends_as_much_as_padhyes_model_of_it(every: int, loss: float) -> None:
+def test_the_rate_of_reno_is_within_20_percent_of_padhyes_model(every: int, loss: float) -> None:
     assert reno_sends(every, loss, "1000s") == pytest.approx(pftk(loss, 0.1, 1.0, every), rel=0.2)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("every", [1, 2])
 @pytest.mark.parametrize("loss", [0.0005, 0.002, 0.005, 0.01, 0.02])
-def test_reno_over_a_long_time_is_closer_to_padhyes_model(every: int, loss: float) -> None:
+def test_the_rate_of_reno_over_a_long_time_is_within_12_percent_of_padhyes_model(every: int, loss: float) -> None:
     assert reno_sends(every, loss, "20000s") == pytest.approx(pftk(loss, 0.1, 1.0, every), rel=0.12)
 
 
@@ -126,8 +126,8 @@ def reno_sends(every: int, loss: float, duration: str) -> float:
 
 @pytest.mark.parametrize("recovery", ["reno", "newreno", "sack"])
 @pytest.mark.parametrize("share", [0.02, 0.25, 0.5, 0.75, 1.0])
-def test_one_flow_fills_a_link_as_its_saw_tooth_says(recovery: str, share: float) -> None:
-    # 10 Mbit/s and 83.2 ms are 100 packets.
+def test_the_utilisation_by_one_flow_is_that_of_its_sawtooth(recovery: str, share: float) -> None:
+    # The bandwidth-delay product of 10 Mbit/s and 83.2 ms is 100 packets.
     scenario = dumbbell(
         1,
         buffer=round(100 * share),
@@ -163,7 +163,7 @@ def test_equal_flows_share_equally(discipline: Table | None) -> None:
 
 
 def test_the_flow_with_the_shorter_round_trip_gets_more() -> None:
-    # In proportion to a power of the round-trip times' ratio between 1 and 2 (Lakshman and Madhow 1997).
+    # The ratio of rates is the ratio of RTTs to a power between 1 and 2 (Lakshman and Madhow 1997).
     scenario = dumbbell(2, delays=("4ms", "34ms"), discipline=red(), duration="200s")
     result = run(scenario, replications=3)
     near, far = (fmean(report.goodputs_bps()[i] for report in result.reports) for i in range(2))
@@ -190,7 +190,7 @@ def test_packets_are_conserved_and_littles_law_holds(discipline: Table | None) -
         for row in port["classes"]:
             assert row["arrived"]["packets"] == sum(row[part]["packets"] for part in ("sent", "dropped", "queued"))
             backlog += row["mean_bytes"]
-    # Of what was dropped or still waits at the end the time is in the queues and not in the delays.
+    # Waiting times of dropped packets and of those still queued at the end count in the backlog but not in the delays.
     assert backlog / PACKET * report.measured_s == pytest.approx(waited, rel=0.02)
 
 
@@ -209,8 +209,8 @@ def losses(flows: int, *, replications: int = 3, **changes: tb.scenario.Value) -
 
 
 @pytest.mark.parametrize("discipline", [None, red()])
-def test_loss_grows_with_the_square_of_the_flows_and_slower_once_timeouts_rule(discipline: Table | None) -> None:
-    # p = (N MSS C / (L RTT))^2 with the queue in the round-trip time, so that the exponent stays below 2.
+def test_loss_grows_up_to_quadratically_with_the_flows_and_more_slowly_with_many(discipline: Table | None) -> None:
+    # p = (N MSS C / (L RTT))^2. The RTT includes the queue, which grows with N, so that the exponent is below 2.
     found = {n: losses(n, discipline=discipline, **each(1)) for n in (4, 8, 16, 32, 64)}
     exponents = {n: math.log2(found[2 * n] / found[n]) for n in (4, 8, 16, 32)}
     assert all(1.2 < exponents[n] <= 2 for n in (4, 8))

@@ -1,4 +1,4 @@
-"""The hosts of the thesis' testbeds are the same in the table and in the scenario files."""
+"""The hosts of the thesis' testbeds have the same settings in the shared table and in the scenario files."""
 
 from __future__ import annotations
 

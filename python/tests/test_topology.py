@@ -1,4 +1,4 @@
-"""Drawings of networks: places of nodes, groups drawn as one, and a drawing for every experiment."""
+"""Drawings of networks: positions of nodes, hosts that are drawn as one, and a drawing for every experiment."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tailback.scenario import source
 
 
 def merging(sources: int) -> Scenario:
-    """Hosts h behind one switch send to d behind another, over a slow link; d2 answers them."""
+    """Return a scenario in which hosts h behind one switch send over a slow link to d1, and d2 sends to h1."""
     return (
         Scenario(duration="1s")
         .host("h", count=sources)
@@ -48,37 +48,37 @@ def test_a_network_has_its_nodes_links_and_ends_of_flows() -> None:
     assert len(found.flows) == 4
 
 
-def test_columns_follow_the_flows_and_senders_stand_on_the_left() -> None:
+def test_columns_follow_the_flows_and_senders_are_on_the_left() -> None:
     column = {name: part.x for part in lay_out(network_of(merging(3))) for name in part.names}
     assert [column[name] for name in ("h1", "h2", "h3")] == [0, 0, 0]
     assert (column["sw1"], column["sw2"], column["d1"]) == (1, 2, 3)
     rows = [part.y for part in lay_out(network_of(merging(3))) if part.names[0].startswith("h")]
-    assert len(set(rows)) == 3, "nodes do not lie upon each other"
+    assert len(set(rows)) == 3, "nodes overlap"
 
 
 @pytest.mark.parametrize("sources", [MOST_ALIKE, MOST_ALIKE + 2, 200])
-def test_many_hosts_that_play_the_same_part_are_drawn_as_one(sources: int) -> None:
+def test_many_hosts_with_the_same_role_are_drawn_as_one(sources: int) -> None:
     hosts = [part.names for part in lay_out(network_of(merging(sources))) if part.names[0].startswith("h")]
     assert sorted(name for names in hosts for name in names) == sorted(f"h{k}" for k in range(1, sources + 1))
-    # h1 also receives, and so is none of the others.
+    # h1 also receives, so that it has another role.
     assert len(hosts) == (sources if sources - 1 <= MOST_ALIKE else 2)
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
-def test_every_experiment_has_a_drawing_or_words(name: str) -> None:
+def test_every_experiment_has_drawings_with_labels(name: str) -> None:
     drawn = networks(experiment(name), "quick")
     assert drawn
     assert len({figure.name for figure in drawn}) == len(drawn)
     for figure in drawn:
         picture = figure.draw()
         words = [text.get_text() for text in picture.axes[0].texts]
-        assert words, "nodes and rates have names"
+        assert words, "there are no labels"
 
 
-def test_a_network_too_large_to_draw_is_told_in_words() -> None:
+def test_a_network_too_large_to_draw_is_described_in_words() -> None:
     scenario = merging(4)
     for k in range(MOST_DRAWN):
-        # Each with another rate, so that no two are alike.
+        # Each host has another rate, so that no two have the same role.
         scenario = scenario.host(f"x{k}").link([f"x{k}", "sw1"], rate=f"{k + 1}Mbit/s", delay="1us")
     (axes,) = draw(scenario).axes
     (text,) = axes.texts

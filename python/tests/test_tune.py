@@ -7,7 +7,7 @@ from tailback.study.tune import cost, parameter, target, tune
 
 
 def queue() -> Scenario:
-    """M/D/1/K: Poisson packets of 1000 B at 8 Mbit/s on a link of 10 Mbit/s."""
+    """Return an M/D/1/K queue: Poisson packets of 1000 B at 8 Mbit/s on a link of 10 Mbit/s."""
     return (
         Scenario(duration="22s", warmup="2s", framing="none", buffer="unlimited", replications=3)
         .host("a")
@@ -23,7 +23,7 @@ BUFFER = "switches.sw.ports.b.buffer"
 
 
 def loss(places: int) -> float:
-    """Loss of M/D/1/K at a load of 0.8, one in service and `places` waiting, by the embedded chain of departures."""
+    """Return the loss of M/D/1/K at a load of 0.8 with `places` waiting places, by the embedded chain of departures."""
     import math
 
     load, room = 0.8, places
@@ -36,9 +36,9 @@ def loss(places: int) -> float:
     return 1 - 1 / (p0 + load)
 
 
-def test_the_least_buffer_that_keeps_a_loss_is_that_of_queueing_theory():
+def test_the_smallest_buffer_that_meets_a_loss_target_is_that_of_queueing_theory():
     limit = 0.01
-    # The least number of waiting places whose loss is below; its neighbours differ from it by a third.
+    # The smallest number of waiting places that meets the limit; one place more or less changes the loss by a third.
     least = next(k for k in range(1, 50) if loss(k) <= limit)
     found = tune(queue(), [parameter(f"{BUFFER}=1packets..20packets", 20)], [target("data.loss<=1%")], [cost(BUFFER)])
     assert found.is_exhaustive
@@ -48,7 +48,7 @@ def test_the_least_buffer_that_keeps_a_loss_is_that_of_queueing_theory():
     assert again.as_json() == found.as_json()
 
 
-def test_evolution_finds_what_trying_all_finds():
+def test_evolution_finds_the_link_rate_of_the_exhaustive_search():
     vary = [parameter(f"{BUFFER}=1packets..20packets", 20), parameter("links[1].rate=9Mbit/s..14Mbit/s", 6)]
     goals = [target("data.loss<=0.5%"), target("data.delay<=3ms")]
     prices = [cost(f"0.01*{BUFFER}"), cost("links[1].rate")]
@@ -58,20 +58,20 @@ def test_evolution_finds_what_trying_all_finds():
     assert everything.is_exhaustive
     assert not chosen.is_exhaustive
     assert chosen.tried <= 80
-    # The rate is what counts; evolution may leave the buffer a little off.
+    # The rate dominates the cost; evolution may end with another buffer.
     assert chosen.settings["links[1].rate"] == everything.settings["links[1].rate"]
     assert chosen.cost >= everything.cost
 
 
-def test_a_target_that_nothing_keeps_is_reported_as_missed():
+def test_a_target_that_no_candidate_meets_is_reported_as_missed():
     found = tune(queue(), [parameter(f"{BUFFER}=1packets|2packets")], [target("data.loss<=0.01%")], replications=1)
     assert not found.is_met
     assert found.checks[0].state == "missed"
     assert found.settings == {BUFFER: "2packets"}
 
 
-def test_what_the_confirmation_refutes_is_followed_by_the_next_cheapest():
-    # Two seconds of one replication prove little, so the cheapest that kept the target did so by chance.
+def test_a_candidate_that_the_confirmation_refutes_is_followed_by_the_next_cheapest():
+    # Two seconds of one replication are a small sample: the cheapest candidates meet the target by chance.
     base = queue().set(duration="3s", warmup="1s")
     places = [parameter(f"{BUFFER}=1packets..30packets", 30)]
     found = tune(base, places, [target("data.loss<=1%")], [cost(BUFFER)], replications=1, confirmations=20)
@@ -80,11 +80,11 @@ def test_what_the_confirmation_refutes_is_followed_by_the_next_cheapest():
     assert found.best is found.attempts[-1]
     assert [attempt.is_met for attempt in found.attempts] == [False] * (len(found.attempts) - 1) + [True]
     assert [attempt.cost for attempt in found.attempts] == sorted(attempt.cost for attempt in found.attempts)
-    # Half the error at each further attempt: 5 %, 2.5 %, 1.25 %, ...
+    # The error probability is halved at each further attempt: 5 %, 2.5 %, 1.25 %, ...
     assert [round(1 - attempt.confidence, 9) for attempt in found.attempts] == [
         round(0.05 / 2**k, 9) for k in range(len(found.attempts))
     ]
-    # Theory gives the smallest sufficient buffer; the confirmed one is not below it.
+    # By theory the confirmed buffer is large enough.
     assert loss(int(found.cost)) <= 0.01
     assert [one["met"] for one in found.as_json()["attempts"]] == [attempt.is_met for attempt in found.attempts]
 
@@ -101,12 +101,12 @@ def test_what_the_confirmation_refutes_is_followed_by_the_next_cheapest():
         (cost, "much*a", "is not a cost"),
     ],
 )
-def test_a_mistake_is_a_sentence_that_says_what_to_write(read, text, message):
+def test_malformed_parameters_targets_and_costs_are_refused_with_advice(read, text, message):
     with pytest.raises(UsageError, match=message):
         read(text)
 
 
-def test_targets_and_costs_name_what_there_is():
+def test_unknown_groups_of_targets_and_paths_of_costs_are_refused():
     with pytest.raises(UsageError, match="the groups are data"):
         tune(queue(), [parameter(f"{BUFFER}=1packets|2packets")], [target("voice.loss<=1%")])
     with pytest.raises(UsageError, match="is not a varied path"):
@@ -116,8 +116,8 @@ def test_targets_and_costs_name_what_there_is():
 @pytest.mark.parametrize(
     "wanted", ["calls.mos>=3.6", "calls.delay.p99<=50ms", "calls.pdv.p99<=9ms", "calls.jitter<=9ms"]
 )
-def test_a_setting_under_which_a_group_starves_keeps_no_target(wanted):
-    # Bulk has strict priority over the calls and fills the line at 12 of 10 Mbit/s: no call arrives.
+def test_a_setting_under_which_a_group_starves_misses_its_target(wanted):
+    # Bulk has strict priority over the calls, and with 12 Mbit/s it fills the link of 10 Mbit/s: no call arrives.
     script = """tc qdisc add dev eth0 root handle 1: prio bands 2 priomap 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1
 tc filter add dev eth0 parent 1: protocol ip prio 1 u32 match ip dsfield 0x28 0xfc flowid 1:1
 """

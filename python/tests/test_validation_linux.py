@@ -1,4 +1,4 @@
-"""The comparison with a Linux kernel, without the kernel: evaluation of its records, and preparation of policies."""
+"""Parts of the comparison with a Linux kernel that need no kernel: evaluation of records, preparation of policies."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ def policies(guest):
 
 
 def records(guest, *rows):
-    """Packets of one source as time in seconds after the start, number, port, id, bytes and payload."""
+    """Return records of packets of one source from time in s after the start, number, port, id, bytes and payload."""
     made = [(round((guest.START_S + at) * 1e9), 1, number, port, id_, *rest) for at, number, port, id_, *rest in rows]
     return np.array(made, guest.RECORD)
 
 
-def test_packets_count_by_their_birth_and_those_that_arrive_after_the_end_are_not_lost(guest):
-    # Born at 0.5 s: in the warm-up. Born at 1 s: 10 ms. Born at 2 s: 30 ms. Born at 3 s: never seen again. Born at
-    # 3.999 s: there at 4.5 s, after the end. So 1 of 4 is lost, and 2 packets of 100 B in 3 s are 533.3 bit/s.
+def test_packets_count_by_their_send_time_and_late_arrivals_are_not_lost(guest):
+    # Sent at 0.5 s: warm-up. Sent at 1 s: delay 10 ms. Sent at 2 s: delay 30 ms. Sent at 3 s: lost. Sent at 3.999 s:
+    # arrives at 4.5 s, after the end. So 1 of 4 is lost, and 2 packets of 100 B in 3 s are 533.3 bit/s.
     sizes = (100, 72)
     sent = records(guest, *((at, n, 7, 0, *sizes) for n, at in enumerate((0.5, 1, 2, 3, 3.999))))
     arrived = records(guest, *((at, n, 7, 0, *sizes) for n, at in ((0, 0.51), (2, 2.03), (1, 1.01), (4, 4.5))))
@@ -51,8 +51,8 @@ def test_packets_count_by_their_birth_and_those_that_arrive_after_the_end_are_no
     assert (made.mean_s, made.p99_s) == (pytest.approx(0.02), pytest.approx(0.03))
 
 
-def test_a_retransmission_is_a_packet_of_its_own_and_half_of_the_round_trip_is_added(guest):
-    # The segment 1000 is lost, sent again half a second later, and takes 20 ms.
+def test_a_retransmission_counts_as_a_packet_and_half_of_the_rtt_is_added_to_the_delay(guest):
+    # Segment 1000 is lost and sent again after half a second; its delay is 20 ms, to which half of the RTT is added.
     sent = records(guest, (1, 1000, 7, 1, 1500, 1460), (1.5, 1000, 7, 2, 1500, 1460))
     arrived = records(guest, (1.52, 1000, 7, 2, 1500, 1460))
     made = guest.outcome(sent, arrived, guest.Group("a", "tcp", 0, 1, 1500, rtt_s=0.04), 1, 2)
@@ -60,7 +60,7 @@ def test_a_retransmission_is_a_packet_of_its_own_and_half_of_the_round_trip_is_a
     assert made.throughput_bps == pytest.approx(1460 * 8)
 
 
-def test_of_a_starved_group_there_is_no_delay(guest):
+def test_a_starved_group_has_no_delay(guest):
     group = guest.Group("a", "cbr", 0, 1, 100)
     nothing = records(guest)
     made = guest.outcome(records(guest, (1, 1, 7, 0, 100, 72)), nothing, group, 1, 2)
@@ -76,7 +76,7 @@ def test_code_points_are_those_of_the_registry(guest, text, number):
     assert guest.code_point(text) == number
 
 
-def test_the_guest_sends_what_the_scenario_sends(compare, policies, guest):
+def test_the_guest_is_configured_with_the_traffic_of_the_scenario(compare, policies, guest):
     (policy,) = (one for one in policies.POLICIES if one.name == "htb llq, tcp")
     prepared = compare.prepare(policy)
     assert prepared.groups == [
@@ -86,7 +86,7 @@ def test_the_guest_sends_what_the_scenario_sends(compare, policies, guest):
     ]
     case = guest.Run(prepared.script, prepared.groups, seed=2, warmup_s=5, duration_s=35).case().splitlines()
     assert case[:3] == ["source_host 1 0", "source_host 2 0", "source_host 3 40000us"]
-    # 46 << 2 = 184; 5 s of start and 35 s; bulk's segments are 1500 - 40 B.
+    # 46 << 2 = 184; start at 5 s, duration 35 s; segments of bulk have 1500 - 40 B.
     assert "launch source1 udp 10.9.0.2 5001 184 10 200 80000 cbr 0.1 2001 5 40" in case
     assert "launch source3 tcp 10.9.0.2 5001 0 4 reno 1460 1 2003 5 40" in case
 
@@ -100,24 +100,24 @@ def test_each_policy_becomes_a_script_for_the_device_and_nothing_is_left_out(com
         assert all(name.split()[0] in names for name in policy.known), policy.name
 
 
-def test_a_tenth_is_inside_and_more_is_not_but_for_what_never_counts(compare):
+def test_values_agree_within_a_tenth_or_within_an_absolute_tolerance(compare):
     assert compare.close("throughput_bps", 1e6, 1.1e6)
     assert not compare.close("throughput_bps", 1e6, 0.89e6)
     assert compare.close("loss", 0.001, 0.0029)
     assert not compare.close("loss", 0.1, 0.111)
     assert compare.close("mean_s", 2e-6, 9e-5)
     assert not compare.close("p99_s", 2e-3, 2.3e-3)
-    # Of what nothing arrived, both sides have no delay; or one has, which is outside.
+    # If nothing arrived, both sides must be without a delay.
     assert compare.close("mean_s", math.nan, math.nan)
     assert not compare.close("mean_s", math.nan, 1e-6)
 
 
-def test_rows_have_intervals_over_the_seeds_and_name_what_is_outside(compare, guest):
+def test_rows_have_intervals_over_the_seeds_and_name_deviating_metrics(compare, guest):
     kernel = [guest.Outcome(2e6, 1e6 + d, 0.5, 0.1, 0.12) for d in (-1e4, 0, 1e4)]
     ours = [guest.Outcome(2e6, 1e6, 0.5, 0.115, 0.12)] * 3
     row = compare.compare("p", "script", "g", kernel, ours)
     assert row.outside == ["mean_s"]
-    # Student's t of two degrees of freedom is 4.303; the standard error of the mean 10 kbit/s / sqrt(3).
+    # Student's t for two degrees of freedom is 4.303; the standard error of the mean is 10 kbit/s / sqrt(3).
     assert "| 1.000 ± 0.025 / 1.000 ± 0.000 | 50.00 ± 0.00 / 50.00 ± 0.00 |" in compare.table([row])
     assert "| 100.00 ± 0.00 / 115.00 ± 0.00 | 120.00 ± 0.00 / 120.00 ± 0.00 | mean |" in compare.table([row])
 
@@ -129,12 +129,12 @@ def test_only_the_marked_region_of_a_page_is_replaced(compare, tmp_path):
     assert page.read_text() == f"before\n{compare.BEGIN}\n\nnew\n\n{compare.END}\nafter\n"
 
 
-def test_without_a_kernel_the_reason_is_a_sentence(guest, tmp_path):
+def test_without_a_kernel_the_reason_is_returned(guest, tmp_path):
     assert "needs" in guest.Kernel.found(tmp_path / "linux", tmp_path)
 
 
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc")
-def test_the_program_of_the_guest_compiles_and_says_what_it_takes(tmp_path, guest):
+def test_the_program_of_the_guest_compiles_and_exits_with_2_without_arguments(tmp_path, guest):
     program = tmp_path / "linux"
     program.write_text("")
     program.chmod(0o755)
@@ -144,6 +144,6 @@ def test_the_program_of_the_guest_compiles_and_says_what_it_takes(tmp_path, gues
     assert subprocess.run([kernel.traffic], capture_output=True, check=False).returncode == 2
 
 
-def test_the_scripts_are_shell(guest):
+def test_the_scripts_are_valid_shell(guest):
     for name in ("guest.sh", "build_kernel.sh"):
         subprocess.run(["bash", "-n", str(guest.HERE / name)], check=True)

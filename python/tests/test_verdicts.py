@@ -48,7 +48,7 @@ def test_one_replication_decides_nothing() -> None:
     assert judge(Interval(0.0, float("-inf"), float("inf"), 1), Region(hi=10)) is UNDECIDED
 
 
-def test_zero_means_no_event_and_shows_what_was_seen() -> None:
+def test_a_claim_of_zero_needs_no_event_and_shows_the_number_of_packets() -> None:
     clean = one([0.0, 0.0, 0.0])["loss"].is_zero()
     assert clean.verdict is PASS
     assert clean.worst.packets == 3000
@@ -56,7 +56,7 @@ def test_zero_means_no_event_and_shows_what_was_seen() -> None:
     assert one([0.0, 0.0], packets=0)["loss"].is_zero().verdict is UNDECIDED
 
 
-def test_a_claim_of_zero_names_what_was_counted() -> None:
+def test_a_claim_of_zero_names_the_counted_events() -> None:
     steps = Claim("C1", "Never.", "made up", one([0.0, 0.0])["loss"].is_zero("changes of max_p"))
     shape = steps.as_json("quick")
     assert (shape["packets"], shape["counted"]) == (2000, "changes of max_p")
@@ -67,7 +67,7 @@ def test_a_claim_of_zero_names_what_was_counted() -> None:
     assert "2,000 packets seen" in _claim(packets)
 
 
-def test_zero_cannot_be_claimed_of_what_counts_no_events() -> None:
+def test_zero_cannot_be_claimed_of_a_quantity_without_counts() -> None:
     quantity = one([0.0, 0.0])["loss"]
     with pytest.raises(TypeError, match="upper bound"):
         (quantity - quantity).is_zero()
@@ -83,7 +83,7 @@ def test_zero_cannot_be_claimed_of_what_counts_no_events() -> None:
         ([0.0, 0.0, 0.0], [2.0, 2.1, 1.9], PASS, PASS),
         ([2.0, 2.1, 1.9], [0.0, 0.0, 0.0], FAIL, FAIL),
         ([0.0, 3.0, 1.0], [1.0, 2.0, 2.0], UNDECIDED, UNDECIDED),
-        # The same spread in both: paired, the difference is clear although the means overlap.
+        # Both vary in the same way: the paired difference is clear although the intervals of the means overlap.
         ([1.0, 5.0, 9.0], [1.5, 5.5, 9.5], PASS, PASS),
     ],
 )
@@ -124,7 +124,7 @@ def test_a_claim_over_points_is_their_conjunction_and_shows_the_worst() -> None:
     assert (r["loss"] <= 10).worst.at == "mechanism none, rate 3 Mbit/s"
 
 
-def test_only_undecided_points_ask_for_replications() -> None:
+def test_only_undecided_points_request_replications() -> None:
     r = results({("none", 1): [0.0, 0.0, 0.0], ("none", 2): [1.0, 6.0, 2.0], ("none", 3): [2.0, 2.1, 1.9]})
     condition = r["loss"] <= 5
     assert condition.verdict is UNDECIDED
@@ -134,7 +134,7 @@ def test_only_undecided_points_ask_for_replications() -> None:
     assert (failed.verdict, failed.undecided_points) == (FAIL, frozenset())
 
 
-def test_points_that_assert_nothing_do_not_count_and_are_named() -> None:
+def test_points_at_which_both_sides_are_zero_do_not_count_and_are_reported() -> None:
     r = results(
         {("plain", 1): [0.0] * 3, ("none", 1): [0.0] * 3, ("plain", 2): [1.0, 1.1, 1.0], ("none", 2): [3.0, 3.1, 3.0]}
     )
@@ -179,7 +179,7 @@ def test_equality_and_closeness() -> None:
     assert plain.within(0, 2).verdict is PASS
 
 
-def test_intervals_of_what_cannot_be_negative_stop_at_zero() -> None:
+def test_intervals_of_non_negative_quantities_end_at_zero() -> None:
     assert (one([0.0, 0.0, 1.0])["loss"] >= 0).worst.measured.lo == 0
 
 
@@ -195,7 +195,7 @@ def test_undecided_is_null_in_quick_and_not_passed_in_full() -> None:
     ("values", "word"),
     [([1.0, 1.1, 0.9], "reproduced"), ([9.0, 9.1, 8.9], "not reproduced"), ([1.0, 9.0, 5.0], "undecided")],
 )
-def test_what_is_not_asserted_is_decided_by_its_interval_and_is_null(values: list[float], word: str) -> None:
+def test_an_unasserted_claim_is_judged_by_its_interval_and_its_pass_is_null(values: list[float], word: str) -> None:
     claim = Claim.unasserted("C1", "text", "source", one(values)["loss"] <= 5, "hosts are not known")
     for profile in ("quick", "full"):
         found = claim.as_json(profile)  # type: ignore[arg-type]
@@ -203,7 +203,7 @@ def test_what_is_not_asserted_is_decided_by_its_interval_and_is_null(values: lis
         assert "hosts are not known" in str(found["why"])
 
 
-def test_a_calibrated_claim_keeps_its_word_and_tells_its_outcome() -> None:
+def test_a_calibrated_claim_keeps_its_word_and_states_whether_it_holds() -> None:
     claim = Claim.calibrated("C1", "text", "source", one([9.0, 9.1, 8.9])["loss"] <= 5, "ring chosen afterwards")
     found = claim.as_json("full")
     assert (found["pass"], found["verdict"]) == (None, "calibrated")
@@ -230,7 +230,7 @@ def test_a_condition_is_not_a_truth_value() -> None:
         _ = 0 < quantity < 5
 
 
-def test_what_cannot_be_compared_is_refused() -> None:
+def test_unknown_axes_metrics_and_points_are_refused() -> None:
     r = results({("none", 1): [1.0], ("plain", 2): [1.0]})
     with pytest.raises(ValueError, match="no point in common"):
         _ = r.where(mechanism="none")["loss"] <= r.where(mechanism="plain")["loss"]
@@ -242,7 +242,7 @@ def test_what_cannot_be_compared_is_refused() -> None:
         r.where(rate=7)
 
 
-def test_one_quantity_may_stand_against_many() -> None:
+def test_a_quantity_of_one_point_can_be_compared_with_many() -> None:
     r = results({("none", 1): [1.0, 1.1], ("plain", 1): [2.0, 2.1], ("plain", 2): [3.0, 3.1]})
     baseline = r.where(mechanism="none", rate=1)["loss"]
     condition: Condition = r.where(mechanism="plain")["loss"] >= baseline

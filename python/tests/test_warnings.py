@@ -1,4 +1,4 @@
-"""Warnings as shown by the commands and Python. Their texts are tested where they are made, in Rust."""
+"""Warnings as the commands and Python show them. Most of their texts are tested in Rust, which makes them."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from tailback.study.document import is_study
 
 ROOT = Path(__file__).parents[2]
 MERGE = (Path(__file__).parent / "merge.toml").read_text()
-# 2 x 4.9 Mbit/s x 12032/12000 (bursts of 64 B to twice 12 kB) of payload, of which full frames make 1538/1500 times
-# as much on the wire: 10.08 Mbit/s.
+# Payload of 2 x 4.9 Mbit/s x 12032/12000 (bursts of 64 B to twice 12 kB), which full frames make 1538/1500 times as
+# large on the wire: 10.08 Mbit/s.
 TOO_MUCH = MERGE.replace("4Mbit/s", "4.9Mbit/s").replace('duration = "2s"', 'duration = "200ms"')
 OWN_BUFFER = MERGE.replace("sw = {}", 'sw = { buffer = "50kB" }').replace('duration = "2s"', 'duration = "200ms"')
 
@@ -71,7 +71,7 @@ def test_results_and_run_directories_keep_warnings(file: Path, tmp_path: Path) -
     assert "carries 10Mbit/s" in kept[0]["message"]
 
 
-def test_a_setting_without_effect_is_said_and_one_with_an_effect_is_not(
+def test_a_setting_without_effect_is_warned_of_and_one_with_an_effect_is_not(
     file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file.write_text(OWN_BUFFER)
@@ -84,7 +84,7 @@ def test_a_setting_without_effect_is_said_and_one_with_an_effect_is_not(
     assert (code, err) == (0, "")
 
 
-def test_a_setting_that_is_so_already_is_noted_and_is_no_warning(
+def test_a_setting_equal_to_the_document_is_noted_without_a_warning(
     file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file.write_text(OWN_BUFFER)
@@ -92,12 +92,14 @@ def test_a_setting_that_is_so_already_is_noted_and_is_no_warning(
     code, _, err = call(capsys, "validate", str(file), *same)
     assert (code, err) == (0, "switches.sw.buffer=50000B changes nothing: it is so already\n")
     assert call(capsys, "run", str(file), "--reps", "1", "-q", *same)[2] == ""
-    # Of two that say the same, either could be left out.
+    # Each of two equal settings changes nothing in addition to the other.
     twice = ("--set", "switches.sw.buffer=20kB", "--set", "switches.sw.buffer=20kB")
     assert call(capsys, "validate", str(file), *twice)[2].count("it is so already") == 2
 
 
-def test_an_axis_without_effect_is_said_before_and_only_once(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_axis_without_effect_is_warned_of_once_before_the_runs(
+    file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     file.write_text(OWN_BUFFER)
     axis = ("--set", "network.buffer=[20kB, 50kB, 80kB]", "--reps", "1")
     _, out, err = call(capsys, "sweep", str(file), *axis, "--json")
@@ -106,25 +108,25 @@ def test_an_axis_without_effect_is_said_before_and_only_once(file: Path, capsys:
     assert "set `switches.*.buffer`" in err
     assert [warning["name"] for warning in json.loads(out)["warnings"]] == ["no-effect"]
     assert call(capsys, "sweep", str(file), *axis, "--strict")[0] == EXIT_SCENARIO
-    # Beside another axis, too.
+    # There is also one warning if there is a second axis.
     _, _, err = call(capsys, "sweep", str(file), *axis, "--set", "flows[0].source.rate=[3Mbit/s, 4Mbit/s]")
     assert err.count("warning:") == 1
-    # At one value of two an effect is enough.
+    # An effect at one of the values is enough.
     _, _, err = call(capsys, "sweep", str(file), "--reps", "1", "--set", "switches.sw.buffer=[2kB, 1MB, 2MB]")
     assert err == ""
 
 
-def test_an_axis_that_changed_no_result_is_said_afterwards(file: Path) -> None:
-    # 2 x 1 Mbit/s never fill 1 MB: the plans differ and the runs do not.
+def test_an_axis_that_changed_no_result_is_warned_of_after_the_runs(file: Path) -> None:
+    # 2 x 1 Mbit/s never fill 1 MB: the scenarios differ, their results do not.
     file.write_text(OWN_BUFFER.replace("4Mbit/s", "1Mbit/s"))
     found = tailback.sweep(file, {"switches.sw.buffer": ["1MB", "2MB"]}, replications=2)
     assert [warning.name for warning in found.warnings] == ["no-effect"]
     assert "changed nothing at its values 1MB, 2MB: every run has the digest" in found.warnings[0].message
-    # That engines agree is what they promise.
+    # Engines give equal results by design, so that there is no warning.
     assert tailback.sweep(file, {"run.engine": ["merged", "plain"]}, replications=2).warnings == []
 
 
-def test_a_value_of_all_points_without_effect_is_said(file: Path) -> None:
+def test_a_fixed_setting_without_effect_is_warned_of(file: Path) -> None:
     file.write_text(OWN_BUFFER)
     axes = {"flows[0].source.rate": ["3Mbit/s", "4Mbit/s"]}
     found = tailback.sweep(file, axes, fixed={"network.buffer": "80kB"}, replications=1)
@@ -138,24 +140,24 @@ def estimate(metric: str, values: list[float]) -> Estimate:
     return Estimate(Measure("group", "data", metric), mean_interval(values, 0.95))
 
 
-def test_an_interval_that_is_too_wide_says_how_many_replications_it_takes() -> None:
-    # Mean 2, s = 1, n = 3: half width 4.303/sqrt(3) = 2.484, 124 % of the mean. For a tenth, h = 0.2:
-    # 98 replications have 1.98472/sqrt(98) = 0.20049, 99 have 1.98447/sqrt(99) = 0.19945.
+def test_the_warning_of_a_wide_interval_names_the_replications_that_are_needed() -> None:
+    # Mean 2, s = 1, n = 3: half-width 4.303/sqrt(3) = 2.484, 124 % of the mean. The target is a tenth, 0.2: 98
+    # replications have 1.98472/sqrt(98) = 0.20049, 99 have 1.98447/sqrt(99) = 0.19945.
     [warning] = wide_intervals([estimate("loss", [1.0, 2.0, 3.0])], 0.95)
     assert warning.name == "wide-interval"
     assert "`loss[data]`" in warning.message
     assert "± 124% of it from 3 replications; about 99 would" in warning.message
     # Mean 1, s = 0.1414, n = 2: 12.706/sqrt(2) s = 127 %. 10 have 2.2622 s/sqrt(10) = 0.1012, 11 have
-    # 2.2281 s/sqrt(11) = 0.0950. By the normal quantile (1.960 s / 0.1)^2 = 7.7 would seem to do.
+    # 2.2281 s/sqrt(11) = 0.0950. The normal quantile would give too few: (1.960 s / 0.1)^2 = 7.7.
     [warning] = wide_intervals([estimate("loss", [0.9, 1.1])], 0.95)
     assert "± 127% of it from 2 replications; about 11 would" in warning.message
     assert "--reps 11" in (warning.suggestion or "")
-    # Mean 10: 25 %.
+    # A mean of 10 has a half-width of 25 %.
     assert wide_intervals([estimate("delay", [9.0, 10.0, 11.0])], 0.95) == []
-    # Mean 5: 49.7 %, and mean 4.9: 50.7 %.
+    # The limit is 50 %: a mean of 5 has 49.7 %, a mean of 4.9 has 50.7 %.
     assert wide_intervals([estimate("delay", [4.0, 5.0, 6.0])], 0.95) == []
     assert len(wide_intervals([estimate("delay", [3.9, 4.9, 5.9])], 0.95)) == 1
-    # A loss near zero is known well enough, one replication has no interval, and thirty were intended.
+    # No warning: a loss near zero, a single replication, which has no interval, and thirty replications.
     assert wide_intervals([estimate("loss", [0.0, 0.0, 0.0001])], 0.95) == []
     assert wide_intervals([estimate("loss", [0.5])], 0.95) == []
     assert wide_intervals([estimate("loss", [0.0, 1.0] * 2 + [0.0] * 26)], 0.95) == []
@@ -183,7 +185,7 @@ def test_the_reference_lists_every_warning_by_name() -> None:
 
 
 @pytest.mark.parametrize("id", EVERY)
-def test_no_experiment_warns_of_what_it_does_not_accept(id: str) -> None:  # noqa: A002
+def test_experiments_have_no_warning_that_they_do_not_accept(id: str) -> None:  # noqa: A002
     found = [*experiment(id).warnings("quick"), *experiment(id).warnings("full")]
     assert [warning.rendered for warning in found] == []
 

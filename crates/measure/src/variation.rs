@@ -10,7 +10,7 @@ use crate::Sketch;
 /// Memory: about 60 bytes and two sketches.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Variation {
-    /// Delay and number of the packet before; `None`: no packet yet.
+    /// Delay and number of the previous packet; `None`: no packet yet.
     last: Option<(u64, u32)>,
     /// The jitter times 16, the integer form of appendix A.8 of RFC 3550.
     scaled: u64,
@@ -32,13 +32,13 @@ impl Variation {
         self.delays.record(delay);
         if let Some((before, number)) = self.last {
             let difference = delay.abs_diff(before);
-            // J += (|D| - J) / 16 (RFC 3550 section 6.4.1), of packets consecutive in arrival.
+            // J += (|D| - J) / 16 (RFC 3550 section 6.4.1), for packets that arrive one after the other.
             self.scaled = self.scaled + difference - ((self.scaled + 8) >> 4);
             self.scaled_sum += u128::from(self.scaled);
             self.pairs += 1;
             let missing = seq.wrapping_sub(number).wrapping_sub(1);
             if missing == 0 {
-                // RFC 5481 section 3.2: IPDV is of packets consecutive in sending; undefined where one is lost.
+                // RFC 5481 section 3.2: IPDV is defined for packets sent one after the other, if neither is lost.
                 self.differences.record(difference);
             } else if missing <= u32::MAX / 2 {
                 self.runs += 1;
@@ -53,7 +53,7 @@ impl Variation {
         self.scaled >> 4
     }
 
-    /// Returns its mean over the packets, picoseconds; `None`: fewer than two packets.
+    /// Returns the mean of the jitter over the packets, picoseconds; `None`: fewer than two packets.
     pub fn mean_jitter(&self) -> Option<f64> {
         (self.pairs > 0).then(|| self.scaled_sum as f64 / self.pairs as f64 / 16.0)
     }

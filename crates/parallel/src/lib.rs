@@ -2,7 +2,7 @@
 //! thread.
 //!
 //! Conservative parallel discrete-event simulation. `tailback_sim::Parts` divides the network into partitions; this
-//! crate gives each partition a thread. A thread handles its events up to a limit, posts the packets that leave for
+//! crate runs each in a thread. A thread handles its events up to a limit, posts the packets that leave for
 //! other partitions, waits at a barrier, and takes the packets posted for it. All threads compute the same limit from
 //! the values reduced at the barrier, so that there is no coordinator and one barrier per window.
 //!

@@ -63,7 +63,8 @@ fn refused(error: QuantityError) -> PyErr {
     PyValueError::new_err(error.0)
 }
 
-/// Returns a quantile of Student's t distribution.
+/// Returns the quantile of Student's t distribution with `dof` degrees of freedom (above 0) at the probability `p`,
+/// between 0 and 1.
 #[pyfunction]
 fn t_quantile(p: f64, dof: f64) -> PyResult<f64> {
     if !(p > 0.0 && p < 1.0 && dof > 0.0) {
@@ -78,7 +79,7 @@ fn mser5(values: Vec<f64>) -> Option<usize> {
     statistics::mser5(&values)
 }
 
-/// The module.
+/// The module `tailback._native`.
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     panics::catch_messages();

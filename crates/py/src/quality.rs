@@ -22,7 +22,7 @@ fn unknown<'a>(codec: &str, known: impl Iterator<Item = &'a str>) -> PyErr {
     PyValueError::new_err(format!("no codec is named {codec:?}; there are {}", known.collect::<Vec<_>>().join(", ")))
 }
 
-/// Returns the rating R of the E-model.
+/// Returns the rating R of a call by the E-model (ITU-T G.107); refuses an unknown codec.
 #[pyfunction]
 pub fn speech_rating(delay_s: f64, loss: f64, burst_ratio: f64, codec: &str) -> PyResult<f64> {
     let known = || unknown(codec, quality::speech_codecs().iter().map(|c| c.name));
@@ -35,13 +35,13 @@ pub fn speech_rating(delay_s: f64, loss: f64, burst_ratio: f64, codec: &str) -> 
     Ok(speech.rating())
 }
 
-/// Returns the mean opinion score of a rating.
+/// Returns the mean opinion score of a rating, 1 to 4.5.
 #[pyfunction]
 pub fn mos(rating: f64) -> f64 {
     quality::mos(rating)
 }
 
-/// Returns the video quality by ITU-T G.1070.
+/// Returns the video quality by ITU-T G.1070, 1 to 5; refuses an unknown codec.
 #[pyfunction]
 pub fn video_score(rate_bps: f64, loss: f64, frame_rate: f64, codec: &str) -> PyResult<f64> {
     let known = || unknown(codec, quality::video_codecs().iter().map(|c| c.name));

@@ -15,7 +15,7 @@ create_exception!(tailback._native, Cancelled, PyException, "The run was stopped
 /// lock.
 const LOOKS_PER_PROGRESS: u64 = 10;
 
-/// Cancels the runs that it was passed to.
+/// Cancels the runs to which it was passed.
 #[pyclass(frozen, module = "tailback._native")]
 pub struct Cancel(Arc<AtomicBool>);
 
@@ -34,7 +34,7 @@ impl Cancel {
     }
 }
 
-/// Runs a plan in at most `parts` partitions with a thread each, and returns the result of `of` for the report.
+/// Runs a plan in at most `parts` partitions with a thread each, and returns the result of `of` applied to the report.
 pub fn run<T: Send>(
     py: Python<'_>,
     plan: Plan,

@@ -1,4 +1,4 @@
-//! The registry of configuration languages.
+//! Registry of the configuration languages.
 
 use crate::ir::Config;
 use crate::{Exported, Imported, Report, Syntax, junos, mqc, routeros, sonic, tc};
@@ -8,9 +8,9 @@ use crate::{Exported, Imported, Report, Syntax, junos, mqc, routeros, sonic, tc}
 pub struct Language {
     /// Name on the command line.
     pub name: &'static str,
-    /// Title.
+    /// Title in messages, such as "scripts of Linux traffic control".
     pub title: &'static str,
-    /// Reader.
+    /// Reader. It accepts any text; errors are in the report.
     pub import: fn(&str) -> Imported,
     /// Writer; `None`: import only.
     pub writer: Option<Writer>,
@@ -19,11 +19,12 @@ pub struct Language {
 /// Writer of a language.
 #[derive(Clone, Copy, Debug)]
 pub struct Writer {
-    /// Notation of numbers, for patches of an original text.
+    /// Notation of numbers, for [`patch`](fn@crate::patch).
     pub syntax: Syntax,
-    /// Exports a configuration.
+    /// Exports a configuration; unsupported parts are in the report.
     pub export: fn(&Config) -> Exported,
-    /// Sets the interface name of a configuration that came from a scenario; `None`: a default name, which is reported.
+    /// Sets the name of the interface in a configuration that was decompiled from a scenario; `None`: a default name,
+    /// which is reported.
     pub name: fn(&mut Config, Option<&str>) -> Report,
 }
 
@@ -47,7 +48,7 @@ pub const LANGUAGES: [Language; 5] = [
 ];
 
 impl Language {
-    /// Returns the language of that name.
+    /// Returns the language of a name, such as `mqc`; `None`: there is no such language.
     pub fn named(name: &str) -> Option<&'static Language> {
         LANGUAGES.iter().find(|language| language.name == name)
     }

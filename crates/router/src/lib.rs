@@ -1,12 +1,13 @@
-//! Router configurations: Cisco's modular QoS command line, Linux `tc` and other languages are imported into one
-//! intermediate representation, which is compiled into a scenario, and back.
+//! Import and export of router configurations. Cisco's modular QoS command line, Linux `tc` and other languages are
+//! read into one intermediate representation, which is compiled into a scenario; a scenario is decompiled into it for
+//! export.
 //!
-//! Reading order: [`ir`] is the intermediate representation. [`LANGUAGES`] lists the languages: [`mqc`] and [`tc`] are
-//! read and written, [`junos`], [`routeros`] and [`sonic`] are read. Unsupported lines are in the [`Report`], with line
-//! and column; nothing is ignored silently. In compiler terms, [`lower`](fn@lower) compiles a [`Config`](ir::Config)
-//! and a table of [`Traffic`] into a scenario document, and [`lift`](fn@lift) decompiles a scenario.
+//! [`ir`] is the intermediate representation. [`LANGUAGES`] lists the languages: [`mqc`] and [`tc`] are read and
+//! written, [`junos`], [`routeros`] and [`sonic`] are only read. Unsupported lines are in the [`Report`], with line and
+//! column; nothing is ignored silently. [`lower`](fn@lower) compiles a [`Config`](ir::Config) and a table of
+//! [`Traffic`] into a scenario document, and [`lift`](fn@lift) decompiles a scenario.
 //!
-//! Readers never panic, and their work is bounded by the length of the text.
+//! Readers do not panic on any text, and their work is bounded by the length of the text.
 
 pub mod ir;
 pub mod junos;

@@ -5,7 +5,7 @@ use crate::{Report, ir};
 /// A configuration that was read, with its report.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Imported {
-    /// The supported part.
+    /// Supported part of the configuration.
     pub config: ir::Config,
     /// Unsupported lines, errors, and lines without effect.
     pub report: Report,
@@ -14,8 +14,8 @@ pub struct Imported {
 /// An exported configuration, with its report.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Exported {
-    /// The text.
+    /// Text in the writer's language.
     pub text: String,
-    /// Unsupported features, and approximations.
+    /// Parts that the language does not support, and approximations.
     pub report: Report,
 }

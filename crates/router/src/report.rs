@@ -1,11 +1,11 @@
-//! Reports about a configuration: remarks with line and column.
+//! Report about a configuration: remarks with line and column.
 
 use core::fmt;
 use serde::Serialize;
 use std::collections::BTreeSet;
 
-/// Place in a text. All places compare equal, so that two configurations are equal if they have the same meaning,
-/// whatever their layout.
+/// Place in a text. All places compare equal, so that configurations of the same meaning are equal irrespective of
+/// their layout.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Place {
     /// Line, from 1; 0: not in the text.
@@ -38,9 +38,9 @@ pub enum Level {
     /// Assumed: a value that affects the result and is not stated, such as a link rate, a default of the platform, or
     /// the bytes of the link layer.
     Assumed,
-    /// Supported, with a doubt or an approximation.
+    /// Probably a mistake, or simulated approximately.
     Warning,
-    /// Without effect on queues: a description, a host name, an address.
+    /// Without effect on queues, such as a description, a host name or an address.
     Ignored,
 }
 
@@ -86,9 +86,9 @@ pub struct Notice {
     pub column: u32,
     /// Text of the line, trimmed.
     pub text: String,
-    /// Message: a phrase.
+    /// Message: a phrase without capital and full stop.
     pub message: String,
-    /// Advice.
+    /// Advice on how to avoid the remark; `None`: there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub advice: Option<String>,
     /// Part of the configuration to which it refers.
@@ -123,7 +123,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// Adds a remark on the text at `at`.
+    /// Adds a remark on the text at `at`, in the current scope.
     pub fn add(&mut self, level: Level, at: Place, message: impl Into<String>, advice: Option<&str>) {
         self.notices.push(Notice {
             level,
@@ -140,8 +140,8 @@ impl Report {
     pub fn enter(&mut self, scope: Scope) {
         self.scope = scope;
     }
-    /// Separates the remarks that can affect the result of a port from those on parts outside `reached`. Assumptions
-    /// about such parts without a line are removed.
+    /// Clears [`Notice::affects`] of remarks on parts outside `reached`, the parts on which the result of a port
+    /// depends. Those of them that are assumptions without a line are removed.
     pub fn settle(&mut self, reached: &BTreeSet<Scope>) {
         for notice in &mut self.notices {
             let reaches = notice.scope == Scope::Everything || reached.contains(&notice.scope);
@@ -157,7 +157,7 @@ impl Report {
     pub fn warning(&mut self, at: Place, message: impl Into<String>, advice: &str) {
         self.add(Level::Warning, at, message, Some(advice));
     }
-    /// Adds an omission.
+    /// Adds a remark on an unsupported part.
     pub fn unsupported(&mut self, at: Place, message: impl Into<String>, advice: Option<&str>) {
         self.add(Level::Unsupported, at, message, advice);
     }
@@ -165,11 +165,11 @@ impl Report {
     pub fn assumed(&mut self, at: Place, message: impl Into<String>, advice: &str) {
         self.add(Level::Assumed, at, message, Some(advice));
     }
-    /// Adds a line without effect on queues.
+    /// Adds a remark on a line without effect on queues.
     pub fn ignored(&mut self, at: Place, message: impl Into<String>) {
         self.add(Level::Ignored, at, message, None);
     }
-    /// Returns all remarks, in the order of the lines.
+    /// Returns all remarks, in the order in which they were added; after [`Report::quote`] in that of their lines.
     pub fn notices(&self) -> &[Notice] {
         &self.notices
     }
@@ -181,14 +181,14 @@ impl Report {
     pub fn append(&mut self, other: Report) {
         self.notices.extend(other.notices);
     }
-    /// Removes duplicate remarks.
+    /// Removes remarks with the same level, place, message and scope as an earlier one.
     pub fn unique(&mut self) {
         let mut seen = BTreeSet::new();
         self.notices.retain(|notice| {
             seen.insert((notice.level, notice.line, notice.column, notice.message.clone(), notice.scope.clone()))
         });
     }
-    /// Quotes the lines of `source` in the remarks, and sorts the remarks by line.
+    /// Quotes the lines of `source` in the remarks, and sorts the remarks by line and column.
     pub fn quote(&mut self, source: &str) {
         let lines: Vec<&str> = source.lines().collect();
         for notice in &mut self.notices {
@@ -199,11 +199,12 @@ impl Report {
     }
 }
 
-/// Upper bound on the length of a quoted line, in characters: a line of many thousands would be quoted once per remark.
-const QUOTED: usize = 120;
+/// Upper bound on the length of a quoted line in characters: a long line would be quoted once per remark.
+const MAX_QUOTED: usize = 120;
 
+/// Returns the start of a line, with an ellipsis if it is longer than [`MAX_QUOTED`].
 fn excerpt(line: &str) -> String {
-    match line.char_indices().nth(QUOTED) {
+    match line.char_indices().nth(MAX_QUOTED) {
         Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
         None => line.to_owned(),
     }

@@ -362,10 +362,12 @@ fn database(rng: &mut Rng) -> String {
     serde_json::to_string_pretty(&made).unwrap()
 }
 
+/// Returns a random number below `n`.
 fn below(rng: &mut Rng, n: usize) -> usize {
     rng.below(n as u64) as usize
 }
 
+/// Returns a random number as text: often small, sometimes at or beyond the limits of integer types.
 fn number(rng: &mut Rng) -> String {
     match below(rng, 12) {
         0 => "0".to_owned(),
@@ -377,7 +379,8 @@ fn number(rng: &mut Rng) -> String {
     }
 }
 
-/// Returns lines of the grammar; names and numbers are drawn from small sets, so that they coincide.
+/// Returns random lines of a grammar, with a name for `@` and a number for `#`. Names come from a small set, so that
+/// lines refer to each other.
 fn grammatical(rng: &mut Rng, lines: &[&str]) -> String {
     let mut text = String::new();
     for _ in 0..below(rng, 60) {
@@ -393,6 +396,7 @@ fn grammatical(rng: &mut Rng, lines: &[&str]) -> String {
     text
 }
 
+/// Returns a sample with up to nine random edits, some of which insert text of `other`.
 fn mutated(rng: &mut Rng, sample: &str, other: &str) -> String {
     let mut bytes = sample.as_bytes().to_vec();
     for _ in 0..=below(rng, 8) {
@@ -429,6 +433,7 @@ fn samples(folder: &str, ending: &str) -> Vec<String> {
     files.iter().map(|file| fs::read_to_string(file).unwrap()).collect()
 }
 
+/// Reads a text in each language, then exports, compiles, decompiles and patches the result.
 fn survive(text: &str) {
     for language in LANGUAGES {
         let imported = (language.import)(text);
@@ -445,7 +450,7 @@ fn survive(text: &str) {
             let same = |document: &Value| Some(document.clone());
             let written = patch(writer.syntax, text, &document, None, &options, &same);
             assert!(written.report.has_errors() || written.text == text, "{}", written.text);
-            // Values that differ are searched word by word, which takes long.
+            // A patch tries words one by one, which takes long: only some short texts are patched.
             if text.len().is_multiple_of(64) && text.len() < 4_000 {
                 let mut tuned = document.clone();
                 tuned["switches"]["ce"]["ports"]["sink"]["buffer"] = json!("33packets");
@@ -456,6 +461,7 @@ fn survive(text: &str) {
     let _ = Traffic::from_csv(text);
 }
 
+/// Tries as many random texts, or that of `TAILBACK_FUZZ_SEED` alone.
 fn fuzz(rounds: u64) {
     let (cisco, tc, junos) = (samples("mqc", "txt"), samples("tc", "sh"), samples("junos", ""));
     let (sonic, routeros) = (samples("sonic", "json"), samples("routeros", "rsc"));
@@ -491,8 +497,8 @@ fn no_text_makes_a_reader_or_a_writer_panic() {
 }
 
 #[test]
-#[ignore = "ten minutes as `make validate` runs it, optimised"]
-fn no_text_of_very_many_makes_a_reader_or_a_writer_panic() {
+#[ignore = "takes ten minutes in an optimised build; `make validate` runs it"]
+fn no_text_of_ten_million_makes_a_reader_or_a_writer_panic() {
     fuzz(10_000_000);
 }
 
@@ -530,7 +536,7 @@ fn deep_nesting_and_long_lines_take_bounded_stack_and_time() {
             .concat(),
         (0..deep / 200).map(|i| format!("set interfaces ge-0/0/{i} apply-groups a\nset groups a interfaces <*> unit {i} vlan-id {i}\n")).collect::<Vec<_>>().concat(),
         (0..deep / 100).map(|i| format!("set class-of-service interfaces ge-0/0/{i} shaping-rate {i}k\n")).collect::<Vec<_>>().concat(),
-        // Chains that jump to the next one many times each.
+        // Chains, each of which jumps to the next one many times.
         (0..20).fold("tc qdisc add dev e root handle 1: htb\n".to_owned(), |text, i| {
             let name = if i == 0 { "POSTROUTING".to_owned() } else { format!("c{i}") };
             text + &format!("iptables -t mangle -A {name} -g c{}\niptables -t mangle -A {name} -j c{}\n", i + 1, i + 1)

@@ -14,7 +14,7 @@ fn import(language: Syntax, text: &str) -> Imported {
     }
 }
 
-/// The identity: documents compared here come from one writer.
+/// Returns the document itself: all documents here come from `lower`, and are canonical already.
 #[expect(clippy::unnecessary_wraps, reason = "the signature that a patch takes")]
 fn same(document: &Value) -> Option<Value> {
     Some(document.clone())
@@ -36,7 +36,7 @@ fn written(language: Syntax, text: &str, scenario: &Value) -> Patched {
     patch(language, text, scenario, None, &options(), &same)
 }
 
-/// Returns all samples and cases, with their language.
+/// Returns all texts of MQC and tc in the tests, sorted, with their languages.
 fn files() -> Vec<(Syntax, PathBuf)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut found = Vec::new();
@@ -60,7 +60,7 @@ fn files() -> Vec<(Syntax, PathBuf)> {
 fn an_untouched_scenario_gives_the_text_byte_for_byte() {
     let mut read = 0;
     for (language, file) in files() {
-        // Line endings are kept, too.
+        // Line endings are preserved, too.
         for ends in ["\n", "\r\n"] {
             let text = fs::read_to_string(&file).unwrap().replace("\r\n", "\n").replace('\n', ends);
             let Some(scenario) = document(language, &text) else { continue };
@@ -74,7 +74,7 @@ fn an_untouched_scenario_gives_the_text_byte_for_byte() {
     assert!(read > 180, "{read}");
 }
 
-/// Returns the places of all numbers of a port, with another number for each.
+/// Adds to `found` the JSON pointer of each number in `value`, with another number; `at` is the path to `value`.
 fn varied(value: &Value, at: &mut Vec<String>, found: &mut Vec<(String, Value)>) {
     let pointer = |at: &[String]| {
         at.iter().map(|key| format!("/{}", key.replace('~', "~0").replace('/', "~1"))).collect::<Vec<_>>().concat()
@@ -112,7 +112,8 @@ fn varied(value: &Value, at: &mut Vec<String>, found: &mut Vec<(String, Value)>)
             if let Ok(n) = digits.parse::<u64>()
                 && ["bit/s", "B", "packets", "us", "%"].contains(&unit)
             {
-                // 10 % more, in whole kbit/s or whole bytes and packets; less if it is 100 %.
+                // About 10 % more, in whole kbit/s, bytes or packets; a percentage above 50 less by 1. The limit of
+                // 1000000 packets means none, and is not in the text.
                 let more = match (n, unit) {
                     (n, "bit/s") if n >= 10_000 => n + n / 10 / 1000 * 1000,
                     (1_000_000, "packets") => return,
@@ -158,14 +159,14 @@ fn each_number_of_each_sample_changes_only_the_word_that_determines_it_or_is_ref
                     println!("{name}: {}", made.report.notices()[0]);
                 }
                 if !made.text.is_empty() {
-                    wrong.push(format!("{name}: a text beside an error"));
+                    wrong.push(format!("{name}: both a text and an error"));
                 }
                 continue;
             }
             count.0 += 1;
             let (before, after) = (words(&text), words(&made.text));
             let changed = before.iter().zip(&after).filter(|(a, b)| a != b).count();
-            // A word whose unit is too coarse for the value is kept, and the report says so.
+            // If the unit of a word is too coarse for the value, the word is kept, which is reported.
             let coarse = changed == 0 && !made.report.notices().is_empty();
             if before.len() != after.len() || changed != made.changes.len() || (changed == 0 && !coarse) {
                 wrong.push(format!("{name}: {changed} words, {:?}", made.changes));

@@ -10,19 +10,18 @@ use std::path::{Path, PathBuf};
 use tailback_router::ir::{Class, Config};
 use tailback_router::{Exported, Imported, Traffic, junos, lower, mqc, routeros, sonic, tc};
 
-/// Returns the samples of a folder; those of tests against a writer have one ending, others any except that of the
-/// expectations.
+/// Returns the samples of a folder, sorted: the files with an `ending`, or, if it is empty, all but the expectations.
 fn files(folder: &str, ending: &str) -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(folder);
     let mut found: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     found.retain(|path| path.extension().is_some_and(|own| own == ending || (ending.is_empty() && own != "expected")));
     found.sort();
-    let least = match ending {
+    let minimum = match ending {
         "rsc" | "json" => 5,
         "" => 8,
         _ => 40,
     };
-    assert!(found.len() >= least, "{} samples", found.len());
+    assert!(found.len() >= minimum, "only {} samples", found.len());
     found
 }
 
@@ -37,14 +36,14 @@ fn class_line(class: &Class) -> String {
     format!("{name}: {}", said.join(", ").replace('"', ""))
 }
 
-/// The supported part, one line per object, then the report.
+/// Returns the supported part of a configuration, one line per object, and the report.
 fn snapshot(imported: &Imported) -> String {
     let (mut out, config) = (String::new(), &imported.config);
     if let Some(name) = &config.arrival {
-        let _ = writeln!(out, "what arrives elsewhere meets {name}");
+        let _ = writeln!(out, "default input policy {name}");
     }
     if let Some(class) = &config.departure {
-        let _ = writeln!(out, "what leaves elsewhere {}", class_line(class));
+        let _ = writeln!(out, "default output {}", class_line(class));
     }
     for port in &config.ports {
         let _ = writeln!(
@@ -91,6 +90,7 @@ fn snapshot(imported: &Imported) -> String {
     out
 }
 
+/// Compares the snapshot of each sample with its expectation.
 fn expectations(folder: &str, ending: &str, import: fn(&str) -> Imported) {
     let mut wrong = Vec::new();
     for file in files(folder, ending) {
@@ -106,10 +106,11 @@ fn expectations(folder: &str, ending: &str, import: fn(&str) -> Imported) {
             wrong.push(format!("{}\n{found}", file.display()));
         }
     }
-    assert!(wrong.is_empty(), "{} samples are understood differently:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(wrong.is_empty(), "{} samples differ from their expectations:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// Compares configurations without unreferenced parts, which a writer may omit.
+/// Compares the configuration of each sample without errors with itself after export and import, irrespective of the
+/// order of names.
 fn round_trip(folder: &str, ending: &str, import: fn(&str) -> Imported, export: fn(&Config) -> Exported) {
     for file in files(folder, ending) {
         let first = import(&fs::read_to_string(&file).unwrap());
@@ -120,7 +121,7 @@ fn round_trip(folder: &str, ending: &str, import: fn(&str) -> Imported, export: 
         let second = import(&written.text);
         assert!(!second.report.has_errors(), "{}: {:?}\n{}", file.display(), second.report, written.text);
         let mut again = second.config.clone();
-        // The order of unreferenced names is arbitrary.
+        // A writer may write policies, class maps and access lists in another order.
         let by_name = |config: &mut Config| {
             config.class_maps.sort_by(|a, b| a.name.cmp(&b.name));
             config.policies.sort_by(|a, b| a.name.cmp(&b.name));
@@ -235,5 +236,5 @@ fn every_sample_without_errors_becomes_a_document_or_reports_the_reason() {
             }
         }
     }
-    assert!(made >= 50, "{made} documents");
+    assert!(made >= 50, "only {made} samples become documents");
 }

@@ -42,7 +42,7 @@ impl Visitor<'_> for Written {
         match text {
             "random" => Ok(Phase::Random),
             "zero" => Ok(Phase::Zero),
-            // A word is answered with the known words, a number with the error of the number.
+            // For a word the error lists the accepted words; for a number it is that of the duration.
             word if word.starts_with(|c: char| c.is_ascii_alphabetic()) => Err(E::custom(format!(
                 "`{word}` is not a phase; write \"random\", \"zero\" or a duration such as \"5ms\""
             ))),

@@ -185,7 +185,7 @@ fn mistakes_are_refused_with_what_to_write() {
             "alpha-gap",
             "above 1",
         ),
-        // Next to 1 the first bursts would be drawn for ever; the smallest shape that is taken is tested below.
+        // With a shape near 1 drawing the first bursts would never end; the smallest accepted shape is tested below.
         (
             json!({ "kind": "self-similar", "burst": "24kB", "rate": "1Mbit/s", "alpha-size": 1.009 }),
             "alpha-size",

@@ -7,14 +7,14 @@ use tailback_units::{Dur, Rate, Size, Time};
 
 const BINS: usize = 1 << 18;
 
-/// Quantity that is summed up in each interval.
+/// Quantity that is summed in each interval.
 #[derive(Clone, Copy)]
 enum Of {
     Bursts,
     Bytes,
 }
 
-/// Bursts or bytes in each interval of `width`.
+/// Returns the number of bursts or bytes in each interval of `width`.
 fn series(model: &Model, of: Of, width: Dur, seed: u64) -> Vec<f64> {
     let mut rng = Rng::named(seed, "long memory");
     let mut source = model.start(Time::ZERO, &mut rng);
@@ -31,16 +31,16 @@ fn series(model: &Model, of: Of, width: Dur, seed: u64) -> Vec<f64> {
     sums
 }
 
-/// Hurst parameter by the variance-time plot, from ten intervals to a fiftieth of the series.
+/// Returns the Hurst parameter by the variance-time plot, from ten intervals to a fiftieth of the series.
 fn hurst(series: &[f64]) -> f64 {
     variance_time(series, 10, BINS / 50).unwrap()
 }
 
-/// Mean length of one source's on/off cycle: 100·8·6000/2e6.
+/// Mean length of the on/off cycle of a source: 100·8·6000/2e6 s.
 const CYCLE: Dur = Dur::from_ms(2_400);
 
 fn aggregate(peak: Option<Peak>, alpha_size: f64, alpha_gap: f64) -> Model {
-    // Packets of a mean burst: intervals shorter than a cycle are not evaluated.
+    // A packet is as large as a mean burst, since intervals shorter than a cycle are not evaluated.
     Model::SelfSimilar(SelfSimilar {
         burst: Size(6_000),
         rate: Rate::mbit(2),

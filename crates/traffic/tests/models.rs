@@ -148,7 +148,7 @@ fn an_on_off_source_sends_at_its_rate_or_not_at_all() {
         let even = gaps(&observed).iter().filter(|gap| (**gap - 1e-3).abs() < 1e-9).count();
         let shorter = gaps(&observed).iter().filter(|gap| **gap < 0.999_999e-3).count();
         assert_eq!(shorter, 0, "never faster than the rate");
-        // A gap holds an off period when an on period ended within it: once in 20 packets.
+        // A gap includes an off period if an on period ends within it: once in 20 packets.
         assert!((even as f64 / 400_000.0 - 0.95).abs() < 0.01, "{even}");
         let rate = 8_000.0 * observed.len() as f64 / observed.last().unwrap().at.as_secs();
         assert!((rate / 2e6 - 1.0).abs() < 0.03, "{rate}");

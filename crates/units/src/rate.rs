@@ -43,8 +43,9 @@ impl Rate {
 }
 
 impl TxClock {
-    /// Returns the transmission time of `bytes` bytes. It fits for 2.3 MB at 1 bit/s and for proportionally more at higher
-    /// rates, so for every packet (at most 64 KiB and 127 bytes); beyond 2^64 ps, unchecked, the upper bits are lost.
+    /// Returns the transmission time of `bytes` bytes. It fits for 2.3 MB at 1 bit/s and for proportionally more at
+    /// higher rates, so for every packet (at most 64 KiB and 127 bytes); beyond 2^64 ps, unchecked, the upper bits are
+    /// lost.
     #[inline]
     pub fn tx_time(self, bytes: u32) -> Dur {
         Dur(((u128::from(self.0) * u128::from(bytes) + HALF) >> FRACTION_BITS) as u64)

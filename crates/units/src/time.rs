@@ -11,7 +11,7 @@ pub struct Time(pub u64);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Dur(pub u64);
 
-/// Returns `n` units of `ps` picoseconds. Durations are made so where a run is set up, not per packet: the check costs nothing.
+/// Returns `n` units of `ps` picoseconds. Used when a run is set up, not per packet, so that the check costs nothing.
 const fn times(n: u64, ps: u64) -> u64 {
     match n.checked_mul(ps) {
         Some(product) => product,

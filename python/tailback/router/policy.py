@@ -86,7 +86,7 @@ class Link:
     base_bps: int
     """The rate to which percentages of the policy refer: the interface's `bandwidth`, else that of the line."""
     origin: str
-    """Source of the rate, such as "by the kind of interface"."""
+    """Source of the rate, such as "by the type of interface"."""
     overhead: str
     """Name of the link layer whose bytes shapers, policers and guarantees count in addition to layer 3."""
     overhead_bytes: int

@@ -156,15 +156,15 @@ fn pure_delay(delay: f64) -> f64 {
     25.0 * (root(1.0 + pow(x, 6.0), 6.0) - 3.0 * root(1.0 + pow(x / 3.0, 6.0), 6.0) + 2.0)
 }
 
-/// Base-10 logarithm.
+/// Returns the base-10 logarithm.
 fn lg(x: f64) -> f64 {
     ln(x) / std::f64::consts::LN_10
 }
-/// Ten to the power of x.
+/// Returns ten to the power of x.
 fn ten(x: f64) -> f64 {
     pow(10.0, x)
 }
-/// The n-th root.
+/// Returns the n-th root.
 fn root(x: f64, n: f64) -> f64 {
     pow(x, 1.0 / n)
 }

@@ -35,11 +35,11 @@ impl QosClass {
     pub fn all() -> impl Iterator<Item = QosClass> {
         (0..=5).map(QosClass)
     }
-    /// Returns its number.
+    /// Returns the number of the class, 0 to 5.
     pub fn number(self) -> u8 {
         self.0
     }
-    /// Returns its objectives.
+    /// Returns the objectives of the class.
     pub fn limits(self) -> Limits {
         let (delay_s, variation_s, loss) = match self.0 {
             0 => (Some(0.1), Some(0.05), Some(1e-3)),

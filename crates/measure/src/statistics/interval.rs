@@ -22,7 +22,7 @@ impl Interval {
     pub fn hi(&self) -> f64 {
         self.mean + self.half_width
     }
-    /// `true` if `x` is in the interval, ends included.
+    /// Returns `true` if `x` is in the interval, ends included.
     pub fn contains(&self, x: f64) -> bool {
         self.lo() <= x && x <= self.hi()
     }

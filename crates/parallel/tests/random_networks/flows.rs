@@ -8,12 +8,12 @@ use tailback_transport::Cc;
 /// Content of the trace file that sources use: one frame per line, in bytes.
 pub const TRACE: &str = "1000\n20000\n3\n0\n1500\n";
 
-/// `true` if a full packet has room for a segment's headers.
+/// Returns `true` if a full packet has room for the headers of a segment.
 pub fn segment_fits(traits: &Traits) -> bool {
     traits.mtu < 65_535
 }
 
-/// One to five groups, `f0` and so on.
+/// Returns one to five groups of flows, named `f0` and so on.
 pub fn flows(draw: &mut Draw, network: &Network) -> Value {
     (0..draw.between(1, 5)).map(|n| group(draw, network, &format!("f{n}"))).collect()
 }
@@ -57,7 +57,7 @@ fn group(draw: &mut Draw, network: &Network, name: &str) -> Value {
     group
 }
 
-/// A pair of hosts, or a pattern.
+/// Returns the ends of a group: a pair of hosts, or a pattern.
 fn ends(draw: &mut Draw, network: &Network) -> Value {
     let hosts = network.hosts.len() as u64;
     match draw.index(8) {
@@ -72,7 +72,7 @@ fn ends(draw: &mut Draw, network: &Network) -> Value {
     }
 }
 
-/// A source of any kind. Without a transport it has a size or a rate.
+/// Returns a source of any kind. Without a transport (`carried`) it has a size or a rate.
 fn source(draw: &mut Draw, carried: bool) -> Value {
     let rate = format!("{}kbit/s", draw.between(100, 15_000));
     match draw.index(12) {
@@ -96,7 +96,7 @@ fn source(draw: &mut Draw, carried: bool) -> Value {
     }
 }
 
-/// An application of any kind; transfers need a transport.
+/// Returns an application of any kind; transfers need a transport (`carried`).
 fn application(draw: &mut Draw, carried: bool) -> Value {
     let sizes = |draw: &mut Draw| {
         let mean = format!("{}B", draw.between(1, 30_000));
@@ -126,7 +126,7 @@ fn application(draw: &mut Draw, carried: bool) -> Value {
     written
 }
 
-/// A meter of any kind.
+/// Returns a meter of any kind.
 pub fn meter(draw: &mut Draw) -> Value {
     let aware = draw.chance(0.5);
     draw.one(&[
@@ -140,13 +140,13 @@ pub fn meter(draw: &mut Draw) -> Value {
     ])
 }
 
-/// A congestion control of any kind, with default or other parameters; the constants of many are chosen for faster
+/// Returns a congestion control of any kind, with default or other parameters; the defaults of many are for faster
 /// links.
 fn control(draw: &mut Draw, traits: &Traits) -> Value {
     let kind = draw.one(Cc::NAMES);
     let mut written = json!({ "kind": kind });
     match kind {
-        // These mark their packets: their target has no default, and tags replace colours.
+        // "packet-marking" needs colours, which the tags of congestion points replace; its target has no default.
         "packet-marking" if traits.notified => return json!({ "kind": "reno", "hystart": true }),
         "packet-marking" => written["target"] = json!("1Mbit/s"),
         _ if draw.chance(0.5) => {}
@@ -203,7 +203,7 @@ fn tcp(draw: &mut Draw, traits: &Traits) -> Value {
     if draw.chance(0.2) {
         written["receive-window"] = json!(draw.between(1, 20));
     }
-    // These segments are marked: tags replace colours.
+    // A reservation colours its segments, which is not possible if tags of congestion points replace colours.
     if !traits.notified && draw.chance(0.1) {
         written["congestion-control"] = json!({ "kind": "reno" });
         written["pacing"] = json!(false);

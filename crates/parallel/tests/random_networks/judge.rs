@@ -11,7 +11,7 @@ use tailback_sim::{Counts, FlowReport, Parts, Report, Status, World};
 /// Maximum number of events, above that of any of these networks: a run that reaches this number does not end.
 const MAX_EVENTS: u64 = 30_000_000;
 
-/// Returns the scenario of a document, with the only trace file; otherwise a message.
+/// Returns the scenario of a document, with [`TRACE`] as each trace file, or the error message.
 pub fn scenario(document: &Value) -> Result<Scenario, String> {
     let files = Files::read_by(|_| Ok(TRACE.to_owned()));
     Scenario::from_json_with(&document.to_string(), files).map_err(|e| e.rendered())
@@ -73,7 +73,7 @@ fn difference(a: &Value, b: &Value) -> Option<String> {
     let within = |key: &str, found: Option<String>| found.map(|found| format!("{key}.{found}"));
     match (a, b) {
         (Value::Object(a), Value::Object(b)) if a.keys().eq(b.keys()) => {
-            // The digest does not locate a difference; its components are compared first.
+            // The digest does not locate a difference, so it is compared last.
             let apart =
                 a.iter().filter(|(key, _)| *key != "digest").find_map(|(key, a)| within(key, difference(a, &b[key])));
             apart.or_else(|| a.get("digest").and_then(|digest| within("digest", difference(digest, &b["digest"]))))

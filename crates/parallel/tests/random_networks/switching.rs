@@ -7,7 +7,7 @@ use crate::flows::{meter, segment_fits};
 use crate::network::{Network, Node, Traits};
 use serde_json::{Map, Value, json};
 
-/// A law of back-pressure.
+/// Returns a law of back-pressure.
 pub fn law(draw: &mut Draw, traits: &Traits) -> Value {
     let scope = if traits.addressed {
         draw.one(&["plain", "class", "destination", "class-destination"])
@@ -39,8 +39,8 @@ pub fn law(draw: &mut Draw, traits: &Traits) -> Value {
     })
 }
 
-/// A switch's model, and its law adapted to the model. `watches`: it has congestion points, which crossbars do not
-/// support.
+/// Returns the model of a switch, and adapts its law to the model. `watches`: the switch has congestion points, which
+/// crossbars do not support.
 pub fn model(draw: &mut Draw, traits: &Traits, inputs: u64, law: &mut Option<Value>, watches: bool) -> Value {
     let names = |law: &Option<Value>, what: &str| {
         law.as_ref().is_some_and(|law| law["scope"].as_str().is_some_and(|scope| scope.contains(what)))
@@ -91,7 +91,7 @@ pub fn model(draw: &mut Draw, traits: &Traits, inputs: u64, law: &mut Option<Val
     }
 }
 
-/// A congestion point with a sampling interval for short runs.
+/// Returns a congestion point with a sampling interval for short runs.
 pub fn point(draw: &mut Draw) -> Value {
     let sampling = draw.one(&[0.1, 0.5, 1.0]);
     match draw.one(&["bcn", "ecm", "qcn"]) {
@@ -110,7 +110,7 @@ pub fn point(draw: &mut Draw) -> Value {
     }
 }
 
-/// Rate limiters with one of the reaction laws, whose constants are often for faster links.
+/// Returns rate limiters with one of the reaction laws, whose constants are often for faster links.
 pub fn limiters(draw: &mut Draw, traits: &Traits) -> Value {
     let mut law = match draw.one(&["bcn", "ecm", "qcn"]) {
         "qcn" if draw.chance(0.5) => {
@@ -144,7 +144,7 @@ pub fn limiters(draw: &mut Draw, traits: &Traits) -> Value {
     written
 }
 
-/// Settings of the ports towards some neighbours.
+/// Returns settings of the ports towards some neighbours.
 pub fn ports(draw: &mut Draw, network: &Network, switch: &Node, by_input: bool, pressed: bool) -> Value {
     let (traits, mut ports) = (&network.traits, Map::new());
     for neighbour in &switch.neighbours {

@@ -2,17 +2,17 @@
 
 use super::{Match, Net};
 
-/// Upper bound on the nesting that is compared; readers generate less.
-const DEEPEST: usize = 8;
+/// Maximum nesting that is compared; readers generate less.
+const MAX_DEPTH: usize = 8;
 
 impl Match {
-    /// `true` if each packet that meets `other` certainly meets this condition.
+    /// `true` if each packet that meets `other` meets this condition; `false`: some may not.
     pub(crate) fn covers(&self, other: &Match) -> bool {
-        covers(self, other, DEEPEST)
+        covers(self, other, MAX_DEPTH)
     }
 }
 
-/// `true` if each packet that meets all of `others` meets all of `conditions`.
+/// `true` if each packet that meets all of `others` meets all of `conditions`; `false`: some may not.
 pub(crate) fn all_cover(conditions: &[Match], others: &[Match]) -> bool {
     conditions.iter().all(|one| one == &Match::Any || others.iter().any(|other| one.covers(other)))
 }
@@ -28,7 +28,7 @@ fn covers(one: &Match, other: &Match, depth: usize) -> bool {
         (_, Match::All(all)) => all.iter().any(|inner| covers(one, inner, depth)),
         (Match::AnyOf(any), _) => any.iter().any(|inner| covers(inner, other, depth)),
         (Match::Source(one), Match::Source(other)) | (Match::Destination(one), Match::Destination(other)) => {
-            holds_all(*one, *other)
+            contains(*one, *other)
         }
         (Match::Source6(one), Match::Source6(other)) | (Match::Destination6(one), Match::Destination6(other)) => {
             one.length <= other.length && one.holds(other.address)
@@ -47,12 +47,12 @@ fn covers(one: &Match, other: &Match, depth: usize) -> bool {
     }
 }
 
-/// `true` if all addresses of `other` are in `one`.
-fn holds_all(one: Net, other: Net) -> bool {
+/// `true` if `one` contains all addresses of `other`.
+fn contains(one: Net, other: Net) -> bool {
     other.wildcard & !one.wildcard == 0 && one.holds(other.address)
 }
 
-/// Returns the DSCPs that meet a condition, one bit each; `None`: the condition depends on something else.
+/// Returns the DSCPs that meet a condition, as a bit mask; `None`: the condition depends on other fields.
 fn codes(when: &Match) -> Option<u64> {
     let bits =
         |holds: &dyn Fn(u8) -> bool| (0..64u8).filter(|code| holds(*code)).fold(0, |bits, code| bits | 1 << code);

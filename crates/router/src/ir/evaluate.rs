@@ -2,18 +2,20 @@
 
 use super::{Config, Header, Match, Net, application_ports, protocol_named, same_interface};
 
-/// Upper bound on the nesting of class maps; routers allow less.
-pub(crate) const DEEPEST: usize = 16;
+/// Maximum nesting of conditions; routers allow less.
+const MAX_DEPTH: usize = 16;
 
 impl Match {
-    /// Evaluates the condition for a header; `None`: the header lacks a field, or a name is undefined.
+    /// Evaluates the condition for a header. `None`: the result depends on a field that the header lacks or on an
+    /// undefined name, or the condition is too large.
     pub fn holds(&self, header: &Header, config: &Config) -> Option<bool> {
-        // A class map that names another twice evaluates it twice; the budget bounds the cost of a chain of such maps.
+        // A class map that names another one twice evaluates it twice, so the cost of a chain of such maps is
+        // exponential; the budget bounds it.
         let mut budget = 100_000;
-        self.judge(header, config, DEEPEST, &mut budget)
+        self.evaluate(header, config, MAX_DEPTH, &mut budget)
     }
 
-    fn judge(&self, header: &Header, config: &Config, depth: usize, budget: &mut u32) -> Option<bool> {
+    fn evaluate(&self, header: &Header, config: &Config, depth: usize, budget: &mut u32) -> Option<bool> {
         *budget = budget.checked_sub(1)?;
         let depth = depth.checked_sub(1)?;
         match self {
@@ -21,11 +23,11 @@ impl Match {
             Match::Dscp(values) => Some(values.contains(&header.dscp)),
             Match::Precedence(values) => Some(values.contains(&(header.dscp >> 3))),
             Match::DsField { value, mask } => {
-                // The ECN bits are set by the transport, not by the table; a condition on them cannot be evaluated.
+                // The transport sets the ECN bits, so a condition on them cannot be evaluated for a row of the table.
                 if mask & 3 != 0 { None } else { Some(header.dscp << 2 & mask == value & mask) }
             }
-            // By default labels copy the precedence, as routers do (RFC 3270 leaves it open; Cisco, "MPLS Class of
-            // Service": the precedence is copied at imposition).
+            // By default the traffic class of a label is the precedence, which routers copy at imposition (Cisco, "MPLS
+            // Class of Service"; RFC 3270 leaves it open).
             Match::Experimental(values) => Some(values.contains(&header.experimental.unwrap_or(header.dscp >> 3))),
             Match::Version(version) => Some((*version == 6) == header.is_ipv6()),
             Match::Cos(values) => header.cos.map(|cos| values.contains(&cos)),
@@ -70,18 +72,18 @@ impl Match {
             Match::DestinationPort(range) => {
                 header.destination_port.map(|port| (range.low..=range.high).contains(&port))
             }
-            Match::Not(inner) => inner.judge(header, config, depth, budget).map(|holds| !holds),
+            Match::Not(inner) => inner.evaluate(header, config, depth, budget).map(|holds| !holds),
             Match::All(conditions) => all(conditions, header, config, depth, budget),
             Match::AnyOf(conditions) => any(conditions, header, config, depth, budget),
         }
     }
 }
 
-/// Returns `false` as soon as one is false, even if others are unknown.
+/// Returns the conjunction: `Some(false)` if a condition is false, even if others are unknown.
 fn all(conditions: &[Match], header: &Header, config: &Config, depth: usize, budget: &mut u32) -> Option<bool> {
     let mut known = Some(true);
     for condition in conditions {
-        match condition.judge(header, config, depth, budget) {
+        match condition.evaluate(header, config, depth, budget) {
             Some(false) => return Some(false),
             Some(true) => {}
             None => known = None,
@@ -90,11 +92,11 @@ fn all(conditions: &[Match], header: &Header, config: &Config, depth: usize, bud
     known
 }
 
-/// Returns `true` as soon as one is true, even if others are unknown.
+/// Returns the disjunction: `Some(true)` if a condition is true, even if others are unknown.
 fn any(conditions: &[Match], header: &Header, config: &Config, depth: usize, budget: &mut u32) -> Option<bool> {
     let mut known = Some(false);
     for condition in conditions {
-        match condition.judge(header, config, depth, budget) {
+        match condition.evaluate(header, config, depth, budget) {
             Some(true) => return Some(true),
             Some(false) => {}
             None => known = None,
@@ -103,6 +105,7 @@ fn any(conditions: &[Match], header: &Header, config: &Config, depth: usize, bud
     known
 }
 
+/// Evaluates `match protocol NAME` by the names or the application of the row, or else by its ports.
 fn application(name: &str, header: &Header) -> Option<bool> {
     if name.eq_ignore_ascii_case("ip") || name.eq_ignore_ascii_case("ipv6") {
         return Some(header.is_ipv6() == name.eq_ignore_ascii_case("ipv6"));
@@ -111,7 +114,7 @@ fn application(name: &str, header: &Header) -> Option<bool> {
         return Some(header.names.iter().any(|own| own.eq_ignore_ascii_case(name)));
     }
     if name.contains(' ') {
-        // Subclassifications of an application are not in the table; another application does not match.
+        // The table has no subclassifications of an application, but a row of another application does not match.
         let (first, _) = name.split_once(' ')?;
         let own = header.application.as_deref()?;
         let other = first != "attribute" && !own.eq_ignore_ascii_case(first) && !own.eq_ignore_ascii_case(name);

@@ -10,9 +10,9 @@ use serde::Serialize;
 pub enum Match {
     /// Every packet.
     Any,
-    /// One of these DSCPs.
+    /// One of these DSCPs, 0 to 63.
     Dscp(Vec<u8>),
-    /// One of these IP precedences (the upper three bits of the DSCP).
+    /// One of these IP precedences (the upper three bits of the DSCP), 0 to 7.
     Precedence(Vec<u8>),
     /// Bits of the DS field (DSCP and ECN) under a mask.
     DsField {
@@ -21,17 +21,17 @@ pub enum Match {
         /// Mask of the bits that are compared.
         mask: u8,
     },
-    /// One of these MPLS traffic classes of the topmost label.
+    /// One of these MPLS traffic classes of the topmost label, 0 to 7.
     Experimental(Vec<u8>),
-    /// IP version, 4 or 6. A row of the table is of version 6 if one of its addresses is, else of 4.
+    /// IP version, 4 or 6. A row of the traffic table has version 6 if one of its addresses has, else version 4.
     Version(u8),
-    /// One of these IEEE 802.1p priorities.
+    /// One of these IEEE 802.1p priorities, 0 to 7.
     Cos(Vec<u8>),
     /// A QoS group set inside the router.
     QosGroup(u32),
-    /// A traffic class set inside the router (IOS XR, EOS).
+    /// A traffic class set inside the router (IOS XR, EOS), 0 to 7.
     TrafficClass(u8),
-    /// One of these IEEE 802.1Q VLANs.
+    /// A VLAN ID of IEEE 802.1Q in one of these ranges, 0 to 4094.
     Vlan(Vec<PortRange>),
     /// Bits of the firewall mark under a mask.
     FirewallMark {
@@ -42,25 +42,25 @@ pub enum Match {
     },
     /// The packets permitted by the access list of that name or number.
     AccessList(String),
-    /// An application or protocol by its name.
+    /// An application or protocol by its name in `match protocol`.
     Protocol(String),
     /// The packets that match the class map of that name.
     ClassMap(String),
     /// The packets received on that interface.
     InputInterface(String),
-    /// IP protocol number.
+    /// IP protocol number (protocol of IPv4, next header of IPv6).
     IpProtocol(u8),
-    /// Source address.
+    /// Source IPv4 address.
     Source(Net),
-    /// Destination address.
+    /// Destination IPv4 address.
     Destination(Net),
     /// Source IPv6 address.
     Source6(Net6),
     /// Destination IPv6 address.
     Destination6(Net6),
-    /// Source port.
+    /// Source port of TCP or UDP.
     SourcePort(PortRange),
-    /// Destination port.
+    /// Destination port of TCP or UDP.
     DestinationPort(PortRange),
     /// Negation of a condition.
     Not(Box<Match>),
@@ -73,7 +73,7 @@ pub enum Match {
 /// IPv4 addresses equal to `address` in the bits that are 0 in `wildcard`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Net {
-    /// Address.
+    /// Address as a 32-bit number, first octet in the upper bits.
     pub address: u32,
     /// Mask of the bits that are ignored.
     pub wildcard: u32,
@@ -83,14 +83,14 @@ impl Net {
     /// Every address.
     pub const ANY: Net = Net { address: 0, wildcard: u32::MAX };
 
-    /// Returns the network with a prefix of `length` bits; `None`: above 32.
+    /// Returns the network with a prefix of `length` bits, 0 to 32; `None`: `length` is above 32.
     pub fn prefix(address: u32, length: u32) -> Option<Net> {
         let wildcard =
             if length == 0 { u32::MAX } else { (1u32.checked_shl(32u32.checked_sub(length)?)?).wrapping_sub(1) };
         let wildcard = if length == 32 { 0 } else { wildcard };
         Some(Net { address: address & !wildcard, wildcard })
     }
-    /// Returns the prefix length; `None`: the compared bits are not a prefix.
+    /// Returns the prefix length in bits, 0 to 32; `None`: the compared bits are not a prefix.
     pub fn length(self) -> Option<u32> {
         (self.wildcard.leading_zeros() + self.wildcard.trailing_ones() == 32).then(|| self.wildcard.leading_zeros())
     }
@@ -121,7 +121,7 @@ pub struct Net6 {
 }
 
 impl Net6 {
-    /// Returns the network with a prefix of `length` bits; `None`: above 128.
+    /// Returns the network with a prefix of `length` bits, 0 to 128; `None`: `length` is above 128.
     pub fn prefix(address: u128, length: u8) -> Option<Net6> {
         let host = 128u32.checked_sub(u32::from(length))?;
         let mask = u128::MAX.checked_shl(host).unwrap_or(0);
@@ -139,11 +139,12 @@ impl fmt::Display for Net6 {
     }
 }
 
-/// JSON numbers have fewer than 128 bits.
+/// Serialises an IPv6 address as text, since JSON numbers have fewer than 128 bits.
 fn colons<S: serde::Serializer>(address: &u128, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(&std::net::Ipv6Addr::from(*address))
 }
 
+/// Serialises an IPv6 address as text, or null.
 #[expect(clippy::ref_option, reason = "serde passes a reference to the field")]
 fn colons_if_any<S: serde::Serializer>(address: &Option<u128>, serializer: S) -> Result<S::Ok, S::Error> {
     match address {
@@ -152,16 +153,16 @@ fn colons_if_any<S: serde::Serializer>(address: &Option<u128>, serializer: S) ->
     }
 }
 
-/// A range of ports, both ends included.
+/// A range of ports or VLAN IDs, both ends included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct PortRange {
-    /// Lowest port.
+    /// Lowest number.
     pub low: u16,
-    /// Highest port.
+    /// Highest number.
     pub high: u16,
 }
 
-/// A named condition.
+/// A class map: a named condition.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct ClassMap {
@@ -198,9 +199,9 @@ pub struct AccessList {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct AccessEntry {
-    /// Sequence number, by which it can be removed.
+    /// Sequence number, by which a command can remove the entry.
     pub sequence: u32,
-    /// `true` if it permits, `false` if it denies.
+    /// `true` if the entry permits, `false` if it denies.
     pub permit: bool,
     /// Conditions, all of which must hold.
     pub conditions: Vec<Match>,
@@ -215,29 +216,29 @@ pub struct AccessEntry {
 pub struct Header {
     /// DSCP, 0 to 63.
     pub dscp: u8,
-    /// MPLS traffic class.
+    /// MPLS traffic class of the topmost label, 0 to 7.
     pub experimental: Option<u8>,
-    /// IEEE 802.1p priority.
+    /// IEEE 802.1p priority, 0 to 7.
     pub cos: Option<u8>,
     /// IP protocol number.
     pub protocol: Option<u8>,
-    /// Source address.
+    /// Source IPv4 address.
     pub source: Option<u32>,
-    /// Destination address.
+    /// Destination IPv4 address.
     pub destination: Option<u32>,
-    /// Source IPv6 address; a packet that has one is an IPv6 packet.
+    /// Source IPv6 address; a packet with an IPv6 address is an IPv6 packet.
     #[serde(serialize_with = "colons_if_any")]
     pub source6: Option<u128>,
     /// Destination IPv6 address.
     #[serde(serialize_with = "colons_if_any")]
     pub destination6: Option<u128>,
-    /// IEEE 802.1Q VLAN.
+    /// VLAN ID of IEEE 802.1Q, 0 to 4094.
     pub vlan: Option<u16>,
     /// QoS group set by the router.
     pub qos_group: Option<u32>,
-    /// Traffic class set by the router.
+    /// Traffic class set by the router, 0 to 7.
     pub traffic_class: Option<u8>,
-    /// Interface on which it is received.
+    /// Name of the interface on which the packet is received.
     pub input: Option<String>,
     /// Firewall mark on arrival.
     pub mark: Option<u32>,
@@ -247,7 +248,7 @@ pub struct Header {
     pub destination_port: Option<u16>,
     /// Name of the application.
     pub application: Option<String>,
-    /// Names of `match protocol` that hold; if there is one, other names do not hold.
+    /// Names of `match protocol` that match the packet; unless empty, no other name matches.
     pub names: Vec<String>,
 }
 
@@ -258,7 +259,8 @@ impl Header {
     }
 }
 
-/// `true` if two names denote the same interface: `Gi0/1` is `GigabitEthernet0/1` and `gigabitethernet 0/1`.
+/// `true` if two names denote the same interface: the numbers are equal, and one type abbreviates the other, ignoring
+/// case. `Gi0/1`, `GigabitEthernet0/1` and `gigabitethernet 0/1` are the same.
 pub fn same_interface(a: &str, b: &str) -> bool {
     fn parts(name: &str) -> (&str, &str) {
         let name = name.trim();
@@ -267,8 +269,8 @@ pub fn same_interface(a: &str, b: &str) -> bool {
         (kind.trim(), number.trim())
     }
     let ((a, of_a), (b, of_b)) = (parts(a), parts(b));
-    let least = a.len().min(b.len());
+    let shared = a.len().min(b.len());
     of_a == of_b
         && a.as_bytes().iter().zip(b.as_bytes()).all(|(x, y)| x.eq_ignore_ascii_case(y))
-        && (least > 0 || a == b)
+        && (shared > 0 || a == b)
 }

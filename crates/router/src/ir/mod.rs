@@ -1,8 +1,8 @@
 //! Intermediate representation of configurations, independent of their language: ports, policies, classes and
 //! conditions.
 //!
-//! Objects refer to each other by name, as in a router, so that a policy attached in several places exists once. Two
-//! configurations are equal if they have the same meaning; [`Place`](crate::Place)s are not compared.
+//! Objects refer to each other by name, as in a router, so that a policy attached in several places exists once.
+//! Equality ignores [`Place`](crate::Place)s in the text: two configurations are equal if their objects are.
 
 mod config;
 mod covering;

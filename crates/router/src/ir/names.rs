@@ -90,29 +90,29 @@ const APPLICATIONS: [(&str, u8, u16, u16); 22] = [
     ("rtp", 17, 16384, 32767),
 ];
 
-/// Returns the number of an IP protocol, by name or number.
+/// Returns the number of an IP protocol given by name, ignoring case, or by decimal number, 0 to 255; `None`: neither.
 pub fn protocol_named(word: &str) -> Option<u8> {
     let named = PROTOCOLS.iter().find(|(name, _)| name.eq_ignore_ascii_case(word)).map(|(_, number)| *number);
     named.or_else(|| word.parse().ok())
 }
 
-/// Returns the name of an IP protocol, or its number.
+/// Returns the name of an IP protocol, or its decimal number if it has no name here.
 pub fn protocol_name(number: u8) -> String {
     let named = PROTOCOLS.iter().find(|(_, n)| *n == number).map(|(name, _)| (*name).to_owned());
     named.unwrap_or_else(|| number.to_string())
 }
 
-/// Returns the number of a port, by name or number.
+/// Returns the number of a port given by name, ignoring case, or by decimal number, 0 to 65535; `None`: neither.
 pub fn port_named(word: &str) -> Option<u16> {
     service_port(word).or_else(|| word.parse().ok())
 }
 
-/// Returns the number of the port of that name.
+/// Returns the number of the port of that name, ignoring case; `None`: unknown.
 pub fn service_port(name: &str) -> Option<u16> {
     PORTS.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, number)| *number)
 }
 
-/// Returns IP protocol and ports of an application; `None`: it is not identified by port.
+/// Returns IP protocol, lowest and highest port of an application; `None`: it is not identified by port.
 pub fn application_ports(name: &str) -> Option<(u8, u16, u16)> {
     let known = APPLICATIONS.iter().find(|(known, ..)| known.eq_ignore_ascii_case(name));
     known.map(|(_, protocol, low, high)| (*protocol, *low, *high))

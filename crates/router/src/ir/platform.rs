@@ -1,4 +1,4 @@
-//! Families of routers.
+//! Platforms: families of routers and switches.
 
 use serde::Serialize;
 
@@ -6,7 +6,7 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Platform {
-    /// IOS before the hierarchical queueing framework, before 12.4(20)T.
+    /// IOS before 12.4(20)T, which introduced the hierarchical queueing framework.
     Classic,
     /// IOS 12.4(20)T to 15: the hierarchical queueing framework (HQF).
     #[default]
@@ -22,7 +22,7 @@ pub enum Platform {
 }
 
 impl Platform {
-    /// Returns the platform of that name: classic, hqf, xe, xr, nxos or arista.
+    /// Returns the platform of that name, ignoring case: classic, hqf, xe, xr, nxos or arista; `None`: another name.
     pub fn named(name: &str) -> Option<Platform> {
         Some(match name.to_ascii_lowercase().as_str() {
             "classic" => Platform::Classic,

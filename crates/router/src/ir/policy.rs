@@ -10,49 +10,49 @@ use serde::Serialize;
 pub struct Port {
     /// Name, such as `Serial0/0` or `eth0`.
     pub name: String,
-    /// Type of link, by its name and encapsulation.
+    /// Type of link, derived from the name and the encapsulation.
     pub medium: Medium,
-    /// Rate of the link in bit/s; `None`: neither the name nor `speed` or `clock rate` states it.
+    /// Rate of the link in bit/s; `None`: neither the type of interface nor a command (`speed`, `clock rate`) states
+    /// it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<u64>,
-    /// Reference rate of percentages in bit/s, if the configuration states one other than the link's (IOS `bandwidth`);
-    /// it is not a limit.
+    /// Reference rate of percentages in bit/s (IOS `bandwidth`), which limits nothing; `None`: the rate of the link.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bandwidth: Option<u64>,
-    /// Length of the transmit ring behind the scheduler, in packets.
+    /// Length in packets of the transmit ring after the scheduler; `None`: the platform's default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ring: Option<u32>,
-    /// Limit of all queues together, in packets.
+    /// Limit of all queues together in packets (`hold-queue`); `None`: the default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hold: Option<u32>,
-    /// Percentage of the rate that classes may reserve.
+    /// Percentage of the rate that classes may reserve, 1 to 100; `None`: 100.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reservable: Option<u32>,
     /// Link-layer protocol, as written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub encapsulation: Option<String>,
-    /// Policy of arriving packets.
+    /// Name of the policy for received packets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input: Option<String>,
-    /// `true` if frames shorter than the minimum of the link layer count with their own length, and are padded only on
-    /// the link.
+    /// `true` if frames shorter than the minimum of the link layer count with their own length, and padding is added on
+    /// the link only.
     #[serde(skip_serializing_if = "core::ops::Not::not")]
     pub unpadded: bool,
-    /// IPv4 networks of its addresses.
+    /// IPv4 networks of the port's addresses.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub networks: Vec<Net>,
-    /// Treatment of all packets that the port sends, as one class.
+    /// Treatment of the packets that the port sends, as a class that contains all of them.
     pub root: Class,
     /// Place in the text.
     #[serde(skip)]
     pub at: Place,
 }
 
-/// Type of link, which determines the bytes of the link layer.
+/// Type of link, which determines the bytes per packet of the link layer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Medium {
-    /// Unknown from the name.
+    /// The name of the interface does not reveal it.
     #[default]
     Unknown,
     /// Ethernet without a tag.
@@ -65,7 +65,7 @@ pub enum Medium {
     Pppoe,
     /// Permanent virtual circuit of ATM with AAL5 (RFC 2684).
     Atm,
-    /// IP in IP, GRE, IPsec, WireGuard and others, whose outer header is not counted by the policy.
+    /// IP in IP, GRE, IPsec, WireGuard and others; the policy does not count the outer header.
     Tunnel,
 }
 
@@ -79,15 +79,15 @@ pub struct Policy {
     pub scheduler: Scheduler,
     /// Classification rules; the first that matches decides.
     pub rules: Vec<Rule>,
-    /// Class of packets that match no rule; `None`: an unnamed default class.
+    /// Name of the class of packets that match no rule; `None`: an unnamed default class.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default: Option<String>,
     /// Classes.
     pub classes: Vec<Class>,
-    /// `true` if round robin counts packets instead of bytes, with a quantum of 1 packet.
+    /// `true` if round robin counts packets instead of bytes; the default quantum is 1 packet.
     #[serde(skip_serializing_if = "core::ops::Not::not")]
     pub packets: bool,
-    /// Names of its parts, for the remarks about them ([`Scope::Part`](crate::Scope::Part)).
+    /// Names of its parts, such as schedulers, by which remarks refer to them ([`Scope::Part`](crate::Scope::Part)).
     #[serde(skip)]
     pub parts: Vec<String>,
     /// Place in the text.
@@ -96,28 +96,29 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// Returns the class of that name.
+    /// Returns the class of that name; `None`: there is no such class.
     pub fn class(&self, name: &str) -> Option<&Class> {
         self.classes.iter().find(|class| class.name == name)
     }
 }
 
-/// Scheduling of the classes.
+/// Scheduler of the classes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scheduler {
     /// Guaranteed shares and strict priority: CBWFQ and LLQ.
     #[default]
     ClassBased,
-    /// Strict priority in the order of the classes.
+    /// Strict priority, in the order of the classes.
     Priority,
-    /// Hierarchical token buckets.
+    /// Hierarchical token bucket (HTB).
     Htb,
-    /// Hierarchical fair service curve.
+    /// Hierarchical fair service curve (HFSC).
     Hfsc,
-    /// Deficit round robin by quantum.
+    /// Deficit round robin (DRR) by the quanta of the classes.
     Drr,
-    /// Strict bands first (those without a quantum), then deficit round robin.
+    /// Enhanced transmission selection (ETS of Linux): classes without a quantum have strict priority, the others
+    /// deficit round robin.
     Ets,
 }
 
@@ -127,7 +128,7 @@ pub enum Scheduler {
 pub struct Rule {
     /// Condition.
     pub when: Match,
-    /// Class of the packets that match.
+    /// Name of the class of the packets that match.
     pub class: String,
     /// Policer of the packets that match.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -144,10 +145,10 @@ pub struct Class {
     /// Name.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub name: String,
-    /// Parent class in the same policy (HTB).
+    /// Name of the parent class in the same policy (HTB, HFSC).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
-    /// Guaranteed bandwidth.
+    /// Guaranteed bandwidth (`bandwidth` of IOS).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bandwidth: Option<Share>,
     /// Strict priority.
@@ -159,7 +160,7 @@ pub struct Class {
     /// HFSC service curves.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hfsc: Option<HfscClass>,
-    /// Quantum in bytes (DRR, ETS), or in packets if the policy counts those.
+    /// Quantum in bytes (DRR, ETS), or in packets if [`Policy::packets`] is set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quantum: Option<u64>,
     /// Shaper: packets above its rate wait.
@@ -168,19 +169,19 @@ pub struct Class {
     /// Second rate of the shaper (TBF `peakrate`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub peak: Option<Peak>,
-    /// Bytes that its shaper counts per packet.
+    /// Bytes that the shaper counts per packet.
     #[serde(skip_serializing_if = "Counting::is_plain")]
     pub counts: Counting,
     /// Policer: packets above its rate are dropped or marked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub police: Option<Police>,
-    /// Fields set in its packets.
+    /// Fields set in the packets of the class.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub set: Vec<Mark>,
     /// Queue limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<Limit>,
-    /// Queue limits of single DSCPs or precedences.
+    /// Queue limits of single DSCPs or precedences, in addition to that of the class.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub code_limits: Vec<CodeLimit>,
     /// Weighted random early detection.
@@ -197,18 +198,19 @@ pub struct Class {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Share {
-    /// bit/s.
+    /// Rate in bit/s.
     Rate(u64),
-    /// Percent of the interface's rate or of the parent's shaping rate.
+    /// Percentage of the interface's rate or of the parent's shaping rate, 0 to 100.
     Percent(u32),
-    /// Percent of the rate that priority classes leave.
+    /// Percentage of the rate that priority classes leave, 0 to 100.
     RemainingPercent(u32),
-    /// Ratio of the rate that other classes leave.
+    /// Weight of the class in the rate that other classes leave.
     RemainingRatio(u32),
 }
 
 impl Share {
-    /// Returns the rate in bit/s for a base in bit/s; `None` for a remaining ratio, which depends on the other classes.
+    /// Returns the rate in bit/s for a base in bit/s; `None`: a remaining ratio, which depends on the other classes, or
+    /// overflow.
     pub fn of(self, base: u64) -> Option<u64> {
         match self {
             Share::Rate(rate) => Some(rate),
@@ -224,12 +226,12 @@ impl Share {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Priority {
-    /// Level; 1 is served before 2.
+    /// Level from 1; level 1 is served first.
     pub level: u8,
-    /// Rate of the policer under congestion; `None`: there is no policer.
+    /// Rate of the policer, which applies under congestion; `None`: no policer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<Share>,
-    /// Burst of that policer, in bytes; `None`: 200 ms of the rate.
+    /// Burst of that policer in bytes; `None`: 200 ms at its rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub burst: Option<u64>,
 }
@@ -238,36 +240,36 @@ pub struct Priority {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct HtbClass {
-    /// Guaranteed rate, bit/s; 0 if it is `percent` of the link's.
+    /// Guaranteed rate in bit/s; ignored if there is `percent`.
     pub rate: u64,
-    /// Guaranteed rate in millionths of the link's.
+    /// Guaranteed rate in millionths of the link rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub percent: Option<u32>,
-    /// Ceiling in millionths of the link's rate.
+    /// Ceiling in millionths of the link rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ceil_percent: Option<u32>,
-    /// Bytes that its token buckets count per packet.
+    /// Bytes that the token buckets count per packet.
     #[serde(skip_serializing_if = "Counting::is_plain")]
     pub counts: Counting,
-    /// Ceiling, including borrowed rate, bit/s; `None`: the guaranteed rate.
+    /// Ceiling in bit/s, which includes borrowed rate; `None`: the guaranteed rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ceil: Option<u64>,
-    /// Bucket size of the guaranteed rate, bytes.
+    /// Bucket size of the guaranteed rate in bytes; `None`: the default of `tc`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub burst: Option<u64>,
-    /// Bucket size of the ceiling, bytes.
+    /// Bucket size of the ceiling in bytes; `None`: the default of `tc`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cburst: Option<u64>,
-    /// Priority in borrowing, 0 to 7; 0 before 1.
+    /// Priority in borrowing, 0 to 7; lower numbers are served first. `None`: 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prio: Option<u32>,
-    /// Quantum in bytes among classes that borrow.
+    /// Quantum in bytes of the round robin among borrowing classes of a priority; `None`: derived from the rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quantum: Option<u64>,
 }
 
 impl HtbClass {
-    /// Returns the same with rates in bit/s, on a link of `line` bit/s.
+    /// Returns the parameters with relative rates resolved, on a link of `line` bit/s.
     #[must_use]
     pub fn on(self, line: u64) -> HtbClass {
         let part = |millionths: u32| {
@@ -293,7 +295,7 @@ pub struct HfscClass {
     /// Link-sharing curve: share of the excess.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ls: Option<Curve>,
-    /// Upper-limit curve of link-sharing.
+    /// Upper-limit curve: bound on the service by link-sharing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ul: Option<Curve>,
     /// Bytes that the curves count per packet.
@@ -305,44 +307,44 @@ pub struct HfscClass {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Curve {
-    /// Slope of the first piece, bit/s.
+    /// Slope of the first piece in bit/s.
     pub m1: u64,
-    /// Length of the first piece, microseconds.
+    /// Length of the first piece in microseconds.
     pub d: u64,
-    /// Slope of the second piece, bit/s.
+    /// Slope of the second piece in bit/s.
     pub m2: u64,
 }
 
-/// Bytes that token buckets count per packet beyond its length at the device, in the order of `psched_l2t_ns` (Linux,
-/// `include/net/sch_generic.h`): the overhead is added, shorter lengths are raised to `least`, the result is divided
-/// into cells.
+/// Bytes for which token buckets account per packet, computed from its length at the device in the order of
+/// `psched_l2t_ns` (Linux, `include/net/sch_generic.h`): the overhead is added, the sum is raised to at least `least`,
+/// and the result is rounded up to cells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Counting {
-    /// Additional bytes; may be negative (`overhead`).
+    /// Additional bytes (`overhead`); may be negative.
     pub overhead: i32,
     /// Minimum length in bytes (`mpu`).
     pub least: u16,
-    /// `true` if the length is rounded up to ATM cells of 53 bytes for each 48 (`linklayer atm`).
+    /// `true` if each started 48 bytes count as an ATM cell of 53 bytes (`linklayer atm`).
     pub cells: bool,
-    /// `true` if the base is the layer-3 length instead of that at the device (cake, if an overhead is stated).
+    /// `true` if the computation begins with the layer-3 length instead of that at the device (cake with an overhead).
     pub network: bool,
 }
 
 impl Counting {
-    /// `true` if the length at the device is counted unchanged.
+    /// `true` if packets count with their length at the device.
     pub fn is_plain(&self) -> bool {
         *self == Counting::default()
     }
 }
 
-/// The peak rate of a TBF.
+/// Peak rate of a token bucket filter (TBF).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Peak {
-    /// Rate, bit/s.
+    /// Rate in bit/s.
     pub rate: u64,
-    /// Bucket size, bytes (`mtu` or `minburst`).
+    /// Bucket size in bytes (`mtu` or `minburst`).
     pub burst: u64,
 }
 
@@ -352,21 +354,22 @@ pub struct Peak {
 pub struct Shape {
     /// Rate.
     pub rate: Share,
-    /// Bucket size in bytes (of a router: committed burst Bc).
+    /// Bucket size in bytes (committed burst Bc of routers); `None`: the default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub burst: Option<u64>,
-    /// Bytes in addition to the burst (of a router: excess burst Be).
+    /// Bytes in addition to the burst (excess burst Be of routers); `None`: the default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub excess: Option<u64>,
-    /// `true` if the excess burst is available in every interval ("peak").
+    /// `true` if the excess burst is available in every interval (`shape peak`).
     #[serde(skip_serializing_if = "core::ops::Not::not")]
     pub peak: bool,
 }
 
 impl Shape {
-    /// Returns the output rate in bit/s for a base in bit/s. Peak shaping sends committed and excess burst in each
-    /// interval, so its rate is the committed one times 1 + Be/Bc (Cisco IOS Quality of Service Solutions Command
-    /// Reference, `shape (policy-map class)`); bursts that are not stated are equal.
+    /// Returns the output rate in bit/s for a base in bit/s. Peak shaping sends the committed and the excess burst in
+    /// each interval, so the rate is multiplied by 1 + Be/Bc (Cisco IOS Quality of Service Solutions Command Reference,
+    /// `shape (policy-map class)`); unless both bursts are stated, they are equal. `None`: a remaining ratio, or
+    /// overflow.
     pub fn bps(self, base: u64) -> Option<u64> {
         let rate = self.rate.of(base)?;
         if !self.peak {
@@ -387,23 +390,23 @@ impl Shape {
 pub struct Police {
     /// Committed rate.
     pub rate: Share,
-    /// Committed burst in bytes.
+    /// Committed burst in bytes; `None`: the default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub burst: Option<u64>,
-    /// Peak rate.
+    /// Peak rate; `None`: a policer with one rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub peak: Option<Share>,
-    /// Excess or peak burst in bytes.
+    /// Excess burst (one rate) or peak burst (two rates) in bytes; `None`: the default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub excess: Option<u64>,
     /// Actions on conforming packets.
     pub conform: Vec<Act>,
-    /// Actions on packets above the committed burst.
+    /// Actions on packets that exceed the committed burst.
     pub exceed: Vec<Act>,
-    /// Actions on packets above the excess or peak burst; empty: those of `exceed`.
+    /// Actions on packets that violate the excess or peak burst; empty: those of `exceed`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub violate: Vec<Act>,
-    /// Bytes that its meter counts per packet.
+    /// Bytes that the meter counts per packet.
     #[serde(skip_serializing_if = "Counting::is_plain")]
     pub counts: Counting,
 }
@@ -424,17 +427,17 @@ pub enum Act {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mark {
-    /// DSCP.
+    /// DSCP, 0 to 63.
     Dscp(u8),
-    /// IP precedence.
+    /// IP precedence, 0 to 7.
     Precedence(u8),
-    /// IEEE 802.1p priority.
+    /// IEEE 802.1p priority, 0 to 7.
     Cos(u8),
-    /// Traffic class inside the router (IOS XR, EOS).
+    /// Traffic class inside the router (IOS XR, EOS), 0 to 7.
     TrafficClass(u8),
-    /// MPLS traffic class of imposed labels.
+    /// MPLS traffic class of imposed labels, 0 to 7.
     ExperimentalImposition(u8),
-    /// MPLS traffic class of the topmost label.
+    /// MPLS traffic class of the topmost label, 0 to 7.
     ExperimentalTopmost(u8),
     /// QoS group inside the router.
     QosGroup(u32),
@@ -444,13 +447,13 @@ pub enum Mark {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Limit {
-    /// Packets.
+    /// Number of packets.
     Packets(u64),
-    /// Bytes.
+    /// Number of bytes.
     Bytes(u64),
-    /// Microseconds at the class's rate.
+    /// Time in microseconds at the class's rate.
     Microseconds(u64),
-    /// Percent: of the class's limit for a single DSCP, of the port's buffer for a class.
+    /// Percentage of the port's buffer; for a single DSCP or precedence, of the class's limit.
     Percent(u32),
 }
 
@@ -460,13 +463,13 @@ pub enum Limit {
 pub struct CodeLimit {
     /// Field.
     pub by: By,
-    /// Value of the field.
+    /// Value of the field, 0 to 63 or 0 to 7.
     pub code: u8,
     /// Limit.
     pub limit: Limit,
 }
 
-/// Field that selects the drop profile.
+/// Field that selects a drop profile or a queue limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum By {
@@ -483,13 +486,13 @@ pub enum By {
 pub struct Wred {
     /// Field that selects the profile.
     pub by: By,
-    /// Weight of the average: 2^-exponent of the difference at each arrival; `None`: 9.
+    /// Exponent of the weight of the average, which moves by 2^-exponent of the difference at each arrival; `None`: 9.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exponent: Option<u8>,
     /// `true` if ECN-capable packets are marked instead of dropped.
     #[serde(skip_serializing_if = "core::ops::Not::not")]
     pub ecn: bool,
-    /// Configured profiles; others are those of the platform.
+    /// Configured profiles; other values of the field have the defaults of the platform.
     pub profiles: Vec<Profile>,
 }
 
@@ -497,7 +500,7 @@ pub struct Wred {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Profile {
-    /// DSCP or precedence; `None`: reserved flows (RSVP).
+    /// DSCP or precedence to which the profile applies; `None`: flows with a reservation (RSVP).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<u8>,
     /// Minimum threshold of the average, in `unit`.
@@ -507,7 +510,8 @@ pub struct Profile {
     /// Unit of the two thresholds.
     #[serde(skip_serializing_if = "Unit::is_packets")]
     pub unit: Unit,
-    /// Mark probability denominator: at the maximum threshold one packet in this number is dropped.
+    /// Mark probability denominator n: at the maximum threshold one packet in n is dropped; `None`: the platform's
+    /// default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub denominator: Option<u32>,
 }
@@ -523,7 +527,7 @@ pub enum Unit {
     Bytes,
     /// Microseconds at the class's rate.
     Microseconds,
-    /// Percent of the class's limit.
+    /// Percentage of the class's limit.
     Percent,
 }
 

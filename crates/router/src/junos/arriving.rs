@@ -2,23 +2,24 @@
 //! police or discard packets ("Configuring Multifield Classifiers", Junos OS Class of Service User Guide: the behavior
 //! aggregate classifier comes first, and the filter overrides it).
 //!
-//! A forwarding class is represented by a router-internal mark, whose value is the index of the class.
+//! A forwarding class is represented by the router-internal mark [`Mark::TrafficClass`], whose value is the index of
+//! the class.
 
+use super::builder::Builder;
 use super::cos::{Table, part};
 use super::defaults;
-use super::firewall::{End, Filter, nothing};
-use super::maker::Maker;
+use super::firewall::{End, Filter, drop_all};
 use super::values::Field;
 use crate::ir::{Class, Mark, Match, Police, Policy, Queue, Rule};
 use crate::{Place, Scope};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Upper bound on `next term` actions of one filter.
-const NEXTS: usize = 8;
-/// Upper bound on the policies of one name that are compared.
-const ALIKE: usize = 50;
+/// Upper bound on the number of `next term` actions of one filter.
+const MAX_NEXT_TERMS: usize = 8;
+/// Upper bound on the number of policies of one base name that a new one is compared with.
+const MAX_COMPARED: usize = 50;
 /// Name of the policy of ports without a classifier.
-pub(super) const USUAL: &str = "default classifier";
+pub(super) const DEFAULT_CLASSIFIER: &str = "default classifier";
 
 /// Treatment of arriving packets at a unit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -39,8 +40,9 @@ impl Arrival {
     }
 }
 
-impl Maker<'_> {
-    /// Returns the name of the policy of arriving packets.
+impl Builder<'_> {
+    /// Returns the name of the policy of arriving packets; `None`: the unit has no such statements. `port` is the
+    /// port's name.
     pub(super) fn arriving(&mut self, own: &Arrival, port: &str) -> Option<String> {
         if own.is_empty() {
             return None;
@@ -50,10 +52,10 @@ impl Maker<'_> {
         let inner = self.filters(own, port, &mut parts);
         let mut policy = self.classified(own, inner.as_deref(), &mut parts);
         policy.parts.extend(parts);
-        let name = self.keep(policy);
+        let name = self.add_policy(policy);
         let Some((policer, at)) = &own.policer else { return Some(name) };
         let Some(found) = self.firewall.policers.get(policer).cloned() else {
-            let message = format!("the policer `{policer}` is not there, or not understood");
+            let message = format!("there is no policer `{policer}`, or it is not supported");
             self.report.unsupported(*at, message, Some("define it under `firewall policer`"));
             return Some(name);
         };
@@ -65,7 +67,7 @@ impl Maker<'_> {
             ..Class::default()
         };
         let parts = vec![format!("policer {policer}")];
-        Some(self.keep(Policy {
+        Some(self.add_policy(Policy {
             name: format!("policer {policer} of {port}"),
             default: Some(class.name.clone()),
             classes: vec![class],
@@ -75,20 +77,20 @@ impl Maker<'_> {
         }))
     }
 
-    /// Returns the policy of the classifiers, whose classes all lead to the filters.
+    /// Returns the policy of the classifiers; each of its classes contains the filters' policy `inner`.
     fn classified(&mut self, own: &Arrival, inner: Option<&str>, parts: &mut BTreeSet<String>) -> Policy {
         let mut rules: Vec<(Match, usize)> = Vec::new();
         let mut names = Vec::new();
-        let mut rest = self.cos.usual_class(0);
+        let mut rest = self.cos.default_class(0);
         if let Some(class) = own.class {
             rest = class;
         } else {
             let mut tables = own.tables.clone();
             let ip = tables.contains_key(&Field::Dscp) || tables.contains_key(&Field::Precedence);
-            for (field, why) in [(Field::Cos, "the priority of its tag"), (Field::Exp, "the label")] {
+            for (field, why) in [(Field::Cos, "VLAN priority"), (Field::Exp, "MPLS label")] {
                 if ip && let Some((name, at)) = tables.remove(&field) {
                     let message = format!(
-                        "the classifier `{name}` by {why} is next to one by IP: packets are classified by IP here"
+                        "the unit has a classifier for IP, and `{name}` for the {why}: packets are classified by IP alone"
                     );
                     self.report.unsupported(at, message, None);
                 }
@@ -96,16 +98,19 @@ impl Maker<'_> {
             if tables.contains_key(&Field::Dscp)
                 && let Some((name, at)) = tables.remove(&Field::Precedence)
             {
-                let message = format!("the classifier `{name}` is next to one by code point, which takes precedence");
-                self.report.warning(at, message, "a unit has one of the two for IPv4");
+                let message = format!(
+                    "the unit has a classifier for the DSCP, and `{name}` for the precedence: the one for the DSCP is used"
+                );
+                self.report.warning(at, message, "a router accepts one of the two for IPv4");
             }
             if let Some((name, at)) = tables.get(&Field::Exp) {
-                let message = format!("all packets are taken to have a label that `{name}` looks at");
-                self.report.warning(*at, message, "packets of IP are classified by their precedence on a router");
+                let message =
+                    format!("all packets are assumed to have an MPLS label, by which `{name}` classifies them");
+                self.report.warning(*at, message, "a router classifies packets without a label by their precedence");
             }
             for (field, (name, at)) in &tables {
                 let Some(table) = self.cos.tables.get(&(*field, name.clone())).cloned() else {
-                    let message = format!("there is no classifier `{name}` of {}", field.name());
+                    let message = format!("there is no classifier `{name}` of type {}", field.name());
                     self.report.error(*at, message, "define it under `class-of-service classifiers`");
                     continue;
                 };
@@ -120,15 +125,15 @@ impl Maker<'_> {
                         Field::Exp => Match::Experimental(codes),
                         Field::Cos => Match::Cos(codes),
                     };
-                    // IPv6 has its own classifier, which comes first.
+                    // The rules for IPv6 come first: those for IPv4 do not test the family.
                     let place = if *field == Field::Dscp6 { 0 } else { rules.len() };
                     rules.insert(place, (when, class));
                 }
             }
             let only_v6 = tables.keys().all(|field| *field == Field::Dscp6);
             if only_v6 {
-                names.push(USUAL.to_owned());
-                let _ = parts.insert(USUAL.to_owned());
+                names.push(DEFAULT_CLASSIFIER.to_owned());
+                let _ = parts.insert(DEFAULT_CLASSIFIER.to_owned());
                 rules.extend(self.default_rules());
                 if !own.is_empty() {
                     let _ = self.losses.insert((0..64).map(|code: u8| defaults::compatible(code >> 3).1).collect());
@@ -163,11 +168,11 @@ impl Maker<'_> {
         }
     }
 
-    /// Returns the rules of `ipprec-compatibility`.
+    /// Returns the rules of `ipprec-compatibility`, the classifier of ports without one.
     fn default_rules(&self) -> Vec<(Match, usize)> {
         let mut found: BTreeMap<usize, Vec<u8>> = BTreeMap::new();
         for precedence in 0..8 {
-            let class = self.cos.usual_class(defaults::compatible(precedence).0);
+            let class = self.cos.default_class(defaults::compatible(precedence).0);
             found.entry(class).or_default().push(precedence);
         }
         found.into_iter().map(|(class, all)| (Match::Precedence(all), class)).collect()
@@ -175,16 +180,16 @@ impl Maker<'_> {
 
     /// Returns the policy of ports with neither classifier nor filter.
     pub(super) fn default_arrival(&mut self) -> String {
-        self.report.enter(Scope::Part(USUAL.to_owned()));
+        self.report.enter(Scope::Part(DEFAULT_CLASSIFIER.to_owned()));
         self.report.assumed(
             Place::default(),
-            "where no classifier is stated, precedences 6 and 7 are network-control and all others best-effort \
+            "without a classifier, packets of precedence 6 and 7 are network-control and all others best-effort \
              (`ipprec-compatibility`, \"Default IP Precedence Classifier\", Junos OS Class of Service User Guide)",
-            "apply a classifier to the interfaces that packets come in by, or name it in the column `input`",
+            "apply a classifier to the input interfaces, or name it in the column `input`",
         );
         let made = self.classified(&Arrival::default(), None, &mut BTreeSet::new());
-        let policy = Policy { name: USUAL.to_owned(), parts: vec![USUAL.to_owned()], ..made };
-        self.keep(policy)
+        let policy = Policy { name: DEFAULT_CLASSIFIER.to_owned(), parts: vec![DEFAULT_CLASSIFIER.to_owned()], ..made };
+        self.add_policy(policy)
     }
 
     /// Returns the policy of the filters of a unit; `None`: it has no filters.
@@ -225,7 +230,7 @@ impl Maker<'_> {
         });
         let policy = Policy { name: format!("{name} by family"), rules: rules.collect(), classes, ..Policy::default() };
         let _ = port;
-        Some(self.keep(policy))
+        Some(self.add_policy(policy))
     }
 
     /// Returns the policy of a filter.
@@ -239,13 +244,14 @@ impl Maker<'_> {
         let nexts: Vec<usize> =
             filter.terms.iter().enumerate().filter(|(_, term)| term.end == End::Next).map(|(index, _)| index).collect();
         self.report.enter(part("filter", name));
-        if let Some(term) = nexts.get(NEXTS).and_then(|index| filter.terms.get(*index)) {
-            let message =
-                format!("filter `{name}`: more than {NEXTS} terms go on to the next one; from here on they do not");
+        if let Some(term) = nexts.get(MAX_NEXT_TERMS).and_then(|index| filter.terms.get(*index)) {
+            let message = format!(
+                "filter `{name}`: more than {MAX_NEXT_TERMS} terms have `next term`; from this term on it is taken as `accept`"
+            );
             self.report.unsupported(term.at, message, None);
         }
-        // The terms after a `next term` become a policy of their own; the last one first.
-        let mut starts: Vec<usize> = nexts.iter().take(NEXTS).map(|index| index + 1).collect();
+        // The terms after a `next term` become a policy of their own. The last such policy is built first.
+        let mut starts: Vec<usize> = nexts.iter().take(MAX_NEXT_TERMS).map(|index| index + 1).collect();
         starts.insert(0, 0);
         let called = |start: usize| if start == 0 { title.clone() } else { format!("{title} from term {}", start + 1) };
         let mut first = title.clone();
@@ -265,10 +271,10 @@ impl Maker<'_> {
                 }
                 class.set.extend(term.dscp.map(Mark::Dscp));
                 class.police = match term.end {
-                    End::Discard => Some(nothing()),
+                    End::Discard => Some(drop_all()),
                     _ => self.policer_of(term.policer.as_ref()),
                 };
-                if term.end == End::Next && nexts.iter().take(NEXTS).any(|next| *next == index) {
+                if term.end == End::Next && nexts.iter().take(MAX_NEXT_TERMS).any(|next| *next == index) {
                     class.queue = Queue::Policy(called(index + 1));
                 }
                 policy.rules.push(Rule {
@@ -280,14 +286,16 @@ impl Maker<'_> {
                 policy.classes.push(class);
             }
             // Packets that match no term are discarded.
-            let rest = Class { name: "no term".to_owned(), police: Some(nothing()), at: filter.at, ..Class::default() };
+            let rest =
+                Class { name: "no term".to_owned(), police: Some(drop_all()), at: filter.at, ..Class::default() };
             policy.classes.push(rest);
-            first = self.keep(policy);
+            first = self.add_policy(policy);
         }
         let _ = self.filter_policies.insert(key, first.clone());
         first
     }
 
+    /// Returns a policer by name; `None`: no name, or not defined.
     pub(super) fn policer_of(&self, name: Option<&String>) -> Option<Police> {
         Some(self.firewall.policers.get(name?)?.police.clone())
     }
@@ -299,10 +307,10 @@ impl Maker<'_> {
         for term in &filter.terms {
             if arriving && depends_on_class(&term.when) {
                 let message = format!(
-                    "term `{}` of filter `{name}` looks at the forwarding class of what arrives, which is not followed",
+                    "term `{}` of filter `{name}` matches on the forwarding class of arriving packets, which is not simulated",
                     term.name
                 );
-                self.report.unsupported(term.at, message, Some("look at the code point instead"));
+                self.report.unsupported(term.at, message, Some("match on the code point instead"));
             }
             if let Some(policer) = &term.policer {
                 *meters.entry(policer).or_default() += 1;
@@ -311,19 +319,19 @@ impl Maker<'_> {
         for (policer, terms) in meters {
             if terms > 1 && self.firewall.policers.get(policer).is_some_and(|own| own.filter_specific) {
                 let message = format!(
-                    "filter `{name}`: {terms} terms share the policer `{policer}` (`filter-specific`); each has its own here"
+                    "filter `{name}`: {terms} terms share the policer `{policer}` (`filter-specific`); here each term has a policer of its own"
                 );
                 self.report.unsupported(filter.at, message, None);
             }
         }
     }
 
-    /// Adds a policy, or returns the name of an equal one.
-    pub(super) fn keep(&mut self, mut policy: Policy) -> String {
+    /// Adds a policy unless there is an equal one; returns its name, with a number appended if the name is taken.
+    pub(super) fn add_policy(&mut self, mut policy: Policy) -> String {
         policy.parts.sort();
         policy.parts.dedup();
         let base = policy.name.clone();
-        for index in self.names.get(&base).into_iter().flatten().take(ALIKE) {
+        for index in self.names.get(&base).into_iter().flatten().take(MAX_COMPARED) {
             let Some(known) = self.config.policies.get(*index) else { continue };
             policy.name.clone_from(&known.name);
             if *known == policy {

@@ -6,7 +6,7 @@ use super::values::{filter_dscp, precedence};
 use crate::Report;
 use crate::ir::{Match, Net, Net6, PortRange, port_named, protocol_named};
 
-/// Supported match conditions, with the number of words that follow.
+/// Supported match conditions, with the number of words after each keyword.
 const KNOWN: [(&str, usize); 26] = [
     ("dscp", 1),
     ("dscp-except", 1),
@@ -36,8 +36,8 @@ const KNOWN: [(&str, usize); 26] = [
     ("ip-version", 1),
 ];
 
-/// Returns the condition of a term: a conjunction of its options, each a disjunction of its values. `None`: a part is
-/// not supported, and reported.
+/// Returns the condition of a term: the conjunction of its match conditions, each of which is the disjunction of its
+/// values. `None`: a part is not supported, which is reported. `name` is the term's title in messages.
 pub(super) fn read(tree: &mut Tree, from: Id, cos: &Cos, name: &str, report: &mut Report) -> Option<Match> {
     let mut all = Vec::new();
     let clauses = tree.clauses(from, &KNOWN);
@@ -46,9 +46,11 @@ pub(super) fn read(tree: &mut Tree, from: Id, cos: &Cos, name: &str, report: &mu
     for other in tree.children(from) {
         if !known.contains(&other) {
             tree.mark_all(other);
-            let message =
-                format!("{name} looks at `{}`, which packets here do not have: it is left out", tree.word(other));
-            report.unsupported(tree.at(other), message, Some("its flows are judged by the terms behind it"));
+            let message = format!(
+                "{name} matches on `{}`, which simulated packets do not have: the term is left out",
+                tree.word(other)
+            );
+            report.unsupported(tree.at(other), message, Some("its packets are matched against the terms after it"));
             understood = false;
         }
     }
@@ -66,7 +68,8 @@ pub(super) fn read(tree: &mut Tree, from: Id, cos: &Cos, name: &str, report: &mu
         if let Some(one) = found {
             all.push(one);
         } else {
-            let message = format!("{name}: `{key} {}` is not understood: the term is left out", words.join(" "));
+            let message =
+                format!("{name}: `{key} {}` is not a supported match condition: the term is left out", words.join(" "));
             report.unsupported(at, message, None);
             understood = false;
         }
@@ -133,7 +136,7 @@ fn any(mut all: Vec<Match>) -> Match {
     }
 }
 
-/// Parses a protocol, by name or number.
+/// Parses an IP protocol: a name or a number.
 fn protocol(word: &str) -> Option<u8> {
     match word {
         "ipip" => Some(4),
@@ -147,7 +150,7 @@ fn protocol(word: &str) -> Option<u8> {
     }
 }
 
-/// Parses a port or a range of ports, by name or number.
+/// Parses a port or a range `LOW-HIGH` of ports; ports are names or numbers.
 fn ports(word: &str) -> Option<PortRange> {
     let one = |word: &str| match word {
         "ftp-data" => Some(20),
@@ -166,7 +169,7 @@ fn ports(word: &str) -> Option<PortRange> {
     (low <= high).then_some(PortRange { low, high })
 }
 
-/// Parses an IPv4 or IPv6 network into a condition on the source or the destination.
+/// Parses an IPv4 or IPv6 network into a condition on the source address (`source`) or else the destination address.
 fn net(word: &str, source: bool) -> Option<Match> {
     let (address, length) = word.split_once('/').map_or((word, None), |(address, length)| (address, Some(length)));
     match address.parse::<std::net::IpAddr>().ok()? {
@@ -181,7 +184,7 @@ fn net(word: &str, source: bool) -> Option<Match> {
     }
 }
 
-/// Returns the network of an interface's address.
+/// Returns the network of an interface's IPv4 address, such as `192.0.2.1/31`; `None`: not an IPv4 address.
 pub(super) fn network(word: &str) -> Option<Net> {
     match net(word, true)? {
         Match::Source(net) => Some(net),
@@ -189,6 +192,7 @@ pub(super) fn network(word: &str) -> Option<Net> {
     }
 }
 
+/// Returns the addresses that a keyword refers to: `true` for the source, `false` for the destination.
 fn sides(key: &str) -> &'static [bool] {
     if key.contains("source") {
         &[true]
@@ -203,8 +207,8 @@ fn both(key: &str, made: impl Fn(bool) -> Option<Match>) -> Option<Match> {
     Some(any(sides(key).iter().map(|source| made(*source)).collect::<Option<_>>()?))
 }
 
-/// Returns a condition on addresses, without those with `except`. Routers use the longest prefix; excluding a narrower
-/// network from a wider one is equivalent.
+/// Returns a condition on addresses, which excludes the networks with `except`. Routers decide by the longest matching
+/// prefix, which is equivalent if the excluded networks lie within the others.
 fn addresses(tree: &mut Tree, key: Id, word: &str) -> Option<Match> {
     tree.mark_all(key);
     let list: Vec<(String, bool)> = tree

@@ -1,4 +1,5 @@
-//! `class-of-service`: forwarding classes, classifiers, drop profiles, schedulers, scheduler maps, traffic control profiles.
+//! Reader of the section `class-of-service`: forwarding classes, classifiers, drop profiles, schedulers, scheduler
+//! maps, traffic control profiles.
 
 use super::defaults;
 use super::tree::{Id, OPAQUE, ROOT, Tree};
@@ -6,21 +7,21 @@ use super::values::{Aliases, Field, percent, rate};
 use crate::{Place, Report, Scope};
 use std::collections::BTreeMap;
 
-/// Names of loss priorities, by number.
+/// Names of loss priorities; the index of a name is the number used here.
 pub(super) const LOSS: [&str; 4] = ["low", "medium-low", "medium-high", "high"];
 
 /// A forwarding class.
 #[derive(Clone, Debug)]
 pub(super) struct ForwardingClass {
     pub name: String,
-    /// Queue; several classes may share one.
+    /// Number of its queue, 0 to 15; several classes may share one.
     pub queue: u8,
 }
 
-/// Forwarding class and loss priority by code point.
+/// A classifier: forwarding class and loss priority by code point.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Table {
-    /// By value of the field: index of the class, loss priority.
+    /// Index of the class, and loss priority, by value of the field.
     pub of: Vec<(usize, u8)>,
     pub at: Place,
 }
@@ -28,10 +29,14 @@ pub(super) struct Table {
 /// Transmit rate of a queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Transmit {
+    /// No transmit rate.
     #[default]
-    Nothing,
+    Unset,
+    /// Rate in bit/s.
     Rate(u64),
+    /// Percentage of the port's rate.
     Percent(u32),
+    /// Equal part of the rate that the other queues leave.
     Remainder,
 }
 
@@ -40,9 +45,12 @@ pub(super) enum Transmit {
 pub(super) enum Buffer {
     /// The same fraction of the buffer as of the link's rate.
     #[default]
-    Usual,
+    SameAsRate,
+    /// Percentage of the port's buffer.
     Percent(u32),
+    /// Equal part of the buffer that the other queues leave.
     Remainder,
+    /// Time at the queue's transmit rate (`temporal`).
     Microseconds(u64),
 }
 
@@ -50,15 +58,15 @@ pub(super) enum Buffer {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scheduler {
     pub transmit: Transmit,
-    /// `true` if packets above the rate wait (`exact`).
+    /// `true` if packets above the transmit rate wait (`exact`).
     pub exact: bool,
-    /// `true` if packets above the rate are dropped (`rate-limit`).
+    /// `true` if packets above the transmit rate are dropped (`rate-limit`).
     pub limited: bool,
     pub shaping: Option<Transmit>,
     pub buffer: Buffer,
-    /// Priority, 0 first; see [`PRIORITIES`].
+    /// Priority; 0 is served first. See [`PRIORITIES`].
     pub priority: usize,
-    /// Drop profile by loss priority; the flag is `true` for TCP only.
+    /// Drop profiles: loss priority, `true` for TCP or `false` for other protocols, and name of the profile.
     pub drops: Vec<(usize, bool, String)>,
     pub ecn: bool,
     pub at: Place,
@@ -77,10 +85,12 @@ pub(super) const PRIORITIES: [(&str, usize); 8] = [
     ("low", 6),
 ];
 
-/// A drop profile: fill level and drop probability in percent.
+/// A drop profile.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct DropProfile {
+    /// `true` for linear interpolation between the points, `false` for steps.
     pub interpolate: bool,
+    /// Fill level and drop probability, in percent.
     pub points: Vec<(u32, u32)>,
     pub at: Place,
 }
@@ -93,7 +103,7 @@ pub(super) struct Profile {
     pub burst: Option<u64>,
 }
 
-/// A scheduler map: class and scheduler.
+/// A scheduler map: index of the class, and name of its scheduler.
 pub(super) type SchedulerMap = Vec<(usize, String, Place)>;
 
 /// The section `class-of-service`.
@@ -101,6 +111,7 @@ pub(super) type SchedulerMap = Vec<(usize, String, Place)>;
 pub(super) struct Cos {
     pub classes: Vec<ForwardingClass>,
     pub tables: BTreeMap<(Field, String), Table>,
+    /// Schedulers; `true`: strict priority (`strict-high` or `low-latency`).
     pub schedulers: BTreeMap<String, (Scheduler, bool)>,
     pub maps: BTreeMap<String, (SchedulerMap, Place)>,
     pub drops: BTreeMap<String, DropProfile>,
@@ -128,12 +139,13 @@ impl Cos {
         cos
     }
 
-    /// Returns the class of that name.
+    /// Returns the index of the forwarding class of that name.
     pub fn class(&self, name: &str) -> Option<usize> {
         self.classes.iter().position(|class| class.name == name)
     }
-    /// Returns a default class of Junos: that of the name, or the class that uses its queue.
-    pub fn usual_class(&self, index: usize) -> usize {
+    /// Returns the index of a default class of Junos: by its name, or else by its queue. `index` refers to
+    /// [`defaults::CLASSES`].
+    pub fn default_class(&self, index: usize) -> usize {
         let named = defaults::CLASSES.get(index).and_then(|name| self.class(name));
         let queued = || self.classes.iter().position(|class| usize::from(class.queue) == index);
         named.or_else(queued).unwrap_or(0)
@@ -167,7 +179,7 @@ impl Cos {
                 tree.mark(key);
                 let word = tree.word(name).to_owned();
                 let Some(queue) = queue.filter(|queue| *queue < 16) else {
-                    let message = format!("forwarding class `{word}` has no queue from 0 to 15");
+                    let message = format!("forwarding class `{word}` has no queue number from 0 to 15");
                     report.error(tree.at(name), message, "write `class NAME queue-num NUMBER`");
                     continue;
                 };
@@ -183,7 +195,7 @@ impl Cos {
         self.classes.sort_by_key(|class| class.queue);
     }
 
-    /// Returns the class of a name that is referred to; reports an error if it is undefined.
+    /// Returns the index of the forwarding class that a node names; reports an error if it is not defined.
     fn named_class(&self, tree: &Tree, id: Id, report: &mut Report) -> Option<usize> {
         let found = self.class(tree.word(id));
         if found.is_none() {
@@ -197,7 +209,7 @@ impl Cos {
     fn classifiers(&mut self, tree: &mut Tree, section: Id, aliases: &Aliases, report: &mut Report) {
         for (_, field) in Field::ALL {
             let of = (0..field.values()).map(|code| defaults::classified(field, code));
-            let of = of.map(|(class, loss)| (self.usual_class(class), loss)).collect();
+            let of = of.map(|(class, loss)| (self.default_class(class), loss)).collect();
             let _ = self.tables.insert((field, "default".to_owned()), Table { of, at: Place::default() });
         }
         let Some(section) = tree.child(section, "classifiers") else { return };
@@ -205,7 +217,7 @@ impl Cos {
         for kind in tree.children(section) {
             let Some(field) = Field::named(tree.word(kind)) else { continue };
             for own in tree.children(kind) {
-                // Imported classifiers are read first.
+                // A classifier with `import` is read after the one that it imports.
                 if let Some(import) = tree.child(own, "import") {
                     tree.mark(import);
                     if let Some(from) = tree.value(import) {
@@ -252,7 +264,7 @@ impl Cos {
         report.enter(part("classifier", &name));
         // Code points that a classifier does not name are in the class of queue 0 ("Juniper Networks Default Forwarding
         // Classes").
-        let rest = (self.usual_class(0), 0);
+        let rest = (self.default_class(0), 0);
         let mut of = base.map_or_else(|| vec![rest; usize::from(field.values())], |table| table.of);
         for class in tree.child(own, "forwarding-class").map(|id| tree.children(id)).unwrap_or_default() {
             let Some(index) = self.named_class(tree, class, report) else { continue };
@@ -267,8 +279,12 @@ impl Cos {
                             *entry = (index, u8::try_from(loss).unwrap_or(0));
                         }
                     } else {
-                        let message = format!("`{}` is no code point of {}", tree.word(code), field.name());
-                        report.error(tree.at(code), message, "write its bits, such as 101110, or an alias");
+                        let message = format!("`{}` is not a code point of {}", tree.word(code), field.name());
+                        report.error(
+                            tree.at(code),
+                            message,
+                            "write its bits (six for a DSCP, such as 101110; else three, such as 101) or an alias",
+                        );
                     }
                 }
             }
@@ -432,7 +448,7 @@ impl Cos {
                     "shaping-rate" => (made.shaping, made.burst) = shaping(&words, at, report),
                     "guaranteed-rate" => {
                         let message =
-                            "a guaranteed rate counts beside other units of the port, which are not simulated";
+                            "a guaranteed rate has an effect only on a port with other units, which are not simulated";
                         report.warning(
                             at,
                             message,
@@ -450,7 +466,7 @@ impl Cos {
     }
 }
 
-/// Parses `RATE`, `percent N` or `remainder`; returns the remaining words too.
+/// Parses `RATE`, `percent N` or `remainder`; returns the words that are none of these, too.
 fn amount<'a>(words: &[&'a str]) -> (Option<Transmit>, Vec<&'a str>) {
     let (mut found, mut rest) = (None, Vec::new());
     let mut in_percent = false;
@@ -469,7 +485,7 @@ fn amount<'a>(words: &[&'a str]) -> (Option<Transmit>, Vec<&'a str>) {
     (found, rest)
 }
 
-/// Parses a shaping rate with its burst.
+/// Parses a shaping rate, and its burst in bytes after `burst-size`.
 pub(super) fn shaping(words: &[&str], at: Place, report: &mut Report) -> (Option<Transmit>, Option<u64>) {
     let (rates, bursts) = match words.iter().position(|word| *word == "burst-size") {
         Some(place) => words.split_at(place),
@@ -478,7 +494,7 @@ pub(super) fn shaping(words: &[&str], at: Place, report: &mut Report) -> (Option
     let (found, rest) = amount(rates);
     let burst = bursts.last().and_then(|word| super::values::number(word));
     if found.is_none() || found == Some(Transmit::Remainder) || !rest.is_empty() {
-        report.unsupported(at, format!("`shaping-rate {}` is not understood", words.join(" ")), None);
+        report.unsupported(at, format!("`shaping-rate {}` is not a rate or a percentage", words.join(" ")), None);
     }
     (found.filter(|found| *found != Transmit::Remainder), burst)
 }

@@ -7,7 +7,7 @@ use super::values::Field;
 /// classes are identified by name.
 pub(super) const CLASSES: [&str; 4] = ["best-effort", "expedited-forwarding", "assured-forwarding", "network-control"];
 
-/// Default percentages of the link's rate and of the buffer, in the order of [`CLASSES`] (Junos OS Class of Service
+/// Default percentages of the link's rate, and of the buffer, in the order of [`CLASSES`] (Junos OS Class of Service
 /// User Guide, "Default Schedulers Overview").
 pub(super) const SHARES: [u32; 4] = [95, 0, 0, 5];
 
@@ -30,28 +30,29 @@ pub(super) fn classified(field: Field, code: u8) -> (usize, u8) {
     }
 }
 
-/// Returns the same for ports without a classifier, `ipprec-compatibility` (same guide, "Default IP Precedence
-/// Classifier", table 1).
+/// Returns class and loss priority, as [`classified`] does, for ports without a classifier: `ipprec-compatibility`
+/// (same guide, "Default IP Precedence Classifier", table 1).
 pub(super) fn compatible(precedence: u8) -> (usize, u8) {
     let class = if precedence >= 6 { 3 } else { 0 };
     (class, if precedence % 2 == 1 { 3 } else { 0 })
 }
 
-/// Returns the buffer of a port of that rate in bit/s, microseconds. MIC and MPC interfaces: 500 ms below 1 Gbit/s, 100
-/// ms from there on (Junos OS Class of Service Configuration Guide, "Scheduler Delay Buffering on MIC and MPC
-/// Interfaces"). Other line cards have other depths, so that this is always reported as assumed.
+/// Returns the depth of a port's buffer in microseconds; `rate` in bit/s, `None`: unknown. MIC and MPC interfaces have
+/// 500 ms below 1 Gbit/s, else 100 ms (Junos OS Class of Service Configuration Guide, "Scheduler Delay Buffering on MIC
+/// and MPC Interfaces"). Other line cards have other depths, so the value is always reported as assumed.
 pub(super) fn depth(rate: Option<u64>) -> u64 {
     if rate.is_some_and(|rate| rate < 1_000_000_000) { 500_000 } else { 100_000 }
 }
+/// Document that states [`depth`].
 pub(super) const DEPTH_SOURCE: &str = "\"Scheduler Delay Buffering on MIC and MPC Interfaces\"";
 
-/// Default burst of a policer or of `rate-limit`, microseconds at its rate. Juniper recommends the bytes of 5 ms
-/// ("Determining Proper Burst Size for Traffic Policers"); that of `rate-limit` is not documented.
+/// Default burst of a policer or of `rate-limit`, in microseconds at its rate. Juniper recommends 5 ms for policers
+/// ("Determining Proper Burst Size for Traffic Policers"); the burst of `rate-limit` is not documented.
 pub(super) const BURST: u64 = 5_000;
 
 /// Rate in bit/s of an interface by the prefix of its name, if it is unique (Junos OS Interfaces Fundamentals,
 /// "Interface Naming Overview"; ITU-T G.703 for T1, E1, T3, E3). `et-` is 25 to 400 Gbit/s, `so-` has several rates,
-/// `ae` those of its members.
+/// and the rate of `ae` is that of its members.
 pub(super) const RATES: [(&str, u64); 7] = [
     ("fe", 100_000_000),
     ("ge", 1_000_000_000),

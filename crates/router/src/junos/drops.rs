@@ -4,18 +4,19 @@
 //! Service User Guide). The discipline `wred` supports one ramp, or one level from which all packets are dropped; other
 //! profiles are reported.
 
+use super::builder::Builder;
 use super::cos::{DropProfile, LOSS};
-use super::maker::Maker;
-use super::queues::Waiting;
+use super::queues::OutputQueue;
 use crate::Scope;
 use crate::ir::{By, Limit, Profile, Unit, Wred};
 
 /// Shape of a drop profile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Curve {
-    /// All packets are dropped from that fill level in percent on, none below.
+    /// All packets are dropped at and above this fill level in percent, none below.
     Tail(u32),
-    /// Probability 0 at the first fill level, one in the third number at the second, then all packets.
+    /// Linear ramp. Fill level in percent with drop probability 0; fill level in percent at its upper end; reciprocal
+    /// of the drop probability there. Above it all packets are dropped.
     Ramp(u32, u32, u32),
     /// Several steps or ramps.
     Other,
@@ -31,7 +32,7 @@ fn curve(profile: &DropProfile) -> Curve {
             Some(_) => Curve::Other,
         };
     }
-    // Interpolated: the line begins at (0, 0) and ends at (100, 100).
+    // Interpolated: the curve begins at (0, 0) and ends at (100, 100).
     if points.first().is_none_or(|(fill, _)| *fill > 0) {
         points.insert(0, (0, 0));
     }
@@ -39,7 +40,7 @@ fn curve(profile: &DropProfile) -> Curve {
         points.push((100, 100));
     }
     points.dedup();
-    // From the last point with probability 0 to the first with 100 %.
+    // The ramp extends from the last point with probability 0 to the first one with 100 %.
     let quiet = points.iter().take_while(|(_, drop)| *drop == 0).count();
     let Some(start) = quiet.checked_sub(1).and_then(|index| points.get(index)).copied() else { return Curve::Other };
     let rest = points.get(quiet..).unwrap_or_default();
@@ -73,10 +74,10 @@ fn curve(profile: &DropProfile) -> Curve {
     }
 }
 
-impl Maker<'_> {
-    /// Returns the random early detection of a queue; sets `limit` to the percentage of its length from which all
-    /// packets are dropped.
-    pub(super) fn wred(&mut self, queue: &Waiting, limit: &mut Option<Limit>) -> Option<Wred> {
+impl Builder<'_> {
+    /// Returns the WRED parameters of a queue; `None`: its drop profiles are one step. In that case `limit` becomes the
+    /// percentage of the queue limit at which all packets are dropped, or `None` for 100 %.
+    pub(super) fn wred(&mut self, queue: &OutputQueue, limit: &mut Option<Limit>) -> Option<Wred> {
         let scheduler = &queue.scheduler;
         let mut curves = [Curve::Tail(100); 4];
         self.report.enter(Scope::Part(format!("queue {}", queue.name)));
@@ -101,7 +102,7 @@ impl Maker<'_> {
             if tcp != other && !reported {
                 reported = true;
                 let message = format!(
-                    "queue `{}`: drop profiles that differ by protocol; that of other protocols is taken",
+                    "queue `{}`: the drop profiles differ by protocol; that of `non-tcp` is used for all packets",
                     queue.name
                 );
                 self.report.unsupported(scheduler.at, message, None);
@@ -111,11 +112,11 @@ impl Maker<'_> {
                 *own = Curve::Tail(100);
                 let at = named(false).and_then(|name| self.cos.drops.get(name)).map_or(scheduler.at, |found| found.at);
                 let message = format!(
-                    "queue `{}`, loss priority {}: a drop profile of several steps or ramps; the full queue alone drops here",
+                    "queue `{}`, loss priority {}: a drop profile of several steps or ramps is not simulated: only a full queue drops",
                     queue.name,
                     LOSS.get(loss).copied().unwrap_or_default()
                 );
-                self.report.unsupported(at, message, Some("one ramp with `interpolate` is simulated"));
+                self.report.unsupported(at, message, Some("write one ramp with `interpolate`"));
             }
         }
         let [low, others @ ..] = curves;
@@ -125,7 +126,8 @@ impl Maker<'_> {
         let known = known.filter(|losses| losses.iter().all(|loss| *loss < 4));
         if !alike && known.is_none() {
             let message = format!(
-                "queue `{}`: drop profiles by loss priorities that do not follow from the code point; that of `low` is taken",
+                "queue `{}`: the drop profiles differ by loss priority, which the code point does not determine; that of `low` is used for \
+                 all packets",
                 queue.name
             );
             self.report.unsupported(scheduler.at, message, None);
@@ -164,7 +166,7 @@ mod tests {
 
     #[test]
     fn one_ramp_or_one_step_is_supported() {
-        // Fill levels and probabilities of "Configuring RED Drop Profiles", and others with one ramp.
+        // The first two rows have the fill levels and probabilities of "Configuring RED Drop Profiles".
         assert_eq!(of(false, &[(25, 25), (50, 50), (75, 75), (95, 100)]), Curve::Other);
         assert_eq!(of(true, &[(50, 25), (75, 50)]), Curve::Other);
         assert_eq!(of(false, &[(80, 100)]), Curve::Tail(80));

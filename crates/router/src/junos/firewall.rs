@@ -1,4 +1,4 @@
-//! `firewall`: policers and filters.
+//! Reader of the section `firewall`: policers and filters.
 
 use super::conditions;
 use super::cos::{Cos, LOSS, part};
@@ -13,11 +13,11 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug)]
 pub(super) struct Policer {
     pub police: Police,
-    /// `true` if all terms of a filter that name it share one meter.
+    /// `true` if all terms of a filter that use the policer share one meter (`filter-specific`).
     pub filter_specific: bool,
 }
 
-/// Flow control after a term.
+/// Final action of a term.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum End {
     #[default]
@@ -50,18 +50,18 @@ pub(super) struct Filter {
 #[derive(Debug, Default)]
 pub(super) struct Firewall {
     pub policers: BTreeMap<String, Policer>,
-    /// Filters by `true` for IPv6, and name.
+    /// Filters. Key: `true` for IPv6, name.
     pub filters: BTreeMap<(bool, String), Filter>,
-    /// Places at which filters and policers set a loss priority.
+    /// Places at which filters or policers set a loss priority.
     pub losses: Vec<Place>,
 }
 
-/// Policers count packets from layer 3 ("Understanding the Frame Length for Policing Packets", Junos OS Routing
-/// Policies, Firewall Filters, and Traffic Policers User Guide).
+/// Bytes that policers count: from the IP header on, without link-layer headers ("Understanding the Frame Length for
+/// Policing Packets", Junos OS Routing Policies, Firewall Filters, and Traffic Policers User Guide).
 const LAYER_3: Counting = Counting { overhead: 0, least: 0, cells: false, network: true };
 
 /// Returns a policer that drops all packets.
-pub(super) fn nothing() -> Police {
+pub(super) fn drop_all() -> Police {
     Police {
         rate: Share::Rate(8_000),
         burst: Some(1_500),
@@ -140,11 +140,11 @@ impl Firewall {
                 _ => {}
             }
             if wrong {
-                let message = format!("policer `{name}`: `{} {word}` is not understood", tree.word(clause.key));
+                let message = format!("policer `{name}`: `{} {word}` is not valid", tree.word(clause.key));
                 report.error(
                     at,
                     message,
-                    "write digits, perhaps with k, m or g behind them, or a name that is defined",
+                    "write a rate or size such as 1.5m (k, m, g: 10^3, 10^6, 10^9), a percentage from 1 to 100, or a name that is defined",
                 );
             }
         }
@@ -158,7 +158,7 @@ impl Firewall {
             return;
         };
         if burst.is_none() {
-            let message = format!("policer `{name}` has no burst: the bytes of 5 ms are taken");
+            let message = format!("policer `{name}` has no burst size: 5 ms at its rate are assumed");
             report.assumed(tree.at(own), message, "write `burst-size-limit`");
         }
         let burst = burst.or_else(|| share.of(0).filter(|rate| *rate > 0).map(default_burst));
@@ -178,7 +178,7 @@ impl Firewall {
         let _ = self.policers.insert(name, Policer { police, filter_specific: specific });
     }
 
-    /// Reads `three-color-policer`: colours packets, and discards red ones if `action` says so.
+    /// Reads a `three-color-policer`. It colours packets, and drops red ones if its `action` is `discard`.
     fn three_color(&mut self, tree: &mut Tree, own: Id, report: &mut Report) {
         const KNOWN: [(&str, usize); 15] = [
             ("action", 0),
@@ -211,8 +211,9 @@ impl Firewall {
                 "discard" => discards = true,
                 "filter-specific" => specific = true,
                 "color-aware" => {
-                    let message =
-                        format!("policer `{name}` looks at loss priorities; it is simulated as `color-blind`");
+                    let message = format!(
+                        "policer `{name}` is `color-aware`, which is not simulated: it ignores loss priorities, as with `color-blind`"
+                    );
                     report.unsupported(tree.at(clause.key), message, None);
                 }
                 _ => {}
@@ -221,8 +222,12 @@ impl Firewall {
         // Yellow and red packets get a higher loss priority.
         self.losses.push(tree.at(own));
         let (Some(committed), Some(burst), Some(excess)) = (rate_of, burst, excess) else {
-            let message = format!("policer `{name}` does not state its rates and bursts");
-            report.unsupported(tree.at(own), message, Some("write the rates and the burst sizes"));
+            let message = format!("policer `{name}` lacks a rate or a burst size");
+            report.unsupported(
+                tree.at(own),
+                message,
+                Some("write the committed rate and the committed, and the peak or excess, burst size"),
+            );
             return;
         };
         let police = Police {
@@ -323,7 +328,7 @@ impl Firewall {
                             term.policer = Some(word);
                         }
                     } else {
-                        let message = format!("{label}: the policer `{word}` is not there, or not understood");
+                        let message = format!("{label}: there is no policer `{word}`, or it is not supported");
                         report.unsupported(at, message, Some("define it under `firewall policer`"));
                     }
                 }
@@ -331,7 +336,7 @@ impl Firewall {
                 "term" => term.end = End::Next,
                 "dscp" | "traffic-class" => match filter_dscp(&word) {
                     Some(code) => term.dscp = Some(code),
-                    None => report.unsupported(at, format!("{label}: `dscp {word}` is no code point"), None),
+                    None => report.unsupported(at, format!("{label}: `dscp {word}` is not a code point"), None),
                 },
                 _ => {}
             }
@@ -340,11 +345,12 @@ impl Firewall {
     }
 }
 
+/// Returns the last word of an option; empty if it has none.
 fn last(tree: &Tree, clause: &Clause) -> String {
     clause.words.last().map_or_else(String::new, |id| tree.word(*id).to_owned())
 }
 
-/// Returns the bytes of 5 ms of a rate, at least 1500.
+/// Returns the burst in bytes of 5 ms at a rate in bit/s, at least 1500 bytes.
 pub(super) fn default_burst(rate: u64) -> u64 {
     (rate / 8_000).saturating_mul(defaults::BURST / 1_000).max(1_500)
 }

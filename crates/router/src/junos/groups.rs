@@ -3,12 +3,12 @@
 use super::tree::{Id, ROOT, Tree};
 use crate::Report;
 
-/// Upper bound on the words inherited from groups.
-const MOST: usize = 50_000;
+/// Upper bound on the number of words inherited from groups.
+const MAX_INHERITED: usize = 50_000;
 
 /// Expands all applied groups.
 pub(super) fn expand(tree: &mut Tree, report: &mut Report) {
-    let mut budget = MOST;
+    let mut budget = MAX_INHERITED;
     for place in 0..tree.len() {
         // Groups applied within a group are expanded at its place.
         if tree.front(place, 1) == ["groups"] {
@@ -16,7 +16,7 @@ pub(super) fn expand(tree: &mut Tree, report: &mut Report) {
         }
         if let Some(except) = tree.child(place, "apply-groups-except") {
             tree.mark_all(except);
-            let message = "`apply-groups-except` is ignored: its groups apply here";
+            let message = "`apply-groups-except` is not simulated: the groups that it excludes are applied";
             report.unsupported(tree.at(except), message, Some("paste `show configuration | display inheritance`"));
         }
         let Some(applied) = tree.child(place, "apply-groups") else { continue };
@@ -25,7 +25,7 @@ pub(super) fn expand(tree: &mut Tree, report: &mut Report) {
             let (word, at) = (tree.word(name).to_owned(), tree.at(name));
             let Some(group) = tree.path(ROOT, &["groups", &word]) else {
                 let advice = "paste the whole configuration, or `show configuration | display inheritance`";
-                report.unsupported(at, format!("the group `{word}` is not there"), Some(advice));
+                report.unsupported(at, format!("there is no group `{word}`"), Some(advice));
                 continue;
             };
             for source in counterparts(tree, group, place) {
@@ -34,7 +34,7 @@ pub(super) fn expand(tree: &mut Tree, report: &mut Report) {
         }
     }
     if budget == 0 {
-        let message = format!("groups bring more than {MOST} words; the rest is left out");
+        let message = format!("groups add more than {MAX_INHERITED} words to the configuration; the rest is left out");
         report.unsupported(crate::Place::default(), message, Some("paste `show configuration | display inheritance`"));
     }
     if let Some(groups) = tree.child(ROOT, "groups") {
@@ -42,12 +42,12 @@ pub(super) fn expand(tree: &mut Tree, report: &mut Report) {
     }
 }
 
-/// Returns the statements of a group that correspond to a place of the configuration.
+/// Returns the nodes of a group whose path, with wildcards, matches that of a node of the configuration.
 fn counterparts(tree: &Tree, group: Id, place: Id) -> Vec<Id> {
     let mut at = vec![group];
     for word in tree.front(place, usize::MAX) {
         let behind = at.iter().flat_map(|id| tree.children(*id));
-        at = behind.filter(|id| fits(tree.word(*id), word)).collect();
+        at = behind.filter(|id| matches_pattern(tree.word(*id), word)).collect();
         at.truncate(100);
     }
     at
@@ -67,7 +67,7 @@ fn merge(tree: &mut Tree, source: Id, target: Id, budget: &mut usize) {
             let word = tree.word(child).to_owned();
             if word.starts_with('<') && word.ends_with('>') {
                 for own in tree.children(target) {
-                    if own != child && fits(&word, tree.word(own)) {
+                    if own != child && matches_pattern(&word, tree.word(own)) {
                         todo.push((child, own));
                     }
                 }
@@ -80,14 +80,14 @@ fn merge(tree: &mut Tree, source: Id, target: Id, budget: &mut usize) {
 }
 
 /// `true` if a word of a group, such as `<ge-*>`, matches a word.
-fn fits(pattern: &str, word: &str) -> bool {
+fn matches_pattern(pattern: &str, word: &str) -> bool {
     match pattern.strip_prefix('<').and_then(|rest| rest.strip_suffix('>')) {
         Some(pattern) => wildcard(pattern, word),
         None => pattern == word,
     }
 }
 
-/// `true` if a pattern with `*` for any characters matches a word.
+/// `true` if a pattern matches a word; `*` matches any number of any characters.
 pub(super) fn wildcard(pattern: &str, word: &str) -> bool {
     let mut parts = pattern.split('*');
     let first = parts.next().unwrap_or_default();
@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn a_star_matches_any_characters() {
-        for (pattern, word, fits) in [
+        for (pattern, word, matches_pattern) in [
             ("*", "ge-0/0/0", true),
             ("ge-*", "ge-0/0/0", true),
             ("ge-*", "xe-0/0/0", false),
@@ -121,7 +121,7 @@ mod tests {
             ("ge-0/0/0", "ge-0/0/0", true),
             ("ge-0/0/0", "ge-0/0/01", false),
         ] {
-            assert_eq!(wildcard(pattern, word), fits, "{pattern} {word}");
+            assert_eq!(wildcard(pattern, word), matches_pattern, "{pattern} {word}");
         }
     }
 }

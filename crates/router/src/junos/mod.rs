@@ -1,17 +1,18 @@
-//! Junos: class of service, firewall filters and policers, interfaces; in braces or as `set` lines, also mixed.
+//! Reader of Junos configurations: class of service, firewall filters, policers and interfaces, in braces, as `set`
+//! lines, or both.
 //!
-//! The text is parsed into a tree of words (`read`, `tree`), in which groups are expanded (`groups`). Readers of its
-//! sections mark the nodes that they support (`cos`, `firewall`, `ports`); unmarked nodes are reported (`rest`).
+//! The text is parsed into a tree of words (`read`, `tree`), in which groups are expanded (`groups`). The readers of
+//! the sections (`cos`, `firewall`, `ports`) mark the nodes that they support; unmarked nodes are reported (`rest`).
 //! Arriving packets get a forwarding class (`arriving`), which determines their output queue (`queues`).
 
 mod arriving;
+mod builder;
 mod conditions;
 mod cos;
 mod defaults;
 mod drops;
 mod firewall;
 mod groups;
-mod maker;
 mod ports;
 mod queues;
 mod read;
@@ -21,39 +22,39 @@ mod values;
 
 use crate::ir::Config;
 use crate::{Imported, Place, Report, Scope};
+use builder::Builder;
 use cos::Cos;
 use firewall::Firewall;
-use maker::Maker;
 use queues::Departure;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Reads a configuration. It never fails: unsupported statements are in the report with their lines.
+/// Reads a configuration. Errors and unsupported statements are in the report, with line and column.
 pub fn import(text: &str) -> Imported {
     let mut report = Report::default();
     let mut tree = read::read(text, &mut report);
     groups::expand(&mut tree, &mut report);
     let cos = Cos::read(&mut tree, &mut report);
     let firewall = Firewall::read(&mut tree, &cos, &mut report);
-    let mut maker = Maker {
+    let mut builder = Builder {
         cos: &cos,
         firewall: &firewall,
         config: Config::default(),
         report,
         names: BTreeMap::new(),
         filter_policies: BTreeMap::new(),
-        conditions: ports::CONDITIONS,
+        conditions: ports::MAX_CONDITIONS,
         reached: BTreeSet::new(),
         losses: BTreeSet::new(),
     };
-    ports::read(&mut tree, &mut maker);
-    maker.unused();
-    let Maker { config, mut report, .. } = maker;
+    ports::read(&mut tree, &mut builder);
+    builder.unused();
+    let Builder { config, mut report, .. } = builder;
     if rest::is_known(&tree) {
         rest::report(&tree, &mut report);
     } else {
         report.error(
             Place { line: 1, column: 1 },
-            "there is neither `class-of-service`, `firewall` nor `interfaces`",
+            "the text has no section `class-of-service`, `firewall` or `interfaces`",
             "paste the output of `show configuration`, or of `show configuration | display set`",
         );
     }
@@ -63,12 +64,12 @@ pub fn import(text: &str) -> Imported {
     Imported { config, report }
 }
 
-impl Maker<'_> {
-    /// Reports defaults, and scheduler maps that no interface uses.
+impl Builder<'_> {
+    /// Builds the policies of scheduler maps that no interface uses, for their remarks, and the default departure.
     fn unused(&mut self) {
         let named: BTreeSet<String> = self.config.policies.iter().map(|policy| policy.name.clone()).collect();
         let line = None;
-        // Their policies have the same names, with numbers appended.
+        // The policies of a scheduler map have its name; the second and later ones have a number appended.
         for (map, (_, at)) in &self.cos.maps {
             if !named.contains(map) {
                 let own = Departure { map: Some((map.clone(), *at)), line, at: *at, ..Departure::default() };

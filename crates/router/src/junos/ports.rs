@@ -1,10 +1,10 @@
-//! `interfaces`, and `class-of-service interfaces`.
+//! Readers of the sections `interfaces` and `class-of-service interfaces`, and builders of the ports.
 
 use super::arriving::Arrival;
+use super::builder::Builder;
 use super::cos::{Transmit, shaping};
-use super::firewall::{End, nothing};
+use super::firewall::{End, drop_all};
 use super::groups::wildcard;
-use super::maker::Maker;
 use super::queues::Departure;
 use super::tree::{Id, OPAQUE, ROOT, Tree};
 use super::values::{Field, rate};
@@ -13,12 +13,12 @@ use crate::ir::{Class, Match, Medium, Net, Police, Policy, Port, Queue, Rule};
 use crate::{Place, Report, Scope};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Upper bound on the terms of an output filter: each excludes those before it.
-const TERMS: usize = 100;
-/// Upper bound on the conditions of output filters, over all units: each term excludes those before it.
-pub(super) const CONDITIONS: usize = 100_000;
+/// Upper bound on the number of terms of an output filter: the condition of each term excludes those before it.
+const MAX_TERMS: usize = 100;
+/// Upper bound on the number of conditions of all output filters; a filter of n terms counts as n².
+pub(super) const MAX_CONDITIONS: usize = 100_000;
 
-/// A logical interface.
+/// A unit: a logical interface.
 #[derive(Clone, Debug, Default)]
 struct Unit {
     arrival: Arrival,
@@ -26,7 +26,7 @@ struct Unit {
     /// Output filters for IPv4 and IPv6.
     filters: [Option<(String, Place)>; 2],
     policer: Option<(String, Place)>,
-    sends: Sends,
+    scheduling: Scheduling,
     /// Policy of arriving packets.
     input: Option<String>,
     at: Place,
@@ -34,7 +34,7 @@ struct Unit {
 
 /// Scheduling at an interface or a unit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Sends {
+struct Scheduling {
     map: Option<(String, Place)>,
     shaping: Option<(Transmit, Option<u64>)>,
     profile: Option<(String, Place)>,
@@ -46,13 +46,13 @@ struct Interface {
     rate: Option<u64>,
     tagged: bool,
     encapsulation: Option<String>,
-    sends: Sends,
+    scheduling: Scheduling,
     units: BTreeMap<String, Unit>,
     at: Place,
 }
 
 /// Reads all interfaces and builds ports.
-pub(super) fn read(tree: &mut Tree, maker: &mut Maker<'_>) {
+pub(super) fn read(tree: &mut Tree, builder: &mut Builder<'_>) {
     let mut found: BTreeMap<String, Interface> = BTreeMap::new();
     let mut order = Vec::new();
     let section = tree.child(ROOT, "interfaces").unwrap_or(usize::MAX);
@@ -62,7 +62,7 @@ pub(super) fn read(tree: &mut Tree, maker: &mut Maker<'_>) {
             continue;
         }
         order.push(name.clone());
-        let made = interface(tree, own, &name, &mut maker.report);
+        let made = interface(tree, own, &name, &mut builder.report);
         let _ = found.insert(name, made);
     }
     let section = tree.path(ROOT, &["class-of-service", "interfaces"]).unwrap_or(usize::MAX);
@@ -79,7 +79,7 @@ pub(super) fn read(tree: &mut Tree, maker: &mut Maker<'_>) {
             let _ = found.insert(name, made);
         }
     }
-    // Statements about several interfaces first, then those about one.
+    // Statements about one interface override those about several, so they are read last.
     let (many, single): (Vec<Id>, Vec<Id>) =
         all.into_iter().partition(|id| tree.word(*id).contains('*') || tree.word(*id) == "all");
     for own in many.into_iter().chain(single) {
@@ -90,43 +90,43 @@ pub(super) fn read(tree: &mut Tree, maker: &mut Maker<'_>) {
         // Errors in a statement about several interfaces are reported once.
         let (mut first, mut quiet) = (true, Report::default());
         for (name, interface) in found.iter_mut().filter(|(name, _)| wildcard(&pattern, name)) {
-            let report = if first { &mut maker.report } else { &mut quiet };
+            let report = if first { &mut builder.report } else { &mut quiet };
             report.enter(if pattern == *name { Scope::Port(name.clone()) } else { Scope::Everything });
-            class_of_service(tree, own, interface, maker.cos, report);
+            class_of_service(tree, own, interface, builder.cos, report);
             first = false;
         }
     }
-    // The reachable classes are known when all arriving policies are built.
+    // All input policies are built before the ports: they determine the classes that packets may have.
     for name in &order {
         let Some(interface) = found.get_mut(name) else { continue };
         let several = interface.units.len() > 1;
-        if is_own(name) {
+        if is_internal(name) {
             continue;
         }
         for (number, unit) in &mut interface.units {
             let title = if several { format!("{name}.{number}") } else { name.clone() };
-            unit.input = maker.arriving(&unit.arrival, &title);
+            unit.input = builder.arriving(&unit.arrival, &title);
         }
     }
-    maker.config.arrival = Some(maker.default_arrival());
-    if maker.losses.is_empty() {
+    builder.config.arrival = Some(builder.default_arrival());
+    if builder.losses.is_empty() {
         let usual = (0..64).map(|code: u8| defaults::compatible(code >> 3).1);
-        let _ = maker.losses.insert(usual.collect());
+        let _ = builder.losses.insert(usual.collect());
     }
     for name in order {
         if let Some(interface) = found.remove(&name) {
-            maker.interface(&name, &interface);
+            builder.interface(&name, &interface);
         }
     }
 }
 
 /// `true` for internal interfaces, which receive no forwarded packets.
-fn is_own(name: &str) -> bool {
+fn is_internal(name: &str) -> bool {
     let kind = name.trim_end_matches(|c: char| c.is_ascii_digit());
     matches!(kind, "lo" | "fxp" | "em" | "me" | "vme" | "re0:mgmt-" | "mgmt_junos")
 }
 
-/// Returns the rate of an interface by its name.
+/// Returns the rate in bit/s that follows from an interface's name; `None`: the name does not determine it.
 fn rate_of(name: &str) -> Option<u64> {
     let (kind, _) = name.split_once('-')?;
     defaults::RATES.iter().find(|(own, _)| *own == kind).map(|(_, rate)| *rate)
@@ -167,7 +167,7 @@ fn interface(tree: &mut Tree, own: Id, name: &str, report: &mut Report) -> Inter
             "speed" => match speed(&word) {
                 Some(rate) => made.rate = Some(rate),
                 None if word == "auto" || word.starts_with("auto") => {}
-                None => report.unsupported(tree.at(clause.key), format!("`speed {word}` is not understood"), None),
+                None => report.unsupported(tree.at(clause.key), format!("`speed {word}` is not a rate"), None),
             },
             "vlan-tagging" | "flexible-vlan-tagging" | "stacked-vlan-tagging" => made.tagged = true,
             "encapsulation" => made.encapsulation = Some(word),
@@ -182,7 +182,7 @@ fn interface(tree: &mut Tree, own: Id, name: &str, report: &mut Report) -> Inter
     made
 }
 
-/// Parses `100m`, `1g`, `oc3` and others (ITU-T G.707: STM-1, which is OC-3, has 155.52 Mbit/s).
+/// Parses a speed such as `100m`, `1g` or `oc3` into bit/s (ITU-T G.707: STM-1, which is OC-3, has 155.52 Mbit/s).
 fn speed(word: &str) -> Option<u64> {
     match word.strip_prefix("oc").and_then(|level| level.parse::<u64>().ok()) {
         Some(level) if matches!(level, 1 | 3 | 12 | 48 | 192 | 768) => Some(level * 51_840_000),
@@ -217,7 +217,11 @@ fn unit(tree: &mut Tree, own: Id, report: &mut Report) -> Unit {
                 ("input", true) if slot == 0 => made.arrival.policer = Some(name),
                 ("output", true) if slot == 0 => made.policer = Some(name),
                 ("input" | "output", true) => {
-                    report.unsupported(name.1, "a policer of all packets of IPv6", Some("police them in a filter"));
+                    report.unsupported(
+                        name.1,
+                        "a policer of all IPv6 packets is not simulated",
+                        Some("police them in a filter"),
+                    );
                 }
                 _ => {}
             }
@@ -225,14 +229,18 @@ fn unit(tree: &mut Tree, own: Id, report: &mut Report) -> Unit {
         for list in ["input-list", "output-list"] {
             if let Some(list) = tree.path(family, &["filter", list]) {
                 tree.mark_all(list);
-                report.unsupported(tree.at(list), "a list of filters", Some("write one filter with all terms"));
+                report.unsupported(
+                    tree.at(list),
+                    "a list of filters is not simulated",
+                    Some("write one filter with all terms"),
+                );
             }
         }
     }
     made
 }
 
-/// Reads `class-of-service interfaces` of an interface.
+/// Reads the statements of `class-of-service interfaces` about an interface.
 fn class_of_service(tree: &mut Tree, own: Id, made: &mut Interface, cos: &super::cos::Cos, report: &mut Report) {
     const KNOWN: [(&str, usize); 6] = [
         ("scheduler-map", 1),
@@ -243,7 +251,7 @@ fn class_of_service(tree: &mut Tree, own: Id, made: &mut Interface, cos: &super:
         ("unit", OPAQUE),
     ];
     let mut arrival = Arrival::default();
-    statements(tree, own, &KNOWN, &mut made.sends, &mut arrival, cos, report);
+    statements(tree, own, &KNOWN, &mut made.scheduling, &mut arrival, cos, report);
     if !arrival.is_empty() {
         for unit in made.units.values_mut() {
             apply(&arrival, &mut unit.arrival);
@@ -259,7 +267,7 @@ fn class_of_service(tree: &mut Tree, own: Id, made: &mut Interface, cos: &super:
         }
         for (_, own) in made.units.iter_mut().filter(|(number, _)| wildcard(&pattern, number)) {
             let mut arrival = Arrival::default();
-            statements(tree, unit, &KNOWN, &mut own.sends, &mut arrival, cos, report);
+            statements(tree, unit, &KNOWN, &mut own.scheduling, &mut arrival, cos, report);
             apply(&arrival, &mut own.arrival);
         }
     }
@@ -274,7 +282,7 @@ fn statements(
     tree: &mut Tree,
     own: Id,
     known: &[(&str, usize)],
-    sends: &mut Sends,
+    scheduling: &mut Scheduling,
     arrival: &mut Arrival,
     cos: &super::cos::Cos,
     report: &mut Report,
@@ -283,18 +291,18 @@ fn statements(
         let words: Vec<String> = clause.words.iter().map(|id| tree.word(*id).to_owned()).collect();
         let last = clause.words.last().map(|id| (tree.word(*id).to_owned(), tree.at(*id)));
         match tree.word(clause.key) {
-            "scheduler-map" => sends.map = last,
-            "output-traffic-control-profile" => sends.profile = last,
+            "scheduler-map" => scheduling.map = last,
+            "output-traffic-control-profile" => scheduling.profile = last,
             "shaping-rate" => {
                 let words: Vec<&str> = words.iter().map(String::as_str).collect();
                 let (rate, burst) = shaping(&words, tree.at(clause.key), report);
-                sends.shaping = rate.map(|rate| (rate, burst));
+                scheduling.shaping = rate.map(|rate| (rate, burst));
             }
             "forwarding-class" => {
                 if let Some(class) = last.as_ref().and_then(|(name, _)| cos.class(name)) {
                     arrival.class = Some(class);
                 } else {
-                    let message = "the forwarding class of all packets is not there";
+                    let message = "the forwarding class that is assigned to all packets is not defined";
                     report.error(tree.at(clause.key), message, "define it under `forwarding-classes`");
                 }
             }
@@ -312,18 +320,22 @@ fn statements(
     }
 }
 
-impl Maker<'_> {
+impl Builder<'_> {
     fn interface(&mut self, name: &str, own: &Interface) {
         let medium = medium(name, own);
-        let scheduled: Vec<&String> =
-            own.units.iter().filter(|(_, unit)| unit.sends != Sends::default()).map(|(number, _)| number).collect();
-        let whole = own.sends != Sends::default();
+        let scheduled: Vec<&String> = own
+            .units
+            .iter()
+            .filter(|(_, unit)| unit.scheduling != Scheduling::default())
+            .map(|(number, _)| number)
+            .collect();
+        let whole = own.scheduling != Scheduling::default();
         self.report.enter(Scope::Port(name.to_owned()));
         if whole && !scheduled.is_empty() {
             let message = format!(
-                "`{name}` schedules as a whole and its units by themselves: the units are simulated, one by one"
+                "`{name}` has a scheduler or shaper, and so have its units: the two levels are not simulated together"
             );
-            self.report.unsupported(own.at, message, Some("judge the unit that is shaped"));
+            self.report.unsupported(own.at, message, Some("simulate the unit that is shaped"));
         }
         let base = |unit: &str| Port {
             name: if own.units.len() > 1 && !unit.is_empty() { format!("{name}.{unit}") } else { name.to_owned() },
@@ -336,7 +348,7 @@ impl Maker<'_> {
         if own.units.len() != 1 && (whole || own.units.is_empty()) {
             let mut port = base("");
             if whole {
-                self.sends(&mut port, &own.sends, &Unit { at: own.at, ..Unit::default() });
+                self.schedule(&mut port, &own.scheduling, &Unit { at: own.at, ..Unit::default() });
                 if own.units.values().any(|unit| unit.filters.iter().any(Option::is_some) || unit.policer.is_some()) {
                     let message = format!("output filters and policers of the units of `{name}` are not simulated");
                     self.report.unsupported(own.at, message, None);
@@ -350,35 +362,44 @@ impl Maker<'_> {
             port.networks.clone_from(&unit.networks);
             let title = port.name.clone();
             port.input.clone_from(&unit.input);
-            let sends = if unit.sends == Sends::default() && own.units.len() == 1 { &own.sends } else { &unit.sends };
-            if *sends != Sends::default() {
+            let scheduling = if unit.scheduling == Scheduling::default() && own.units.len() == 1 {
+                &own.scheduling
+            } else {
+                &unit.scheduling
+            };
+            if *scheduling != Scheduling::default() {
                 if scheduled.len() > 1 {
                     self.report.enter(Scope::Port(title.clone()));
-                    let message =
-                        format!("the other units of `{name}` share its line, and are not simulated beside `{title}`");
-                    self.report.warning(unit.at, message, "judge each; the line must have room for all of them");
+                    let message = format!(
+                        "the other units of `{name}` share its link, and are not simulated together with `{title}`"
+                    );
+                    self.report.warning(
+                        unit.at,
+                        message,
+                        "simulate each unit separately; the link must have capacity for all of them",
+                    );
                 }
-                self.sends(&mut port, sends, unit);
+                self.schedule(&mut port, scheduling, unit);
             } else if unit.filters.iter().any(Option::is_some) || unit.policer.is_some() {
-                // A port with only filters treats departing packets too.
-                self.sends(&mut port, sends, unit);
+                // Output filters and policers apply without a scheduler, too.
+                self.schedule(&mut port, scheduling, unit);
             }
             self.config.ports.push(port);
         }
     }
 
     /// Builds queues, output filters and policers of a port.
-    fn sends(&mut self, port: &mut Port, sends: &Sends, unit: &Unit) {
+    fn schedule(&mut self, port: &mut Port, scheduling: &Scheduling, unit: &Unit) {
         let scope = Scope::Port(port.name.clone());
         self.report.enter(scope.clone());
         let mut departure = Departure {
-            map: sends.map.clone(),
-            shaping: sends.shaping,
+            map: scheduling.map.clone(),
+            shaping: scheduling.shaping,
             line: port.rate,
             at: port.at,
             ..Departure::default()
         };
-        if let Some((name, at)) = &sends.profile {
+        if let Some((name, at)) = &scheduling.profile {
             let _ = departure.parts.insert(format!("traffic control profile {name}"));
             if let Some(profile) = self.cos.profiles.get(name).cloned() {
                 departure.map = profile.map.or(departure.map);
@@ -392,17 +413,17 @@ impl Maker<'_> {
         self.report.enter(scope);
         let title = port.name.clone();
         port.root = self.departing(&departure, &title);
-        // Policers come before the queues.
+        // Policers and filters enclose the queues.
         for mut policy in outer {
             for class in &mut policy.classes {
                 class.queue.clone_from(&port.root.queue);
             }
-            port.root.queue = Queue::Policy(self.keep(policy));
+            port.root.queue = Queue::Policy(self.add_policy(policy));
         }
     }
 
-    /// Builds output filters and policers: their classes become part of the departure, their policers enclose its
-    /// queues.
+    /// Builds output filters and policers. The classes that filters assign are added to `departure`; the returned
+    /// policies, with the policers, enclose its queues.
     fn output(&mut self, unit: &Unit, departure: &mut Departure, port: &str) -> Vec<Policy> {
         let around = |rules: Vec<Rule>, police: Option<Police>, name: String, parts: BTreeSet<String>| Policy {
             name,
@@ -422,11 +443,12 @@ impl Maker<'_> {
                 self.report.unsupported(at, message, Some("paste `firewall`, too"));
                 continue;
             };
-            let terms = filter.terms.len().min(TERMS);
+            let terms = filter.terms.len().min(MAX_TERMS);
             let Some(left) = self.conditions.checked_sub(terms * terms) else {
-                let message =
-                    format!("the output filter `{name}`: the filters before it are too long to follow this one, too");
-                self.report.unsupported(at, message, Some("paste the filters of the judged interface alone"));
+                let message = format!(
+                    "the output filter `{name}` is left out: all output filters together are too long to be simulated"
+                );
+                self.report.unsupported(at, message, Some("paste only the filters of the simulated interface"));
                 continue;
             };
             self.conditions = left;
@@ -434,18 +456,19 @@ impl Maker<'_> {
             let _ = parts.insert(format!("filter {name}"));
             let mut before = Vec::new();
             let family = Match::Protocol(if v6 { "ipv6" } else { "ip" }.to_owned());
-            if let Some(term) = filter.terms.get(TERMS) {
-                let message = format!("the output filter `{name}` has more than {TERMS} terms; the rest is left out");
+            if let Some(term) = filter.terms.get(MAX_TERMS) {
+                let message =
+                    format!("the output filter `{name}` has more than {MAX_TERMS} terms; the rest is left out");
                 self.report.unsupported(term.at, message, None);
             }
-            for term in filter.terms.iter().take(TERMS) {
+            for term in filter.terms.iter().take(MAX_TERMS) {
                 let mut when = vec![family.clone(), term.when.clone()];
                 if !before.is_empty() {
                     when.push(Match::Not(Box::new(Match::AnyOf(before.clone()))));
                 }
                 let when = Match::All(when);
                 let police = match term.end {
-                    End::Discard => Some(nothing()),
+                    End::Discard => Some(drop_all()),
                     _ => self.policer_of(term.policer.as_ref()),
                 };
                 if let Some(policer) = &term.policer {
@@ -460,15 +483,23 @@ impl Maker<'_> {
                     departure.rules.push((when, class, term.at));
                 }
                 if term.dscp.is_some() {
-                    let message =
-                        format!("term `{}` of filter `{name}` writes code points that leave the port", term.name);
+                    let message = format!(
+                        "term `{}` of filter `{name}` sets code points, which has no effect on the queues of this port",
+                        term.name
+                    );
                     self.report.ignored(term.at, message);
                 }
                 match term.end {
                     End::Next if term.class.is_some() || term.policer.is_some() => {
-                        let message =
-                            format!("term `{}` of the output filter `{name}` goes on to the next one", term.name);
-                        self.report.unsupported(term.at, message, Some("its packets meet no further term here"));
+                        let message = format!(
+                            "term `{}` of the output filter `{name}` has `next term`, which is not simulated with a class or policer",
+                            term.name
+                        );
+                        self.report.unsupported(
+                            term.at,
+                            message,
+                            Some("its packets are not matched against further terms"),
+                        );
                         before.push(term.when.clone());
                     }
                     End::Next => {}
@@ -481,7 +512,7 @@ impl Maker<'_> {
                 rules.push(Rule {
                     when: rest,
                     class: "class-default".to_owned(),
-                    police: Some(nothing()),
+                    police: Some(drop_all()),
                     at: filter.at,
                 });
             }
@@ -495,7 +526,7 @@ impl Maker<'_> {
                 let parts = BTreeSet::from([format!("policer {name}")]);
                 made.push(around(Vec::new(), Some(police), format!("policer {name} of {port}"), parts));
             } else {
-                let message = format!("the policer `{name}` is not there, or not understood");
+                let message = format!("there is no policer `{name}`, or it is not supported");
                 self.report.unsupported(*at, message, Some("define it under `firewall policer`"));
             }
         }

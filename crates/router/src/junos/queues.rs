@@ -1,15 +1,15 @@
-//! Output queues: scheduler map and schedulers become a policy.
+//! Output queues: a scheduler map and its schedulers become a policy.
 //!
 //! Junos selects a queue in this order ("Transmission Priority Scheduling", Junos OS Class of Service User Guide):
 //! queues within their transmit rate by priority, then queues above it by priority, each by weighted round robin.
-//! Hierarchical token buckets do the same: leaves within their rate by priority, then leaves that borrow by priority,
-//! by deficit round robin. With only one priority below the strict ones, guaranteed bandwidth is equivalent, and gives
-//! bounds.
+//! A hierarchical token bucket (HTB) has the same order: leaves within their rate by priority, then leaves that borrow
+//! by priority, each by deficit round robin. With only one priority below the strict ones, class-based scheduling with
+//! guaranteed bandwidths is equivalent and is used instead, since delay bounds can be computed for it.
 
+use super::builder::Builder;
 use super::cos::{Buffer, PRIORITIES, Scheduler, Transmit};
 use super::defaults;
 use super::firewall::default_burst;
-use super::maker::Maker;
 use crate::ir::{
     Act, Class, HtbClass, Limit, Match, Police, Policy, Priority, Queue, Rule, Scheduler as Serving, Shape, Share,
 };
@@ -17,8 +17,8 @@ use crate::{Place, Scope};
 use std::collections::BTreeSet;
 
 /// Name of the default scheduler map.
-const USUAL: &str = "default scheduler map";
-/// One, in millionths.
+const DEFAULT_MAP: &str = "default scheduler map";
+/// The whole in millionths: 100 %.
 const WHOLE: u64 = 1_000_000;
 /// Index in [`PRIORITIES`] of the lowest priority.
 const LOWEST: usize = 6;
@@ -26,43 +26,47 @@ const LOWEST: usize = 6;
 /// Treatment of departing packets.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Departure {
+    /// Scheduler map.
     pub map: Option<(String, Place)>,
+    /// Shaping rate, and burst in bytes.
     pub shaping: Option<(Transmit, Option<u64>)>,
     /// Rate of the link in bit/s, if known.
     pub line: Option<u64>,
-    /// Rules of an output filter that set another class; they exclude each other.
+    /// Rules of an output filter that assign a forwarding class; at most one matches a packet.
     pub rules: Vec<(Match, usize, Place)>,
+    /// Parts of the configuration that the policy depends on.
     pub parts: BTreeSet<String>,
     pub at: Place,
 }
 
-/// A queue.
+/// An output queue.
 #[derive(Clone, Debug)]
-pub(super) struct Waiting {
+pub(super) struct OutputQueue {
     pub name: String,
-    /// Forwarding classes of the queue.
+    /// Indices of the forwarding classes of the queue.
     classes: Vec<usize>,
     pub scheduler: Scheduler,
     strict: bool,
-    /// `true` if it has a scheduler of its own.
+    /// `true` if the scheduler map, or the default one, has a scheduler for it.
     scheduled: bool,
-    /// Guaranteed bandwidth.
+    /// Guaranteed bandwidth; `None`: no transmit rate.
     share: Option<Share>,
     /// Guaranteed bandwidth in millionths of the port's rate, if known.
-    part: Option<u64>,
+    fraction: Option<u64>,
     /// Fraction of the buffer in millionths.
-    room: u64,
+    buffer_fraction: u64,
 }
 
-/// Fraction of the buffer in millionths of a queue with neither a buffer nor a rate; undocumented.
-const LEAST_ROOM: u64 = 10_000;
+/// Fraction of the buffer, in millionths, of a queue with neither a buffer size nor a transmit rate. Juniper does not
+/// document it.
+const MIN_BUFFER: u64 = 10_000;
 
-/// Reference of percentages.
+/// Rates that percentages refer to.
 #[derive(Clone, Copy, Debug)]
 struct Base {
-    /// Rate of a shaper, bit/s: percentages become rates.
+    /// Rate of the port's shaper in bit/s: percentages become rates. `None`: no shaper.
     shaped: Option<u64>,
-    /// Rate of the shaper, or else of the link.
+    /// Rate of the shaper, or else of the link, in bit/s; `None`: unknown.
     known: Option<u64>,
 }
 
@@ -70,18 +74,18 @@ impl Base {
     fn share(self, transmit: Transmit) -> Option<Share> {
         match transmit {
             Transmit::Rate(rate) => Some(Share::Rate(rate)),
-            Transmit::Percent(0) | Transmit::Nothing | Transmit::Remainder => None,
+            Transmit::Percent(0) | Transmit::Unset | Transmit::Remainder => None,
             Transmit::Percent(percent) => Some(self.percent(u64::from(percent) * 10_000)),
         }
     }
-    /// Returns a fraction in millionths as a bandwidth.
+    /// Returns the bandwidth of a fraction in millionths.
     fn percent(self, millionths: u64) -> Share {
         match self.shaped {
             Some(rate) => Share::Rate(scaled(rate, millionths, WHOLE).max(1)),
             None => Share::Percent(u32::try_from(millionths / 10_000).unwrap_or(100)),
         }
     }
-    fn part(self, share: Share) -> Option<u64> {
+    fn fraction(self, share: Share) -> Option<u64> {
         match share {
             Share::Percent(percent) => Some(u64::from(percent) * 10_000),
             Share::Rate(rate) => Some(scaled(rate, WHOLE, self.known?)),
@@ -94,8 +98,8 @@ fn scaled(value: u64, by: u64, of: u64) -> u64 {
     u64::try_from(u128::from(value) * u128::from(by) / u128::from(of.max(1))).unwrap_or(u64::MAX)
 }
 
-impl Maker<'_> {
-    /// Returns the queues of a port as the treatment of its departing packets.
+impl Builder<'_> {
+    /// Returns the class at the root of a port: its shaper and its queues. `title` names the port in messages.
     pub(super) fn departing(&mut self, own: &Departure, title: &str) -> Class {
         let mut base = Base { shaped: None, known: own.line };
         let mut root = Class { at: own.at, ..Class::default() };
@@ -109,7 +113,8 @@ impl Maker<'_> {
                 base = Base { shaped: Some(rate), known: Some(rate) };
                 root.shape = Some(Shape { rate: Share::Rate(rate), burst, excess: None, peak: false });
             } else {
-                let message = format!("the rate of `{title}`, of which its shaping rate is a part, is not known");
+                let message =
+                    format!("the shaping rate of `{title}` is a percentage of the link's rate, which is not known");
                 self.report.unsupported(own.at, message, Some("state `speed`, or the shaping rate in bit/s"));
             }
         }
@@ -121,7 +126,7 @@ impl Maker<'_> {
     }
 
     /// Returns the queues that packets may enter, with their bandwidths.
-    fn queues(&mut self, own: &Departure, base: Base, parts: &mut BTreeSet<String>) -> Vec<Waiting> {
+    fn queues(&mut self, own: &Departure, base: Base, parts: &mut BTreeSet<String>) -> Vec<OutputQueue> {
         let map = own.map.as_ref().and_then(|(name, at)| {
             let found = self.cos.maps.get(name).cloned();
             if found.is_none() {
@@ -132,18 +137,18 @@ impl Maker<'_> {
             found
         });
         let numbers: BTreeSet<u8> = self.cos.classes.iter().map(|class| class.queue).collect();
-        let mut queues: Vec<Waiting> = Vec::new();
+        let mut queues: Vec<OutputQueue> = Vec::new();
         for number in numbers {
             let classes = self.cos.classes.iter().enumerate().filter(|(_, class)| class.queue == number);
             let classes: Vec<usize> = classes.map(|(index, _)| index).collect();
-            let mut made = Waiting {
+            let mut made = OutputQueue {
                 name: String::new(),
                 scheduler: Scheduler { priority: LOWEST, ..Scheduler::default() },
                 strict: false,
                 scheduled: false,
                 share: None,
-                part: None,
-                room: 0,
+                fraction: None,
+                buffer_fraction: 0,
                 classes,
             };
             let mut named = made.classes.first().copied();
@@ -159,17 +164,17 @@ impl Maker<'_> {
                     named = Some(*class);
                     if let Some((other, name, at)) = entries.next() {
                         let message = format!(
-                            "class `{}` shares queue {number}: its scheduler `{name}` is left out",
+                            "class `{}` shares queue {number} with another class: its scheduler `{name}` is left out",
                             self.cos.classes.get(*other).map_or("", |class| class.name.as_str())
                         );
                         self.report.unsupported(*at, message, Some("give one class of each queue a scheduler"));
                     }
                 }
             } else if own.map.is_none()
-                && let Some(index) = (0..4).find(|index| made.classes.contains(&self.cos.usual_class(*index)))
+                && let Some(index) = (0..4).find(|index| made.classes.contains(&self.cos.default_class(*index)))
             {
                 let percent = defaults::SHARES.get(index).copied().unwrap_or(0);
-                made.scheduler.transmit = if percent > 0 { Transmit::Percent(percent) } else { Transmit::Nothing };
+                made.scheduler.transmit = if percent > 0 { Transmit::Percent(percent) } else { Transmit::Unset };
                 made.scheduled = percent > 0;
             }
             made.name = named
@@ -181,17 +186,17 @@ impl Maker<'_> {
             }
         }
         if own.map.is_none() {
-            let _ = parts.insert(USUAL.to_owned());
-            self.report.enter(Scope::Part(USUAL.to_owned()));
+            let _ = parts.insert(DEFAULT_MAP.to_owned());
+            self.report.enter(Scope::Part(DEFAULT_MAP.to_owned()));
             self.report.assumed(
                 Place::default(),
-                "without a scheduler map best-effort has 95 % and network-control 5 % of the line (\"Default Schedulers Overview\", \
+                "without a scheduler map, best-effort has 95 % and network-control 5 % of the link's rate (\"Default Schedulers Overview\", \
                  Junos OS Class of Service User Guide)",
                 "apply a scheduler map",
             );
         }
         shares(&mut queues, base);
-        rooms(&mut queues);
+        set_buffer_fractions(&mut queues);
         queues
     }
 
@@ -199,12 +204,12 @@ impl Maker<'_> {
         &mut self,
         own: &Departure,
         base: Base,
-        queues: &[Waiting],
+        queues: &[OutputQueue],
         parts: BTreeSet<String>,
         title: &str,
     ) -> String {
-        let name = own.map.as_ref().map_or_else(|| USUAL.to_owned(), |(name, _)| name.clone());
-        let first = self.cos.usual_class(0);
+        let name = own.map.as_ref().map_or_else(|| DEFAULT_MAP.to_owned(), |(name, _)| name.clone());
+        let first = self.cos.default_class(0);
         let default = queues.iter().find(|queue| queue.classes.contains(&first)).or_else(|| queues.first());
         let default = default.map_or_else(String::new, |queue| queue.name.clone());
         let shared = is_shared(queues, base, &default);
@@ -218,7 +223,7 @@ impl Maker<'_> {
         };
         let of = |class: usize| queues.iter().find(|queue| queue.classes.contains(&class));
         let mut taken = Vec::new();
-        // A packet to which the filter assigns a class is in no other.
+        // The class that an output filter assigns overrides that of the classifier.
         for (when, class, at) in &own.rules {
             if let Some(queue) = of(*class) {
                 policy.rules.push(Rule { when: when.clone(), class: queue.name.clone(), police: None, at: *at });
@@ -244,7 +249,8 @@ impl Maker<'_> {
                 ..Class::default()
             });
         }
-        let least = queues.iter().filter_map(|queue| queue.part).filter(|part| *part > 0).min().unwrap_or(WHOLE);
+        let least =
+            queues.iter().filter_map(|queue| queue.fraction).filter(|fraction| *fraction > 0).min().unwrap_or(WHOLE);
         for queue in queues {
             let mut class = Class { name: queue.name.clone(), at: queue.scheduler.at, ..Class::default() };
             class.wred = self.wred(queue, &mut class.limit);
@@ -259,7 +265,7 @@ impl Maker<'_> {
             }
             policy.classes.push(class);
         }
-        let name = self.keep(policy);
+        let name = self.add_policy(policy);
         if self.config.policies.len() > before {
             self.notes(queues, base, &name, title);
         }
@@ -267,7 +273,7 @@ impl Maker<'_> {
     }
 
     /// Reports the assumptions about the queues of a policy.
-    fn notes(&mut self, queues: &[Waiting], base: Base, name: &str, title: &str) {
+    fn notes(&mut self, queues: &[OutputQueue], base: Base, name: &str, title: &str) {
         self.report.enter(Scope::Policy(name.to_owned()));
         let temporal: Vec<&str> = queues
             .iter()
@@ -279,8 +285,8 @@ impl Maker<'_> {
             self.report.assumed(
                 Place::default(),
                 format!(
-                    "the buffer of `{title}` holds {ms} ms of its rate ({}), of which a queue without `buffer-size` has as much \
-                     as of the rate; a full queue drops what arrives",
+                    "the buffer of `{title}` holds {ms} ms at its rate ({}); a queue without `buffer-size` has the same percentage of \
+                     the buffer as of the rate, and drops arriving packets when it is full",
                     defaults::DEPTH_SOURCE
                 ),
                 "depths differ by line card: write `buffer-size temporal MICROSECONDS`",
@@ -290,33 +296,34 @@ impl Maker<'_> {
             self.report.assumed(
                 Place::default(),
                 format!("`buffer-size temporal` is taken at the transmit rate of the queue ({})", temporal.join(", ")),
-                "some platforms take it at the rate of the interface (\"buffer-size (Schedulers)\")",
+                "some platforms use the rate of the interface (\"buffer-size (Schedulers)\")",
             );
         }
         for queue in
             queues.iter().filter(|queue| queue.scheduler.transmit == Transmit::Remainder && queue.share.is_none())
         {
             let message =
-                format!("queue `{}`: what the other transmit rates leave is nothing, or not known", queue.name);
-            let advice = "write a percentage, or state the rate of the line with `speed`";
+                format!("queue `{}`: the rate that the other transmit rates leave is zero, or not known", queue.name);
+            let advice = "write a percentage, or state the rate of the link with `speed`";
             self.report.unsupported(queue.scheduler.at, message, Some(advice));
         }
-        let none: Vec<&Waiting> = queues.iter().filter(|queue| queue.share.is_none() && !queue.strict).collect();
+        let none: Vec<&OutputQueue> = queues.iter().filter(|queue| queue.share.is_none() && !queue.strict).collect();
         if !none.is_empty() {
             let names: Vec<&str> = none.iter().map(|queue| queue.name.as_str()).collect();
             let at = none.iter().map(|queue| queue.scheduler.at).find(|at| at.line > 0).unwrap_or_default();
             let message = format!(
-                "queues without a transmit rate get what the others leave, with the least weight: {}",
+                "queues without a transmit rate get only the bandwidth that the others leave, with the minimum weight: {}",
                 names.join(", ")
             );
             self.report.assumed(at, message, "give them a scheduler with `transmit-rate`");
         }
-        let empty =
-            |queue: &&Waiting| queue.scheduler.buffer == Buffer::Usual && queue.part.is_none_or(|part| part == 0);
+        let empty = |queue: &&OutputQueue| {
+            queue.scheduler.buffer == Buffer::SameAsRate && queue.fraction.is_none_or(|fraction| fraction == 0)
+        };
         let names: Vec<&str> = queues.iter().filter(empty).map(|queue| queue.name.as_str()).collect();
         if !names.is_empty() {
             let message = format!(
-                "queues with neither `buffer-size` nor a transmit rate are taken to hold 1 % of the buffer: {}",
+                "queues with neither `buffer-size` nor a transmit rate get 1 % of the buffer: {}",
                 names.join(", ")
             );
             self.report.assumed(Place::default(), message, "write `buffer-size`");
@@ -328,64 +335,75 @@ impl Maker<'_> {
         let unlimited = |own: &Scheduler| !own.limited && !own.exact && own.shaping.is_none();
         for queue in queues.iter().filter(|queue| queue.strict && unlimited(&queue.scheduler)) {
             let message = format!(
-                "queue `{}` has strict priority without a limit: it can take all of the line, since a transmit rate does not \
-                 limit it (\"Priority Scheduling Overview\")",
+                "queue `{}` has strict priority without a limit: it can take the whole link, since its transmit rate is not an \
+                 upper limit (\"Priority Scheduling Overview\")",
                 queue.name
             );
             self.report.warning(
                 queue.scheduler.at,
                 message,
-                "write `shaping-rate` or `rate-limit`; QFX10000 limits it",
+                "write `shaping-rate` or `rate-limit`; QFX10000 limits it by itself",
             );
         }
         for queue in queues.iter().filter(|queue| queue.scheduler.limited) {
             let message = format!("queue `{}`: `rate-limit` is taken with a burst of 5 ms of its rate", queue.name);
-            self.report.assumed(queue.scheduler.at, message, "what burst the platform has is not public");
+            self.report.assumed(queue.scheduler.at, message, "the burst of the platform is not documented");
         }
-        let middle = |queue: &&Waiting| (2..LOWEST).contains(&queue.scheduler.priority);
+        let middle = |queue: &&OutputQueue| (2..LOWEST).contains(&queue.scheduler.priority);
         if let Some(queue) = queues.iter().find(middle) {
             let known = PRIORITIES.iter().find(|(_, level)| *level == queue.scheduler.priority);
             let message = format!(
-                "queue `{}`: `{}` is a level of its own, within and beyond the transmit rate",
+                "queue `{}`: priority `{}` is simulated as a level of its own, within and above the transmit rate",
                 queue.name,
                 known.map_or("", |(name, _)| name)
             );
             let advice = "line cards have fewer levels (\"Platform Support for Priority Scheduling\")";
             self.report.warning(queue.scheduler.at, message, advice);
         }
-        let strict: Vec<&Waiting> =
+        let strict: Vec<&OutputQueue> =
             queues.iter().filter(|queue| queue.strict && queue.scheduler.priority == 1).collect();
         if let [_, second, ..] = strict.as_slice() {
-            let message = format!("queue `{}` is a second one of strict-high: they take turns", second.name);
-            self.report.warning(second.scheduler.at, message, "most platforms take one for each interface");
+            let message = format!(
+                "queue `{}` is a second queue of priority strict-high: the two are served alternately",
+                second.name
+            );
+            self.report.warning(
+                second.scheduler.at,
+                message,
+                "most platforms accept one strict-high queue per interface",
+            );
         }
-        let sum =
-            queues.iter().filter(|queue| !queue.strict).filter_map(|queue| queue.part).fold(0u64, u64::saturating_add);
+        let sum = queues
+            .iter()
+            .filter(|queue| !queue.strict)
+            .filter_map(|queue| queue.fraction)
+            .fold(0u64, u64::saturating_add);
         if sum > WHOLE {
-            let message = format!("the transmit rates of `{name}` add up to {} % of `{title}`", sum / 10_000);
+            let message =
+                format!("the transmit rates of `{name}` add up to {} % of the rate of `{title}`", sum / 10_000);
             let at = queues.iter().map(|queue| queue.scheduler.at).find(|at| at.line > 0).unwrap_or_default();
             self.report.warning(at, message, "no queue can rely on its rate; some platforms refuse to commit this");
         }
     }
 }
 
-/// Root class of the token buckets, which is never the limit.
+/// Name of the HTB root class; its rate is that of the port, so that it never limits.
 const ROOT_CLASS: &str = "(port)";
 
-/// Sets the bandwidths of all queues, including the remainders.
-fn shares(queues: &mut [Waiting], base: Base) {
+/// Sets the guaranteed bandwidths of all queues; those with `remainder` divide the rest equally.
+fn shares(queues: &mut [OutputQueue], base: Base) {
     for queue in queues.iter_mut() {
         queue.share = base.share(queue.scheduler.transmit);
-        queue.part = queue.share.and_then(|share| base.part(share));
+        queue.fraction = queue.share.and_then(|share| base.fraction(share));
     }
-    let rests = queues.iter().filter(|queue| queue.scheduler.transmit == Transmit::Remainder).count();
-    let Ok(rests @ 1..) = u64::try_from(rests) else { return };
-    let known = queues.iter().all(|queue| queue.share.is_none() || queue.part.is_some());
+    let remainders = queues.iter().filter(|queue| queue.scheduler.transmit == Transmit::Remainder).count();
+    let Ok(remainders @ 1..) = u64::try_from(remainders) else { return };
+    let known = queues.iter().all(|queue| queue.share.is_none() || queue.fraction.is_some());
     if !known {
         return;
     }
-    let taken = queues.iter().filter_map(|queue| queue.part).fold(0u64, u64::saturating_add);
-    let each = WHOLE.saturating_sub(taken) / rests;
+    let taken = queues.iter().filter_map(|queue| queue.fraction).fold(0u64, u64::saturating_add);
+    let each = WHOLE.saturating_sub(taken) / remainders;
     for queue in queues.iter_mut().filter(|queue| queue.scheduler.transmit == Transmit::Remainder) {
         if each > 0 {
             // Whole percentages are kept, so that --rate can change the link's rate.
@@ -393,40 +411,45 @@ fn shares(queues: &mut [Waiting], base: Base) {
                 Some(rate) if each % 10_000 != 0 => Share::Rate(scaled(rate, each, WHOLE).max(1)),
                 _ => base.percent(each),
             });
-            queue.part = Some(each);
+            queue.fraction = Some(each);
         }
     }
 }
 
-/// Sets the fractions of the buffer: a queue without `buffer-size` has the same fraction as of the rate, and a
-/// remainder the rest.
-fn rooms(queues: &mut [Waiting]) {
+/// Sets the buffer fractions of all queues: a queue without `buffer-size` has the same fraction of the buffer as of the
+/// rate; those with `remainder` divide the rest equally.
+fn set_buffer_fractions(queues: &mut [OutputQueue]) {
     for queue in queues.iter_mut() {
-        queue.room = match queue.scheduler.buffer {
+        queue.buffer_fraction = match queue.scheduler.buffer {
             Buffer::Percent(percent) => u64::from(percent) * 10_000,
             Buffer::Remainder => 0,
-            Buffer::Usual | Buffer::Microseconds(_) => queue.part.filter(|part| *part > 0).unwrap_or(LEAST_ROOM),
+            Buffer::SameAsRate | Buffer::Microseconds(_) => {
+                queue.fraction.filter(|fraction| *fraction > 0).unwrap_or(MIN_BUFFER)
+            }
         };
     }
-    let rests = queues.iter().filter(|queue| queue.scheduler.buffer == Buffer::Remainder).count();
-    let Ok(rests @ 1..) = u64::try_from(rests) else { return };
-    let taken = queues.iter().map(|queue| queue.room).fold(0u64, u64::saturating_add);
-    let each = (WHOLE.saturating_sub(taken) / rests).max(LEAST_ROOM);
-    queues.iter_mut().filter(|queue| queue.scheduler.buffer == Buffer::Remainder).for_each(|queue| queue.room = each);
+    let remainders = queues.iter().filter(|queue| queue.scheduler.buffer == Buffer::Remainder).count();
+    let Ok(remainders @ 1..) = u64::try_from(remainders) else { return };
+    let taken = queues.iter().map(|queue| queue.buffer_fraction).fold(0u64, u64::saturating_add);
+    let each = (WHOLE.saturating_sub(taken) / remainders).max(MIN_BUFFER);
+    queues
+        .iter_mut()
+        .filter(|queue| queue.scheduler.buffer == Buffer::Remainder)
+        .for_each(|queue| queue.buffer_fraction = each);
 }
 
-/// `true` if guaranteed bandwidth below strict priority is equivalent: all queues that are not strict have the same
-/// priority, below the strict ones, and a bandwidth; upper limits are rates, since percentages would refer to that
-/// bandwidth.
-fn is_shared(queues: &[Waiting], base: Base, default: &str) -> bool {
-    let (strict, others): (Vec<&Waiting>, Vec<&Waiting>) = queues.iter().partition(|queue| queue.strict);
+/// `true` if class-based scheduling is equivalent to HTB: all queues that are not strict have a transmit rate and the
+/// same priority, which is below that of the strict ones. Upper limits must be rates, since a percentage would refer to
+/// the guaranteed bandwidth.
+fn is_shared(queues: &[OutputQueue], base: Base, default: &str) -> bool {
+    let (strict, others): (Vec<&OutputQueue>, Vec<&OutputQueue>) = queues.iter().partition(|queue| queue.strict);
     let level = others.iter().map(|queue| queue.scheduler.priority).min();
-    let fits = |queue: &&Waiting| {
+    let fits = |queue: &&OutputQueue| {
         Some(queue.scheduler.priority) == level
             && queue.share.is_some()
             && !matches!(ceiling(queue, base), Some(Share::Percent(_)))
     };
-    let plain = |queue: &&Waiting| {
+    let plain = |queue: &&OutputQueue| {
         let own = &queue.scheduler;
         Some(own.priority) < level && !own.exact && own.shaping.is_none() && own.drops.is_empty()
     };
@@ -436,8 +459,8 @@ fn is_shared(queues: &[Waiting], base: Base, default: &str) -> bool {
         && strict.iter().filter(|queue| queue.scheduler.priority == 1).count() <= 1
 }
 
-/// Sets bandwidth and priority of a class.
-fn guaranteed(class: &mut Class, queue: &Waiting, base: Base, all: &[Waiting]) {
+/// Sets bandwidth, shaper and priority of a class under class-based scheduling.
+fn guaranteed(class: &mut Class, queue: &OutputQueue, base: Base, all: &[OutputQueue]) {
     if queue.strict {
         let before = all.iter().any(|other| other.strict && other.scheduler.priority < queue.scheduler.priority);
         class.priority = Some(Priority { level: if before { 2 } else { 1 }, rate: None, burst: None });
@@ -447,14 +470,14 @@ fn guaranteed(class: &mut Class, queue: &Waiting, base: Base, all: &[Waiting]) {
     class.shape = ceiling(queue, base).map(|rate| Shape { rate, burst: None, excess: None, peak: false });
 }
 
-/// Returns the upper limit of a queue.
-fn ceiling(queue: &Waiting, base: Base) -> Option<Share> {
+/// Returns the upper limit of a queue's rate; `None`: no limit.
+fn ceiling(queue: &OutputQueue, base: Base) -> Option<Share> {
     let shaping = queue.scheduler.shaping.and_then(|shaping| base.share(shaping));
     if queue.scheduler.exact { queue.share.or(shaping) } else { shaping }
 }
 
-/// Returns the HTB parameters of a class.
-fn buckets(queue: &Waiting, base: Base, least: u64) -> HtbClass {
+/// Returns the HTB parameters of a queue's class; `least` is the smallest rate fraction of all queues, in millionths.
+fn buckets(queue: &OutputQueue, base: Base, least: u64) -> HtbClass {
     let ceiling = ceiling(queue, base);
     // A strict queue is always within its rate.
     let rate = if queue.strict { Some(ceiling.unwrap_or(Share::Percent(100))) } else { queue.share };
@@ -470,15 +493,16 @@ fn buckets(queue: &Waiting, base: Base, least: u64) -> HtbClass {
         Some(Share::Rate(rate)) => made.ceil = Some(rate),
         _ => made.ceil_percent = Some(1_000_000),
     }
-    // Quanta are in proportion to the rate; jumbo frames of 9 kB are assumed only on fast links.
+    // Quanta are proportional to the rates. The smallest holds one frame: jumbo frames of 9 kB are assumed only from
+    // 1 Gbit/s up.
     let smallest = if base.known.is_some_and(|rate| rate >= 1_000_000_000) { 9_300 } else { 1_600 };
-    let weight = queue.part.unwrap_or(0).max(least);
+    let weight = queue.fraction.unwrap_or(0).max(least);
     made.quantum = Some(scaled(smallest, if queue.share.is_some() { weight } else { least }, least).min(1_000_000_000));
     made
 }
 
 /// Returns the policer of `rate-limit`.
-fn policer(queue: &Waiting, base: Base) -> Option<Police> {
+fn policer(queue: &OutputQueue, base: Base) -> Option<Police> {
     let share = queue.share.filter(|_| queue.scheduler.limited)?;
     let bps = share.of(base.known.unwrap_or(0)).filter(|rate| *rate > 0);
     Some(Police {
@@ -493,21 +517,22 @@ fn policer(queue: &Waiting, base: Base) -> Option<Police> {
     })
 }
 
-/// Returns the queue limit; `scale` is its percentage from which a drop profile drops all packets.
-fn limit(queue: &Waiting, base: Base, shared: bool, scale: Option<Limit>) -> Limit {
+/// Returns the queue limit. `scale` is the fill level in percent at which the drop profile drops all packets; `None`:
+/// 100 %.
+fn limit(queue: &OutputQueue, base: Base, shared: bool, scale: Option<Limit>) -> Limit {
     let depth = defaults::depth(base.known);
-    // Microseconds at the port's rate.
-    let whole = match (queue.scheduler.buffer, queue.part) {
-        (Buffer::Microseconds(us), Some(part)) => scaled(us, part, WHOLE),
+    // The limit in microseconds at the port's rate.
+    let whole = match (queue.scheduler.buffer, queue.fraction) {
+        (Buffer::Microseconds(us), Some(fraction)) => scaled(us, fraction, WHOLE),
         (Buffer::Microseconds(us), None) => us,
-        _ => scaled(depth, queue.room, WHOLE),
+        _ => scaled(depth, queue.buffer_fraction, WHOLE),
     };
     let scale = if let Some(Limit::Percent(percent)) = scale { u64::from(percent) } else { 100 };
     let whole = scaled(whole, scale, 100).max(1);
     if let Some(rate) = base.shaped {
         return Limit::Bytes(scaled(rate, whole, 8 * WHOLE).max(1));
     }
-    // Fraction of the rate to which the class's limit refers.
+    // Rate at which the limit of the class is converted to bytes.
     let own = match (shared && !queue.strict, queue.share, ceiling(queue, base)) {
         (true, Some(share), _) | (false, _, Some(share)) => share,
         _ => Share::Percent(100),

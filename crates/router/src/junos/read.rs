@@ -1,17 +1,17 @@
-//! Parsing of text into the tree of statements: braces, `set` lines, comments, prompts and `[edit …]` lines of a
-//! session.
+//! Parser of a text into the tree of statements: braces, `set` lines, comments, and the prompts and `[edit …]` lines of
+//! a copied session.
 
 use super::tree::{Id, ROOT, Tree};
 use crate::{Place, Report};
 
-/// Upper bound on the nesting of braces; Junos has about twenty levels.
-const DEEPEST: usize = 100;
+/// Upper bound on the nesting of braces; Junos itself has about twenty levels.
+const MAX_DEPTH: usize = 100;
 /// Upper bound on the words of one statement.
-const LONGEST: usize = 100;
+const MAX_WORDS: usize = 100;
 
-/// A word, or a delimiter.
+/// Token: a word or a delimiter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Sign<'a> {
+enum Token<'a> {
     Word(&'a str),
     Open,
     Close,
@@ -22,14 +22,14 @@ enum Sign<'a> {
 }
 
 /// Splits a text into words and delimiters.
-struct Signs<'a> {
+struct Tokens<'a> {
     text: &'a str,
     at: usize,
     line: u32,
     column: u32,
 }
 
-impl<'a> Signs<'a> {
+impl<'a> Tokens<'a> {
     fn skip(&mut self, bytes: usize) {
         let end = (self.at + bytes).min(self.text.len());
         for character in self.text.get(self.at..end).unwrap_or_default().chars() {
@@ -43,12 +43,12 @@ impl<'a> Signs<'a> {
         self.at = end;
     }
 
-    fn next(&mut self) -> Option<(Sign<'a>, Place)> {
+    fn next(&mut self) -> Option<(Token<'a>, Place)> {
         loop {
             let rest = self.text.get(self.at..)?;
             let first = rest.chars().next()?;
             let place = Place::new(self.line, self.column);
-            // `{master:0}` of a session with two routing engines.
+            // `{master:0}`: prompt of a router with two routing engines.
             if let Some(end) = rest.strip_prefix('{').and_then(|inside| inside.bytes().take(20).position(|b| b == b'}'))
                 && end > 0
                 && rest
@@ -59,17 +59,17 @@ impl<'a> Signs<'a> {
                 continue;
             }
             let single = match first {
-                '{' => Some(Sign::Open),
-                '}' => Some(Sign::Close),
-                ';' => Some(Sign::End),
-                '[' => Some(Sign::ListOpen),
-                ']' => Some(Sign::ListClose),
-                '\n' => Some(Sign::Line),
+                '{' => Some(Token::Open),
+                '}' => Some(Token::Close),
+                ';' => Some(Token::End),
+                '[' => Some(Token::ListOpen),
+                ']' => Some(Token::ListClose),
+                '\n' => Some(Token::Line),
                 _ => None,
             };
-            if let Some(sign) = single {
+            if let Some(token) = single {
                 self.skip(1);
-                return Some((sign, place));
+                return Some((token, place));
             }
             if first.is_whitespace() {
                 self.skip(first.len_utf8());
@@ -89,11 +89,11 @@ impl<'a> Signs<'a> {
                 let word = inside.get(..end).unwrap_or_default();
                 let closes = inside.get(end..).is_some_and(|rest| rest.starts_with('"'));
                 self.skip(end + if closes { 2 } else { 1 });
-                return Some((Sign::Word(word), place));
+                return Some((Token::Word(word), place));
             }
             let end = rest.find(|c: char| c.is_whitespace() || "{};[]\"".contains(c)).unwrap_or(rest.len());
             self.skip(end);
-            return Some((Sign::Word(rest.get(..end).unwrap_or_default()), place));
+            return Some((Token::Word(rest.get(..end).unwrap_or_default()), place));
         }
     }
 }
@@ -112,14 +112,14 @@ pub(super) fn read(text: &str, report: &mut Report) -> Tree {
         too_deep: 0,
         unbalanced: false,
     };
-    let mut signs = Signs { text, at: 0, line: 1, column: 1 };
-    while let Some((sign, at)) = signs.next() {
-        if sign == Sign::Line && reader.is_prose(text.get(signs.at..).unwrap_or_default()) {
-            reader.prose();
+    let mut tokens = Tokens { text, at: 0, line: 1, column: 1 };
+    while let Some((token, at)) = tokens.next() {
+        if token == Token::Line && reader.is_other_line(text.get(tokens.at..).unwrap_or_default()) {
+            reader.other_line();
         }
-        reader.sign(sign, at);
+        reader.token(token, at);
     }
-    reader.sign(Sign::Line, Place::new(signs.line, signs.column));
+    reader.token(Token::Line, Place::new(tokens.line, tokens.column));
     reader.finish();
     reader.tree
 }
@@ -129,23 +129,23 @@ struct Reader<'a, 'r> {
     report: &'r mut Report,
     /// Words of the current statement.
     words: Vec<(&'a str, Place)>,
-    /// Lists in it: number of words before, and elements.
+    /// Lists in the current statement: number of words before each list, and its elements.
     lists: Vec<(usize, Vec<(&'a str, Place)>)>,
-    /// Open list.
+    /// Elements of the list that is open.
     list: Option<Vec<(&'a str, Place)>>,
-    /// Open braces.
+    /// Nodes of the open braces.
     stack: Vec<Id>,
-    /// Hierarchy level of `edit`.
+    /// Path that `edit` has entered.
     edit: Vec<&'a str>,
-    /// Argument of `show`.
+    /// Path given to `show`: the statements that follow are relative to it.
     show: Vec<&'a str>,
-    /// Number of open braces beyond the upper bound.
+    /// Number of open braces beyond [`MAX_DEPTH`].
     too_deep: usize,
     /// `true` if an unmatched closing brace has been reported.
     unbalanced: bool,
 }
 
-/// Commands of configuration mode, and others that take a whole line.
+/// Commands of configuration mode and operational mode, which end with the line.
 const COMMANDS: [&str; 23] = [
     "set",
     "delete",
@@ -173,15 +173,15 @@ const COMMANDS: [&str; 23] = [
 ];
 
 impl<'a> Reader<'a, '_> {
-    fn sign(&mut self, sign: Sign<'a>, at: Place) {
-        match sign {
-            Sign::Word(word) => self.word(word, at),
-            Sign::ListOpen => self.list = Some(Vec::new()),
-            Sign::ListClose => {
+    fn token(&mut self, token: Token<'a>, at: Place) {
+        match token {
+            Token::Word(word) => self.word(word, at),
+            Token::ListOpen => self.list = Some(Vec::new()),
+            Token::ListClose => {
                 if let Some(list) = self.list.take() {
                     if self.words.is_empty() && self.stack.is_empty() && list.first().is_some_and(|(w, _)| *w == "edit")
                     {
-                        // `[edit class-of-service]` of a session or a document.
+                        // `[edit class-of-service]` as in a session or in Juniper's documents.
                         self.edit = list.iter().skip(1).map(|(word, _)| *word).collect();
                         self.show.clear();
                         return;
@@ -189,7 +189,7 @@ impl<'a> Reader<'a, '_> {
                     self.lists.push((self.words.len(), list));
                 }
             }
-            Sign::Line => {
+            Token::Line => {
                 if self.stack.is_empty()
                     && self.too_deep == 0
                     && self.words.first().is_some_and(|(word, _)| COMMANDS.contains(word))
@@ -197,15 +197,15 @@ impl<'a> Reader<'a, '_> {
                     self.command();
                 }
             }
-            Sign::End => self.statement(),
-            Sign::Open => self.open(at),
-            Sign::Close => {
-                self.leftover();
+            Token::End => self.statement(),
+            Token::Open => self.open(at),
+            Token::Close => {
+                self.unfinished();
                 if self.too_deep > 0 {
                     self.too_deep -= 1;
                 } else if self.stack.pop().is_none() && !self.unbalanced {
                     self.unbalanced = true;
-                    self.report.error(at, "a brace closes nothing", "paste the whole block");
+                    self.report.error(at, "a closing brace has no opening brace", "paste the whole block");
                 }
             }
         }
@@ -218,23 +218,27 @@ impl<'a> Reader<'a, '_> {
             }
             return;
         }
-        // `user@router#` or `user@router>`, and `{master}` of a session.
+        // Prompt `user@router#`, `user@router>` or `user@router%`.
         let prompt =
             self.words.is_empty() && self.stack.is_empty() && word.ends_with(['#', '>', '%']) && word.len() > 1;
         if prompt {
             return;
         }
-        if self.words.len() < LONGEST {
+        if self.words.len() < MAX_WORDS {
             self.words.push((word, at));
-        } else if self.words.len() == LONGEST {
+        } else if self.words.len() == MAX_WORDS {
             self.words.push(("…", at));
-            self.report.unsupported(at, format!("a statement of more than {LONGEST} words"), None);
+            self.report.unsupported(
+                at,
+                format!("a statement has more than {MAX_WORDS} words; the rest is left out"),
+                None,
+            );
         }
     }
 
-    /// `true` if the line that ends here is no statement: it is outside of braces, opens none and ends without a
-    /// delimiter.
-    fn is_prose(&self, rest: &str) -> bool {
+    /// `true` if the line that ends here is neither a statement nor a command: it is outside of braces, has no
+    /// delimiter at its end, and no opening brace follows. `rest` is the text after the line.
+    fn is_other_line(&self, rest: &str) -> bool {
         const FAR: usize = 200;
         let opens = || rest.bytes().take(FAR).find(|byte| !byte.is_ascii_whitespace()) == Some(b'{');
         let commands = self.words.first().is_some_and(|(word, _)| COMMANDS.contains(word));
@@ -246,15 +250,16 @@ impl<'a> Reader<'a, '_> {
             && !opens()
     }
 
-    /// Handles a line of a session that is no statement.
-    fn prose(&mut self) {
-        const CHATTER: [&str; 8] =
+    /// Reports a line that is neither a statement nor a command.
+    fn other_line(&mut self) {
+        // First words of a router's answers.
+        const ANSWERS: [&str; 8] =
             ["Entering", "Exiting", "Possible", "configuration", "load", "Users", "warning:", "The"];
         let words = core::mem::take(&mut self.words);
         self.lists.clear();
         let Some((first, at)) = words.first() else { return };
-        if CHATTER.contains(first) {
-            self.report.ignored(*at, "what a router answers");
+        if ANSWERS.contains(first) {
+            self.report.ignored(*at, "output of the router");
         } else {
             self.report.unsupported(
                 *at,
@@ -265,9 +270,13 @@ impl<'a> Reader<'a, '_> {
     }
 
     fn open(&mut self, at: Place) {
-        if self.stack.len() >= DEEPEST {
+        if self.stack.len() >= MAX_DEPTH {
             if self.too_deep == 0 {
-                self.report.unsupported(at, format!("more than {DEEPEST} braces within each other"), None);
+                self.report.unsupported(
+                    at,
+                    format!("braces are nested more than {MAX_DEPTH} deep; the contents are left out"),
+                    None,
+                );
             }
             self.too_deep += 1;
             self.words.clear();
@@ -289,7 +298,7 @@ impl<'a> Reader<'a, '_> {
         words.into_iter().fold(ROOT, |id, word| self.tree.enter(id, word, at))
     }
 
-    /// Adds the words of the statement to the tree; returns the last nodes.
+    /// Adds the current statement to the tree; returns the nodes at which it ends, one per element of a list.
     fn enter(&mut self) -> Vec<Id> {
         let base = self.base();
         let mut words = core::mem::take(&mut self.words);
@@ -324,7 +333,7 @@ impl<'a> Reader<'a, '_> {
                     self.tree.end(id);
                     ends.push(id);
                 }
-                // Words after a list are an option of the same container.
+                // Words after a list are further options of the list's container.
                 if path.len() > 1 {
                     let _ = path.pop();
                 }
@@ -358,8 +367,8 @@ impl<'a> Reader<'a, '_> {
         }
     }
 
-    /// Handles words without a delimiter at the end of a block.
-    fn leftover(&mut self) {
+    /// Handles a statement without a delimiter before a closing brace.
+    fn unfinished(&mut self) {
         if !self.words.is_empty() || !self.lists.is_empty() {
             self.statement();
         }
@@ -392,14 +401,14 @@ impl<'a> Reader<'a, '_> {
                     (Some(id), "delete") => self.tree.remove(id),
                     (Some(id), own) => self.tree.set_inactive(id, own == "deactivate"),
                     (None, _) => {
-                        let message = format!("`{command}` of what is not there");
-                        self.report.warning(*at, message, "the lines before do not have it");
+                        let message = format!("`{command}`: there is no such statement");
+                        self.report.warning(*at, message, "no line before this one defines it");
                     }
                 }
             }
             "edit" => {
                 self.edit.extend(names());
-                self.edit.truncate(LONGEST);
+                self.edit.truncate(MAX_WORDS);
             }
             "top" => {
                 self.edit.clear();
@@ -427,7 +436,7 @@ impl<'a> Reader<'a, '_> {
             }
             "rename" | "insert" | "copy" | "load" | "rollback" | "replace" => {
                 let message = format!("`{command}` changes the configuration and is not supported");
-                let advice = "paste the result, by `show configuration`";
+                let advice = "paste the result, as `show configuration` prints it";
                 self.report.unsupported(*at, message, Some(advice));
             }
             _ => self.report.ignored(*at, format!("the command `{command}`")),
@@ -436,7 +445,7 @@ impl<'a> Reader<'a, '_> {
 
     fn finish(&mut self) {
         if let Some((_, at)) = self.words.first().copied() {
-            self.report.error(at, "a statement does not end", "end it with `;`, or paste the whole block");
+            self.report.error(at, "the last statement has no end", "end it with `;`, or paste the whole block");
         }
         if !self.stack.is_empty() || self.too_deep > 0 {
             let at = self.stack.last().map_or_else(Place::default, |id| self.tree.at(*id));

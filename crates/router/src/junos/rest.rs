@@ -1,12 +1,12 @@
-//! Unsupported statements: each is reported with its context.
+//! Report of the statements that no reader supports.
 
 use super::cos::part;
 use super::tree::{Id, ROOT, Tree};
 use crate::{Level, Report, Scope};
 use std::collections::BTreeSet;
 
-/// Blocks without effect on queues; one remark each.
-const QUIET: [&str; 30] = [
+/// Top-level blocks without effect on queues: one remark for each block.
+const WITHOUT_EFFECT: [&str; 30] = [
     "access",
     "accounting-options",
     "applications",
@@ -45,11 +45,11 @@ struct Found {
     scope: Scope,
     message: String,
     advice: Option<&'static str>,
-    /// Key by which statements share one remark.
+    /// Statements with the same key share one remark.
     key: String,
 }
 
-/// Reports all unmarked nodes.
+/// Reports all statements that no reader has marked as supported.
 pub(super) fn report(tree: &Tree, report: &mut Report) {
     let mut off = vec![false; tree.len()];
     let mut reported: BTreeSet<(Scope, String)> = BTreeSet::new();
@@ -101,7 +101,7 @@ fn judge(tree: &Tree, id: Id) -> Found {
             "scheduler-maps" => unsupported(part("scheduler map", word(2)), None),
             "drop-profiles" => unsupported(part("drop profile", word(2)), None),
             "traffic-control-profiles" => unsupported(part("traffic control profile", word(2)), None),
-            // Rewriting happens behind the queues.
+            // Code points are rewritten after the queues.
             "rewrite-rules" => {
                 ignored(Scope::Everything, format!("class-of-service rewrite-rules {} {}", word(2), word(3)))
             }
@@ -112,7 +112,7 @@ fn judge(tree: &Tree, id: Id) -> Found {
                 unsupported(Scope::Everything, None)
             }
             "interfaces" => unsupported(Scope::Port(word(2).to_owned()), None),
-            // Packets of the router itself are not in the traffic table.
+            // Host-outbound traffic: packets of the router itself are not in the traffic table.
             "host-outbound-traffic" | "tri-color" | "traceoptions" | "code-point-aliases" | "copy-plp-all" => {
                 ignored(Scope::Everything, format!("class-of-service {}", word(1)))
             }
@@ -127,7 +127,7 @@ fn judge(tree: &Tree, id: Id) -> Found {
             }
         }
         "interfaces" => {
-            const MATTERS: [&str; 8] = [
+            const AFFECTS_QUEUES: [&str; 8] = [
                 "filter",
                 "policer",
                 "simple-filter",
@@ -137,7 +137,7 @@ fn judge(tree: &Tree, id: Id) -> Found {
                 "mrru",
                 "interface-range",
             ];
-            if has(&MATTERS) {
+            if has(&AFFECTS_QUEUES) {
                 let whole = word(1) == "interface-range";
                 unsupported(if whole { Scope::Everything } else { Scope::Port(word(1).to_owned()) }, None)
             } else {
@@ -146,25 +146,25 @@ fn judge(tree: &Tree, id: Id) -> Found {
         }
         "chassis" if has(&["traffic-manager", "q-pic-large-buffer", "egress-policer-overhead", "cos"]) => unsupported(
             Scope::Everything,
-            Some("state the bytes that shapers count with --overhead, and buffers with `buffer-size temporal`"),
+            Some("state by --overhead the bytes per packet that shapers count, and buffers by `buffer-size temporal`"),
         ),
         "dynamic-profiles" | "logical-systems" => {
             Found { key: word(0).to_owned(), ..unsupported(Scope::Everything, None) }
         }
-        block if QUIET.contains(&block) => ignored(Scope::Everything, block.to_owned()),
+        block if WITHOUT_EFFECT.contains(&block) => ignored(Scope::Everything, block.to_owned()),
         block => Found {
             level: Level::Unsupported,
             scope: Scope::Everything,
-            message: format!("the statement `{block}` is not known at the top of a configuration"),
+            message: format!("unknown top-level statement `{block}`"),
             advice: Some(
-                "paste whole blocks, such as `class-of-service { … }`, or a line `[edit class-of-service]` in front",
+                "paste whole blocks, such as `class-of-service { … }`, or begin with a line such as `[edit class-of-service]`",
             ),
             key: block.to_owned(),
         },
     }
 }
 
-/// `true` if the text contains Junos statements.
+/// `true` if the text has at least one of the sections that are read.
 pub(super) fn is_known(tree: &Tree) -> bool {
     let blocks = ["class-of-service", "firewall", "interfaces"];
     blocks.iter().any(|block| tree.child(ROOT, block).is_some())

@@ -27,7 +27,8 @@ pub(super) struct Node {
     pub inactive: bool,
     /// `true` if a reader supports it.
     pub used: bool,
-    /// Order of the last occurrence: of several values of one option the last one applies.
+    /// Position of the last occurrence, counted in words; 0: inherited from a group. The last value of an option
+    /// applies.
     touched: u32,
 }
 
@@ -38,7 +39,7 @@ pub(super) struct Clause {
     pub words: Vec<Id>,
 }
 
-/// Number of words of a keyword that its reader parses itself.
+/// In place of the number of words after a keyword: its reader parses the subtree itself.
 pub(super) const OPAQUE: usize = usize::MAX;
 
 /// The tree.
@@ -65,7 +66,8 @@ impl Tree {
     pub fn at(&self, id: Id) -> Place {
         self.node(id).at
     }
-    /// Returns the child node of a word, added if missing. Points of a drop profile may repeat: each is a node.
+    /// Returns the child node of a word, which is added if missing. Words of a drop profile's lists may repeat: each
+    /// occurrence is a node of its own.
     pub fn enter(&mut self, parent: Id, word: &str, at: Place) -> Id {
         self.clock = self.clock.saturating_add(1);
         let repeats = matches!(self.word(parent), "fill-level" | "drop-probability")
@@ -110,7 +112,8 @@ impl Tree {
         }
         self.mark_all(id);
     }
-    /// Adds a node from a group, which explicit statements override.
+    /// Returns the child node of a word from a group, which is added if missing; values of explicit statements override
+    /// it.
     pub fn inherit(&mut self, parent: Id, word: &str, at: Place) -> Id {
         let known = self.nodes.len();
         let id = self.enter(parent, word, at);
@@ -121,20 +124,20 @@ impl Tree {
         }
         id
     }
-    /// Returns the active children of a node.
+    /// Returns the children of a node that are not deactivated.
     pub fn children(&self, id: Id) -> Vec<Id> {
         self.node(id).children.iter().copied().filter(|child| !self.node(*child).inactive).collect()
     }
-    /// Returns all children of a node.
+    /// Returns all children of a node, including deactivated ones.
     pub fn all_children(&self, id: Id) -> &[Id] {
         &self.node(id).children
     }
-    /// Returns the child node of that word.
+    /// Returns the child node of a word; `None`: missing or deactivated.
     pub fn child(&self, id: Id, word: &str) -> Option<Id> {
         let found = self.index.get(&(id, word.to_owned())).copied()?;
         (!self.node(found).inactive).then_some(found)
     }
-    /// Returns the node at the end of a path.
+    /// Returns the node at the end of a path; `None`: missing, or deactivated at any level.
     pub fn path(&self, from: Id, words: &[&str]) -> Option<Id> {
         words.iter().try_fold(from, |at, word| self.child(at, word))
     }
@@ -152,7 +155,7 @@ impl Tree {
             todo.extend(self.node(next).children.iter().copied());
         }
     }
-    /// Returns the last value of an option; marks all of its values.
+    /// Returns the last value of an option, and marks all its values as supported.
     pub fn value(&mut self, id: Id) -> Option<Id> {
         let children = self.children(id);
         for child in &children {
@@ -160,10 +163,10 @@ impl Tree {
         }
         children.into_iter().max_by_key(|child| self.node(*child).touched)
     }
-    /// Returns the options of a container, each with the words after it; of several values of one option the last one
-    /// comes last. Several options may follow each other in one line (`set … bandwidth-limit 1m burst-size-limit 15k`),
-    /// so that a keyword after a value is an option of the same container. `keywords` has the number of values of each
-    /// keyword. Words that are not keywords are left unmarked.
+    /// Returns the options of a container, each with the words after it, the last value of an option at the end. A line
+    /// may hold several options (`set … bandwidth-limit 1m burst-size-limit 15k`), so a keyword after a value is an
+    /// option of the same container. `keywords` gives the minimum number of values of each keyword. Options and their
+    /// words are marked as supported; words that are not keywords are not.
     pub fn clauses(&mut self, container: Id, keywords: &[(&str, usize)]) -> Vec<Clause> {
         let takes = |word: &str| keywords.iter().find(|(own, _)| *own == word).map(|(_, takes)| *takes);
         let mut found = Vec::new();
@@ -189,13 +192,13 @@ impl Tree {
         }
         found
     }
-    /// Returns the children of a node, the last written at the end.
+    /// Returns the children of a node in the order of their last occurrence.
     fn by_age(&self, id: Id) -> Vec<Id> {
         let mut children = self.children(id);
         children.sort_by_key(|child| self.node(*child).touched);
         children
     }
-    /// Returns the statements from a node on as text, such as `policer p if-exceeding`.
+    /// Returns the path to a node as text, such as `firewall policer p`: its last twelve words.
     pub fn text(&self, id: Id) -> String {
         let mut words = Vec::new();
         let mut next = id;
@@ -206,7 +209,7 @@ impl Tree {
         words.reverse();
         words.join(" ")
     }
-    /// Returns the words of the path to a node, including itself; at most `most`.
+    /// Returns the first words of the path from the root to a node, including its own; at most `most`.
     pub fn front(&self, id: Id, most: usize) -> Vec<&str> {
         let mut all = Vec::new();
         let mut next = id;

@@ -1,10 +1,10 @@
-//! Rates, amounts, code points.
+//! Parsers of rates, sizes and code points.
 
 use super::tree::{Id, Tree};
 use std::collections::BTreeMap;
 use tailback_diffserv::Dscp;
 
-/// Parses a rate or an amount: digits, an optional fraction, and k, m or g for 10^3, 10^6 or 10^9 (Junos OS Class of
+/// Parses a rate or a size: digits, an optional fraction, and k, m or g for 10^3, 10^6 or 10^9 (Junos OS Class of
 /// Service User Guide, `transmit-rate`: "k (1000), m (1,000,000), or g (1,000,000,000)").
 pub(super) fn number(word: &str) -> Option<u64> {
     let word = word.to_ascii_lowercase();
@@ -24,17 +24,17 @@ pub(super) fn number(word: &str) -> Option<u64> {
     u64::try_from(whole.parse::<u128>().ok()? * factor + fraction).ok()
 }
 
-/// Parses a rate, 1 bit/s to 10 Tbit/s.
+/// Parses a rate in bit/s, from 1 bit/s to 10 Tbit/s.
 pub(super) fn rate(word: &str) -> Option<u64> {
     number(word).filter(|rate| (1..=crate::mqc::HIGHEST_RATE).contains(rate))
 }
 
-/// Parses a whole percentage, 0 to 100.
+/// Parses a whole percentage from 0 to 100, with or without `%`.
 pub(super) fn percent(word: &str) -> Option<u32> {
     word.trim_end_matches('%').parse().ok().filter(|percent| *percent <= 100)
 }
 
-/// Field of a code point.
+/// Header field that a classifier uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Field {
     Dscp,
@@ -59,13 +59,13 @@ impl Field {
     pub fn name(self) -> &'static str {
         Field::ALL.iter().find(|(_, own)| *own == self).map_or("", |(name, _)| name)
     }
-    /// Returns the number of values.
+    /// Returns the number of values of the field, 8 or 64.
     pub fn values(self) -> u8 {
         if matches!(self, Field::Dscp | Field::Dscp6) { 64 } else { 8 }
     }
 }
 
-/// Aliases of three bits (Junos OS Class of Service User Guide, "Default CoS Values and Aliases").
+/// Default aliases of three-bit fields (Junos OS Class of Service User Guide, "Default CoS Values and Aliases").
 const THREE_BITS: [(&str, u8); 10] = [
     ("be", 0),
     ("be1", 1),
@@ -79,14 +79,14 @@ const THREE_BITS: [(&str, u8); 10] = [
     ("cs7", 7),
 ];
 
-/// Aliases of code points.
+/// Aliases of code points that the configuration defines.
 #[derive(Debug, Default)]
 pub(super) struct Aliases {
     own: BTreeMap<(Field, String), u8>,
 }
 
 impl Aliases {
-    /// Reads the aliases that the configuration defines.
+    /// Reads the section `code-point-aliases`; `None`: the configuration has none.
     pub fn read(tree: &mut Tree, aliases: Option<Id>) -> Aliases {
         let mut found = Aliases::default();
         let Some(aliases) = aliases else { return found };
@@ -102,7 +102,7 @@ impl Aliases {
         }
         found
     }
-    /// Parses a code point, by alias or bits.
+    /// Parses a code point: an alias, or its bits.
     pub fn code(&self, field: Field, word: &str) -> Option<u8> {
         if let Some(own) = self.own.get(&(field, word.to_owned())) {
             return Some(*own);
@@ -116,7 +116,8 @@ impl Aliases {
     }
 }
 
-/// Returns the DSCP of an alias: those of RFC 2474, 2597 and 3246, and `be`, `nc1`, `nc2` (same document).
+/// Returns the DSCP of a default alias: the names of RFC 2474, 2597 and 3246, and `be`, `nc1` and `nc2` of the document
+/// named at [`THREE_BITS`].
 fn dscp(word: &str) -> Option<u8> {
     match word {
         "be" => Some(0),
@@ -127,13 +128,14 @@ fn dscp(word: &str) -> Option<u8> {
     }
 }
 
-/// Parses a value in binary digits, as in classifiers: six or three digits.
+/// Parses a code point in binary digits, as in classifiers: six for a DSCP, else three.
 fn bits(field: Field, word: &str) -> Option<u8> {
     let digits = if field.values() == 64 { 6 } else { 3 };
     (word.len() == digits).then(|| u8::from_str_radix(word, 2).ok()).flatten()
 }
 
-/// Parses a code point of firewall filters: a name, a number, hexadecimal after `0x`, binary after `b`.
+/// Parses a DSCP in a firewall filter: a name, or a number from 0 to 63, decimal, hexadecimal after `0x` or binary
+/// after `b`.
 pub(super) fn filter_dscp(word: &str) -> Option<u8> {
     let number = if let Some(digits) = word.strip_prefix("0x") {
         u8::from_str_radix(digits, 16).ok()
@@ -145,7 +147,7 @@ pub(super) fn filter_dscp(word: &str) -> Option<u8> {
     number.filter(|code| *code < 64).or_else(|| dscp(word))
 }
 
-/// Parses an IP precedence, by name or number.
+/// Parses an IP precedence: a name, or a number from 0 to 7.
 pub(super) fn precedence(word: &str) -> Option<u8> {
     const NAMES: [&str; 8] = [
         "routine",

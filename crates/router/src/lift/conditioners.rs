@@ -1,4 +1,4 @@
-//! Conditioners of a port as policers and marks of classes.
+//! Conversion of a port's conditioners into policers and marks of classes.
 
 use super::state::{ClassCondition, DEFAULT_CLASS, Lifting, NOWHERE};
 use super::values::size;
@@ -15,7 +15,7 @@ pub(super) fn within(outer: Option<&Value>, inner: &Value) -> Value {
     }
 }
 
-/// Returns the condition without trivial parts, and a conjunction or disjunction of one as that one.
+/// Returns the condition simplified: without empty parts, nested conjunctions, and conjunctions or disjunctions of one.
 pub(super) fn simple(when: &Value) -> Value {
     match when {
         Value::Array(any) if any.len() == 1 => any.first().map(simple).unwrap_or_default(),
@@ -45,33 +45,36 @@ pub(super) fn simple(when: &Value) -> Value {
 }
 
 impl Lifting<'_> {
-    /// Moves the conditioners of a port into the classes of their packets; a port without classes gets a policy for
+    /// Assigns the conditioners of a port to the classes of their packets; a port without classes gets a policy for
     /// them.
     pub(super) fn conditioners(&mut self, table: &Value, root: &mut Class) {
         let conditioners: Vec<Value> = table.get("conditioners").and_then(Value::as_array).cloned().unwrap_or_default();
         let mut own: Option<Policy> = None;
         for (index, one) in conditioners.iter().enumerate() {
             if one.get("direction").and_then(Value::as_str) == Some("ingress") {
-                self.left_out(format!("the conditioner {}: it is for what arrives", index + 1));
+                self.not_exported(format!(
+                    "the conditioner {} is not exported: it applies to arriving packets",
+                    index + 1
+                ));
                 continue;
             }
             let when = simple(one.get("match").filter(|when| !when.is_null()).unwrap_or(&json!({})));
             let made = police(one);
             if one.get("accounting").and_then(Value::as_str).is_some_and(|own| own != "0B") {
-                self.left_out(format!(
-                    "the bytes that the conditioner {} counts of a packet (`accounting`)",
-                    index + 1
-                ));
+                self.not_exported(format!("the `accounting` of the conditioner {} is not exported", index + 1));
             }
             let marks = if made.is_none() { marks(one.get("conform")) } else { Vec::new() };
-            // A meter with a fixed green colour only marks.
+            // With a meter that colours all packets green, a conditioner is only a marker.
             let fixed = |meter: &Value| {
                 let word = |key: &str| meter.get(key).and_then(Value::as_str).unwrap_or_default();
                 word("kind") == "fixed" && word("colour") == "green"
             };
             let metered = one.get("meter").is_some_and(|meter| !meter.is_null() && !fixed(meter));
             if made.is_none() && (metered || marks.is_empty()) {
-                self.left_out(format!("the conditioner {}: no policer has its meter or its actions", index + 1));
+                self.not_exported(format!(
+                    "the conditioner {} is not exported: no policer has its meter or its actions",
+                    index + 1
+                ));
                 continue;
             }
             let found = match self.class_conditions.iter().position(|class| class.when == when) {
@@ -99,7 +102,10 @@ impl Lifting<'_> {
                 None => false,
             };
             if !found {
-                self.left_out(format!("the conditioner {}: it is about no class of the policy", index + 1));
+                self.not_exported(format!(
+                    "the conditioner {} is not exported: its condition is not that of a class",
+                    index + 1
+                ));
             }
         }
         if let Some(own) = own {
@@ -108,7 +114,8 @@ impl Lifting<'_> {
         }
     }
 
-    /// Returns `true` if the class, or the rule that leads to it, accepts the policer or the marks.
+    /// Adds a policer or marks to the class at `index`, or to its rule; returns `false` if there is a policer already,
+    /// or the rule would need marks.
     fn attach(&mut self, index: usize, made: Option<Police>, marks: Vec<Mark>) -> bool {
         let Some(ClassCondition { policy, class, rule, .. }) = self.class_conditions.get(index) else { return false };
         let Some(policy) = self.config.policies.iter_mut().find(|own| own.name == *policy) else { return false };
@@ -154,12 +161,12 @@ fn police(one: &Value) -> Option<Police> {
         if marks.is_empty() { vec![Act::Transmit] } else { marks }
     };
     let (conform, exceed, violate) = (acts("conform"), acts("exceed"), acts("violate"));
-    // A single bucket has two outcomes.
+    // A single bucket has two colours, so `violate` has no effect.
     let violate = if kind == "token-bucket" || violate == exceed { Vec::new() } else { violate };
     Some(Police { rate: committed, burst, peak, excess, conform, exceed, violate, counts: Counting::default() })
 }
 
-/// Returns the fields that a conditioner sets.
+/// Returns the marks that the action of a conditioner sets.
 fn marks(table: Option<&Value>) -> Vec<Mark> {
     let Some(table) = table else { return Vec::new() };
     let number = |key: &str| table.get(key).and_then(Value::as_u64).and_then(|n| u8::try_from(n).ok());

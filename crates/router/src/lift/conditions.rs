@@ -1,13 +1,14 @@
-//! Conditions of a scenario as conditions of a configuration.
+//! Conversion of a scenario's conditions into those of a configuration.
 
-use super::state::{DEEPEST, Lifting, NOWHERE};
+use super::state::{Lifting, MAX_DEPTH, NOWHERE};
 use super::values::text;
 use crate::ir::{ClassMap, Match};
 use serde_json::Value;
 use tailback_diffserv::Dscp;
 
 impl Lifting<'_> {
-    /// Returns a condition; for a router a class map, named after its class if it has no name.
+    /// Returns a condition. With a `class`, which MQC needs, it is a class map; it has the name of the class unless the
+    /// scenario names one.
     pub(super) fn condition(&mut self, when: &Value, class: Option<&str>) -> Match {
         let made = self.plain(when, 0);
         let Some(class) = class else { return made };
@@ -23,7 +24,7 @@ impl Lifting<'_> {
         Match::ClassMap(class.to_owned())
     }
 
-    /// Adds a class map for nested conditions.
+    /// Adds a class map, and one for each nested conjunction or disjunction.
     fn map(&mut self, name: &str, all: bool, conditions: Vec<Match>) {
         let mut flat = Vec::new();
         for (index, condition) in conditions.into_iter().enumerate() {
@@ -54,8 +55,8 @@ impl Lifting<'_> {
     }
 
     fn plain(&mut self, when: &Value, depth: usize) -> Match {
-        if depth > DEEPEST {
-            self.left_out("conditions within each other, too deep");
+        if depth > MAX_DEPTH {
+            self.not_exported(format!("conditions nested more than {MAX_DEPTH} deep are not exported"));
             return Match::AnyOf(Vec::new());
         }
         match when {
@@ -106,7 +107,7 @@ impl Lifting<'_> {
                     other => other.as_u64().and_then(|n| u8::try_from(n).ok()),
                 };
                 let codes: Vec<u8> = each(value).iter().filter_map(code).collect();
-                // A line of a class map holds eight values.
+                // A line of a class map has at most eight values.
                 let lines: Vec<Match> = codes.chunks(8).map(|codes| Match::Dscp(codes.to_vec())).collect();
                 one_or(lines, Match::AnyOf)
             }
@@ -120,13 +121,13 @@ impl Lifting<'_> {
                 self.flows(&names)
             }
             other => {
-                self.left_out(format!("a condition by `{other}`"));
+                self.not_exported(format!("conditions on `{other}` are not exported"));
                 return None;
             }
         })
     }
 
-    /// Returns groups of flows as a condition on their DSCPs.
+    /// Returns a condition on groups of flows as one on their DSCPs. Other groups with these DSCPs are reported.
     fn flows(&mut self, names: &[String]) -> Match {
         let (mut codes, mut others) = (Vec::new(), Vec::new());
         for flow in self.document.get("flows").and_then(Value::as_array).into_iter().flatten() {
@@ -140,19 +141,20 @@ impl Lifting<'_> {
             }
         }
         let alike: Vec<&str> = others.iter().filter(|(_, code)| codes.contains(code)).map(|(name, _)| *name).collect();
-        let message = format!("the flows {} are matched by their code points", names.join(", "));
+        let message = format!("the groups of flows {} are matched by their DSCPs", names.join(", "));
         if alike.is_empty() {
             self.report.warning(NOWHERE, message, "a router has no groups of flows");
         } else {
-            let message = format!("{message}, which {} has as well", alike.join(", "));
-            let advice = "write the values into the text that the scenario was made of with --original, or give each group a \
-                          code point of its own";
+            let message = format!("{message}, which other groups have as well: {}", alike.join(", "));
+            let advice = "with --original, write the values into the text that the scenario was imported from; or give each group a DSCP of \
+                          its own";
             self.report.unsupported(NOWHERE, message, Some(advice));
         }
         one_or(codes.chunks(8).map(|codes| Match::Dscp(codes.to_vec())).collect(), Match::AnyOf)
     }
 }
 
+/// Returns the only condition, or `several` of all.
 fn one_or(mut all: Vec<Match>, several: fn(Vec<Match>) -> Match) -> Match {
     match (all.pop(), all.is_empty()) {
         (Some(one), true) => one,

@@ -1,4 +1,4 @@
-//! Decompilation of a scenario into a configuration: the policy of one of its ports.
+//! Decompilation of a port of a scenario into a configuration.
 
 mod conditioners;
 mod conditions;
@@ -12,12 +12,14 @@ use crate::ir::{
 use crate::{Imported, Report};
 use conditioners::{simple, within};
 use serde_json::Value;
-use state::{ClassCondition, DEEPEST, DEFAULT_CLASS, Lifting, NOWHERE};
+use state::{ClassCondition, DEFAULT_CLASS, Lifting, MAX_DEPTH, NOWHERE};
 use tailback_units::{parse_bytes, parse_duration, parse_rate};
 use values::{is_given, limit, red, shape, share, size, text, timed, wred};
 
-/// Returns the policy of a port of a scenario, given as its canonical document. The port is `NODE:NEIGHBOUR`, or either
-/// of them; `None`: the only port with more settings than a buffer size.
+/// Returns the configuration of a port of a scenario, which is given as its canonical document. `port` is
+/// `NODE:NEIGHBOUR`, or either of them; `None`: the only port with a limited buffer, a discipline, a shaper, a ring or
+/// conditioners. Settings without a counterpart in configurations are reported as unsupported; no such port, or
+/// several, is an error.
 pub fn lift(document: &Value, port: Option<&str>) -> Imported {
     let mut lifting = Lifting {
         document,
@@ -36,12 +38,13 @@ pub fn lift(document: &Value, port: Option<&str>) -> Imported {
 }
 
 impl Lifting<'_> {
+    /// Returns node, neighbour and table of the selected port; `None`: none or several match, which is reported.
     fn chosen(&mut self, wanted: Option<&str>) -> Option<(String, String, Value)> {
         let mut found = Vec::new();
         for (node, switch) in self.document.get("switches").and_then(Value::as_object).into_iter().flatten() {
             for (neighbour, table) in switch.get("ports").and_then(Value::as_object).into_iter().flatten() {
                 let name = format!("{node}:{neighbour}");
-                let is_meant = wanted.map_or_else(
+                let is_selected = wanted.map_or_else(
                     || {
                         let limited = text(table, "buffer").is_some_and(|buffer| buffer != "unlimited");
                         limited
@@ -51,7 +54,7 @@ impl Lifting<'_> {
                     },
                     |wanted| wanted == name || wanted == node || wanted == neighbour,
                 );
-                if is_meant {
+                if is_selected {
                     found.push((node.clone(), neighbour.clone(), table.clone()));
                 }
             }
@@ -64,14 +67,14 @@ impl Lifting<'_> {
             [] => {
                 self.report.error(
                     NOWHERE,
-                    "there is no such port, or no port with a policy",
-                    "name it such as ce:sink, under `switches`",
+                    "there is no such port, or no port with settings of its queue",
+                    "write NODE:NEIGHBOUR of a port under `switches`, such as ce:sink",
                 );
                 None
             }
             several => {
                 let all = names(several);
-                self.report.error(NOWHERE, "several ports are meant", &format!("choose with --port: {all}"));
+                self.report.error(NOWHERE, "several ports match", &format!("choose with --port: {all}"));
                 None
             }
         }
@@ -112,6 +115,7 @@ impl Lifting<'_> {
         made
     }
 
+    /// Returns the rate in bit/s of the link from `node` to `neighbour`; `None`: not stated.
     fn rate(&self, node: &str, neighbour: &str) -> Option<u64> {
         let links = self.document.get("links")?.as_array()?;
         links.iter().find_map(|link| {
@@ -129,10 +133,10 @@ impl Lifting<'_> {
         })
     }
 
-    /// Converts the discipline of a class.
+    /// Converts the discipline `inside` of a class; `name` is that of a policy within it.
     fn inside(&mut self, class: &mut Class, inside: &Value, name: &str, depth: usize) {
-        if depth > DEEPEST {
-            self.left_out("disciplines within each other, too deep");
+        if depth > MAX_DEPTH {
+            self.not_exported(format!("disciplines nested more than {MAX_DEPTH} deep are not exported"));
             return;
         }
         let kind = text(inside, "kind").unwrap_or("drop-tail");
@@ -182,7 +186,7 @@ impl Lifting<'_> {
                 let found = self.policy(inside, kind, name, depth);
                 class.queue = Queue::Policy(found);
             }
-            other => self.left_out(format!("the discipline `{other}`")),
+            other => self.not_exported(format!("the discipline `{other}` is not exported")),
         }
     }
 
@@ -205,12 +209,12 @@ impl Lifting<'_> {
             let mut class = self.class(one, &own, quantum, depth);
             let _ = self.outer.pop();
             class.parent = text(one, "parent").map(str::to_owned);
-            // Only a router's class needs a class map; in other languages no rule leads to this class.
+            // A class that matches no packet needs a rule only in MQC, where each class has a class map.
             let nothing = serde_json::json!({ "not": {} });
             let matches = one.get("match").filter(|when| !when.is_null());
             if let Some(when) = matches.filter(|when| scheduler == Scheduler::ClassBased || **when != nothing) {
                 let named = if scheduler == Scheduler::ClassBased { Some(own.as_str()) } else { None };
-                // In other languages each alternative is a filter of its own.
+                // In other languages than MQC each alternative is a filter of its own.
                 if scheduler != Scheduler::ClassBased {
                     for alternative in simple(when).as_array().cloned().unwrap_or_else(|| vec![simple(when)]) {
                         let whole = within(self.outer.last(), &alternative);
@@ -231,7 +235,7 @@ impl Lifting<'_> {
                 let class = if let Match::ClassMap(map) = &when { map.clone() } else { own.clone() };
                 made.rules.push(Rule { when, class, police: None, at: NOWHERE });
                 if let Some(rule) = made.rules.last() {
-                    // A router's class has the name of its class map.
+                    // In MQC a class has the name of its class map.
                     class_name(&mut names, &rule.class);
                 }
             }
@@ -277,6 +281,7 @@ impl Lifting<'_> {
         name
     }
 
+    /// Returns the name, with a number appended if a policy has it already.
     fn unused(&self, name: &str) -> String {
         let taken = |name: &str| self.config.policy(name).is_some();
         let mut found = name.to_owned();
@@ -296,7 +301,7 @@ impl Lifting<'_> {
         made.bandwidth = made.bandwidth.or_else(|| {
             let parts = table.get("remaining")?.as_f64()?.round();
             if parts < 1.0 {
-                self.left_out(format!("class `{name}`: a share of what is left below 1, written as 1"));
+                self.not_exported(format!("class `{name}`: `remaining` below 1 is exported as 1"));
             }
             Some(Share::RemainingRatio((parts as u32).max(1)))
         });
@@ -305,7 +310,9 @@ impl Lifting<'_> {
             let burst = text(priority, "burst").filter(|burst| *burst != "200ms");
             let bytes = burst.and_then(|burst| parse_bytes(burst).ok());
             if burst.is_some() && bytes.is_none() {
-                self.left_out(format!("class `{name}`: a burst in time other than the default"));
+                self.not_exported(format!(
+                    "class `{name}`: a priority burst stated as a time other than 200 ms, the default, is not exported"
+                ));
             }
             made.priority = Some(Priority { level, rate: priority.get("rate").and_then(share), burst: bytes });
         }
@@ -327,12 +334,13 @@ impl Lifting<'_> {
         if let Some(inside) = table.get("discipline").filter(|inside| !inside.is_null()) {
             self.inside(&mut made, inside, &format!("{name}-policy"), depth + 1);
         }
-        // Only the inner queues hold packets.
+        // A class with an inner policy holds no packets itself.
         made.limit = made.limit.filter(|_| !matches!(made.queue, Queue::Policy(_)));
         made
     }
 }
 
+/// Replaces the last name.
 fn class_name(names: &mut [String], name: &str) {
     if let Some(last) = names.last_mut() {
         name.clone_into(last);

@@ -1,28 +1,31 @@
-//! The state of the decompilation.
+//! State of the decompilation.
 
 use crate::ir::Config;
 use crate::{Place, Report};
 use serde_json::Value;
 
+/// Place of remarks: a scenario has no lines.
 pub(super) const NOWHERE: Place = Place::new(0, 0);
 pub(super) const DEFAULT_CLASS: &str = "class-default";
-/// Upper bound on the nesting.
-pub(super) const DEEPEST: usize = 8;
+/// Upper bound on the nesting of disciplines, and of conditions.
+pub(super) const MAX_DEPTH: usize = 8;
 
+/// State of the decompilation.
 pub(super) struct Lifting<'a> {
     pub(super) document: &'a Value,
     pub(super) config: Config,
     pub(super) report: Report,
-    /// Classes so far, with their conditions.
+    /// Classes converted so far, with their conditions.
     pub(super) class_conditions: Vec<ClassCondition>,
     /// Conditions of the enclosing classes.
     pub(super) outer: Vec<Value>,
-    /// Rate of the port's link, bit/s.
+    /// Rate of the port's link in bit/s; `None`: not stated.
     pub(super) line: Option<u64>,
 }
 
 impl Lifting<'_> {
-    pub(super) fn left_out(&mut self, what: impl Into<String>) {
+    /// Reports a setting that is not exported; `what` is the message.
+    pub(super) fn not_exported(&mut self, what: impl Into<String>) {
         self.report.unsupported(NOWHERE, what, None);
     }
 }
@@ -33,8 +36,8 @@ pub(super) struct ClassCondition {
     pub policy: String,
     /// Name of the class.
     pub class: String,
-    /// The complete condition, including those of the enclosing classes.
+    /// Complete condition, including those of the enclosing classes.
     pub when: Value,
-    /// Index of its rule in the policy, if a class may have several.
+    /// Index of the rule in the policy, if each alternative of the condition is a rule; `None`: the class has one rule.
     pub rule: Option<usize>,
 }

@@ -1,4 +1,4 @@
-//! Values of a scenario as values of a configuration.
+//! Conversion of a scenario's values into those of a configuration. Values that cannot be converted are `None`.
 
 use crate::ir::{By, Limit, Profile, Red, Shape, Share, Timed, Unit, Wred};
 use crate::lower::red_weight;
@@ -6,6 +6,7 @@ use serde_json::Value;
 use tailback_diffserv::Dscp;
 use tailback_units::{parse_bytes, parse_duration, parse_rate};
 
+/// `true` if a setting is stated and is not the default: null, an empty list, or the discipline `drop-tail`.
 pub(super) fn is_given(value: Option<&Value>) -> bool {
     value.is_some_and(|value| match value {
         Value::Null => false,
@@ -15,14 +16,17 @@ pub(super) fn is_given(value: Option<&Value>) -> bool {
     })
 }
 
+/// Returns a key's string.
 pub(super) fn text<'a>(table: &'a Value, key: &str) -> Option<&'a str> {
     table.get(key).and_then(Value::as_str)
 }
 
+/// Returns a key's size in bytes.
 pub(super) fn size(table: &Value, key: &str) -> Option<u64> {
     text(table, key).and_then(|text| parse_bytes(text).ok())
 }
 
+/// Parses a limit in packets or bytes.
 pub(super) fn limit(value: &Value) -> Option<Limit> {
     let text = value.as_str()?;
     let packets = text.strip_suffix("packets").or_else(|| text.strip_suffix("packet"));
@@ -32,6 +36,7 @@ pub(super) fn limit(value: &Value) -> Option<Limit> {
     }
 }
 
+/// Parses a bandwidth: a rate, a percentage, or a fraction.
 pub(super) fn share(value: &Value) -> Option<Share> {
     match value {
         Value::String(text) => match text.strip_suffix('%') {
@@ -42,11 +47,13 @@ pub(super) fn share(value: &Value) -> Option<Share> {
     }
 }
 
+/// Returns a shaper by its keys `rate` and `burst`.
 pub(super) fn shape(table: &Value) -> Option<Shape> {
     let rate = parse_rate(text(table, "rate")?).ok()?.0;
     Some(Shape { rate: Share::Rate(rate), burst: size(table, "burst"), excess: None, peak: false })
 }
 
+/// Returns the parameters of CoDel or PIE; `interval` is the key of the interval.
 pub(super) fn timed(table: &Value, interval: &str) -> Timed {
     let us = |key: &str| text(table, key).and_then(|text| parse_duration(text).ok()).map(|d| d.0 / 1_000_000);
     Timed {
@@ -57,17 +64,17 @@ pub(super) fn timed(table: &Value, interval: &str) -> Timed {
     }
 }
 
-/// Upper bound on the bursts that are tried for the weight of an average.
-const BURSTS: u64 = 2_000;
+/// Largest burst in packets that is tried for the weight of an average.
+const MAX_BURST: u64 = 2_000;
 
-/// Returns RED at a rate in bit/s. `tc` computes the weight of the average from the burst, so the burst is the smallest
-/// with the scenario's weight; the rate determines the decay of the average during idle periods, for which `tc` assumes
-/// 10 Mbit/s by default (`q_red.c`).
+/// Returns RED at a link of `rate` bit/s. `tc` computes the weight of the average from the burst, so the burst is the
+/// smallest with the scenario's weight; the rate determines the decay of the average during idle periods, for which
+/// `tc` assumes 10 Mbit/s by default (`q_red.c`).
 pub(super) fn red(table: &Value, rate: Option<u64>) -> Red {
     let (min, packet) = (size(table, "min"), size(table, "mean-packet"));
     let weight = table.get("weight").and_then(Value::as_f64);
     let burst = weight.zip(min).and_then(|(weight, min)| {
-        (1..=BURSTS).find(|burst| red_weight(*burst, min, packet.unwrap_or(1000).max(1)) == Some(weight))
+        (1..=MAX_BURST).find(|burst| red_weight(*burst, min, packet.unwrap_or(1000).max(1)) == Some(weight))
     });
     Red {
         min,
@@ -82,6 +89,7 @@ pub(super) fn red(table: &Value, rate: Option<u64>) -> Red {
     }
 }
 
+/// Returns WRED, with thresholds in packets; profiles in other units are left out.
 pub(super) fn wred(table: &Value) -> Wred {
     let by = if text(table, "by") == Some("dscp") { By::Dscp } else { By::Precedence };
     let mut profiles = Vec::new();

@@ -1,4 +1,4 @@
-//! Conditions of a class in terms of a scenario.
+//! Conditions of a configuration in the notation of a scenario.
 
 use super::traffic::Traffic;
 use crate::ir::{Config, Match, Policy, Rule};
@@ -6,19 +6,19 @@ use crate::{Place, Report};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Compiles conditions into those of a scenario; conditions on addresses or ports are resolved by the rows of the
-/// traffic table.
+/// Compiler of conditions. Conditions on other fields than the DSCP are resolved: they become the list of rows of the
+/// traffic table that meet them.
 pub(super) struct Conditions<'a> {
     pub config: &'a Config,
     pub traffic: &'a Traffic,
-    /// `true` if DSCPs are rewritten before the queue, so that all conditions are resolved by the rows' original
-    /// headers.
+    /// `true` if the policy sets DSCPs: all conditions are then resolved, with the headers that the rows have before
+    /// it.
     pub resolve: bool,
-    /// Class maps that are used.
+    /// Names of the class maps to which the scenario refers.
     pub used: BTreeSet<String>,
-    /// Conditions that lack information in some rows, by their text: place and rows.
+    /// Conditions that cannot be evaluated for some rows, by their description: place, and indices of the rows.
     unknown: BTreeMap<String, (Place, BTreeSet<usize>)>,
-    /// Rows without an MPLS traffic class that a condition needs.
+    /// Names of the rows without an MPLS traffic class on which a condition depends.
     unlabelled: BTreeSet<String>,
 }
 
@@ -34,8 +34,8 @@ impl<'a> Conditions<'a> {
         }
     }
 
-    /// Returns the condition of the class at `index` in `order`, the order of a scenario's classes: one of its rules
-    /// matches, and no earlier rule of a class that comes later in `order`.
+    /// Returns the condition of the class at `index` in `order`, the order of the classes in the scenario: one of the
+    /// class's rules matches, and no earlier rule of a class that is later in `order`.
     pub fn class(&mut self, policy: &Policy, order: &[&str], index: usize, report: &mut Report) -> Value {
         let later = order.get(index + 1..).unwrap_or_default();
         let own = order.get(index).copied().unwrap_or_default();
@@ -60,7 +60,7 @@ impl<'a> Conditions<'a> {
         }
     }
 
-    /// Returns a condition of a scenario.
+    /// Returns a condition in the notation of a scenario.
     pub fn condition(&mut self, when: &Match, at: Place, report: &mut Report) -> Value {
         if self.resolve {
             return self.resolved(when, at);
@@ -76,7 +76,7 @@ impl<'a> Conditions<'a> {
                 json!({ "dscp": codes })
             }
             Match::DsField { .. } => {
-                let message = "a condition on the ECN bits, which change on the path, is taken not to hold";
+                let message = "a condition on the ECN bits, which may change on the path, is assumed not to hold";
                 report.unsupported(at, message, None);
                 json!({ "not": {} })
             }
@@ -98,12 +98,11 @@ impl<'a> Conditions<'a> {
     /// `true` if a condition depends only on DSCPs.
     fn is_plain(&self, when: &Match, depth: usize) -> bool {
         match when {
-            // The labels of a flow are in the table, not in the packets.
             Match::Any | Match::Dscp(_) | Match::Precedence(_) => true,
             Match::DsField { mask, .. } => mask & 3 == 0,
             Match::Not(inner) => self.is_plain(inner, depth),
             Match::All(all) | Match::AnyOf(all) => all.iter().all(|one| self.is_plain(one, depth)),
-            // As deep as routers nest; deeper ones are resolved.
+            // Deeper nesting than that of routers is resolved.
             Match::ClassMap(name) if depth < 4 => self.config.class_map(name).is_some_and(|map| {
                 !map.conditions.is_empty() && map.conditions.iter().all(|one| self.is_plain(one, depth + 1))
             }),
@@ -111,17 +110,17 @@ impl<'a> Conditions<'a> {
         }
     }
 
-    /// Reports missing information in rows, once per condition.
+    /// Reports conditions that cannot be evaluated for some rows, once each.
     pub fn settle(&mut self, report: &mut Report) {
         for (text, (at, rows)) in core::mem::take(&mut self.unknown) {
             let names = rows.into_iter().filter_map(|index| Some(self.traffic.rows.get(index)?.name.clone()));
-            not_enough(report, at, &names.collect::<Vec<_>>(), &text);
+            report_unknown(report, at, &names.collect::<Vec<_>>(), &text);
         }
         let names: Vec<&str> = self.unlabelled.iter().map(String::as_str).collect();
         if !names.is_empty() {
             let message =
-                format!("{} taken to have the precedence in the labels' traffic class", rows(&names, "is", "are"));
-            report.assumed(Place::default(), message, "add a column `exp` to the table");
+                format!("{} to have the precedence as MPLS traffic class", rows(&names, "is assumed", "are assumed"));
+            report.assumed(Place::default(), message, "add a column `exp` to the traffic table");
         }
         self.unlabelled.clear();
     }
@@ -140,7 +139,7 @@ impl<'a> Conditions<'a> {
         }
     }
 
-    /// Returns the groups of flows for which a condition holds.
+    /// Returns a condition as the names of the groups of flows for which it holds.
     fn resolved(&mut self, when: &Match, at: Place) -> Value {
         let mut groups = Vec::new();
         for (index, row) in self.traffic.rows.iter().enumerate() {
@@ -163,7 +162,7 @@ impl<'a> Conditions<'a> {
     /// Returns the class maps that are used, for `[class-maps]`.
     pub fn maps(&mut self, report: &mut Report) -> serde_json::Map<String, Value> {
         let mut made = serde_json::Map::new();
-        // Maps refer to others, which are then used too.
+        // A class map may refer to others, which are used then, too.
         while let Some(name) = self.used.iter().find(|name| !made.contains_key(*name)).cloned() {
             let Some(map) = self.config.class_map(&name) else { break };
             let conditions: Vec<Value> = map.conditions.iter().map(|one| self.condition(one, map.at, report)).collect();
@@ -178,12 +177,12 @@ impl<'a> Conditions<'a> {
     }
 }
 
-/// Formats a DSCP as in documents.
+/// Formats a DSCP in the notation of documents.
 pub(super) fn dscp(code: u8) -> String {
     tailback_diffserv::Dscp::new(code).map_or_else(|| code.to_string(), |dscp| dscp.to_string())
 }
 
-/// Formats `the row `a` is`, `the rows `a` and 3 more are`.
+/// Formats a subject such as "the row `a` is" or "the rows `a`, `b` and 3 more are"; `one` and `several` are the verbs.
 pub(super) fn rows(names: &[&str], one: &str, several: &str) -> String {
     const NAMED: usize = 12;
     let quoted: Vec<String> = names.iter().take(NAMED).map(|name| format!("`{name}`")).collect();
@@ -198,21 +197,21 @@ pub(super) fn rows(names: &[&str], one: &str, several: &str) -> String {
 const MARK: &str = "the firewall mark";
 
 /// Reports a condition that cannot be evaluated for some rows.
-pub(super) fn not_enough(report: &mut Report, at: Place, names: &[String], condition: &str) {
+pub(super) fn report_unknown(report: &mut Report, at: Place, names: &[String], condition: &str) {
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let message = format!("{} not say enough to judge {condition}", rows(&names, "does", "do"));
+    let message = format!("{} not state enough to evaluate {condition}", rows(&names, "does", "do"));
     if condition == MARK {
         // Rules set marks, so that a script with conditions on them is incomplete without those rules.
-        let advice = "it is taken not to hold: add a column `mark` to the table, or the firewall's lines that set marks to \
+        let advice = "it is assumed not to hold: add a column `mark` to the traffic table, or the commands that set marks to \
                       the script";
         return report.unsupported(at, message, Some(advice));
     }
-    let advice = "it is taken not to hold: add to the table what it looks at (protocol, source, destination, ports, \
-                  application, match, vlan, cos, input)";
+    let advice = "it is assumed not to hold: add the fields that it tests to the traffic table (protocol, source, destination, \
+                  ports, application, match, vlan, cos, input)";
     report.assumed(at, message, advice);
 }
 
-/// `true` if it depends on a firewall mark.
+/// `true` if a condition depends on a firewall mark.
 fn marked(when: &Match) -> bool {
     match when {
         Match::FirewallMark { .. } => true,
@@ -222,7 +221,7 @@ fn marked(when: &Match) -> bool {
     }
 }
 
-/// Describes a condition in words.
+/// Returns a description of a condition by the fields that it tests.
 pub(super) fn plain(when: &Match) -> String {
     match when {
         when if marked(when) => MARK.to_owned(),

@@ -7,25 +7,26 @@ use super::table::{bits, packets, put};
 use crate::ir::{Class, Counting, Fair, Limit, Policy, Queue, Scheduler, Sfq, Share, Timed};
 use serde_json::{Map, Value, json};
 
-/// Default quantum of a flow in bytes: a frame of the device (`psched_mtu`, `include/net/pkt_sched.h`).
+/// Default quantum in bytes: a frame of the device (`psched_mtu`, `include/net/pkt_sched.h`).
 const FRAME: u64 = 1514;
-/// Upper bounds of sfq on active flows, and on the packets of each (`SFQ_DEFAULT_FLOWS`, `SFQ_MAX_DEPTH`,
-/// `net/sched/sch_sfq.c`).
+/// Default limit of sfq on the number of active flows (`SFQ_DEFAULT_FLOWS`, `net/sched/sch_sfq.c`).
 const SFQ_FLOWS: u64 = 128;
+/// Default limit of sfq on the packets of one flow (`SFQ_MAX_DEPTH`, `net/sched/sch_sfq.c`).
 const SFQ_DEPTH: u64 = 127;
-/// Unlimited: a class with an inner policy has no queue of its own; only the inner queues drop.
+/// Packets, practically unlimited: a class with an inner policy has no queue of its own; only the inner queues drop.
 const NO_LIMIT: u64 = 1_000_000;
 /// Largest weight of a class in a scenario (`crates/qdisc`, `wrr`).
-const MOST_WEIGHT: u64 = 1_000_000;
-/// Weight of a class with 0 % of the remaining bandwidth, relative to the percentages of the others.
-const NOTHING: f64 = 1e-3;
-/// Upper bound on the nesting; routers allow three levels.
-const DEEPEST: usize = 8;
-/// Upper bound on the classes of a port, over all levels.
-const MOST: usize = 1000;
+const MAX_WEIGHT: u64 = 1_000_000;
+/// Weight of a class with `bandwidth remaining percent 0`, where the others have their percentages.
+const MIN_REMAINING: f64 = 1e-3;
+/// Upper bound on the nesting of policies; routers allow three levels.
+const MAX_DEPTH: usize = 8;
+/// Upper bound on the number of classes of a port, on all levels in total.
+const MAX_CLASSES: usize = 1000;
 
 impl Lower<'_> {
-    /// Returns the discipline of a class: shaper, policy or queue, and the limit. `rate` is its reference rate, bit/s.
+    /// Returns the discipline of a class: its shaper, its inner policy, or its queue; `None`: a FIFO. `rate` in bit/s
+    /// is the reference of its percentages.
     pub(super) fn inside(&mut self, class: &Class, rate: u64, depth: usize) -> Option<Value> {
         let shape = class.shape.and_then(|shape| Some((shape.bps(rate)?, shape)));
         let around = self.site;
@@ -45,14 +46,14 @@ impl Lower<'_> {
             made["discipline"] = inner;
         }
         let Some(peak) = class.peak else { return Some(made) };
-        // Two buckets, both of which must have the tokens: one inside the other.
+        // Both buckets must have the tokens: one shaper encloses the other.
         let mut outer =
             json!({ "kind": "shaper", "rate": bits(peak.rate), "burst": self.burst(peak.burst), "discipline": made });
         put(&mut outer, "accounting", self.accounting(class.counts));
         Some(outer)
     }
 
-    /// Returns the accounting in the notation of documents; `None`: that of buffers.
+    /// Returns the value of `accounting` in documents; `None`: the bytes that buffers count.
     pub(super) fn accounting(&self, counts: Counting) -> Option<Value> {
         let own = i64::from(counts.overhead) - if counts.network { i64::from(self.header) } else { 0 };
         if counts.least == 0 && !counts.cells {
@@ -64,7 +65,7 @@ impl Lower<'_> {
         Some(made)
     }
 
-    /// Returns a burst of at least the largest packet of the table, which would never conform to a smaller one.
+    /// Returns a burst of at least the largest packet of the traffic table, which would never conform to a smaller one.
     pub(super) fn burst(&self, bytes: u64) -> String {
         format!("{}B", bytes.max(self.largest))
     }
@@ -76,8 +77,8 @@ impl Lower<'_> {
             }
             self.report.unsupported(
                 class.at,
-                format!("class `{}`: limits of single code points beside another queue than a FIFO", class.name),
-                Some("leave out random-detect, fair-queue or the policy within"),
+                format!("class `{}`: queue limits by code point are simulated only with a FIFO", class.name),
+                Some("leave out random-detect, fair-queue or the inner policy"),
             );
         }
         if let Some(wred) = &class.wred {
@@ -114,9 +115,12 @@ impl Lower<'_> {
             Queue::Pie(law) => Some(timed("pie", *law, "update")),
             Queue::Red(red) => Some(red_discipline(*red, class.limit)),
             Queue::Gred(gred) => {
-                let advice =
-                    "it needs skb->tc_index, which nothing in such a script sets; its default profile is used as RED";
-                self.report.warning(class.at, format!("class `{}`: gred", class.name), advice);
+                let advice = "it selects its profile by skb->tc_index, which no command of such a script sets";
+                self.report.warning(
+                    class.at,
+                    format!("class `{}`: gred is simulated as RED with its default profile", class.name),
+                    advice,
+                );
                 let profile =
                     gred.profiles.iter().find(|profile| profile.dp == gred.default).copied().unwrap_or_default();
                 Some(red_discipline(profile.law, profile.limit.map(Limit::Bytes)))
@@ -124,7 +128,7 @@ impl Lower<'_> {
         }
     }
 
-    /// Returns the number of flows of the table in a class.
+    /// Returns the number of flows of the traffic table in a class.
     fn flows_of(&self, class: &Class) -> u64 {
         let here = |group: &str| {
             self.members.iter().any(|own| {
@@ -142,7 +146,7 @@ impl Lower<'_> {
         if flows > held {
             self.report.unsupported(
                 class.at,
-                format!("sfq holds {held} flows at a time and drops packets of further ones: the table has {flows}"),
+                format!("sfq serves {held} flows at a time and drops packets of further ones, which is not simulated: the traffic table has {flows}"),
                 Some("raise `flows`"),
             );
         }
@@ -150,7 +154,7 @@ impl Lower<'_> {
         if let Some(depth) = sfq.depth.filter(|depth| *depth < limit.min(SFQ_DEPTH)) {
             self.report.unsupported(
                 class.at,
-                format!("sfq with {depth} packets of a flow: a flow may fill the whole limit here"),
+                format!("sfq's limit of {depth} packets per flow (`depth`) is not simulated: a flow may fill the whole limit"),
                 Some("lower `limit`"),
             );
         }
@@ -167,8 +171,12 @@ impl Lower<'_> {
         let config = self.conditions.config;
         let policy = config.policy(name)?;
         self.classes += policy.classes.len();
-        if depth > DEEPEST || self.classes > MOST {
-            self.report.error(policy.at, format!("`{name}` makes the tree of policies too large"), "flatten it");
+        if depth > MAX_DEPTH || self.classes > MAX_CLASSES {
+            self.report.error(
+                policy.at,
+                format!("with `{name}` the tree of policies exceeds {MAX_DEPTH} levels or {MAX_CLASSES} classes"),
+                "use fewer",
+            );
             return None;
         }
         match policy.scheduler {
@@ -189,7 +197,7 @@ impl Lower<'_> {
                     let mut last = json!({ "name": "rest", "limit": packets(NO_LIMIT), "discipline": inner });
                     let is_strict = first.iter().any(|class| Some(&class.name) == policy.default.as_ref());
                     if is_strict {
-                        // No match means a strict band; the others have the conditions of their rules.
+                        // Unmatched packets are in a strict band, so the rest needs the conditions of its rules.
                         let order: Vec<&str> = policy.classes.iter().map(|class| class.name.as_str()).collect();
                         let any: Vec<Value> = (strict..order.len())
                             .map(|index| self.conditions.class(policy, &order, index, &mut self.report))
@@ -212,7 +220,7 @@ impl Lower<'_> {
         let order: Vec<&str> =
             policy.classes.iter().map(|class| class.name.as_str()).filter(|name| Some(*name) != default).collect();
         let mut made = Vec::new();
-        // Packets of a class without a queue of its own are in the queue of class-default.
+        // Conditions of classes without a queue of their own: their packets are in the queue of class-default.
         let mut elsewhere: Vec<Value> = Vec::new();
         for (index, name) in order.iter().enumerate() {
             let Some(class) = policy.class(name) else { continue };
@@ -237,14 +245,14 @@ impl Lower<'_> {
             } else if !class.code_limits.is_empty() {
                 self.report.unsupported(
                     class.at,
-                    format!("class `{name}`: limits of single code points in a priority class"),
+                    format!("class `{name}`: queue limits by code point are not simulated in a priority class"),
                     None,
                 );
             } else if class.shape.is_some() || class.queue != Queue::Fifo {
                 self.report.warning(
                     class.at,
-                    format!("class `{name}`: a priority class is one FIFO here"),
-                    "its inner policy was left out",
+                    format!("class `{name}`: a priority class is simulated as one FIFO"),
+                    "its shaper, queue or inner policy is left out",
                 );
             }
             made.push(one);
@@ -253,14 +261,14 @@ impl Lower<'_> {
         if self.platform.shares_equally() && policy.classes.iter().any(|class| guaranteed(&class)) {
             self.report.unsupported(
                 policy.at,
-                format!("policy `{}`: classes share in equal parts what is left; in proportion here", policy.name),
+                format!("policy `{}`: routers divide the excess bandwidth equally among the classes; here it is divided in proportion", policy.name),
                 Some("state `bandwidth remaining ratio`"),
             );
         }
         let rest = default.and_then(|name| policy.class(name));
         let mut last = Map::new();
         if let Some(class) = rest {
-            // A policy that only shapes is a shaper.
+            // A policy with only the default class is that class's discipline.
             if made.is_empty() && class.bandwidth.is_none() {
                 return self.inside(class, rate, depth);
             }
@@ -278,7 +286,7 @@ impl Lower<'_> {
         if made.is_empty() {
             return last.remove("discipline");
         }
-        if let Some(left) = Self::beside_policed(policy, rate) {
+        if let Some(left) = Self::default_rate(policy, rate) {
             let _ = last.entry("bandwidth").or_insert_with(|| json!(bits(left)));
         }
         let mut whole = json!({ "kind": "class-based", "classes": made, "default": last });
@@ -287,10 +295,10 @@ impl Lower<'_> {
         Some(whole)
     }
 
-    /// Returns the rate of a class-default that states none, if priority classes are limited only by `police`: the rate
-    /// that neither they nor the guarantees of the others reserve, at least 1 %, bit/s. `None`: the discipline computes
-    /// it.
-    fn beside_policed(policy: &Policy, rate: u64) -> Option<u64> {
+    /// Returns the rate in bit/s of a class-default that states none, if priority classes are limited only by `police`:
+    /// the rate that neither their policers nor the guarantees of the other classes reserve, and at least 1 % of
+    /// `rate`. `None`: the discipline computes it.
+    fn default_rate(policy: &Policy, rate: u64) -> Option<u64> {
         let (mut reserved, mut policed) = (0u64, false);
         for class in &policy.classes {
             let own = match (class.priority.map(|priority| priority.rate), &class.police) {
@@ -301,7 +309,7 @@ impl Lower<'_> {
                 }
                 (Some(None), None) => return None,
                 (None, _) if Some(&class.name) == policy.default.as_ref() && class.bandwidth.is_some() => return None,
-                // Not a share of the remaining bandwidth, which has no rate.
+                // A share of the remaining bandwidth has no rate, and gives `None`.
                 (None, _) => class.bandwidth.map_or(Some(0), |share| share.of(rate))?,
             };
             reserved = reserved.saturating_add(own);
@@ -309,20 +317,20 @@ impl Lower<'_> {
         policed.then(|| rate.saturating_sub(reserved).max(rate / 100).max(1))
     }
 
-    /// Writes the guaranteed bandwidth of a class; returns it in bit/s if it is a rate.
+    /// Writes priority or guaranteed bandwidth of a class into `one`; returns its rate in bit/s, `None`: it has none.
     fn share(&mut self, class: &Class, rate: u64, one: &mut Value) -> Option<u64> {
         if let Some(priority) = class.priority {
             let mut own = json!({});
-            put(&mut own, "rate", priority.rate.map(Lower::written));
+            put(&mut own, "rate", priority.rate.map(Lower::formatted));
             put(&mut own, "burst", priority.burst.map(|bytes| self.burst(bytes)));
             put(&mut own, "level", Some(priority.level).filter(|level| *level > 1));
             one["priority"] = own;
             return priority.rate.and_then(|share| share.of(rate));
         }
         match class.bandwidth {
-            Some(share @ (Share::Rate(_) | Share::Percent(_))) => one["bandwidth"] = json!(Lower::written(share)),
-            // No bandwidth while others are busy, and all while they are idle: approximated by a small weight.
-            Some(Share::RemainingPercent(0)) => one["remaining"] = json!(NOTHING),
+            Some(share @ (Share::Rate(_) | Share::Percent(_))) => one["bandwidth"] = json!(Lower::formatted(share)),
+            // 0 % means no bandwidth unless all others are idle: approximated by a small weight.
+            Some(Share::RemainingPercent(0)) => one["remaining"] = json!(MIN_REMAINING),
             Some(Share::RemainingPercent(percent)) => one["remaining"] = json!(percent),
             Some(Share::RemainingRatio(ratio)) => one["remaining"] = json!(ratio),
             // A class that is only shaped takes part in the remaining bandwidth, with the smallest weight.
@@ -331,8 +339,8 @@ impl Lower<'_> {
         class.bandwidth.and_then(|share| share.of(rate))
     }
 
-    /// Formats a bandwidth as in documents.
-    fn written(share: Share) -> String {
+    /// Formats a bandwidth in the notation of documents.
+    fn formatted(share: Share) -> String {
         match share {
             Share::Rate(rate) => bits(rate),
             Share::Percent(percent) | Share::RemainingPercent(percent) => format!("{percent}%"),
@@ -340,25 +348,27 @@ impl Lower<'_> {
         }
     }
 
-    pub(super) fn limit(&mut self, class: &Class, rate: u64, usual: Option<u64>) -> String {
+    /// Returns the queue limit of a class in the notation of documents. `rate` in bit/s converts times to bytes;
+    /// `default_packets` is the default in packets, `None`: that of the platform.
+    pub(super) fn limit(&mut self, class: &Class, rate: u64, default_packets: Option<u64>) -> String {
         if matches!(class.queue, Queue::Policy(_)) {
             if class.limit.is_some() {
                 self.report.warning(
                     class.at,
                     format!(
-                        "class `{}`: its limit has no effect, since only the queues of the policy within hold packets",
+                        "class `{}`: its limit has no effect, since only the queues of its inner policy hold packets",
                         class.name
                     ),
-                    "limit the classes within",
+                    "limit the classes of the inner policy",
                 );
             }
             return packets(NO_LIMIT);
         }
-        let limit = match (class.limit, usual, &class.queue) {
+        let limit = match (class.limit, default_packets, &class.queue) {
             (Some(Limit::Percent(_)), ..) => {
                 self.report.unsupported(
                     class.at,
-                    format!("class `{}`: a limit in percent of the buffers, whose size is not known", class.name),
+                    format!("class `{}`: a limit in percent of the buffer, whose size is not known, is replaced by the default", class.name),
                     Some("write queue-limit in packets"),
                 );
                 self.default_limit(class, rate)
@@ -375,7 +385,7 @@ impl Lower<'_> {
             (None, _, Queue::Sfq(_)) => Limit::Packets(127),
             (None, _, Queue::Netem(_)) => Limit::Packets(1_000),
             (None, _, Queue::Fq(_)) => Limit::Packets(10_000),
-            (None, Some(usual), _) => Limit::Packets(usual),
+            (None, Some(default_packets), _) => Limit::Packets(default_packets),
             (None, None, _) => self.default_limit(class, rate),
         };
         match limit {
@@ -408,18 +418,18 @@ impl Lower<'_> {
 
     fn round_robin(&mut self, policy: &Policy, classes: &[Class], rate: u64, depth: usize) -> Value {
         let order: Vec<&str> = policy.classes.iter().map(|class| class.name.as_str()).collect();
-        let usual = if policy.packets { 1 } else { FRAME };
-        let quantum = |class: &Class| class.quantum.unwrap_or(usual).max(1);
-        // Weights are in bytes, so that quanta of any ratio are exact; in coarser units if a weight would be too large.
-        let unit = classes.iter().map(quantum).max().unwrap_or(usual).div_ceil(MOST_WEIGHT).max(1);
+        let default_quantum = if policy.packets { 1 } else { FRAME };
+        let quantum = |class: &Class| class.quantum.unwrap_or(default_quantum).max(1);
+        // Weights are quanta in bytes, or in a coarser unit if a weight would exceed its maximum.
+        let unit = classes.iter().map(quantum).max().unwrap_or(default_quantum).div_ceil(MAX_WEIGHT).max(1);
         let (mut made, mut default) = (Vec::new(), json!({ "limit": packets(LINUX_LIMIT) }));
         for class in classes {
             let index = order.iter().position(|name| *name == class.name).unwrap_or(0);
-            let weight = (quantum(class) / unit).clamp(1, MOST_WEIGHT);
+            let weight = (quantum(class) / unit).clamp(1, MAX_WEIGHT);
             if weight * unit != quantum(class) {
                 self.report.warning(
                     class.at,
-                    format!("class `{}`: its quantum is taken as {}", class.name, weight * unit),
+                    format!("class `{}`: its quantum is rounded to {}", class.name, weight * unit),
                     "write quanta of at most 1000000",
                 );
             }
@@ -444,12 +454,13 @@ impl Lower<'_> {
     }
 }
 
-/// Returns the reference rate within a class: its own rate if it has one, else that of its parent.
+/// Returns the lower bound on the reference rate within a class: 0 if it has a rate of its own, else `rate`, that of
+/// its parent.
 fn base_of(class: &Class, rate: u64) -> u64 {
     if class.bandwidth.is_some_and(|share| share.of(rate).is_some()) { 0 } else { rate }
 }
 
-/// A fair queue on an interface is weighted by precedence; one in a class is not, see `class_fair_queue`.
+/// Returns the fair queue of an interface, which is weighted by precedence; for one in a class see `class_fair_queue`.
 fn fair_discipline(fair: Fair) -> Value {
     let mut made = json!({ "kind": "fair-queue", "weights": "precedence" });
     put(&mut made, "threshold", fair.threshold.map(|n| packets(u64::from(n))));
@@ -464,7 +475,7 @@ fn timed(kind: &str, law: Timed, interval: &str) -> Value {
     put(&mut made, "ecn", law.ecn);
     put(&mut made, "ce-threshold", law.ce_threshold.map(|us| format!("{us}us")));
     if let Some((alpha, beta)) = law.gains {
-        // `pie_calc_probability` shifts both by four bits: they are sixteenths.
+        // `pie_calc_probability` (`net/sched/sch_pie.c`) shifts both by four bits: they are in sixteenths.
         made["alpha"] = json!(f64::from(alpha) / 16.0);
         made["beta"] = json!(f64::from(beta) / 16.0);
     }

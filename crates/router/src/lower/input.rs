@@ -1,4 +1,4 @@
-//! Input policies: the fields that they set determine the output class of packets, and packets that their policers drop
+//! Input policies. The fields that they set determine the output class of packets; packets that their policers drop
 //! never enter a queue.
 //!
 //! A packet is classified by the input policy as it arrived, then marked and policed, and then classified by the output
@@ -12,18 +12,18 @@ use crate::{Place, Report};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// Upper bound on the nesting: classifiers and filters of Junos, whose terms may continue with the next ones, have a
-/// policy each.
-const DEEPEST: usize = 16;
+/// Upper bound on the nesting of input policies. Each classifier and filter of Junos is a policy, and so are the terms
+/// after each `next term`.
+const MAX_DEPTH: usize = 16;
 
-/// Input interfaces of the traffic, and the packets of their policers.
+/// Input interfaces of the traffic, and the policers that meter it there.
 #[derive(Debug, Default)]
 pub(super) struct Inputs<'a> {
     /// Interfaces, without duplicates.
     pub ports: Vec<&'a Port>,
-    /// `true` if packets arrive on an interface without a policy of its own, and there is a default one.
-    pub usual: bool,
-    /// Policed classes of rows: policy, class, and the reference rate of percentages.
+    /// `true` if the default input policy applies to a row, because its interface has none or is unknown.
+    pub uses_default: bool,
+    /// Policers with their rows.
     policed: Vec<Policed<'a>>,
 }
 
@@ -31,42 +31,47 @@ pub(super) struct Inputs<'a> {
 #[derive(Debug)]
 struct Policed<'a> {
     policy: &'a Policy,
+    /// Index of the policer's class in the policy.
     class: usize,
+    /// Name of the input interface.
     port: &'a str,
+    /// Reference rate of percentages in bit/s; `None`: unknown.
     rate: Option<u64>,
+    /// Names of the rows.
     groups: Vec<String>,
 }
 
-/// Determines the input interface of each row, and applies the marks of its policy to the row.
+/// Determines the input interface of each row, and applies the marks of its policy to the row. `output` is the output
+/// port; `may_be_own`: if no other port has an input policy, that of the output port applies.
 pub(super) fn apply<'a>(
     config: &'a Config,
-    judged: &Port,
-    alike: bool,
+    output: &Port,
+    may_be_own: bool,
     traffic: &mut Traffic,
     report: &mut Report,
 ) -> Inputs<'a> {
     let mut found = Inputs::default();
     let mut unknown: BTreeMap<String, (Place, Vec<String>)> = BTreeMap::new();
-    let from = interfaces(config, judged, alike, traffic, report);
-    let usual = config.arrival.as_deref().and_then(|name| config.policy(name));
+    let from = interfaces(config, output, may_be_own, traffic, report);
+    let default = config.arrival.as_deref().and_then(|name| config.policy(name));
     for (row, port) in traffic.rows.iter_mut().zip(from) {
         if let Some(port) = port {
             row.header.input = Some(port.name.clone());
         }
         let own = port.filter(|port| port.input.is_some());
         let own = own.and_then(|port| Some((port, config.policy(port.input.as_deref()?)?)));
-        let Some(policy) = own.map(|(_, policy)| policy).or(usual) else { continue };
+        let Some(policy) = own.map(|(_, policy)| policy).or(default) else { continue };
         match own {
             Some((port, _)) if found.ports.iter().all(|other| other.name != port.name) => found.ports.push(port),
             Some(_) => {}
-            None => found.usual = true,
+            None => found.uses_default = true,
         }
-        let came = row.header.clone();
+        let arrived = row.header.clone();
         let mut next = Some(policy);
-        for _ in 0..DEEPEST {
+        for _ in 0..MAX_DEPTH {
             let Some(policy) = next.take() else { break };
             for rule in &policy.rules {
-                match rule.when.holds(&came, config) {
+                match rule.when.holds(&arrived, config) {
                     Some(true) => break,
                     Some(false) => {}
                     None => {
@@ -78,7 +83,7 @@ pub(super) fn apply<'a>(
                     }
                 }
             }
-            let rule = policy.rules.iter().find(|rule| rule.when.holds(&came, config) == Some(true));
+            let rule = policy.rules.iter().find(|rule| rule.when.holds(&arrived, config) == Some(true));
             let name = rule.map(|rule| rule.class.as_str()).or(policy.default.as_deref());
             let Some(index) = policy.classes.iter().position(|class| Some(class.name.as_str()) == name) else { break };
             let Some(class) = policy.classes.get(index) else { break };
@@ -86,9 +91,9 @@ pub(super) fn apply<'a>(
                 write(*mark, &mut row.header);
             }
             if let (Some(police), Some((port, _))) = (&class.police, own) {
-                // Actions common to conforming and exceeding packets are applied here as well.
+                // A mark that the policer sets on all packets is applied to the row.
                 found.police(policy, index, port, &row.name);
-                if let Some(mark) = always(&police.conform, &police.exceed, &police.violate) {
+                if let Some(mark) = common_mark(&police.conform, &police.exceed, &police.violate) {
                     write(mark, &mut row.header);
                 }
             }
@@ -98,17 +103,17 @@ pub(super) fn apply<'a>(
         }
     }
     for (text, (at, rows)) in unknown {
-        super::conditions::not_enough(report, at, &rows, &text);
+        super::conditions::report_unknown(report, at, &rows, &text);
     }
     found
 }
 
-/// `true` if the choice of one of several input ports has no effect: all have the same default policy, without meters.
-fn alone(config: &Config, several: &[&Port]) -> bool {
+/// `true` if the choice of one of several input ports has no effect: all have the same input policy, without policers.
+fn choice_has_no_effect(config: &Config, several: &[&Port]) -> bool {
     let [one, rest @ ..] = several else { return false };
     let mut names: Vec<&str> = one.input.as_deref().into_iter().collect();
     let mut metered = false;
-    for _ in 0..DEEPEST {
+    for _ in 0..MAX_DEPTH {
         let Some(policy) = names.pop().and_then(|name| config.policy(name)) else { break };
         metered |= policy.classes.iter().any(|class| class.police.is_some());
         // All classes of a classifier lead to the same filters.
@@ -120,18 +125,19 @@ fn alone(config: &Config, several: &[&Port]) -> bool {
     config.arrival.is_some() && !rest.is_empty() && !metered && rest.iter().all(|other| other.input == one.input)
 }
 
-/// Returns a header after the input policy, if all ports have the same one, or after that of ports without one.
-pub(super) fn classified(config: &Config, judged: &Port, header: &Header) -> Header {
-    let others = config.ports.iter().filter(|port| port.name != judged.name);
+/// Returns a header with the marks of the input policy: that of all ports if they have the same one, else that of ports
+/// without one.
+pub(super) fn classified(config: &Config, output: &Port, header: &Header) -> Header {
+    let others = config.ports.iter().filter(|port| port.name != output.name);
     let mut names = others.filter_map(|port| port.input.as_deref());
-    let own = config.ports.iter().find(|port| port.name == judged.name).and_then(|port| port.input.as_deref());
+    let own = config.ports.iter().find(|port| port.name == output.name).and_then(|port| port.input.as_deref());
     let name = match (names.next(), config.arrival.as_deref()) {
         (Some(first), Some(_)) if names.all(|other| other == first) => Some(first),
-        (None, Some(usual)) => own.or(Some(usual)),
-        (_, usual) => usual,
+        (None, Some(default)) => own.or(Some(default)),
+        (_, default) => default,
     };
     let (mut made, mut next) = (header.clone(), name.and_then(|name| config.policy(name)));
-    for _ in 0..DEEPEST {
+    for _ in 0..MAX_DEPTH {
         let Some(policy) = next.take() else { break };
         let rule = policy.rules.iter().find(|rule| rule.when.holds(header, config) == Some(true));
         let name = rule.map(|rule| rule.class.as_str()).or(policy.default.as_deref());
@@ -161,8 +167,8 @@ impl<'a> Inputs<'a> {
     }
 }
 
-/// Returns the mark that a policer sets for every result; `None`: there is none, or it drops packets.
-fn always(conform: &[Act], exceed: &[Act], violate: &[Act]) -> Option<Mark> {
+/// Returns the mark that a policer sets on packets of every colour; `None`: there is no such mark.
+fn common_mark(conform: &[Act], exceed: &[Act], violate: &[Act]) -> Option<Mark> {
     let violate = if violate.is_empty() { exceed } else { violate };
     match (conform, exceed, violate) {
         ([Act::Set(a)], [Act::Set(b)], [Act::Set(c)]) if a == b && b == c => Some(*a),
@@ -173,7 +179,7 @@ fn always(conform: &[Act], exceed: &[Act], violate: &[Act]) -> Option<Mark> {
 fn write(mark: Mark, header: &mut Header) {
     match mark {
         Mark::Dscp(code) => header.dscp = code,
-        // The lower three bits of the DSCP are cleared: the field is the precedence's then.
+        // Setting the precedence clears the lower three bits of the DSCP.
         Mark::Precedence(precedence) => header.dscp = precedence << 3,
         Mark::Cos(cos) => header.cos = Some(cos),
         Mark::TrafficClass(class) => header.traffic_class = Some(class),
@@ -182,17 +188,17 @@ fn write(mark: Mark, header: &mut Header) {
     }
 }
 
-/// Returns the input interface of each row; `None`: unknown, or without effect.
+/// Returns the input interface of each row; `None`: unknown, or no interface has an input policy.
 fn interfaces<'a>(
     config: &'a Config,
-    judged: &Port,
-    alike: bool,
+    output: &Port,
+    may_be_own: bool,
     traffic: &Traffic,
     report: &mut Report,
 ) -> Vec<Option<&'a Port>> {
-    let others: Vec<&Port> = config.ports.iter().filter(|port| port.name != judged.name).collect();
+    let others: Vec<&Port> = config.ports.iter().filter(|port| port.name != output.name).collect();
     let with: Vec<&Port> = others.iter().copied().filter(|port| port.input.is_some()).collect();
-    let own = config.ports.iter().find(|port| port.name == judged.name && port.input.is_some());
+    let own = config.ports.iter().find(|port| port.name == output.name && port.input.is_some());
     let (mut assumed, mut unknown, mut missing) = (Vec::new(), Vec::new(), Vec::new());
     let mut found = Vec::new();
     for row in &traffic.rows {
@@ -215,11 +221,10 @@ fn interfaces<'a>(
         };
         let chosen = match (by_name, with.as_slice()) {
             (Some(port), _) => port,
-            (None, []) => own.filter(|_| alike).inspect(|_| assumed.push(row.name.as_str())),
+            (None, []) => own.filter(|_| may_be_own).inspect(|_| assumed.push(row.name.as_str())),
             (None, several) => match (by_network(), several) {
                 (Some(port), _) => Some(port),
-                // All have the same policy without policers: the choice has no effect.
-                (None, [one, ..]) if alone(config, several) => Some(*one),
+                (None, [one, ..]) if choice_has_no_effect(config, several) => Some(*one),
                 (None, [one]) => {
                     assumed.push(row.name.as_str());
                     Some(*one)
@@ -236,17 +241,17 @@ fn interfaces<'a>(
     let name = with.first().copied().or(own).map_or("", |port| port.name.as_str());
     if !assumed.is_empty() {
         let message = format!(
-            "{} taken to come in by `{name}`, whose input policy marks and polices it",
-            super::conditions::rows(&assumed, "is", "are")
+            "{} to arrive at `{name}`, whose input policy marks and polices packets",
+            super::conditions::rows(&assumed, "is assumed", "are assumed")
         );
-        report.assumed(at, message, "add a column `input` to the table with the name of the interface");
+        report.assumed(at, message, "add a column `input` with the name of the interface to the traffic table");
     }
     if !unknown.is_empty() {
         let names: Vec<&str> = with.iter().map(|port| port.name.as_str()).collect();
         let message = format!(
-            "by which of {} {} in is not known: {} is applied",
+            "{} at any of {}: {} is applied",
+            super::conditions::rows(&unknown, "may arrive", "may arrive"),
             names.join(", "),
-            super::conditions::rows(&unknown, "comes", "come"),
             config.arrival.as_ref().map_or("no input policy".to_owned(), |name| format!("`{name}`"))
         );
         report.assumed(at, message, "add a column `input` with the name of the interface, or `source` with an address");
@@ -259,7 +264,7 @@ fn interfaces<'a>(
 }
 
 impl Lower<'_> {
-    /// Returns the policers of input policies as conditioners.
+    /// Returns the policers of input policies as conditioners of the output port.
     pub(super) fn input_conditioners(&mut self, inputs: &Inputs<'_>) -> Vec<Value> {
         let mut made = Vec::new();
         let mut policed = std::collections::BTreeSet::new();
@@ -268,7 +273,7 @@ impl Lower<'_> {
         if !twice.is_empty() {
             let names: Vec<&str> = twice.into_iter().collect();
             let message = format!(
-                "{} by several policers one after the other; only the first of them is simulated",
+                "{} by several policers one after the other; only the first one is simulated",
                 super::conditions::rows(&names, "is metered", "are metered")
             );
             self.report.unsupported(crate::Place::default(), message, None);
@@ -278,7 +283,7 @@ impl Lower<'_> {
             let Some(police) = &class.police else { continue };
             let Some(rate) = own.rate.or_else(|| police.rate.of(0).filter(|rate| *rate > 0)) else {
                 let message =
-                    format!("the rate of `{}`, of which its policer takes a percentage, is not known", own.port);
+                    format!("a policer of `{}` states a percentage of its rate, which is not known", own.port);
                 self.report.unsupported(class.at, message, Some("state `bandwidth` on that interface"));
                 continue;
             };
@@ -286,10 +291,10 @@ impl Lower<'_> {
             let inside =
                 |act: &Act| matches!(act, Act::Set(mark) if !matches!(mark, Mark::Dscp(_) | Mark::Precedence(_)));
             if acts.iter().any(|acts| acts.iter().any(inside))
-                && always(&police.conform, &police.exceed, &police.violate).is_none()
+                && common_mark(&police.conform, &police.exceed, &police.violate).is_none()
             {
                 let message = format!(
-                    "class `{}`: what the policer writes into some packets only, beside the code point, is not simulated",
+                    "class `{}`: fields other than the code point, which the policer sets in some packets only, are not simulated",
                     class.name
                 );
                 self.report.unsupported(class.at, message, None);
@@ -297,7 +302,7 @@ impl Lower<'_> {
             let marks = |act: &Act| matches!(act, Act::Set(Mark::Dscp(_) | Mark::Precedence(_)));
             if self.conditions.resolve && acts.iter().any(|acts| acts.iter().any(marks)) {
                 let message = format!(
-                    "class `{}`: the policer writes code points that the output policy looks at, and that one writes code points, too",
+                    "class `{}`: the policer sets code points, which the output policy does not see here, since it sets code points, too",
                     class.name
                 );
                 self.report.unsupported(class.at, message, None);

@@ -1,12 +1,12 @@
-//! The link of the port: its rate, the reference of percentages, and the bytes of the link layer. Values that the
-//! configuration does not state are requested, or assumed and reported.
+//! The link of the port: its rate, the reference rate of percentages, and the bytes of the link layer. Values that the
+//! configuration does not state are assumed and reported, or cause an error.
 
 use crate::Report;
 use crate::ir::{Class, Config, Medium, Policy, Port, Queue, Scheduler};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-/// The link to which a policy sends.
+/// The link of an output port.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Link {
@@ -14,9 +14,9 @@ pub struct Link {
     pub rate: u64,
     /// Reference rate of the policy's percentages, bit/s.
     pub base: u64,
-    /// Source of the rate, a phrase such as "by `--rate`".
+    /// Source of the rate: a phrase such as "by --rate".
     pub origin: String,
-    /// Bytes of the link layer.
+    /// Bytes of the link layer per packet.
     pub overhead: Overhead,
 }
 
@@ -24,54 +24,56 @@ pub struct Link {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Overhead {
-    /// Name.
+    /// Name of the link layer, for messages.
     pub name: &'static str,
-    /// Bytes that shapers, policers and guarantees count beyond layer 3.
+    /// Bytes per packet that shapers, policers and guarantees count in addition to layer 3.
     pub counted: u16,
-    /// Minimum frame length in bytes; shorter frames are padded.
+    /// Minimum length in bytes of a frame as counted; shorter ones are padded.
     pub least: u16,
-    /// Bytes on the link beyond those counted.
+    /// Bytes per packet on the link in addition to those counted.
     pub line: u16,
     /// `true` if the link carries frames in whole ATM cells of 53 B, 48 B in each (ITU-T I.361).
     pub cells: bool,
-    /// `true` if shorter frames count with their own length, and are padded only on the link. The import reports it if
-    /// a packet is that short.
+    /// `true` if frames shorter than `least` are counted with their own length, and padded only on the link. Set only
+    /// if the traffic table has such packets.
     pub unpadded: bool,
 }
 
 impl Overhead {
-    /// No link layer.
+    /// No link layer: bytes are counted from layer 3 on.
     pub const NONE: Overhead =
         Overhead { name: "layer 3", counted: 0, least: 0, line: 0, cells: false, unpadded: false };
-    /// Routers and Linux count addresses and type of an Ethernet frame (14 B), not its check sequence: `show policy-map
-    /// interface` of IOS shows a ping of 100 B as "1 packets, 114 bytes", and `skb->len` at a Linux device is the same.
-    /// The link carries 4 B of check sequence, 8 B of preamble and 12 B of inter-frame gap in addition (IEEE 802.3).
+    /// Ethernet. Routers and Linux count addresses and type of an Ethernet frame (14 B), not its check sequence: `show
+    /// policy-map interface` of IOS shows a ping of 100 B as "1 packets, 114 bytes", and `skb->len` at a Linux device
+    /// is the same. The link carries 4 B of check sequence, 8 B of preamble and 12 B of inter-frame gap in addition
+    /// (IEEE 802.3).
     pub const ETHERNET: Overhead =
         Overhead { name: "Ethernet", counted: 14, least: 60, line: 24, cells: false, unpadded: false };
-    /// An IEEE 802.1Q tag has 4 B.
+    /// Ethernet with an IEEE 802.1Q tag of 4 B.
     pub const DOT1Q: Overhead =
         Overhead { name: "Ethernet with a tag", counted: 18, least: 64, line: 24, cells: false, unpadded: false };
-    /// One MPLS label has 4 B (RFC 3032).
+    /// Ethernet with one MPLS label of 4 B (RFC 3032).
     pub const MPLS: Overhead =
         Overhead { name: "Ethernet with one label", counted: 18, least: 60, line: 24, cells: false, unpadded: false };
-    /// PPP in HDLC-like framing: address, control and protocol are 4 B; check sequence and flag 3 B more on the link
-    /// (RFC 1662). Cisco's HDLC has the same lengths.
+    /// PPP in HDLC-like framing (RFC 1662): 4 B of address, control and protocol are counted; the link carries 3 B of
+    /// check sequence and flag in addition. Cisco's HDLC has the same lengths.
     pub const PPP: Overhead =
         Overhead { name: "PPP or HDLC", counted: 4, least: 0, line: 3, cells: false, unpadded: false };
-    /// 6 B of PPPoE and 2 B of PPP in an Ethernet frame (RFC 2516).
+    /// PPP over Ethernet: 6 B of PPPoE and 2 B of PPP in an Ethernet frame (RFC 2516).
     pub const PPPOE: Overhead =
         Overhead { name: "PPP over Ethernet", counted: 22, least: 60, line: 24, cells: false, unpadded: false };
     /// AAL5 with LLC/SNAP (RFC 2684). Queueing of IOS counts the 8 B of LLC/SNAP and 4 B for the circuit, not the
-    /// trailer, the padding and the cell headers, which are added behind it (Cisco, "What Bytes Are Counted by IP to
+    /// trailer, the padding and the cell headers, which are added after it (Cisco, "What Bytes Are Counted by IP to
     /// ATM CoS Queueing?", document 10420). The link carries 8 B of LLC/SNAP and 8 B of trailer, in whole cells.
     pub const ATM: Overhead =
         Overhead { name: "AAL5 with LLC/SNAP", counted: 12, least: 0, line: 4, cells: true, unpadded: false };
-    /// AAL5 with VC multiplexing (RFC 2684 section 6.1): no LLC/SNAP. No public source was found for counting the 4 B
-    /// of the circuit here too.
+    /// AAL5 with VC multiplexing (RFC 2684 section 6.1): no LLC/SNAP. Counting the 4 B of the circuit here too is an
+    /// assumption: no public source was found.
     pub const ATM_VC: Overhead =
         Overhead { name: "AAL5 without LLC/SNAP", counted: 4, least: 0, line: 4, cells: true, unpadded: false };
 
-    /// Returns the overhead of that name, or of that number of bytes, counted and on the link.
+    /// Returns the overhead of a name, or of a number of bytes from 0 to 255 that are both counted and on the link;
+    /// `None`: neither.
     pub fn named(text: &str) -> Option<Overhead> {
         match text {
             "none" => Some(Overhead::NONE),
@@ -130,12 +132,13 @@ impl Overhead {
     }
 }
 
-/// Default rate of a serial link in IOS: a T1.
+/// Default rate of a serial link in IOS, in bit/s: a T1.
 const T1: u64 = 1_544_000;
-/// Assumed ratio of an unknown link rate to that of the shaper before it.
-const FASTER: u64 = 10;
+/// Assumed ratio of an unknown link rate to the rate of the port's shaper.
+const LINK_PER_SHAPER: u64 = 10;
 
-/// Returns the link of a port; reports an error if its rate is unknown.
+/// Returns the link of a port; `None`: its rate is unknown, which is reported as an error. `rate` in bit/s and
+/// `overhead` are those of the options.
 pub(super) fn link(
     port: &Port,
     config: &Config,
@@ -151,7 +154,7 @@ pub(super) fn link(
             report.warning(
                 port.at,
                 format!(
-                    "percentages are parts of the `bandwidth` of `{}`, {}, and the line has {}: more is guaranteed than there is",
+                    "percentages refer to the `bandwidth` of `{}`, {}, but the link has {}: the guarantees may exceed it",
                     port.name,
                     megabits(bandwidth),
                     megabits(rate)
@@ -162,54 +165,54 @@ pub(super) fn link(
         return Some(made(rate, "by --rate".to_owned()));
     }
     if let Some(rate) = port.rate {
-        if port.bandwidth.is_some_and(|bandwidth| bandwidth < rate) && shaped.is_none() && queues(port, config) {
+        if port.bandwidth.is_some_and(|bandwidth| bandwidth < rate) && shaped.is_none() && has_queues(port, config) {
             report.warning(
                 port.at,
                 format!(
-                    "`bandwidth` does not slow `{}`, which sends at {}: its queues fill above that rate only, and a slower line \
-                     behind it drops without regard to classes",
+                    "`bandwidth` does not limit `{}`, which sends at {}: its queues fill only above that rate, and a slower link \
+                     behind it drops packets of all classes alike",
                     port.name,
                     megabits(rate)
                 ),
-                "shape class-default to the rate of the line, with this policy within; or give the line's rate with --rate",
+                "shape class-default to the rate of that link, with this policy as inner policy; or state the link's rate with --rate",
             );
         }
-        return Some(made(rate, "by the kind of interface".to_owned()));
+        return Some(made(rate, "by the type of interface".to_owned()));
     }
     if let Some(bandwidth) = port.bandwidth {
         let message = format!(
-            "the line of `{}` is taken to have the rate of its `bandwidth`, {}",
+            "the link of `{}` is assumed to have the rate of its `bandwidth`, {}",
             port.name,
             megabits(bandwidth)
         );
-        report.assumed(port.at, message, "give the line's rate with --rate if it differs");
-        return Some(made(bandwidth, "as its `bandwidth`".to_owned()));
+        report.assumed(port.at, message, "state the link's rate with --rate if it differs");
+        return Some(made(bandwidth, "from its `bandwidth`".to_owned()));
     }
-    // A SONET link has at least a hundred times that rate (OC-3), and its name does not state it.
+    // POS: a SONET link has at least a hundred times the rate of a T1 (OC-3), and its name does not state it.
     let sonet = port.name.to_ascii_lowercase().starts_with("pos");
     if port.medium == Medium::Serial && !sonet {
         report.assumed(
             port.at,
-            format!("the line of `{}` is taken as a T1, 1.544 Mbit/s, as by a router", port.name),
-            "give the line's rate with --rate",
+            format!("the link of `{}` is assumed to be a T1 of 1.544 Mbit/s, the default of IOS", port.name),
+            "state the link's rate with --rate",
         );
-        return Some(made(T1, "as of a T1".to_owned()));
+        return Some(made(T1, "as a T1".to_owned()));
     }
     if let Some(shaped) = shaped {
-        let rate = shaped.saturating_mul(FASTER);
+        let rate = shaped.saturating_mul(LINK_PER_SHAPER);
         let message = format!(
-            "the rate of `{}` is not stated: it is taken as {}, {FASTER} times that of the shaper in front of it",
+            "the rate of `{}` is not stated: {} is assumed, {LINK_PER_SHAPER} times the rate of its shaper",
             port.name,
             megabits(rate)
         );
-        report.assumed(port.at, message, "give the line's rate with --rate");
-        return Some(made(rate, format!("{FASTER} times its shaper")));
+        report.assumed(port.at, message, "state the link's rate with --rate");
+        return Some(made(rate, format!("{LINK_PER_SHAPER} times its shaper")));
     }
     report.error(
         port.at,
         format!("the rate of `{}` is not known", port.name),
-        "give it with --rate, such as --rate 10Mbit/s: neither the name of the interface nor a shaper in front of all \
-         packets tells it",
+        "state it with --rate, such as --rate 10Mbit/s: neither the interface's name nor a shaper of all its packets \
+         determines it",
     );
     None
 }
@@ -219,22 +222,22 @@ fn assumed_overhead(port: &Port, report: &mut Report) -> Overhead {
     let advice = "state it with --overhead ethernet, dot1q, mpls, ppp, pppoe, atm, atm-vc, or a number of bytes";
     let message = match port.medium {
         Medium::Unknown => format!(
-            "the configuration does not state the link layer of `{}`: packets count with layer 3 alone",
+            "the configuration does not state the link layer of `{}`: packets are counted from layer 3, without a link-layer header",
             port.name
         ),
-        Medium::Tunnel => format!("packets of `{}` count without the headers that the tunnel adds", port.name),
+        Medium::Tunnel => format!("packets of `{}` are counted without the headers that the tunnel adds", port.name),
         Medium::Atm => format!(
-            "each packet of `{}` counts with {} B of {} more, as queueing of IOS counts it, and the line carries it in whole \
-             cells: padding and headers of cells count in no rate of the policy",
+            "each packet of `{}` is counted with {} B more ({}), as the queueing of IOS counts it; the link carries it in whole \
+             cells, whose padding and headers count in no rate of the policy",
             port.name, overhead.counted, overhead.name
         ),
-        _ => format!("each packet of `{}` counts with {} B of {} more", port.name, overhead.counted, overhead.name),
+        _ => format!("each packet of `{}` is counted with {} B more ({})", port.name, overhead.counted, overhead.name),
     };
     report.assumed(port.at, message, advice);
     overhead
 }
 
-/// Returns the rate of a shaper of all packets of a port, bit/s; `None`: some packets bypass it.
+/// Returns the rate in bit/s of the shaper of all packets of a port; `None`: it has none, or some packets bypass it.
 pub(super) fn shaped(root: &Class, config: &Config) -> Option<u64> {
     let own = |class: &Class| class.shape.and_then(|shape| shape.bps(0)).filter(|rate| *rate > 0);
     if let Some(rate) = own(root) {
@@ -244,7 +247,7 @@ pub(super) fn shaped(root: &Class, config: &Config) -> Option<u64> {
     let policy = config.policy(name)?;
     match policy.scheduler {
         Scheduler::Htb => one_top_class(policy),
-        // A policy with only the default class: no packet bypasses it.
+        // No packet bypasses a policy with only the default class.
         Scheduler::ClassBased => match policy.classes.as_slice() {
             [only] if Some(&only.name) == policy.default.as_ref() => own(only),
             _ => None,
@@ -254,8 +257,8 @@ pub(super) fn shaped(root: &Class, config: &Config) -> Option<u64> {
     }
 }
 
-/// Returns the upper limit of the only class of HFSC below its root, if the default class is within it. Guarantees may
-/// exceed it.
+/// Returns the upper limit in bit/s of the only top class of HFSC; `None`: there is none, or, without a default class,
+/// packets may bypass it. Guarantees may exceed it.
 fn upper_limit(policy: &Policy) -> Option<u64> {
     let _ = policy.default.as_ref()?;
     let mut top = policy.classes.iter().filter(|class| class.parent.is_none());
@@ -263,8 +266,8 @@ fn upper_limit(policy: &Policy) -> Option<u64> {
     only.hfsc.and_then(|hfsc| hfsc.ul).map(|curve| curve.m2).filter(|rate| *rate > 0)
 }
 
-/// Returns the ceiling of the only class of HTB below its root, if the default class is within it: then no packet
-/// bypasses it.
+/// Returns the ceiling in bit/s of the only top class of HTB; `None`: there are several, or, without a default class,
+/// packets may bypass it.
 fn one_top_class(policy: &Policy) -> Option<u64> {
     let _ = policy.default.as_ref()?;
     let mut top = policy.classes.iter().filter(|class| class.parent.is_none());
@@ -272,7 +275,8 @@ fn one_top_class(policy: &Policy) -> Option<u64> {
     only.htb.map(|htb| htb.ceil.unwrap_or(htb.rate).max(htb.rate)).filter(|rate| *rate > 0)
 }
 
-fn queues(port: &Port, config: &Config) -> bool {
+/// `true` if a class of the port's policy has a guarantee, priority or WRED.
+fn has_queues(port: &Port, config: &Config) -> bool {
     let Queue::Policy(name) = &port.root.queue else { return false };
     config.policy(name).is_some_and(|policy| {
         policy.classes.iter().any(|class| class.bandwidth.is_some() || class.priority.is_some() || class.wred.is_some())

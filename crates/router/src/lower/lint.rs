@@ -1,5 +1,5 @@
 //! Static checks: unreachable classes, access-list entries that are shadowed by earlier ones, priority without a rate,
-//! and a priority rate below what its flows send. Findings are warnings, except that a redundant entry is an ignored
+//! and a priority rate below the rate of its flows. Findings are warnings, except that a redundant entry is an ignored
 //! line; the policy is simulated as written.
 
 use super::link::Link;
@@ -10,9 +10,9 @@ use crate::ir::{Class, Config, Header, Match, Policy, Port, Queue, Scheduler, al
 use std::collections::BTreeSet;
 
 /// Upper bound on the nesting of policies and of conditions; Cisco IOS allows three levels of policies.
-const DEEPEST: usize = 8;
+const MAX_DEPTH: usize = 8;
 /// Upper bound on the number of policies that are checked; a policy counts once for each place where it is attached.
-const MOST: usize = 1000;
+const MAX_POLICIES: usize = 1000;
 
 /// Reports settings of a port's policy that are probably mistakes, given the traffic of the port.
 pub(super) fn lint(config: &Config, port: &Port, traffic: &Traffic, link: &Link, report: &mut Report) {
@@ -21,9 +21,9 @@ pub(super) fn lint(config: &Config, port: &Port, traffic: &Traffic, link: &Link,
     let all: Vec<usize> = (0..traffic.rows.len()).collect();
     let mut todo: Vec<(&str, u64, Vec<usize>, usize)> = vec![(root, base, all, 0)];
     let mut seen: Vec<&str> = Vec::new();
-    for _ in 0..MOST {
+    for _ in 0..MAX_POLICIES {
         let Some((name, base, rows, depth)) = todo.pop() else { return };
-        let Some(policy) = config.policy(name).filter(|_| depth < DEEPEST) else { continue };
+        let Some(policy) = config.policy(name).filter(|_| depth < MAX_DEPTH) else { continue };
         if !seen.contains(&name) {
             seen.push(name);
             unreachable(policy, config, report);
@@ -53,21 +53,21 @@ fn class_of<'a>(policy: &'a Policy, header: &Header, config: &Config) -> Option<
 }
 
 /// Upper bound on the number of entries of an access list that are checked.
-const ENTRIES: usize = 500;
+const MAX_ENTRIES: usize = 500;
 
 /// Reports entries of access lists that an earlier entry shadows: as a warning if the two differ in action, else as an
 /// ignored line.
 pub(super) fn shadowed(config: &Config, reached: &BTreeSet<Scope>, report: &mut Report) {
     let lists = config.access_lists.iter().filter(|list| reached.contains(&Scope::AccessList(list.name.clone())));
     for list in lists {
-        for (index, entry) in list.entries.iter().enumerate().take(ENTRIES) {
+        for (index, entry) in list.entries.iter().enumerate().take(MAX_ENTRIES) {
             let before = list.entries.iter().take(index);
             let Some(first) = before.into_iter().find(|first| all_cover(&first.conditions, &entry.conditions)) else {
                 continue;
             };
-            let what = format!("of `{}` never decides: line {} is about all of its packets", list.name, first.at.line);
+            let what = format!("of `{}` never applies: line {} matches all of its packets", list.name, first.at.line);
             if first.permit == entry.permit {
-                report.ignored(entry.at, format!("the entry {what}, and does the same"));
+                report.ignored(entry.at, format!("the entry {what}, with the same action"));
             } else {
                 let does = |permit| if permit { "permits" } else { "denies" };
                 report.warning(
@@ -90,8 +90,8 @@ fn unreachable(policy: &Policy, config: &Config, report: &mut Report) {
         if codes == 0 {
             report.warning(
                 rule.at,
-                format!("class `{}` of `{}` never gets a packet: no code point meets its conditions", rule.class, policy.name),
-                "a packet has one code point: with several `match dscp` lines write match-any, or list the values on one line",
+                format!("class `{}` of `{}` never gets a packet: no DSCP meets its conditions", rule.class, policy.name),
+                "a packet has one DSCP: with several `match dscp` lines write match-any, or list the values on one line",
             );
         } else if left == 0 {
             let before = policy.rules.iter().take_while(|other| !core::ptr::eq(*other, rule));
@@ -102,7 +102,7 @@ fn unreachable(policy: &Policy, config: &Config, report: &mut Report) {
             report.warning(
                 rule.at,
                 format!(
-                    "class `{}` of `{}` never gets a packet: all its code points go to {} before it",
+                    "class `{}` of `{}` never gets a packet: all its DSCPs are in earlier classes: {}",
                     rule.class,
                     policy.name,
                     by.join(", ")
@@ -116,7 +116,7 @@ fn unreachable(policy: &Policy, config: &Config, report: &mut Report) {
 
 /// Returns the DSCPs that meet a condition, bit i for DSCP i; `None`: the condition depends on other fields.
 fn codes(when: &Match, config: &Config) -> Option<u64> {
-    if depends_on_ipv6(when, config, DEEPEST) {
+    if depends_on_ipv6(when, config, MAX_DEPTH) {
         return None;
     }
     let mut found = 0;
@@ -143,8 +143,8 @@ fn depends_on_ipv6(when: &Match, config: &Config, depth: usize) -> bool {
     }
 }
 
-/// Reports a priority class of a class-based scheduler that has neither a rate nor a policer, or whose rate, the
-/// smaller of the two, is below what its flows send. TCP flows do not count, since they adapt.
+/// Reports a priority class of a class-based scheduler that has neither a rate nor a policer, or whose flows send more
+/// than the smaller of the two rates. TCP flows do not count, since they adapt their rate.
 fn priority(
     policy: &Policy,
     class: &Class,
@@ -159,13 +159,13 @@ fn priority(
     let rate = match (own.rate.and_then(|share| share.of(base)), policed) {
         (Some(rate), Some(policed)) => rate.min(policed),
         (Some(rate), None) | (None, Some(rate)) => rate,
-        // Only Junos policies have parts; the Junos parser has already reported this.
+        // Only policies of Junos have parts; the Junos reader has already reported this.
         (None, None) if !policy.parts.is_empty() => return,
         (None, None) => {
             report.warning(
                 class.at,
                 format!(
-                    "class `{}` has priority without a rate: it can take all of the line from the others",
+                    "class `{}` has priority without a rate: it can take the whole link from the other classes",
                     class.name
                 ),
                 "write `priority` with a rate, or `police` in the class",
@@ -184,8 +184,8 @@ fn priority(
         report.warning(
             class.at,
             format!(
-                "class `{}` has {} kbit/s of priority, and its flows send {} kbit/s with {} B of {} for each packet: \
-                 a busy line drops the rest",
+                "class `{}` has a priority rate of {} kbit/s, but its flows send {} kbit/s, {} B of {} per packet included: \
+                 the excess is dropped when the link is congested",
                 class.name,
                 rate / 1000,
                 needs.div_ceil(1000),

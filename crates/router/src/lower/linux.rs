@@ -1,17 +1,18 @@
-//! Disciplines of Linux: HTB, HFSC, `fq`, and `netem`.
+//! Disciplines of Linux: HTB, HFSC, `fq` and `netem`.
 
 use super::state::Lower;
 use super::table::{bits, put};
 use crate::ir::{Class, Curve, Fq, Netem, Policy};
 use serde_json::{Value, json};
 
-/// Default queue limit of Linux in packets (txqueuelen).
+/// Default queue limit of Linux, in packets (`txqueuelen`).
 pub(super) const LINUX_LIMIT: u64 = 1000;
-/// Default burst of an HTB class, bytes (`q_htb.c`: the rate in one tick of the kernel's clock, which is a nanosecond,
-/// and an mtu of 1600 B).
+/// Default burst of an HTB class in bytes (`q_htb.c`: an MTU of 1600 B, and the bytes of one tick of the kernel's
+/// clock, which is a nanosecond and is neglected).
 const HTB_BURST: u64 = 1600;
 
 impl Lower<'_> {
+    /// Returns the discipline of hierarchical token buckets.
     pub(super) fn htb(&mut self, policy: &Policy, depth: usize) -> Value {
         let order: Vec<&str> = policy.classes.iter().map(|class| class.name.as_str()).collect();
         let is_inner = |name: &str| policy.classes.iter().any(|class| class.parent.as_deref() == Some(name));
@@ -35,12 +36,12 @@ impl Lower<'_> {
             made.push(one);
         }
         let mut whole = json!({ "kind": "htb", "classes": made });
-        // Without a default class, unclassified packets bypass the token buckets, before all others.
+        // Without a default class, unclassified packets bypass the token buckets and are sent before all others.
         put(&mut whole, "default", policy.default.as_ref());
         whole
     }
 
-    /// Returns the discipline of service curves.
+    /// Returns the discipline of hierarchical fair service curves.
     pub(super) fn hfsc(&mut self, policy: &Policy, depth: usize) -> Value {
         let order: Vec<&str> = policy.classes.iter().map(|class| class.name.as_str()).collect();
         let is_inner = |name: &str| policy.classes.iter().any(|class| class.parent.as_deref() == Some(name));
@@ -54,7 +55,7 @@ impl Lower<'_> {
             put(&mut one, "ls", own.ls.map(curve));
             put(&mut one, "ul", own.ul.map(curve));
             if !is_inner(&class.name) {
-                // Reference rate of inner percentages and times: the long-run rate.
+                // The long-term rate is the reference of percentages and times within the class.
                 let rate = own.rt.or(own.ls).map_or(self.line, |curve| curve.m2.max(1));
                 let index = order.iter().position(|name| *name == class.name).unwrap_or(0);
                 one["match"] = self.conditions.class(policy, &order, index, &mut self.report);
@@ -70,7 +71,8 @@ impl Lower<'_> {
     }
 }
 
-/// Returns the classes, each parent before its children; without those whose parents are undefined or cyclic.
+/// Returns the classes of a policy, each parent before its children. Classes whose parents are undefined or form a
+/// cycle are left out.
 fn parents_first(policy: &Policy) -> Vec<&Class> {
     let mut left: Vec<&Class> = policy.classes.iter().collect();
     let mut made: Vec<&Class> = Vec::new();
@@ -94,7 +96,7 @@ fn curve(curve: Curve) -> Value {
     made
 }
 
-/// Returns the fair queue of flows. A packet without a socket is assigned by a hash of 1024 values.
+/// Returns the discipline of `fq`.
 pub(super) fn fq_discipline(fq: Fq) -> Value {
     let mut made = json!({ "kind": "fq" });
     put(&mut made, "buckets", fq.queues.map(|queues| queues.min(1 << 20)));
@@ -105,6 +107,7 @@ pub(super) fn fq_discipline(fq: Fq) -> Value {
     made
 }
 
+/// Returns the discipline of `netem`.
 pub(super) fn netem_discipline(netem: Netem) -> Value {
     let part = |millionths: u32| f64::from(millionths) / 1e6;
     let mut made = json!({ "kind": "netem" });

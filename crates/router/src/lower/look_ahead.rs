@@ -4,30 +4,31 @@ use super::state::Lower;
 use crate::ir::{Class, Queue, Scheduler};
 
 impl Lower<'_> {
-    /// Reports the difference of a `tbf` around a scheduler. A shaper here dequeues a packet when there are tokens for
-    /// the largest one. tbf peeks at the next packet (`tbf_dequeue`, `net/sched/sch_tbf.c`) and sends it with the
-    /// tokens of its own length: prio selects another one when a packet of a higher band arrives (`prio_peek`), other
-    /// schedulers keep their selection (`qdisc_peek_dequeued`). docs/validation-linux.md compares both with the kernel.
+    /// Reports the difference of a `tbf` with an inner scheduler. A shaper here dequeues a packet when there are tokens
+    /// for the largest packet. tbf peeks at the next packet (`tbf_dequeue`, `net/sched/sch_tbf.c`) and sends it with
+    /// the tokens of its own length: if a packet of a higher band arrives meanwhile, prio selects that (`prio_peek`);
+    /// other schedulers keep their selection (`qdisc_peek_dequeued`). docs/validation-linux.md compares both with the
+    /// kernel.
     pub(super) fn look_ahead(&mut self, class: &Class, rate: u64) {
-        // cake, which counts from layer 3, has its own shaper.
+        // A shaper that counts from layer 3 is that of cake, not a tbf.
         let Queue::Policy(name) = &class.queue else { return };
         let Some(policy) = self.conditions.config.policy(name).filter(|_| self.linux && !class.counts.network) else {
             return;
         };
-        let most_ms = (self.largest + u64::from(self.header)) as f64 * 8e3 / rate.max(1) as f64;
+        let max_ms = (self.largest + u64::from(self.header)) as f64 * 8e3 / rate.max(1) as f64;
         let differs = if policy.scheduler == Scheduler::Priority {
             format!(
-                "sends a packet of a first band with the tokens of its own length; here it leaves up to {most_ms:.2} ms later"
+                "sends a packet of a higher band as soon as there are tokens for its own length; here it leaves up to {max_ms:.2} ms later"
             )
         } else {
             format!(
-                "keeps the packet that it has taken when one comes that should go first; here that leaves up to {most_ms:.2} ms earlier"
+                "keeps the packet that it has selected when a preferred one arrives; here the preferred one leaves up to {max_ms:.2} ms earlier"
             )
         };
         self.report.warning(
             class.at,
-            format!("tbf around a scheduler {differs}"),
-            "classes of htb at the root have no such wait",
+            format!("tbf with an inner scheduler {differs}"),
+            "use classes of htb at the root, which do not differ",
         );
     }
 }

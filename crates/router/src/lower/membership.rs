@@ -1,4 +1,4 @@
-//! Membership of flows in classes.
+//! Membership of groups of flows in classes.
 
 use super::state::Membership;
 use super::{Model, Row, Traffic};
@@ -6,10 +6,10 @@ use crate::ir::{Config, Header, Policy, Port, Queue};
 use crate::{Place, Report};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Upper bound on the nesting.
-const DEEPEST: usize = 8;
+/// Upper bound on the nesting of policies.
+const MAX_DEPTH: usize = 8;
 
-/// Returns the classes with flows, in the order of the rows.
+/// Returns the classes with their groups of flows, in the order of the rows.
 pub(super) fn of(traffic: &Traffic, config: &Config, port: &Port, _: &mut Report) -> Vec<Membership> {
     let mut found: Vec<Membership> = Vec::new();
     for row in &traffic.rows {
@@ -22,11 +22,12 @@ pub(super) fn of(traffic: &Traffic, config: &Config, port: &Port, _: &mut Report
     found
 }
 
+/// Returns the name of the class of a packet, prefixed by those of the enclosing classes.
 fn class_of(header: &Header, config: &Config, port: &Port) -> String {
     let mut names: Vec<&str> = Vec::new();
     let mut queue = &port.root.queue;
     while let Queue::Policy(name) = queue
-        && names.len() < DEEPEST
+        && names.len() < MAX_DEPTH
         && let Some(policy) = config.policy(name)
     {
         let rule = policy.rules.iter().find(|rule| rule.when.holds(header, config) == Some(true));
@@ -46,7 +47,7 @@ fn class_of(header: &Header, config: &Config, port: &Port) -> String {
     named.join("/")
 }
 
-/// Assigns to rows that name a class the first DSCP of that class.
+/// Sets the DSCP of rows that name a class to the first DSCP of that class.
 pub(super) fn code_points(traffic: &mut Traffic, config: &Config, port: &Port, report: &mut Report) {
     for row in &mut traffic.rows {
         let Some(class) = row.class.clone() else { continue };
@@ -55,14 +56,14 @@ pub(super) fn code_points(traffic: &mut Traffic, config: &Config, port: &Port, r
             None if class_of(&row.header, config, port).ends_with(&class) => {}
             None => report.error(
                 row.at,
-                format!("no code point leads to the class `{class}` of row `{}`", row.name),
-                "write `dscp` instead, or the columns by which the class is matched",
+                format!("no DSCP selects the class `{class}`, which row `{}` names", row.name),
+                "write `dscp` instead, or the columns on which the class matches",
             ),
         }
     }
 }
 
-/// Reports the rows that name a class of the port but are in another, since an input policy marks their packets.
+/// Reports rows that name a class of the port but are in another class, since an input policy marks their packets.
 pub(super) fn moved(
     named: &[(usize, String)],
     traffic: &Traffic,
@@ -84,15 +85,15 @@ pub(super) fn moved(
         let Some(row) = traffic.rows.get(*index) else { continue };
         let now = of.get(row.name.as_str()).copied().unwrap_or_default();
         if classes.contains(class.as_str()) && now.rsplit('/').next() != Some(class) {
-            let message = format!("the row `{}` names the class `{class}`, and leaves in `{now}`", row.name);
-            report.warning(row.at, message, "the input policy marks its packets otherwise");
+            let message = format!("the row `{}` names the class `{class}`, but its packets are in `{now}`", row.name);
+            report.warning(row.at, message, "the input policy changes their marks");
         }
     }
 }
 
-/// Returns the first DSCP for which a class of that name is selected.
+/// Returns the first DSCP that selects a class of that name; `None`: no DSCP does.
 fn code_of(class: &str, config: &Config, port: &Port) -> Option<u8> {
-    // Class names of input policies are not those of the output.
+    // Input policies may have classes of the same names.
     let arriving = |policy: &Policy| {
         let named = |name: &Option<String>| name.as_ref() == Some(&policy.name);
         config.arrival.is_some() && (named(&config.arrival) || config.ports.iter().any(|own| named(&own.input)))
@@ -101,6 +102,7 @@ fn code_of(class: &str, config: &Config, port: &Port) -> Option<u8> {
     policies.into_iter().find_map(|policy| preferred(policy, class, config, port))
 }
 
+/// Returns the first DSCP that selects a class of a policy; `None`: no DSCP does.
 fn preferred(policy: &Policy, class: &str, config: &Config, port: &Port) -> Option<u8> {
     (0..64).find(|code| {
         let header = super::input::classified(config, port, &Header { dscp: *code, ..Header::default() });
@@ -110,12 +112,12 @@ fn preferred(policy: &Policy, class: &str, config: &Config, port: &Port) -> Opti
     })
 }
 
-/// Returns default traffic: each class of the innermost policy sends 90 % of its guarantee, and the default class 110 %
-/// of the rest.
+/// Returns example traffic at a link of `rate` bit/s: each class of the innermost policy sends 90 % of its guaranteed
+/// rate, and the default class 110 % of the rest.
 pub(super) fn example(config: &Config, port: &Port, rate: u64) -> Traffic {
     let mut made = Traffic::default();
     let (mut queue, mut rate, mut root) = (&port.root.queue, rate, None);
-    for _ in 0..DEEPEST {
+    for _ in 0..MAX_DEPTH {
         let Queue::Policy(name) = queue else { break };
         let Some(policy) = config.policy(name) else { break };
         root = Some(policy);
@@ -139,7 +141,7 @@ pub(super) fn example(config: &Config, port: &Port, rate: u64) -> Traffic {
         let name: String =
             class.name.chars().map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' }).collect();
         if made.rows.iter().all(|row| row.name != name) {
-            made.rows.push(made_up(
+            made.rows.push(example_row(
                 name,
                 code,
                 (own / 10 * 9).max(1),
@@ -149,12 +151,12 @@ pub(super) fn example(config: &Config, port: &Port, rate: u64) -> Traffic {
     }
     if made.rows.iter().all(|row| row.header.dscp != 0 && row.name != "other") {
         let rest = if left == 0 { rate / 10 } else { left.saturating_add(left / 10) };
-        made.rows.push(made_up("other".to_owned(), 0, rest.max(1000), 1000));
+        made.rows.push(example_row("other".to_owned(), 0, rest.max(1000), 1000));
     }
     made
 }
 
-fn made_up(name: String, dscp: u8, rate: u64, packet: u64) -> Row {
+fn example_row(name: String, dscp: u8, rate: u64, packet: u64) -> Row {
     let header = Header { dscp, ..Header::default() };
     Row {
         name,

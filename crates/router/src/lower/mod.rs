@@ -1,5 +1,5 @@
-//! Compilation of a configuration and a traffic table into a scenario: hosts, a customer edge router, the link of its
-//! policy, and a sink.
+//! Compilation of a configuration and a traffic table into a scenario: one host per row of the table, the router `ce`
+//! with the policy, and the host `sink` behind its link.
 
 mod conditions;
 mod disciplines;
@@ -35,17 +35,17 @@ pub use traffic::{Model, Row, Traffic};
 /// Options of the compilation.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Interface; `None`: the only one with a policy.
+    /// Name of the interface; `None`: the only one with an output policy.
     pub interface: Option<String>,
-    /// Policy, if no interface refers to it.
+    /// Name of the policy that replaces the interface's; `None`: that of the interface.
     pub policy: Option<String>,
-    /// Rate of the link in bit/s; `None`: that of the interface.
+    /// Rate of the link in bit/s; `None`: that of the interface, which the configuration states or which is assumed.
     pub rate: Option<u64>,
-    /// Bytes of the link layer; `None`: those of the type of interface.
+    /// Bytes of the link layer per packet; `None`: those of the type of interface.
     pub overhead: Option<Overhead>,
-    /// Title of the scenario.
+    /// Title of the scenario; `None`: one with the interface's name.
     pub title: Option<String>,
-    /// Simulated time, such as `20s`.
+    /// Simulated time with its unit, such as `20s`; `None`: 20 s.
     pub duration: Option<String>,
     /// Platform whose defaults apply; `None`: the platform that the text reveals.
     pub platform: Option<Platform>,
@@ -54,15 +54,15 @@ pub struct Options {
 /// A scenario, with its report.
 #[derive(Clone, Debug, Serialize)]
 pub struct Lowered {
-    /// The document; `None`: there is nothing to simulate.
+    /// Canonical document of the scenario; `None`: an error is in the report.
     pub document: Option<Value>,
-    /// Groups of flows by class.
+    /// Groups of flows in each class.
     pub classes: Vec<Membership>,
-    /// Approximations and omissions.
+    /// Errors, assumptions, approximations and omissions of the compilation.
     pub report: Report,
-    /// Interface of the scenario.
+    /// Name of the interface that is simulated.
     pub interface: String,
-    /// Its link; `None`: there is nothing to simulate.
+    /// Link of the interface; `None`: an error is in the report.
     pub link: Option<Link>,
     /// Parts of the configuration that can affect the result, for [`Report::settle`].
     #[serde(skip)]
@@ -72,7 +72,8 @@ pub struct Lowered {
 /// Default hold queue of an interface in packets (Ethernet).
 const HOLD: u64 = 40;
 
-/// Compiles a port of the configuration into a scenario.
+/// Compiles a port of the configuration into a scenario. Errors are in the report, and the document is `None` then; an
+/// empty traffic table is replaced by example traffic.
 pub fn lower(config: &Config, traffic: &Traffic, options: &Options) -> Lowered {
     if traffic.rows.iter().any(|row| row.header.is_ipv6()) {
         return lowered(config, traffic, options);
@@ -91,8 +92,8 @@ fn lowered(config: &Config, traffic: &Traffic, options: &Options) -> Lowered {
         reached,
     };
     let Some(mut port) = chosen(config, options, &mut report) else { return nothing(report, BTreeSet::new()) };
-    if let Some(usual) = config.departure.as_ref().filter(|_| !port.has_policy()) {
-        port.root = usual.clone();
+    if let Some(default) = config.departure.as_ref().filter(|_| !port.has_policy()) {
+        port.root = default.clone();
     }
     let platform = options.platform.unwrap_or(config.platform.unwrap_or_default());
     let Some(mut link) = link::link(&port, config, options.rate, options.overhead, &mut report) else {
@@ -105,8 +106,8 @@ fn lowered(config: &Config, traffic: &Traffic, options: &Options) -> Lowered {
         made = membership::example(config, &port, link.base);
         report.warning(
             crate::Place::default(),
-            "there is no traffic table: each class sends nine tenths of what it is guaranteed, the default class more than is left",
-            "give a table with --traffic",
+            "there is no traffic table: as an example each class sends 90 % of its guaranteed rate, and the default class 110 % of the rest",
+            "state a traffic table with --traffic",
         );
     }
     let least = u64::from(link.overhead.least);
@@ -117,23 +118,23 @@ fn lowered(config: &Config, traffic: &Traffic, options: &Options) -> Lowered {
     if !endless.is_empty() {
         report.assumed(
             crate::Place::default(),
-            format!("transfers without a round trip beside the queue's: {}", endless.join(", ")),
-            "state it in the table's column `rtt`: without it they fill any rate",
+            format!("TCP transfers without a round-trip time other than the queueing delay: {}", endless.join(", ")),
+            "state it in the column `rtt` of the traffic table: without it a transfer fills a link of any rate",
         );
     }
     membership::code_points(&mut made, config, &port, &mut report);
     let named: Vec<(usize, String)> =
         made.rows.iter().enumerate().filter_map(|(index, row)| Some((index, row.class.clone()?))).collect();
-    let alike = platform.has_switched_ports() || config.arrival.is_some();
-    let inputs = input::apply(config, &port, alike, &mut made, &mut report);
+    let may_be_own = platform.has_switched_ports() || config.arrival.is_some();
+    let inputs = input::apply(config, &port, may_be_own, &mut made, &mut report);
     if platform.has_switched_ports() {
-        // Packets that no input policy assigns to a group are in group 0 (NX-OS Quality of Service Configuration
+        // Packets that no input policy assigns to a QoS group are in group 0 (NX-OS Quality of Service Configuration
         // Guide).
         made.rows.iter_mut().for_each(|row| row.header.qos_group = row.header.qos_group.or(Some(0)));
     }
     let mut reached = reach::of(&port, &inputs.ports, config);
-    if let Some(usual) = config.arrival.as_deref().filter(|_| inputs.usual) {
-        reached.extend(reach::of_policy(usual, config));
+    if let Some(default) = config.arrival.as_deref().filter(|_| inputs.uses_default) {
+        reached.extend(reach::of_policy(default, config));
     }
     lint::lint(config, &port, &made, &link, &mut report);
     lint::shadowed(config, &reached, &mut report);
@@ -159,11 +160,11 @@ fn lowered(config: &Config, traffic: &Traffic, options: &Options) -> Lowered {
         if let Some(Value::Array(own)) = port_table.get_mut("conditioners") {
             // The first conditioner that matches a packet applies.
             if own.iter().any(|one| one.get("meter").is_some()) {
-                let message = "what an input policer has metered meets no policer of the output policy";
+                let message = "packets that an input policer has metered bypass the policers of the output policy here";
                 lower.report.unsupported(
                     crate::Place::default(),
                     message,
-                    Some("judge the output policer without that on input"),
+                    Some("simulate the output policer without the input policer"),
                 );
             }
             conditioners.append(own);
@@ -233,17 +234,13 @@ fn chosen(config: &Config, options: &Options, report: &mut Report) -> Option<Por
                     ..Port::default()
                 }),
                 [] => {
-                    report.error(
-                        nowhere,
-                        "there is no interface with a policy for what it sends",
-                        "paste the whole configuration",
-                    );
+                    report.error(nowhere, "no interface has an output policy", "paste the whole configuration");
                     None
                 }
                 several => {
                     report.error(
                         nowhere,
-                        "several policies hang nowhere",
+                        "several policies are attached to no interface",
                         &format!("choose with --policy: {}", several.join(", ")),
                     );
                     None
@@ -253,7 +250,7 @@ fn chosen(config: &Config, options: &Options, report: &mut Report) -> Option<Por
         (None, several) => {
             report.error(
                 nowhere,
-                "several interfaces have a policy",
+                "several interfaces have an output policy",
                 &format!("choose with --interface: {}", names(several)),
             );
             None
@@ -261,7 +258,7 @@ fn chosen(config: &Config, options: &Options, report: &mut Report) -> Option<Por
     }
 }
 
-/// `true` if a reachable policy sets fields in packets.
+/// `true` if a policy in `reached` sets DSCPs or precedences.
 fn marks(config: &Config, reached: &BTreeSet<Scope>) -> bool {
     use crate::ir::Act;
     let marks = |acts: &[Act]| acts.iter().any(|act| matches!(act, Act::Set(Mark::Dscp(_) | Mark::Precedence(_))));
@@ -298,7 +295,7 @@ impl Lower<'_> {
         {
             root = only.clone();
         }
-        // A shaper with two rates is two disciplines.
+        // A shaper with a peak rate becomes two disciplines, see `inside`.
         if root.peak.is_none()
             && let Some(shape) = root.shape.take()
             && let Some(shaped) = shape.bps(rate)
@@ -362,7 +359,7 @@ fn document(
     let rate = line.rate;
     let offered =
         traffic.rows.iter().fold(0u64, |sum, row| sum.saturating_add(row.rate.saturating_mul(u64::from(row.count))));
-    // Fast enough not to be a bottleneck.
+    // Access links are at least five times as fast as the link and as the offered traffic, so they are no bottleneck.
     let access = [1_000_000_000u64, 10_000_000_000, 100_000_000_000, 1_000_000_000_000]
         .into_iter()
         .find(|access| *access >= offered.max(rate).saturating_mul(5))
@@ -389,7 +386,8 @@ fn document(
         "tailback": 1,
         "title": title,
         "run": { "duration": options.duration.as_deref().unwrap_or("20s"), "warmup": "2s", "replications": 5, "delay-variation": true },
-        // The traffic table is in layer 3; rates of routers count the bytes of `framing`.
+        // Packet sizes of the traffic table are those of layer 3; rates of routers count the bytes of `framing` as
+        // well.
         "network": { "framing": line.overhead.framing(largest), "buffer": "unlimited" },
         "hosts": hosts,
         "switches": { "ce": { "ports": { "sink": table } } },
@@ -416,7 +414,7 @@ fn flow(row: &Row) -> Value {
         }
         Model::Poisson => made["source"] = json!({ "kind": "poisson", "packet": packet, "rate": bits(row.rate) }),
         Model::OnOff => {
-            // A period is long enough for several packets.
+            // A period is long enough for four packets, and at least 100 ms.
             let peak = row.rate.saturating_mul(2).max(1);
             let ms = (row.packet.saturating_mul(8_000).saturating_mul(4) / peak).max(100);
             let period = format!("{ms}ms");

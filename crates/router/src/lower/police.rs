@@ -1,4 +1,4 @@
-//! Policers and marks as conditioners before a port's queue.
+//! Policers and markers as conditioners in front of a port's queue.
 
 use super::conditions::dscp;
 use super::state::Lower;
@@ -7,14 +7,15 @@ use crate::Place;
 use crate::ir::{Act, Mark, Police, Policy};
 use serde_json::{Value, json};
 
-/// Upper bound on the nesting.
-const DEEPEST: usize = 8;
+/// Upper bound on the nesting of policies.
+const MAX_DEPTH: usize = 8;
 
 impl Lower<'_> {
-    /// Returns the conditioners of a policy and of inner ones; `outer` is the condition of all its packets.
+    /// Returns the conditioners of a policy and of its inner policies. `rate` in bit/s is the reference of percentages;
+    /// `outer` is the condition of all packets of the policy, `None`: all packets of the port.
     pub(super) fn conditioners(&mut self, name: &str, rate: u64, outer: Option<&Value>, depth: usize) -> Vec<Value> {
         let mut made = Vec::new();
-        let Some(policy) = self.conditions.config.policy(name).filter(|_| depth <= DEEPEST) else { return made };
+        let Some(policy) = self.conditions.config.policy(name).filter(|_| depth <= MAX_DEPTH) else { return made };
         if !self.conditions_anywhere(policy, depth) {
             return made;
         }
@@ -61,7 +62,7 @@ impl Lower<'_> {
             || policy.classes.iter().any(|class| {
                 class.police.is_some()
                     || !class.set.is_empty()
-                    || matches!(&class.queue, crate::ir::Queue::Policy(name) if depth <= DEEPEST
+                    || matches!(&class.queue, crate::ir::Queue::Policy(name) if depth <= MAX_DEPTH
                         && self.conditions.config.policy(name).is_some_and(|inner| self.conditions_anywhere(inner, depth + 1)))
             })
     }
@@ -82,18 +83,18 @@ impl Lower<'_> {
             // Packets are classified before they are marked: these marks affect only the next router.
             other => self.report.warning(
                 at,
-                format!("{other:?} is not written into packets"),
-                "it decides nothing at this port, where packets are classified before they are marked",
+                format!("the mark {other:?} is not simulated"),
+                "it has no effect at this port, which classifies packets before it marks them",
             ),
         }
     }
 
     pub(super) fn police(&mut self, police: &Police, when: &Value, rate: u64, at: Place) -> Option<Value> {
         let Some(committed) = police.rate.of(rate) else {
-            self.report.unsupported(at, "a policer with a share of the rest", None);
+            self.report.unsupported(at, "a policer with a share of the remaining bandwidth is not simulated", None);
             return None;
         };
-        // Default of MQC: 250 ms of the rate, in bytes.
+        // Default of MQC, in bytes: 250 ms at the rate.
         let burst = police.burst.unwrap_or(committed / 32);
         let excess = police.excess.unwrap_or(burst);
         let meter = if let Some(peak) = police.peak.and_then(|peak| peak.of(rate)) {
@@ -108,7 +109,7 @@ impl Lower<'_> {
             made["accounting"] = accounting;
         }
         let violate = if police.violate.is_empty() { &police.exceed } else { &police.violate };
-        // A single bucket has two colours, and packets that exceed it get the worst.
+        // A single bucket has two colours: packets that exceed it are red, and have the action of `violate`.
         for (key, acts) in [("conform", &police.conform), ("exceed", &police.exceed), ("violate", violate)] {
             let mut table = json!({});
             for act in acts {

@@ -4,11 +4,12 @@ use crate::Scope;
 use crate::ir::{Config, Match, Policy, Port, Queue};
 use std::collections::BTreeSet;
 
-/// Returns the parts of the configuration that affect the packets of a port, including the port.
+/// Returns the parts of the configuration that can affect the packets of a port: the port, its policies, and the input
+/// policies of `inputs`.
 pub(super) fn of(port: &Port, inputs: &[&Port], config: &Config) -> BTreeSet<Scope> {
     let mut walk = Walk { config, found: BTreeSet::new() };
     if config.port(&port.name).is_none() {
-        // The attachment of the policy is unknown: it may be any of the interfaces.
+        // The port of the policy is unknown: it may be any of the interfaces.
         walk.found.extend(config.ports.iter().map(|port| Scope::Port(port.name.clone())));
     }
     walk.port(&port.name);
@@ -24,7 +25,7 @@ pub(super) fn of(port: &Port, inputs: &[&Port], config: &Config) -> BTreeSet<Sco
     walk.found
 }
 
-/// Returns the parts of a policy.
+/// Returns the parts of the configuration that a policy depends on.
 pub(super) fn of_policy(name: &str, config: &Config) -> BTreeSet<Scope> {
     let mut walk = Walk { config, found: BTreeSet::new() };
     walk.policy(name);
@@ -37,7 +38,7 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// Adds a port, and the interface of which it is a unit (Junos).
+    /// Adds a port, and, in a configuration of Junos, the interface of which it is a unit.
     fn port(&mut self, name: &str) {
         let _ = self.found.insert(Scope::Port(name.to_owned()));
         if let Some((outer, _)) = name.rsplit_once('.').filter(|_| self.config.arrival.is_some()) {

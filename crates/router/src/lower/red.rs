@@ -1,10 +1,10 @@
-//! Random early detection of Linux.
+//! Random early detection (RED) as in Linux.
 
 use crate::ir::{Limit, Red};
 use serde_json::{Value, json};
 
-/// Returns RED as in `sch_red`: byte-based, not gentle, with the weight of the average computed from the permitted
-/// burst.
+/// Returns the discipline of RED as in `sch_red`: counted in bytes, not gentle, with the weight of the average computed
+/// from the burst in packets that may pass.
 pub(super) fn red_discipline(red: Red, limit: Option<Limit>) -> Value {
     let limit = if let Some(Limit::Bytes(bytes)) = limit { bytes } else { 1 << 20 };
     let max = red.max.unwrap_or(limit / 4).max(2);
@@ -51,7 +51,8 @@ pub(super) fn red_discipline(red: Red, limit: Option<Limit>) -> Value {
 }
 
 /// Returns the weight 2^-w of the average that tc selects (`tc_red_eval_ewma`): the smallest w for which `burst`
-/// packets into an empty queue keep the average below `min`.
+/// packets of `packet` bytes into an empty queue keep the average below `min` bytes. `None`: there is no such w below
+/// 32.
 pub(crate) fn weight(burst: u64, min: u64, packet: u64) -> Option<f64> {
     let a = burst as f64 + 1.0 - min as f64 / packet as f64;
     if a < 1.0 {

@@ -1,4 +1,4 @@
-//! The traffic table: one row per group of flows, as comma-separated values.
+//! Parser of the traffic table: comma-separated values with one row per group of flows.
 
 use crate::ir::{Header, port_named, protocol_named};
 use crate::{Place, Report};
@@ -7,10 +7,10 @@ use serde::Serialize;
 use tailback_diffserv::Dscp;
 use tailback_units::{parse_bytes, parse_duration, parse_rate};
 
-/// Traffic by groups of flows.
+/// A traffic table.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Traffic {
-    /// Groups.
+    /// Groups of flows, with distinct names.
     pub rows: Vec<Row>,
 }
 
@@ -22,20 +22,20 @@ pub struct Row {
     pub name: String,
     /// Header fields of its packets.
     pub header: Header,
-    /// Class to whose DSCP it is assigned, if the table names one instead of a DSCP.
+    /// Name of the class that the table states instead of a DSCP; the row then gets the first DSCP of that class.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub class: Option<String>,
-    /// Mean rate of each flow in bit/s; 0 for TCP.
+    /// Mean rate of each flow in bit/s, counted from the IP header on; 0 for TCP without a stated rate.
     pub rate: u64,
-    /// Packet size in bytes.
+    /// Packet size in bytes from the IP header on, 1 to 65535.
     pub packet: u64,
-    /// Number of flows.
+    /// Number of flows, 1 to 100000.
     pub count: u32,
     /// Traffic model.
     pub model: Model,
-    /// Round-trip time without queueing in picoseconds; 0: not stated.
+    /// Round-trip time without queueing in picoseconds, at most 60 s; 0: not stated.
     pub rtt: u64,
-    /// Objective for delay, variation, loss and quality, as written; `None`: that of its DSCP.
+    /// Objective for delay, variation, loss and quality, as text in lower case; `None`: that of its DSCP.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
     /// Place in the table.
@@ -47,17 +47,19 @@ pub struct Row {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Model {
-    /// Constant bit rate, with gaps that vary by 10 % so that phases do not lock.
+    /// Constant bit rate, with gaps that vary by 10 % so that flows do not stay in phase.
     #[default]
     Cbr,
     /// Poisson: independent exponential gaps.
     Poisson,
-    /// On/off: twice the rate for half of the time, in periods of 100 ms on average.
+    /// On/off: twice the rate for half of the time. Each period lasts 100 ms on average, or the time of four packets if
+    /// that is longer.
     OnOff,
     /// Bulk transfers over TCP.
     Tcp,
 }
 
+/// Columns of the traffic table.
 const COLUMNS: [&str; 21] = [
     "name",
     "dscp",
@@ -81,13 +83,14 @@ const COLUMNS: [&str; 21] = [
     "rtt",
     "mark",
 ];
-/// Upper bound of the round-trip time: 60 s, in picoseconds.
-const LONGEST: u64 = 60_000_000_000_000;
-/// Upper bound on the rows, and on the flows of a row.
-const MOST: usize = 10_000;
+/// Upper bound on the round-trip time in picoseconds: 60 s.
+const MAX_RTT: u64 = 60_000_000_000_000;
+/// Upper bound on the number of rows.
+const MAX_ROWS: usize = 10_000;
 
 impl Traffic {
-    /// Parses a table. The first line names the columns; `name`, `rate`, `packet`, and `dscp` or `class` are required.
+    /// Parses a table. The first line names the columns, of which `name` and `packet` are required. Every row but those
+    /// of TCP needs a `rate`. Errors are in the report, with their lines; rows with errors are left out.
     pub fn from_csv(text: &str) -> (Traffic, Report) {
         let mut report = Report::default();
         let mut traffic = Traffic::default();
@@ -117,10 +120,14 @@ impl Traffic {
                 .collect();
             match row(&fields, at) {
                 Ok(row) if traffic.rows.iter().any(|other| other.name == row.name) => {
-                    report.error(at, format!("there is a row `{}` already", row.name), "give each row its own name");
+                    report.error(at, format!("there is another row `{}`", row.name), "give each row a name of its own");
                 }
-                Ok(_) if traffic.rows.len() == MOST => {
-                    report.error(at, format!("more than {MOST} rows"), "put like flows into one row with a count");
+                Ok(_) if traffic.rows.len() == MAX_ROWS => {
+                    report.error(
+                        at,
+                        format!("the traffic table has more than {MAX_ROWS} rows"),
+                        "put equal flows into one row with a count",
+                    );
                     break;
                 }
                 Ok(row) => traffic.rows.push(row),
@@ -155,7 +162,7 @@ fn headings<'a>(line: &str, separator: char, number: usize, report: &mut Report)
                     || format!("columns are {}", COLUMNS.join(", ")),
                     |near| format!("did you mean `{near}`?"),
                 );
-                report.unsupported(at, format!("the column `{}` is not known", cell.trim()), Some(&advice));
+                report.unsupported(at, format!("unknown column `{}`", cell.trim()), Some(&advice));
             }
             known
         })
@@ -172,7 +179,7 @@ fn headings<'a>(line: &str, separator: char, number: usize, report: &mut Report)
     found
 }
 
-/// Splits a line; cells in double quotes may contain the separator.
+/// Splits a line into cells; a cell in double quotes may contain the separator.
 fn cells(line: &str, separator: char) -> Vec<String> {
     let (mut found, mut cell, mut quoted) = (Vec::new(), String::new(), false);
     for character in line.chars() {
@@ -186,17 +193,22 @@ fn cells(line: &str, separator: char) -> Vec<String> {
     found
 }
 
-type Wrong = (String, String);
+/// Message and advice.
+type CellError = (String, String);
 
-fn row(fields: &[(&str, &str)], at: Place) -> Result<Row, Wrong> {
+fn row(fields: &[(&str, &str)], at: Place) -> Result<Row, CellError> {
     let get = |name: &str| fields.iter().find(|(column, _)| *column == name).map(|(_, cell)| *cell);
-    let need = |name: &str| get(name).ok_or_else(|| (format!("`{name}` is empty"), "fill it in".to_owned()));
+    let need =
+        |name: &str| get(name).ok_or_else(|| (format!("the column `{name}` is empty"), "write a value".to_owned()));
     let name = need("name")?;
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     if !name.chars().all(plain) {
-        return Err((format!("`{name}` is no name"), "use letters, digits, `-`, `_` and `.`".to_owned()));
+        return Err((format!("`{name}` is not a name"), "use letters, digits, `-`, `_` and `.`".to_owned()));
     }
-    let dscp = get("dscp").map(str::parse::<Dscp>).transpose().map_err(|e| (e, "correct the code point".to_owned()))?;
+    let dscp = get("dscp")
+        .map(str::parse::<Dscp>)
+        .transpose()
+        .map_err(|e| (e, "write a number from 0 to 63, or a name such as ef or af41".to_owned()))?;
     let model = match get("model").unwrap_or("cbr").to_ascii_lowercase().as_str() {
         "cbr" | "udp" => Model::Cbr,
         "poisson" => Model::Poisson,
@@ -207,38 +219,48 @@ fn row(fields: &[(&str, &str)], at: Place) -> Result<Row, Wrong> {
     let rate = match (get("rate"), model) {
         (None, Model::Tcp) => 0,
         (Some(text), _) => rate(text)?,
-        (None, _) => return Err(("`rate` is empty".to_owned(), "write a rate such as 64kbit/s".to_owned())),
+        (None, _) => return Err(("the column `rate` is empty".to_owned(), "write a rate such as 64kbit/s".to_owned())),
     };
     let packet = need("packet")?;
     let packet = packet.parse::<u64>().ok().or_else(|| parse_bytes(packet).ok());
     let packet = packet.filter(|bytes| (1..=65_535).contains(bytes)).ok_or_else(|| {
-        ("the packet size is no size".to_owned(), "write bytes from 1 to 65535, such as 200".to_owned())
+        ("`packet` is not a packet size".to_owned(), "write a number of bytes from 1 to 65535, such as 200".to_owned())
     })?;
     let count = get("count").map_or(Ok(1), str::parse::<u32>).ok().filter(|n| (1..=100_000).contains(n));
-    let count = count.ok_or_else(|| ("the count is no number of flows".to_owned(), "write 1 to 100000".to_owned()))?;
-    let small = |name: &str| -> Result<Option<u8>, Wrong> {
-        let wrong = || (format!("`{name}` is not 0 to 7"), "write 0 to 7".to_owned());
+    let count = count.ok_or_else(|| {
+        ("`count` is not a number of flows".to_owned(), "write a whole number from 1 to 100000".to_owned())
+    })?;
+    let small = |name: &str| -> Result<Option<u8>, CellError> {
+        let wrong = || (format!("`{name}` is not a number from 0 to 7"), "write a whole number from 0 to 7".to_owned());
         get(name).map(|text| text.parse().ok().filter(|n| *n < 8).ok_or_else(wrong)).transpose()
     };
-    let address = |name: &str| -> Result<Option<IpAddr>, Wrong> {
-        let wrong = || (format!("`{name}` is no address"), "write it such as 10.0.0.1 or 2001:db8::1".to_owned());
+    let address = |name: &str| -> Result<Option<IpAddr>, CellError> {
+        let wrong = || {
+            (format!("`{name}` is not an IP address"), "write an address such as 10.0.0.1 or 2001:db8::1".to_owned())
+        };
         get(name).map(|text| text.parse::<IpAddr>().map_err(|_| wrong())).transpose()
     };
     let (source, destination) = (address("source")?, address("destination")?);
     if let (Some(source), Some(destination)) = (source, destination)
         && source.is_ipv4() != destination.is_ipv4()
     {
-        return Err(("the addresses are of IPv4 and IPv6".to_owned(), "write two of one kind".to_owned()));
+        return Err((
+            "`source` and `destination` are of different IP versions".to_owned(),
+            "write two IPv4 or two IPv6 addresses".to_owned(),
+        ));
     }
     let four = |address: Option<IpAddr>| if let Some(IpAddr::V4(own)) = address { Some(u32::from(own)) } else { None };
     let six = |address: Option<IpAddr>| if let Some(IpAddr::V6(own)) = address { Some(u128::from(own)) } else { None };
-    let wrong = || ("`vlan` is not 0 to 4094".to_owned(), "write 0 to 4094".to_owned());
+    let wrong =
+        || ("`vlan` is not a number from 0 to 4094".to_owned(), "write a whole number from 0 to 4094".to_owned());
     let vlan = get("vlan").map(|text| text.parse().ok().filter(|n| *n < 4095).ok_or_else(wrong)).transpose()?;
-    let port = |name: &str| -> Result<Option<u16>, Wrong> {
-        let wrong = || (format!("`{name}` is no port"), "write 0 to 65535, or a name such as www".to_owned());
+    let port = |name: &str| -> Result<Option<u16>, CellError> {
+        let wrong =
+            || (format!("`{name}` is not a port"), "write a number from 0 to 65535, or a name such as www".to_owned());
         get(name).map(|text| port_named(text).ok_or_else(wrong)).transpose()
     };
-    let wrong = || ("`protocol` is no protocol".to_owned(), "write tcp, udp, icmp or a number".to_owned());
+    let wrong =
+        || ("`protocol` is not an IP protocol".to_owned(), "write tcp, udp, icmp or a number from 0 to 255".to_owned());
     let protocol = get("protocol").map(|text| protocol_named(text).ok_or_else(wrong)).transpose()?;
     let header = Header {
         dscp: dscp.map_or(0, Dscp::codepoint),
@@ -267,13 +289,15 @@ fn row(fields: &[(&str, &str)], at: Place) -> Result<Row, Wrong> {
     Ok(Row { name: name.to_owned(), header, class, rate, packet, count, model, rtt, target, at })
 }
 
-/// Parses a round-trip time of at most [`LONGEST`].
-fn round_trip(text: &str) -> Result<u64, Wrong> {
-    let found = parse_duration(text).ok().map(|rtt| rtt.0).filter(|ps| *ps <= LONGEST);
-    found.ok_or_else(|| (format!("`{text}` is no round trip"), "write it such as 40ms, at most 60s".to_owned()))
+/// Parses a round-trip time of at most [`MAX_RTT`] into picoseconds.
+fn round_trip(text: &str) -> Result<u64, CellError> {
+    let found = parse_duration(text).ok().map(|rtt| rtt.0).filter(|ps| *ps <= MAX_RTT);
+    found.ok_or_else(|| {
+        (format!("`{text}` is not a round-trip time"), "write a time of at most 60 s, such as 40ms".to_owned())
+    })
 }
 
-/// Parses a firewall mark, decimal or hexadecimal.
+/// Parses a firewall mark, a number of 32 bits: decimal, or hexadecimal after `0x`.
 fn mark(text: &str) -> Option<u32> {
     match text.strip_prefix("0x") {
         Some(digits) => u32::from_str_radix(digits, 16).ok(),
@@ -281,16 +305,16 @@ fn mark(text: &str) -> Option<u32> {
     }
 }
 
-fn wrong_mark() -> Wrong {
-    ("`mark` is no firewall mark".to_owned(), "write a number such as 10 or 0x10".to_owned())
+fn wrong_mark() -> CellError {
+    ("`mark` is not a firewall mark".to_owned(), "write a number of 32 bits such as 10 or 0x10".to_owned())
 }
 
-/// Parses a rate with a unit, or a bare number of bit/s.
-fn rate(text: &str) -> Result<u64, Wrong> {
+/// Parses a rate above 0 into bit/s; a number without a unit is in bit/s.
+fn rate(text: &str) -> Result<u64, CellError> {
     let found = text.parse::<u64>().ok().or_else(|| parse_rate(text).ok().map(|rate| rate.0));
-    found
-        .filter(|rate| *rate > 0)
-        .ok_or_else(|| (format!("`{text}` is no rate"), "write it such as 64kbit/s".to_owned()))
+    found.filter(|rate| *rate > 0).ok_or_else(|| {
+        (format!("`{text}` is not a rate"), "write a rate above 0 such as 64kbit/s, or a number of bit/s".to_owned())
+    })
 }
 
 #[cfg(test)]

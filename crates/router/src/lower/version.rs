@@ -1,10 +1,10 @@
-//! IP versions in conditions if no row of the table is IPv6: they have no effect then, and conditions on DSCPs remain
-//! conditions on DSCPs.
+//! Removal of IP versions from conditions if no row of the traffic table is IPv6. A condition on version and DSCP then
+//! depends on the DSCP alone, and need not be resolved by the rows.
 
 use crate::ir::{Config, Match};
 
-/// Returns the configuration without conditions on version 4, which all packets meet. Those on version 6 are kept and
-/// never hold.
+/// Returns the configuration without conditions on version 4, which all packets meet. Conditions on version 6 remain;
+/// they hold for no packet.
 pub(super) fn all_of_ipv4(config: &Config) -> Config {
     let mut made = config.clone();
     let rules = made.policies.iter_mut().flat_map(|policy| &mut policy.rules).map(|rule| &mut rule.when);
@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn among_packets_of_ipv4_the_version_is_left_out_of_conditions_or_excludes_all() {
+    fn with_ipv4_packets_alone_conditions_on_version_4_are_removed_and_those_on_version_6_never_hold() {
         let settled = |mut when: Match| {
             settle(&mut when);
             when

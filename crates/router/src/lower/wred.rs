@@ -1,4 +1,4 @@
-//! Weighted random early detection and fair queues with the defaults of the platform, and the report of assumptions.
+//! Weighted random early detection, fair queues and queue limits with the defaults of the platform, which are reported.
 
 use super::Row;
 use super::conditions::dscp;
@@ -8,13 +8,13 @@ use crate::mqc::Depth;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 
-/// `true` if a DSCP has a name: default, class selectors, assured and expedited forwarding.
+/// `true` if a DSCP has a name: default, class selectors, assured forwarding, expedited forwarding.
 fn named(code: u8) -> bool {
     !dscp(code).starts_with(|first: char| first.is_ascii_digit())
 }
 
 impl Lower<'_> {
-    /// Returns the default queue limit of a class; `rate` is the class's in bit/s.
+    /// Returns the default queue limit of a class; `rate` is that of the class in bit/s.
     pub(super) fn default_limit(&mut self, class: &Class, rate: u64) -> Limit {
         let (depth, source) = self.platform.depth(class.priority.is_some());
         let (limit, text) = match depth {
@@ -24,7 +24,7 @@ impl Lower<'_> {
                 match bytes.checked_div(packet) {
                     Some(packets) => (
                         Limit::Packets(packets.max(least)),
-                        format!("{ms} ms at its rate in packets of {packet} B, {least} packets at least"),
+                        format!("{ms} ms at its rate in packets of {packet} B, at least {least} packets"),
                     ),
                     None => (Limit::Bytes(bytes.max(1)), format!("{ms} ms at its rate")),
                 }
@@ -35,7 +35,7 @@ impl Lower<'_> {
         limit
     }
 
-    /// Returns the rows of the class; all rows if it has none.
+    /// Returns the rows of the class; all rows of the traffic table if it has none.
     fn rows_of(&self, class: &Class) -> Vec<&Row> {
         let own = self.members.iter().filter(|own| own.class.rsplit('/').next() == Some(class.name.as_str()));
         let groups: BTreeSet<&str> = own.flat_map(|own| &own.groups).map(String::as_str).collect();
@@ -43,27 +43,27 @@ impl Lower<'_> {
         rows.filter(|row| groups.is_empty() || groups.contains(row.name.as_str())).collect()
     }
 
-    /// Returns the mean packet size of the class's rows, in bytes.
+    /// Returns the mean packet size in bytes of the class's rows, each counted once.
     fn mean_packet(&self, class: &Class) -> u64 {
         let rows = self.rows_of(class);
         let sum: u64 = rows.iter().map(|row| row.packet).sum();
         sum.checked_div(u64::try_from(rows.len()).unwrap_or(1)).unwrap_or(1500).max(1)
     }
 
-    /// Returns the limit in packets; other units are converted by the mean packet size of the class.
+    /// Returns the queue limit in packets; other units are converted with the mean packet size of the class.
     fn limit_packets(&mut self, class: &Class, rate: u64) -> u64 {
         let limit = class.limit.unwrap_or_else(|| self.default_limit(class, rate));
         let packet = self.mean_packet(class);
         match limit {
             Limit::Packets(n) => n,
             Limit::Bytes(n) => n / packet,
-            Limit::Microseconds(us) => in_time(rate, us) / packet,
+            Limit::Microseconds(us) => bytes_in(rate, us) / packet,
             Limit::Percent(_) => 64,
         }
         .max(1)
     }
 
-    /// Returns the discipline of a class with random-detect; `rate` is the class's in bit/s.
+    /// Returns the discipline of a class with random-detect; `rate` is that of the class in bit/s.
     pub(super) fn wred_discipline(&mut self, class: &Class, wred: &Wred, rate: u64) -> Value {
         let mut profiles = Map::new();
         let sent: BTreeSet<u8> = self
@@ -80,7 +80,7 @@ impl Lower<'_> {
             let key = if wred.by == By::Dscp { dscp(code) } else { code.to_string() };
             let profile = match given {
                 Some(profile) => self.in_packets(profile, class, rate),
-                // DSCPs without a name need a profile only if a row has them. All others have one, so that the scenario
+                // DSCPs without a name get a profile only if a row has them; all others always do, so that the scenario
                 // does not depend on the rows.
                 None if wred.by == By::Dscp && !named(code) && !sent.contains(&code) => continue,
                 None => self.default_profile(wred.by, code),
@@ -94,10 +94,9 @@ impl Lower<'_> {
         let by = if wred.by == By::Dscp { "dscp" } else { "precedence" };
         let mut made = json!({ "kind": "wred", "by": by });
         if wred.exponent == Some(0) {
-            // The instantaneous queue instead of its average.
             self.report.unsupported(
                 class.at,
-                format!("class `{}`: an average without memory; the exponent is taken as 1", class.name),
+                format!("class `{}`: the exponent 0, which means the instantaneous queue length, is not simulated: 1 is used", class.name),
                 None,
             );
         }
@@ -113,14 +112,14 @@ impl Lower<'_> {
         if wred.by == By::Precedence && self.labels_differ(class) {
             self.report.unsupported(
                 class.at,
-                format!("class `{}`: profiles by the labels' traffic class where it is not the precedence", class.name),
-                Some("random-detect takes the precedence of the code point here"),
+                format!("class `{}`: profiles by the MPLS traffic class are not simulated where it differs from the precedence", class.name),
+                Some("here random-detect uses the precedence"),
             );
         }
         made
     }
 
-    /// Returns random early detection before the queues of flows.
+    /// Returns WRED in front of the queues of flows.
     pub(super) fn fair_queue_wred(&mut self, class: &Class, wred: &Wred, fair: Fair, rate: u64) -> Value {
         let bare = |mut made: Value| {
             let _ = made.as_object_mut().map(|table| table.remove("kind"));
@@ -131,19 +130,19 @@ impl Lower<'_> {
         self.report.assumed(
             class.at,
             format!(
-                "class `{}`: random-detect beside fair-queue goes by the average of all that waits in the class, before the \
-                 limit of each flow: how routers join the two has no public source that was found",
+                "class `{}`: random-detect with fair-queue is assumed to use the average queue length of the whole class, before \
+                 the limit of each flow: no public source was found on how routers combine the two",
                 class.name
             ),
-            "leave out one of the two to be sure",
+            "leave out one of the two to avoid the assumption",
         );
         json!({ "kind": "fair-queue-wred", "wred": early, "fair-queue": queues })
     }
 
-    /// Returns a FIFO with limits for single codes: packets with such a code are dropped if the whole queue exceeds
-    /// that limit (weighted tail drop: Cisco ME 2400 and Catalyst command references, `queue-limit`).
+    /// Returns a FIFO with limits by code point: a packet is dropped if the whole queue exceeds the limit of its code
+    /// (weighted tail drop: Cisco ME 2400 and Catalyst command references, `queue-limit`).
     pub(super) fn weighted_tail_drop(&mut self, class: &Class, rate: u64) -> Value {
-        // If DSCPs are named in addition to precedences, a precedence means its eight DSCPs.
+        // If there are limits by DSCP as well, one by precedence applies to its eight DSCPs.
         let by_code = class.code_limits.iter().any(|own| own.by == By::Dscp);
         let mut limits = Map::new();
         for own in &class.code_limits {
@@ -175,10 +174,10 @@ impl Lower<'_> {
             Limit::Percent(percent) => match whole(self) {
                 Limit::Packets(n) => Limit::Packets(part(n, percent)),
                 Limit::Bytes(n) => Limit::Bytes(part(n, percent)),
-                Limit::Microseconds(us) => Limit::Bytes(part(in_time(rate, us), percent)),
+                Limit::Microseconds(us) => Limit::Bytes(part(bytes_in(rate, us), percent)),
                 other @ Limit::Percent(_) => other,
             },
-            Limit::Microseconds(us) => Limit::Bytes(in_time(rate, us)),
+            Limit::Microseconds(us) => Limit::Bytes(bytes_in(rate, us)),
             other => other,
         };
         match (found, self.platform.bytes_of_packet()) {
@@ -189,7 +188,7 @@ impl Lower<'_> {
         }
     }
 
-    /// `true` if a row of the class has an MPLS traffic class other than its precedence, so that profiles differ.
+    /// `true` if a row of the class has an MPLS traffic class other than its precedence.
     fn labels_differ(&self, class: &Class) -> bool {
         let differs = |row: &&Row| row.header.experimental.is_some_and(|exp| exp != row.header.dscp >> 3);
         self.rows_of(class).iter().any(differs)
@@ -198,19 +197,19 @@ impl Lower<'_> {
     fn default_profile(&mut self, by: By, code: u8) -> Profile {
         let (min, max, unit, source) = self.platform.thresholds(by, code);
         let kind = if by == By::Dscp { "code point" } else { "precedence" };
-        let _ = self.defaults.insert(format!("random-detect has its thresholds by {kind} ({source})"));
+        let _ = self.defaults.insert(format!("random-detect uses default thresholds by {kind} ({source})"));
         Profile { code: Some(code), min, max, unit, denominator: None }
     }
 
-    /// Returns thresholds in packets, the unit of the discipline; conversions are reported.
+    /// Returns a profile with thresholds in packets, the unit of the discipline; conversions are reported.
     fn in_packets(&mut self, profile: Profile, class: &Class, rate: u64) -> Profile {
-        const MOST: u64 = 4096;
+        const MAX_THRESHOLD: u64 = 4096;
         let (min, max) = (u64::from(profile.min), u64::from(profile.max));
         let packet = self.mean_packet(class);
         let (min, max) = match profile.unit {
             Unit::Packets => (min, max),
             Unit::Bytes => (min / packet, max / packet),
-            Unit::Microseconds => (in_time(rate, min) / packet, in_time(rate, max) / packet),
+            Unit::Microseconds => (bytes_in(rate, min) / packet, bytes_in(rate, max) / packet),
             Unit::Percent => {
                 let limit = self.limit_packets(class, rate);
                 (limit.saturating_mul(min) / 100, limit.saturating_mul(max) / 100)
@@ -218,18 +217,23 @@ impl Lower<'_> {
         };
         if profile.unit != Unit::Packets {
             let name = &class.name;
-            let text = format!("class `{name}`: thresholds count packets of {packet} B, the mean of its rows");
+            let text =
+                format!("class `{name}`: thresholds are converted to packets of {packet} B, the mean of its rows");
             let _ = self.defaults.insert(text);
         }
-        let small = |n: u64| u32::try_from(n.clamp(1, MOST)).unwrap_or(1);
-        if max > MOST {
-            let message = format!("class `{}`: a threshold of {max} packets is taken as {MOST}", class.name);
+        let small = |n: u64| u32::try_from(n.clamp(1, MAX_THRESHOLD)).unwrap_or(1);
+        if max > MAX_THRESHOLD {
+            let message = format!(
+                "class `{}`: a threshold of {max} packets exceeds the maximum and is taken as {MAX_THRESHOLD}",
+                class.name
+            );
             self.report.unsupported(class.at, message, None);
         }
         Profile { min: small(min), max: small(max.max(min)), unit: Unit::Packets, ..profile }
     }
 
-    /// Returns a fair queue within a class: flows have equal weight, and the platform's per-flow limit.
+    /// Returns a fair queue within a class: flows of equal weight, with the stated limit per flow or that of the
+    /// platform.
     pub(super) fn class_fair_queue(&mut self, class: &Class, fair: Fair, rate: u64) -> Value {
         let mut made = json!({ "kind": "fair-queue", "weights": "equal" });
         let threshold = if let Some(n) = fair.threshold {
@@ -239,7 +243,7 @@ impl Lower<'_> {
             let (packets, source) = self.platform.per_flow(limit);
             let _ = self
                 .defaults
-                .insert(format!("each flow of a fair queue within a class holds {packets} packets ({source})"));
+                .insert(format!("each flow of a fair queue within a class is limited to {packets} packets ({source})"));
             packets
         };
         made["threshold"] = json!(super::table::packets(threshold.max(1)));
@@ -249,7 +253,8 @@ impl Lower<'_> {
         made
     }
 
-    /// Reports all defaults that were used in one remark, and their platform in another.
+    /// Reports all defaults that were used, and their platform, in one remark. `stated`: platform of the options;
+    /// `evident`: platform that the text reveals.
     pub(super) fn report_defaults(&mut self, stated: Option<Platform>, evident: Option<Platform>) {
         let nowhere = crate::Place::default();
         let defaults = core::mem::take(&mut self.defaults);
@@ -271,7 +276,7 @@ impl Lower<'_> {
     }
 }
 
-/// Returns the bytes of a rate in `us` microseconds.
-fn in_time(rate: u64, us: u64) -> u64 {
+/// Returns the bytes that a rate in bit/s carries in `us` microseconds.
+fn bytes_in(rate: u64, us: u64) -> u64 {
     u64::try_from(u128::from(rate) * u128::from(us) / 8_000_000).unwrap_or(u64::MAX)
 }

@@ -10,12 +10,16 @@ impl Reader {
     pub(super) fn numbered_access_list(&mut self, cursor: &mut Cursor<'_>, negative: bool) -> Result<(), Trouble> {
         let name = cursor.name("number of the access list")?;
         let number: u32 = name.text.parse().map_err(|_| {
-            Trouble::wrong(name.at, format!("`{}` is no number", name.text), "use `ip access-list` for names")
+            Trouble::wrong(
+                name.at,
+                format!("`{}` is not a number", name.text),
+                "write 1 to 199 or 1300 to 2699, or use `ip access-list` with a name",
+            )
         })?;
         let standard = match number {
             1..=99 | 1300..=1999 => true,
             100..=199 | 2000..=2699 => false,
-            _ => return Err(Trouble::unsupported(name.at, format!("access list {number} is not about IP"))),
+            _ => return Err(Trouble::unsupported(name.at, format!("access list {number} is not an IPv4 list"))),
         };
         self.mode = Mode::Global;
         if negative && cursor.is_done() {
@@ -59,6 +63,7 @@ impl Reader {
         Ok(())
     }
 
+    /// Handles a line in the mode of an access list.
     pub(super) fn access_list_line(
         &mut self,
         list: usize,
@@ -77,6 +82,7 @@ impl Reader {
         Ok(Known::Yes)
     }
 
+    /// Returns the index of the list of that name; a new one is empty.
     fn access_list_named(&mut self, name: &str, standard: bool, at: crate::Place) -> usize {
         let found = self.config.access_lists.iter().position(|list| list.name == name);
         found.unwrap_or_else(|| {
@@ -86,6 +92,7 @@ impl Reader {
         })
     }
 
+    /// `no access-list …`
     fn remove_list(&mut self, name: &str, at: crate::Place) -> Result<(), Trouble> {
         match self.config.access_lists.iter().position(|list| list.name == name) {
             Some(index) => {
@@ -127,7 +134,7 @@ impl Reader {
             "permit" => true,
             "deny" => false,
             "remark" => {
-                self.report.ignored(at, "a remark");
+                self.report.ignored(at, "remarks have no effect on queues");
                 return Ok(());
             }
             other => return Err(Trouble::unsupported(at, format!("`{other}` in an access list"))),
@@ -152,8 +159,8 @@ impl Reader {
                 if own.entries.get(index) != Some(&entry) {
                     return Err(Trouble::wrong(
                         at,
-                        format!("entry {sequence} is there already"),
-                        "take another number",
+                        format!("entry {sequence} already exists, with other conditions"),
+                        "write another sequence number",
                     ));
                 }
             }
@@ -163,10 +170,12 @@ impl Reader {
     }
 }
 
+/// Parses the conditions of an entry of a standard list: the source address.
 fn standard_conditions(cursor: &mut Cursor<'_>) -> Result<Vec<Match>, Trouble> {
-    Ok(some(Match::Source(net(cursor, true)?)).into_iter().collect())
+    Ok(unless_any(Match::Source(net(cursor, true)?)).into_iter().collect())
 }
 
+/// Parses the conditions of an entry of an extended or IPv6 list.
 fn extended_conditions(cursor: &mut Cursor<'_>, ipv6: bool) -> Result<Vec<Match>, Trouble> {
     let word = cursor.name("protocol")?;
     let mut conditions = Vec::new();
@@ -175,19 +184,27 @@ fn extended_conditions(cursor: &mut Cursor<'_>, ipv6: bool) -> Result<Vec<Match>
         "ipv6" if ipv6 => None,
         "icmp" if ipv6 => Some(58),
         name => Some(protocol_named(name).ok_or_else(|| {
-            Trouble::wrong(word.at, format!("`{}` is no protocol", word.text), "write ip, tcp, udp, icmp or a number")
+            Trouble::wrong(
+                word.at,
+                format!("`{}` is not a known IP protocol", word.text),
+                "write ip, tcp, udp, icmp, or a number from 0 to 255",
+            )
         })?),
     };
     conditions.extend(number.map(Match::IpProtocol));
     let has_ports = matches!(number, Some(6 | 17));
-    conditions.extend(if ipv6 { net6(cursor)?.map(Match::Source6) } else { some(Match::Source(net(cursor, false)?)) });
+    conditions.extend(if ipv6 {
+        net6(cursor)?.map(Match::Source6)
+    } else {
+        unless_any(Match::Source(net(cursor, false)?))
+    });
     if has_ports {
         conditions.extend(ports(cursor, Match::SourcePort)?);
     }
     conditions.extend(if ipv6 {
         net6(cursor)?.map(Match::Destination6)
     } else {
-        some(Match::Destination(net(cursor, false)?))
+        unless_any(Match::Destination(net(cursor, false)?))
     });
     if has_ports {
         conditions.extend(ports(cursor, Match::DestinationPort)?);
@@ -209,8 +226,8 @@ fn extended_conditions(cursor: &mut Cursor<'_>, ipv6: bool) -> Result<Vec<Match>
     Ok(conditions)
 }
 
-/// Returns a condition unless it matches everything.
-fn some(condition: Match) -> Option<Match> {
+/// Returns the condition; `None`: it matches all addresses.
+fn unless_any(condition: Match) -> Option<Match> {
     match condition {
         Match::Source(Net::ANY) | Match::Destination(Net::ANY) => None,
         other => Some(other),
@@ -222,7 +239,7 @@ fn net6(cursor: &mut Cursor<'_>) -> Result<Option<Net6>, Trouble> {
     let word = cursor.name("IPv6 address")?;
     let wrong = |word: super::words::Word<'_>| {
         let advice = "write any, host 2001:db8::1 or 2001:db8::/32";
-        Trouble::wrong(word.at, format!("`{}` is no IPv6 prefix", word.text), advice)
+        Trouble::wrong(word.at, format!("`{}` is not an IPv6 prefix", word.text), advice)
     };
     if word.text.eq_ignore_ascii_case("any") {
         return Ok(None);
@@ -238,6 +255,7 @@ fn net6(cursor: &mut Cursor<'_>) -> Result<Option<Net6>, Trouble> {
     length.map(Some).ok_or_else(|| wrong(word))
 }
 
+/// Parses `any`, `host ADDRESS` or `ADDRESS WILDCARD`; in a standard list also `ADDRESS`.
 fn net(cursor: &mut Cursor<'_>, standard: bool) -> Result<Net, Trouble> {
     let word = cursor.name("address")?;
     match word.text.to_ascii_lowercase().as_str() {
@@ -249,7 +267,7 @@ fn net(cursor: &mut Cursor<'_>, standard: bool) -> Result<Net, Trouble> {
     let address: Ipv4Addr = word.text.parse().map_err(|_| {
         Trouble::wrong(
             word.at,
-            format!("`{}` is no IPv4 address", word.text),
+            format!("`{}` is not an IPv4 address", word.text),
             "write any, host 10.0.0.1 or 10.0.0.0 0.0.0.255",
         )
     })?;
@@ -270,15 +288,20 @@ fn net(cursor: &mut Cursor<'_>, standard: bool) -> Result<Net, Trouble> {
     Ok(Net { address: u32::from(address) & !wildcard, wildcard })
 }
 
+/// Takes an IPv4 address.
 fn address(cursor: &mut Cursor<'_>) -> Result<u32, Trouble> {
     let word = cursor.name("address")?;
     let parsed: Result<Ipv4Addr, _> = word.text.parse();
     parsed.map(u32::from).map_err(|_| {
-        Trouble::wrong(word.at, format!("`{}` is no IPv4 address", word.text), "write four numbers, such as 10.0.0.1")
+        Trouble::wrong(
+            word.at,
+            format!("`{}` is not an IPv4 address", word.text),
+            "write four numbers, such as 10.0.0.1",
+        )
     })
 }
 
-/// Parses `eq`, `neq`, `gt`, `lt` or `range`, if present.
+/// Parses `eq`, `neq`, `gt`, `lt` or `range` with its ports; empty if another word follows.
 fn ports(cursor: &mut Cursor<'_>, condition: fn(PortRange) -> Match) -> Result<Vec<Match>, Trouble> {
     let Some(word) = cursor.peek() else { return Ok(Vec::new()) };
     let operator = word.text.to_ascii_lowercase();
@@ -300,20 +323,27 @@ fn ports(cursor: &mut Cursor<'_>, condition: fn(PortRange) -> Match) -> Result<V
             let _ = cursor.take();
             let at = cursor.at();
             let low = port(cursor)?.checked_add(1);
-            range(low.ok_or_else(|| Trouble::wrong(at, "no port is above 65535", "write a lower one"))?, u16::MAX)
+            range(
+                low.ok_or_else(|| Trouble::wrong(at, "no port is above 65535", "write a port below 65535"))?,
+                u16::MAX,
+            )
         }
         "lt" => {
             let _ = cursor.take();
             let at = cursor.at();
             let high = port(cursor)?.checked_sub(1);
-            range(0, high.ok_or_else(|| Trouble::wrong(at, "no port is below 0", "write a higher one"))?)
+            range(0, high.ok_or_else(|| Trouble::wrong(at, "no port is below 0", "write a port above 0"))?)
         }
         "range" => {
             let _ = cursor.take();
             let at = cursor.at();
             let (low, high) = (port(cursor)?, port(cursor)?);
             if low > high {
-                return Err(Trouble::wrong(at, format!("{low} is above {high}"), "write the lower port first"));
+                return Err(Trouble::wrong(
+                    at,
+                    format!("the lowest port {low} is above the highest port {high}"),
+                    "write the lower port first",
+                ));
             }
             range(low, high)
         }
@@ -322,9 +352,14 @@ fn ports(cursor: &mut Cursor<'_>, condition: fn(PortRange) -> Match) -> Result<V
     Ok(vec![found])
 }
 
+/// Takes a port, by number or name.
 fn port(cursor: &mut Cursor<'_>) -> Result<u16, Trouble> {
     let word = cursor.name("port")?;
     port_named(word.text).ok_or_else(|| {
-        Trouble::wrong(word.at, format!("`{}` is no port", word.text), "write 0 to 65535, or a name such as www")
+        Trouble::wrong(
+            word.at,
+            format!("`{}` is not a valid port", word.text),
+            "write 0 to 65535, or a name such as www",
+        )
     })
 }

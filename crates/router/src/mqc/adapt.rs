@@ -8,22 +8,22 @@ use crate::ir::{
 };
 use crate::{Place, Report};
 
-/// Packet size by which thresholds in bytes become thresholds in packets, the usual `avpkt` of `tc`.
+/// Packet size in bytes for the conversion of thresholds in bytes to packets.
 const PACKET: u64 = 1500;
 
-/// Returns the configuration in terms of class maps and policies; approximations are reported.
+/// Returns the configuration with class maps and policies of class-based queueing only; approximations are reported.
 pub(super) fn adapt(config: &Config) -> (Config, Report) {
     let mut maker = Maker { made: config.clone(), report: Report::default() };
     maker.made.policies.clear();
     for policy in &config.policies {
-        maker.policy(policy, config);
+        maker.policy(policy);
     }
     let mut ports = core::mem::take(&mut maker.made.ports);
     for port in &mut ports {
         let mut root = core::mem::take(&mut port.root);
         maker.queue(&mut root);
         if root.shape.is_some() || (root.wred.is_some() && matches!(root.queue, Queue::Policy(_))) {
-            // An interface cannot shape; a policy with one class can.
+            // An interface cannot shape, but a policy with one class can.
             let name = format!("{}-shape", port.name);
             DEFAULT_CLASS.clone_into(&mut root.name);
             let classes = vec![core::mem::take(&mut root)];
@@ -39,7 +39,7 @@ pub(super) fn adapt(config: &Config) -> (Config, Report) {
             }
         }
         port.root = root;
-        // Guarantees must fit: the rate is the sum of the token buckets at the root.
+        // A port without a rate gets one that fits the guarantees and ceilings of its top classes.
         if port.rate.or(port.bandwidth).is_none()
             && let Queue::Policy(name) = &port.root.queue
             && let Some(policy) = config.policy(name)
@@ -60,11 +60,13 @@ struct Maker {
 }
 
 impl Maker {
+    /// Warns of an approximation.
     fn note(&mut self, at: Place, what: String) {
         self.report.warning(at, what, "check that the approximation is what you want");
     }
 
-    fn policy(&mut self, policy: &Policy, config: &Config) {
+    /// Converts a policy, whatever its scheduler.
+    fn policy(&mut self, policy: &Policy) {
         match policy.scheduler {
             Scheduler::ClassBased => {
                 let mut own = policy.clone();
@@ -94,7 +96,10 @@ impl Maker {
                     } else if strict {
                         self.note(
                             class.at,
-                            format!("`{}`: routers have two levels of priority; this class gets the rest", class.name),
+                            format!(
+                                "`{}`: routers have two levels of priority; this class gets the remaining bandwidth",
+                                class.name
+                            ),
                         );
                     } else {
                         let ratio = class.quantum.unwrap_or(PACKET).clamp(1, 65536);
@@ -103,12 +108,12 @@ impl Maker {
                     class.quantum = None;
                     self.queue(class);
                 }
-                self.classes(policy, &policy.name, classes, config.policies.len() > 1);
+                self.classes(policy, &policy.name, classes);
             }
         }
     }
 
-    /// Converts each class of HTB with children into a policy.
+    /// Converts a policy of HTB: its top classes become a policy, and so do the child classes of each class.
     fn htb(&mut self, policy: &Policy) {
         let within = |parent: Option<&str>| -> Vec<Class> {
             policy.classes.iter().filter(|class| class.parent.as_deref() == parent).cloned().collect()
@@ -122,7 +127,10 @@ impl Maker {
             if scale.is_some() {
                 self.note(
                     policy.at,
-                    format!("the classes of `{}` are guaranteed more than there is: scaled", policy.name),
+                    format!(
+                        "the guarantees of the classes of `{}` exceed the rate above them and are scaled down",
+                        policy.name
+                    ),
                 );
             }
             for class in &mut classes {
@@ -132,14 +140,17 @@ impl Maker {
                     u64::try_from(scaled).unwrap_or(rate).max(1000)
                 });
                 let ceil = ceil.unwrap_or(rate);
-                if outer.is_some() || classes_are_many(policy) {
+                if outer.is_some() || has_several_top_classes(policy) {
                     class.bandwidth = Some(Share::Rate(rate));
                 }
                 if ceiling.is_none_or(|ceiling| ceil < ceiling) {
                     class.shape = Some(Shape { rate: Share::Rate(ceil), burst, excess: None, peak: false });
                 }
                 if prio.is_some_and(|prio| prio > 0) {
-                    self.note(class.at, format!("class `{}`: who borrows first (prio) has no counterpart", class.name));
+                    self.note(
+                        class.at,
+                        format!("class `{}`: the priority in borrowing (prio) has no counterpart", class.name),
+                    );
                 }
                 class.parent = None;
                 if is_inner(&class.name) {
@@ -149,13 +160,13 @@ impl Maker {
                 }
             }
             let name = outer.map_or_else(|| policy.name.clone(), |class| inner_name(policy, &class.name));
-            self.classes(policy, &name, classes, false);
+            self.classes(policy, &name, classes);
         }
     }
 
-    /// Adds a policy of these classes; each class's rules become a class map. A class without rules, or one that
-    /// contains all classes, becomes the default.
-    fn classes(&mut self, policy: &Policy, name: &str, mut classes: Vec<Class>, _several: bool) {
+    /// Adds a policy of these classes; the rules of each class become a class map. The only class, or a default class
+    /// without rules, becomes class-default.
+    fn classes(&mut self, policy: &Policy, name: &str, mut classes: Vec<Class>) {
         let first = |class: &Class| policy.rules.iter().position(|rule| rule.class == class.name);
         classes.sort_by_key(|class| first(class).unwrap_or(usize::MAX));
         let alone = classes.len() == 1;
@@ -166,7 +177,6 @@ impl Maker {
             if alone || (is_default && own.is_empty()) {
                 DEFAULT_CLASS.clone_into(&mut class.name);
                 made.default = Some(class.name.clone());
-                // With other classes, a router's default class has only the remaining bandwidth.
                 made.classes.push(class);
                 continue;
             }
@@ -177,7 +187,7 @@ impl Maker {
                 );
             }
             if own.is_empty() {
-                self.note(class.at, format!("no filter leads to `{}`", class.name));
+                self.note(class.at, format!("no filter selects `{}`", class.name));
             }
             let map = self.class_map(&class.name, &own);
             for rule in own {
@@ -193,6 +203,7 @@ impl Maker {
         self.made.policies.push(made);
     }
 
+    /// Adds a class map that matches any of the rules; returns its name.
     fn class_map(&mut self, class: &str, rules: &[&Rule]) -> String {
         let taken = |maker: &Maker, name: &str| maker.made.class_map(name).is_some();
         let mut name = class.to_owned();
@@ -220,14 +231,14 @@ impl Maker {
                 });
                 conditions.push(Match::AccessList(list));
             } else {
-                self.report.unsupported(rule.at, format!("a class map cannot say {:?}", rule.when), None);
+                self.report.unsupported(rule.at, format!("no class map expresses {:?}", rule.when), None);
             }
         }
         self.made.class_maps.push(ClassMap { name: name.clone(), all: false, conditions, at: Place::default() });
         name
     }
 
-    /// Replaces queues that routers do not have by the nearest equivalent.
+    /// Replaces a queue that routers do not have by the nearest equivalent.
     fn queue(&mut self, class: &mut Class) {
         let at = class.at;
         match core::mem::take(&mut class.queue) {
@@ -240,33 +251,37 @@ impl Maker {
                 class.limit = None;
             }
             Queue::Codel(_) | Queue::Pie(_) => {
-                self.note(at, format!("class `{}`: its AQM has no counterpart; a FIFO", class.name));
+                self.note(at, format!("class `{}`: its AQM has no counterpart and becomes a FIFO", class.name));
             }
             Queue::Red(red) => {
                 self.note(
                     at,
-                    format!("class `{}`: RED by bytes becomes random-detect by packets of {PACKET} B", class.name),
+                    format!("class `{}`: byte-based RED becomes random-detect in packets of {PACKET} B", class.name),
                 );
                 class.wred = Some(wred(red, class.limit));
                 class.limit = class.limit.map(in_packets);
             }
-            Queue::Gred(_) => self.report.unsupported(at, format!("class `{}`: gred", class.name), None),
+            Queue::Gred(_) => {
+                self.report.unsupported(at, format!("class `{}`: gred has no counterpart", class.name), None)
+            }
             other => class.queue = other,
         }
     }
 }
 
-fn classes_are_many(policy: &Policy) -> bool {
+/// `true` if more than one class has no parent class.
+fn has_several_top_classes(policy: &Policy) -> bool {
     policy.classes.iter().filter(|class| class.parent.is_none()).count() > 1
 }
 
+/// Returns the name of the policy of a class's child classes.
 fn inner_name(policy: &Policy, class: &str) -> String {
     format!("{}-{}", policy.name, class.replace(':', "-"))
 }
 
-/// Returns the equivalent entry of an access list; `None`: there is none.
+/// Returns the conditions of an equivalent entry of an extended access list; `None`: there is none.
 fn entry(when: &Match) -> Option<Vec<Match>> {
-    // An access list is for IPv4.
+    // The access lists written here are for IPv4.
     let conditions = match when {
         Match::All(all) => all.iter().filter(|one| **one != Match::Version(4)).cloned().collect(),
         Match::Version(4) => Vec::new(),
@@ -282,6 +297,7 @@ fn entry(when: &Match) -> Option<Vec<Match>> {
     fits.then_some(conditions)
 }
 
+/// Converts a limit in bytes to packets, rounded up.
 fn in_packets(limit: Limit) -> Limit {
     match limit {
         Limit::Bytes(bytes) => Limit::Packets(bytes.div_ceil(PACKET)),
@@ -289,6 +305,7 @@ fn in_packets(limit: Limit) -> Limit {
     }
 }
 
+/// Returns WRED with the profile of a RED for all precedences.
 fn wred(red: Red, limit: Option<Limit>) -> Wred {
     let limit = if let Some(Limit::Bytes(bytes)) = limit { bytes } else { 64 * PACKET };
     let max = red.max.unwrap_or(limit / 4);

@@ -1,4 +1,4 @@
-//! Checks of what a router would refuse, or what has an unexpected effect.
+//! Checks for configurations that a router would refuse, or whose effect may be unexpected.
 
 use super::policy_map::DEFAULT_CLASS;
 use crate::ir::{
@@ -9,18 +9,19 @@ use std::collections::BTreeSet;
 
 /// Default queue limit of a class in packets (classic IOS).
 const QUEUE_LIMIT: u64 = 64;
-/// Percentage that classes could reserve before Cisco's hierarchical queueing framework (12.4(20)T).
+/// Percentage of the rate that classes may reserve by default before Cisco's hierarchical queueing framework
+/// (12.4(20)T).
 const OLD_RESERVABLE: u64 = 75;
-/// Upper bound on the levels of policies in routers.
-const LEVELS: usize = 3;
+/// Maximum number of levels of nested policies in routers.
+const MAX_LEVELS: usize = 3;
 
-/// Reports the errors of the configuration.
+/// Reports errors and warnings about the configuration as a whole.
 pub(super) fn check(config: &Config, report: &mut Report) {
     references(config, report);
     for policy in &config.policies {
         for class in &policy.classes {
-            let strict = config.platform == Some(Platform::Nxos);
-            actions(class, policy, strict, report);
+            let both_allowed = config.platform == Some(Platform::Nxos);
+            actions(class, policy, both_allowed, report);
         }
         units(policy, report);
     }
@@ -29,7 +30,7 @@ pub(super) fn check(config: &Config, report: &mut Report) {
         attached(port, config, report, &mut reached);
     }
     for policy in config.policies.iter().filter(|policy| !reached.contains(policy.name.as_str())) {
-        // Not attached: percentages have no reference, but their sum is limited.
+        // Percentages of a policy that is not attached have no reference rate, but their sum is limited.
         sums(policy, None, 100, report);
         if !config.policies.iter().any(|other| children(other).any(|child| child == policy.name)) {
             report.warning(
@@ -41,6 +42,7 @@ pub(super) fn check(config: &Config, report: &mut Report) {
     }
 }
 
+/// Returns the names of the child policies of a policy's classes.
 fn children(policy: &Policy) -> impl Iterator<Item = &str> {
     policy.classes.iter().filter_map(|class| match &class.queue {
         Queue::Policy(name) => Some(name.as_str()),
@@ -50,6 +52,7 @@ fn children(policy: &Policy) -> impl Iterator<Item = &str> {
 
 // --- Names ---
 
+/// Reports names that are not defined, and cycles of class maps.
 fn references(config: &Config, report: &mut Report) {
     for policy in &config.policies {
         for rule in &policy.rules {
@@ -68,15 +71,20 @@ fn references(config: &Config, report: &mut Report) {
             named(condition, map.at, config, report);
         }
         if map.conditions.is_empty() {
-            let message = format!("the class map `{}` has no conditions, so it is about nothing", map.name);
+            let message = format!("the class map `{}` has no conditions, so it matches no packet", map.name);
             report.warning(map.at, message, "add a `match` line");
         }
     }
     for map in in_cycles(config) {
-        report.error(map.1, format!("the class map `{}` contains itself", map.0), "break the cycle");
+        report.error(
+            map.1,
+            format!("the class map `{}` is in a cycle of class maps, or refers to one", map.0),
+            "break the cycle",
+        );
     }
 }
 
+/// Reports undefined names in a condition.
 fn named(condition: &Match, at: Place, config: &Config, report: &mut Report) {
     match condition {
         Match::ClassMap(name) if config.class_map(name).is_none() => {
@@ -91,7 +99,7 @@ fn named(condition: &Match, at: Place, config: &Config, report: &mut Report) {
     }
 }
 
-/// Returns class maps in cycles: those that remain when all acyclic ones have been removed.
+/// Returns the class maps that contain themselves, or refer to one that does, with their places.
 fn in_cycles(config: &Config) -> Vec<(&str, Place)> {
     let uses: Vec<(usize, usize)> = config
         .class_maps
@@ -108,6 +116,7 @@ fn in_cycles(config: &Config) -> Vec<(&str, Place)> {
         .collect()
 }
 
+/// Returns the name of the class map to which a condition refers.
 fn inner_map(condition: &Match) -> Option<&str> {
     match condition {
         Match::ClassMap(name) => Some(name),
@@ -142,16 +151,17 @@ fn cyclic(nodes: usize, edges: &[(usize, usize)]) -> Vec<usize> {
 
 // --- Actions of a class ---
 
-/// `strict`: bandwidth and priority are compatible, as on NX-OS, where the class is served first.
-fn actions(class: &Class, policy: &Policy, strict: bool, report: &mut Report) {
+/// Checks the actions of a class; `both_allowed`: bandwidth and priority are compatible, as on NX-OS, where such a
+/// class has priority.
+fn actions(class: &Class, policy: &Policy, both_allowed: bool, report: &mut Report) {
     let (at, name) = (class.at, class.name.as_str());
     if policy.scheduler != Scheduler::ClassBased {
         return;
     }
-    if class.bandwidth.is_some() && class.priority.is_some() && strict {
+    if class.bandwidth.is_some() && class.priority.is_some() && both_allowed {
         report.unsupported(
             at,
-            format!("class `{name}` has bandwidth beside priority: it goes first, without a limit"),
+            format!("class `{name}` has both bandwidth and priority: it is served first, without a limit"),
             Some("remove one of them"),
         );
     } else if class.bandwidth.is_some() && class.priority.is_some() {
@@ -186,6 +196,7 @@ fn actions(class: &Class, policy: &Policy, strict: bool, report: &mut Report) {
     }
 }
 
+/// Reports a maximum threshold of WRED above the queue limit.
 fn thresholds(class: &Class, wred: &Wred, profile: Profile, report: &mut Report) {
     let limit = if let Some(Limit::Packets(limit)) = class.limit { limit } else { QUEUE_LIMIT };
     let other = !matches!(class.limit, None | Some(Limit::Packets(_)));
@@ -199,14 +210,15 @@ fn thresholds(class: &Class, wred: &Wred, profile: Profile, report: &mut Report)
         class.name, profile.max
     );
     if class.limit.is_some() {
-        let advice = "raise queue-limit, or lower the threshold: the queue is full before the average is there";
+        let advice = "raise queue-limit, or lower the threshold: the queue overflows before the average reaches it";
         report.error(class.at, message, advice);
     } else {
-        let advice = "that is the default of IOS, which refuses it; state queue-limit";
+        let advice = "state queue-limit: IOS refuses such a threshold with its default queue limit";
         report.warning(class.at, message, advice);
     }
 }
 
+/// Reports bandwidths of one policy in different units.
 fn units(policy: &Policy, report: &mut Report) {
     let kind = |share: Share| match share {
         Share::Rate(_) => "kbit/s",
@@ -224,8 +236,10 @@ fn units(policy: &Policy, report: &mut Report) {
         match first {
             None => first = Some((unit, &class.name)),
             Some((other, name)) if other != unit && (absolute(other) == absolute(unit)) => {
-                let message =
-                    format!("class `{}` counts in {unit} and class `{name}` in {other} of one policy", class.name);
+                let message = format!(
+                    "class `{}` states bandwidth in {unit}, and class `{name}` of the same policy in {other}",
+                    class.name
+                );
                 report.error(class.at, message, "use one unit for all classes of a policy");
                 return;
             }
@@ -236,6 +250,8 @@ fn units(policy: &Policy, report: &mut Report) {
 
 // --- Sums, by attachment ---
 
+/// Checks the policies attached to a port, and adds the names of the output policies and their child policies to
+/// `reached`.
 fn attached<'a>(port: &'a Port, config: &'a Config, report: &mut Report, reached: &mut BTreeSet<&'a str>) {
     if let Some(input) = &port.input {
         match config.policy(input) {
@@ -247,8 +263,9 @@ fn attached<'a>(port: &'a Port, config: &'a Config, report: &mut Report, reached
                 let queues =
                     |class: &Class| class.bandwidth.is_some() || class.priority.is_some() || class.shape.is_some();
                 for class in policy.classes.iter().filter(|class| queues(class)) {
-                    let message = format!("class `{}` queues, and the policy is for input", class.name);
-                    report.error(class.at, message, "only policers and marks can be applied to what arrives");
+                    let message =
+                        format!("class `{}` has a queueing action, and the policy is attached to input", class.name);
+                    report.error(class.at, message, "input policies can only police and mark");
                 }
             }
         }
@@ -270,10 +287,10 @@ fn attached<'a>(port: &'a Port, config: &'a Config, report: &mut Report, reached
                 continue;
             }
             let _ = reached.insert(policy.name.as_str());
-            if depth == LEVELS {
+            if depth == MAX_LEVELS {
                 report.error(
                     policy.at,
-                    format!("`{name}` stands more than {LEVELS} levels deep"),
+                    format!("`{name}` is nested more than {MAX_LEVELS} levels deep"),
                     "routers allow three levels",
                 );
                 return;
@@ -289,9 +306,12 @@ fn attached<'a>(port: &'a Port, config: &'a Config, report: &mut Report, reached
                         && class.priority.is_none()
                         && queues(config, child)
                     {
-                        let message =
-                            format!("class `{}` has a queueing policy within, and no rate of its own", class.name);
-                        report.warning(class.at, message, "add `shape average` or `bandwidth`: routers refuse it");
+                        let message = format!("class `{}` has a queueing child policy but no rate", class.name);
+                        report.warning(
+                            class.at,
+                            message,
+                            "add `shape average` or `bandwidth`, without which routers refuse the child policy",
+                        );
                     }
                 }
             }
@@ -303,11 +323,14 @@ fn attached<'a>(port: &'a Port, config: &'a Config, report: &mut Report, reached
     }
 }
 
+/// `true` if a class of the policy has bandwidth or priority.
 fn queues(config: &Config, policy: &str) -> bool {
     let queues = |class: &Class| class.bandwidth.is_some() || class.priority.is_some();
     config.policy(policy).is_some_and(|policy| policy.classes.iter().any(queues))
 }
 
+/// Checks the sums of bandwidth and priority of a policy; `base` is the reference rate in bit/s, `reservable` a
+/// percentage.
 fn sums(policy: &Policy, base: Option<u64>, reservable: u64, report: &mut Report) {
     if policy.scheduler != Scheduler::ClassBased {
         return;
@@ -325,16 +348,19 @@ fn sums(policy: &Policy, base: Option<u64>, reservable: u64, report: &mut Report
     }
     if remaining > 100 {
         let message = format!("the remaining percentages of `{}` sum to {remaining}", policy.name);
-        report.error(policy.at, message, "let them sum to 100 at most");
+        report.error(policy.at, message, "lower them to a sum of at most 100");
     }
-    // Rates are in whole kbit/s: an excess below one percent is due to rounding.
+    // Rounded down: an excess below one percent may be due to rates in whole kbit/s.
     let of_rate = base
         .filter(|base| *base > 0)
         .map_or(0, |base| u64::try_from(u128::from(rate) * 100 / u128::from(base)).unwrap_or(u64::MAX));
     let sum = percent.saturating_add(of_rate);
     if sum > reservable {
         let base = base.map_or_else(String::new, |base| format!(" of {base} bit/s"));
-        let message = format!("the classes of `{}` reserve {sum} %{base}, and {reservable} % may be", policy.name);
+        let message = format!(
+            "the classes of `{}` reserve {sum} %{base}, more than the {reservable} % that may be reserved",
+            policy.name
+        );
         report.error(policy.at, message, "lower bandwidth and priority, or raise max-reserved-bandwidth");
     } else if sum > OLD_RESERVABLE && reservable == 100 {
         report.warning(

@@ -5,8 +5,8 @@ use super::words::{Cursor, Trouble};
 use crate::Place;
 use crate::ir::{ClassMap, Match, PortRange};
 
-/// Upper bound on the lines of a class map that a later one is compared with.
-const LINES: usize = 200;
+/// Maximum number of lines of a class map with which a later line is compared.
+const MAX_COMPARED: usize = 200;
 
 impl Reader {
     /// `class-map [match-all|match-any] NAME`
@@ -53,6 +53,7 @@ impl Reader {
         Ok(())
     }
 
+    /// Handles a line in the mode of a class map.
     pub(super) fn class_map_line(
         &mut self,
         map: usize,
@@ -77,18 +78,18 @@ impl Reader {
                 } else if !map.conditions.contains(&condition) {
                     let lines = self.match_lines.entry(map.name.clone()).or_default();
                     let covers = |own: &&(Match, Place)| map.conditions.contains(&own.0) && own.0.covers(&condition);
-                    // In a disjunction, the narrower condition is redundant.
+                    // With match-any, the narrower condition is redundant.
                     if let Some((_, first)) = lines.iter().find(covers).filter(|_| !map.all) {
-                        let what = format!("line {} of `{}` holds of all packets of this one", first.line, map.name);
+                        let what = format!("line {} of `{}` matches all packets of this line", first.line, map.name);
                         self.report.ignored(at, what);
                     }
-                    if lines.len() < LINES {
+                    if lines.len() < MAX_COMPARED {
                         lines.push((condition.clone(), at));
                     }
                     map.conditions.push(condition);
                 }
             }
-            "description" => self.report.ignored(at, "a description"),
+            "description" => self.report.ignored(at, "descriptions have no effect on queues"),
             _ => return Err(Trouble::unsupported(at, format!("`{keyword}` is not supported here"))),
         }
         Ok(Known::Yes)
@@ -121,6 +122,7 @@ fn condition(cursor: &mut Cursor<'_>) -> Result<Match, Trouble> {
     plain(cursor)
 }
 
+/// Parses the arguments of `match` without `not`.
 fn plain(cursor: &mut Cursor<'_>) -> Result<Match, Trouble> {
     const KNOWN: [&str; 16] = [
         "vlan",
@@ -156,7 +158,7 @@ fn plain(cursor: &mut Cursor<'_>) -> Result<Match, Trouble> {
             cursor.numbers("MPLS traffic class", 7).map(Match::Experimental)
         }
         "access-group" => {
-            // A list may be called "name" or "n": it is a keyword only before another word.
+            // An access list may be called "name" or "n", so this word is the keyword only if another one follows.
             let mut ahead = cursor.clone();
             if ahead.one_of(&["name"]).is_some() && !ahead.is_done() {
                 *cursor = ahead;
@@ -188,25 +190,30 @@ fn plain(cursor: &mut Cursor<'_>) -> Result<Match, Trouble> {
     }
 }
 
-/// With `ip` before it, the condition matches IPv4 packets only; without it, both versions (Cisco IOS Quality of
-/// Service Solutions Command Reference, `match dscp`, `match precedence`).
+/// Returns a condition on the DS field, restricted to an IP version: with `ip`, a line matches IPv4 packets only,
+/// without it both versions (Cisco IOS Quality of Service Solutions Command Reference, `match dscp`, `match
+/// precedence`).
 fn of_version(version: u8, codes: Match) -> Match {
     Match::All(vec![Match::Version(version), codes])
 }
 
-/// Parses `match vlan 100 200-210`, with commas or blanks between.
+/// Parses the VLANs of `match vlan 100 200-210`, separated by commas or blanks.
 fn vlans(cursor: &mut Cursor<'_>) -> Result<Match, Trouble> {
     let mut found = Vec::new();
     let at = cursor.at();
     if cursor.one_of(&["inner"]).is_some() {
-        return Err(Trouble::unsupported(at, "the inner one of two tags: the traffic table knows the outer one"));
+        return Err(Trouble::unsupported(at, "the inner of two VLAN tags: the traffic table has the outer one"));
     }
     while let Some(word) = cursor.take() {
         for text in word.text.split(',').filter(|text| !text.is_empty()) {
             let (low, high) = text.split_once('-').unwrap_or((text, text));
             let number = |text: &str| text.parse::<u16>().ok().filter(|n| *n < 4095);
             let (Some(low), Some(high)) = (number(low), number(high)) else {
-                return Err(Trouble::wrong(word.at, format!("`{text}` is no VLAN"), "write 0 to 4094, or a range"));
+                return Err(Trouble::wrong(
+                    word.at,
+                    format!("`{text}` is not a VLAN"),
+                    "write VLANs from 0 to 4094, or a range such as 200-210",
+                ));
             };
             found.push(PortRange { low, high: high.max(low) });
         }
@@ -227,7 +234,8 @@ pub(super) fn queuing(cursor: &Cursor<'_>) -> bool {
         && is(&["queuing", "queueing"], ahead.take().map(|word| word.text))
 }
 
-/// Parses `type`; returns the name of a type other than queueing. The queueing types of NX-OS and EOS are skipped.
+/// Parses `type TYPE`; returns the type, unless it is one of classification or queueing (NX-OS, EOS) or there is no
+/// `type`.
 pub(super) fn typed(cursor: &mut Cursor<'_>) -> Result<Option<String>, Trouble> {
     let mut ahead = cursor.clone();
     if !ahead.take().is_some_and(|word| word.text.eq_ignore_ascii_case("type")) || ahead.is_done() {
@@ -238,6 +246,7 @@ pub(super) fn typed(cursor: &mut Cursor<'_>) -> Result<Option<String>, Trouble> 
     Ok((!["qos", "queuing", "queueing", "quality-of-service"].contains(&kind.as_str())).then_some(kind))
 }
 
+/// Takes one to eight DSCPs.
 fn dscps(cursor: &mut Cursor<'_>) -> Result<Match, Trouble> {
     let mut found = vec![cursor.dscp()?];
     while !cursor.is_done() {
@@ -249,6 +258,7 @@ fn dscps(cursor: &mut Cursor<'_>) -> Result<Match, Trouble> {
     Ok(Match::Dscp(found))
 }
 
+/// Takes the precedences up to the end of the line.
 fn precedences(cursor: &mut Cursor<'_>) -> Result<Match, Trouble> {
     let mut found = vec![cursor.precedence()?];
     while !cursor.is_done() {

@@ -3,7 +3,7 @@
 use crate::ir::Match;
 use tailback_diffserv::Dscp;
 
-/// Returns the arguments of `match`; `None`: a class map does not support the condition.
+/// Returns the arguments of `match` for a condition; `None`: a class map does not support it.
 pub(super) fn condition_text(condition: &Match) -> Option<String> {
     Some(match condition {
         Match::Any => "any".to_owned(),
@@ -36,11 +36,13 @@ pub(super) fn condition_text(condition: &Match) -> Option<String> {
     })
 }
 
+/// Formats DSCPs by name, separated by spaces.
 pub(crate) fn codes(values: &[u8]) -> String {
     let name = |value: &u8| Dscp::new(*value).map_or_else(|| value.to_string(), |dscp| dscp.to_string());
     values.iter().map(name).collect::<Vec<_>>().join(" ")
 }
 
+/// Formats numbers, separated by spaces.
 pub(super) fn numbers(values: &[u8]) -> String {
     values.iter().map(u8::to_string).collect::<Vec<_>>().join(" ")
 }

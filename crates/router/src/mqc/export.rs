@@ -11,8 +11,9 @@ use crate::{Exported, Level, Place, Report};
 use core::fmt::Write as _;
 use core::net::Ipv4Addr;
 
-/// Returns the configuration as Cisco text, and a report of unsupported features. Importing the text gives the same
-/// configuration, if it came from such text.
+/// Returns the configuration as Cisco text, and a report of approximations and unsupported features. The text is empty
+/// if the report has errors. If the configuration was imported from such a text, importing the export gives an equal
+/// configuration.
 pub fn export(config: &Config) -> Exported {
     let (mut config, mut report) = adapt(config);
     super::names::legalise(&mut config);
@@ -35,36 +36,37 @@ pub fn export(config: &Config) -> Exported {
     accepted(out, &config, report)
 }
 
-/// Returns the text if a router accepts it, else a report: an invalid export is worse than none.
+/// Returns the text if a router would accept it, otherwise no text and a report with errors.
 fn accepted(text: String, config: &Config, mut report: Report) -> Exported {
     let read = super::import::import(&text).report;
     for notice in read.notices().iter().filter(|notice| notice.level == Level::Error) {
         let message =
-            format!("policy maps cannot say this, since a router refuses `{}`: {}", notice.text, notice.message);
+            format!("policy maps cannot express this, since a router refuses `{}`: {}", notice.text, notice.message);
         report.error(Place::default(), message, notice.advice.as_deref().unwrap_or("change it in the scenario"));
     }
     if config.policies.is_empty() && !config.ports.iter().any(Port::has_policy) {
         report.error(
             Place::default(),
-            "there is no policy: a router has a plain queue without one",
+            "there is no policy to export: without one, a router has a FIFO",
             "give the port classes, a shaper or a limit in packets",
         );
     }
     Exported { text: if report.has_errors() { String::new() } else { text }, report }
 }
 
-/// Lines are short and written to memory, which does not fail.
+/// Appends a line; writing to memory does not fail.
 macro_rules! line {
     ($out:expr, $($text:tt)*) => {
         { let _ = writeln!($out, $($text)*); }
     };
 }
 
-/// Returns class maps in an order in which each follows those that it names; those in a cycle come last.
+/// Returns the class maps in an order in which each follows those to which it refers; cycles come last.
 fn inner_first(maps: &[ClassMap]) -> Vec<&ClassMap> {
     order(maps, |map| &map.name, |map, name| map.conditions.iter().any(|condition| names(condition, name)))
 }
 
+/// `true` if the condition refers to the class map of that name.
 fn names(condition: &Match, name: &str) -> bool {
     match condition {
         Match::ClassMap(own) => own == name,
@@ -73,6 +75,7 @@ fn names(condition: &Match, name: &str) -> bool {
     }
 }
 
+/// Returns the policies in an order in which each follows its child policies.
 fn inner_policies_first(config: &Config) -> Vec<&Policy> {
     let uses = |policy: &Policy, name: &str| {
         policy.classes.iter().any(|class| matches!(&class.queue, Queue::Policy(own) if own == name))
@@ -80,7 +83,7 @@ fn inner_policies_first(config: &Config) -> Vec<&Policy> {
     order(&config.policies, |policy| &policy.name, uses)
 }
 
-/// Repeatedly takes elements that use none of the rest; few rounds are needed, since nesting is shallow.
+/// Sorts elements so that each follows those that it uses: repeatedly takes the elements that use no remaining one.
 fn order<T>(all: &[T], name: fn(&T) -> &String, uses: impl Fn(&T, &str) -> bool) -> Vec<&T> {
     let mut left: Vec<&T> = all.iter().collect();
     let mut found = Vec::new();
@@ -97,6 +100,8 @@ fn order<T>(all: &[T], name: fn(&T) -> &String, uses: impl Fn(&T, &str) -> bool)
     found
 }
 
+/// Writes an access list: lines `access-list NUMBER …` for a numbered one with the default sequence numbers, else a
+/// block.
 fn access_list(out: &mut String, list: &AccessList) {
     let usual = list.entries.iter().enumerate().all(|(index, entry)| entry.sequence as usize == 10 * (index + 1));
     let numbered = list.name.parse::<u32>().is_ok();
@@ -117,6 +122,7 @@ fn access_list(out: &mut String, list: &AccessList) {
     }
 }
 
+/// Returns an entry from `permit` or `deny` on.
 fn access_entry(entry: &AccessEntry, list: &AccessList) -> String {
     let mut protocol = if list.ipv6 { "ipv6" } else { "ip" }.to_owned();
     let (mut source, mut destination) = (address(Net::ANY), address(Net::ANY));
@@ -146,6 +152,7 @@ fn access_entry(entry: &AccessEntry, list: &AccessList) -> String {
     format!("{word} {protocol} {source}{source_ports} {destination}{destination_ports}{rest}")
 }
 
+/// Formats a network with its wildcard.
 fn address(net: Net) -> String {
     match net {
         Net::ANY => "any".to_owned(),
@@ -154,24 +161,25 @@ fn address(net: Net) -> String {
     }
 }
 
-/// Returns the operator of a condition on ports of that side; `None`: it is another condition.
+/// Returns a condition on source ports (`source`) or destination ports as an operator of access lists; `None`: it is
+/// another condition.
 fn ports(condition: &Match, source: bool) -> Option<String> {
     let own = |condition: &Match| match condition {
         Match::SourcePort(range) if source => Some(*range),
         Match::DestinationPort(range) if !source => Some(*range),
         _ => None,
     };
-    let several = |all: &[Match]| -> Option<String> {
+    let single_ports = |all: &[Match]| -> Option<String> {
         let values: Option<Vec<String>> =
             all.iter().map(|one| own(one).filter(|r| r.low == r.high).map(|r| r.low.to_string())).collect();
         values.map(|values| values.join(" "))
     };
     Some(match condition {
         Match::Not(inner) => match inner.as_ref() {
-            Match::AnyOf(all) => format!(" neq {}", several(all)?),
+            Match::AnyOf(all) => format!(" neq {}", single_ports(all)?),
             one => format!(" neq {}", own(one).filter(|r| r.low == r.high)?.low),
         },
-        Match::AnyOf(all) => format!(" eq {}", several(all)?),
+        Match::AnyOf(all) => format!(" eq {}", single_ports(all)?),
         one => match own(one)? {
             PortRange { low, high } if low == high => format!(" eq {low}"),
             PortRange { low, high: u16::MAX } if low > 0 => format!(" gt {}", low - 1),
@@ -249,6 +257,7 @@ fn actions(out: &mut String, class: &Class, report: &mut crate::Report) {
     }
 }
 
+/// Formats a rate in kbit/s, rounded up, or a percentage or ratio.
 fn share(share: Share) -> String {
     match share {
         Share::Rate(rate) => rate.div_ceil(1000).to_string(),
@@ -258,6 +267,7 @@ fn share(share: Share) -> String {
     }
 }
 
+/// Formats a rate in bit/s, or a percentage.
 fn absolute(share: Share) -> String {
     match share {
         Share::Rate(rate) => rate.to_string(),
@@ -386,7 +396,7 @@ fn priority_list(out: &mut String, policy: &Policy, report: &mut crate::Report) 
         };
         match condition {
             Some(text) => line!(out, "priority-list {number} protocol ip {}{text}", rule.class),
-            None => report.unsupported(rule.at, format!("a priority list cannot say {:?}", rule.when), None),
+            None => report.unsupported(rule.at, format!("no priority list expresses {:?}", rule.when), None),
         }
     }
     if let Some(default) = policy.default.as_deref().filter(|level| *level != "normal") {
@@ -411,7 +421,7 @@ fn interface(out: &mut String, port: &Port, report: &mut crate::Report) {
                 line!(out, " speed {}", rate / 1_000_000);
             }
             Medium::Serial => line!(out, " clock rate {rate}"),
-            // The name is not that of a router's interface.
+            // No command states the link rate for this medium; `bandwidth` at least keeps percentages right.
             _ if port.bandwidth.is_none() => line!(out, " bandwidth {}", rate.div_ceil(1000)),
             _ => {}
         }

@@ -1,13 +1,13 @@
-//! Commands and blocks that do not affect queues, and unsupported ones that do.
+//! Commands and blocks of other features: those without effect on queues, and unsupported ones.
 
 use super::reader::{Block, Effect, Mode, Named, Reader};
 use super::words::{Cursor, Trouble};
 use crate::Place;
 
-/// Global commands without effect on queues, whole words of a running configuration. Routing, access to the router,
-/// inspection, telephony and management determine the path of packets and their admission, not their departure times.
-/// Sources: Cisco IOS Master Command List, the command references of NX-OS and IOS XR.
-const HARMLESS: &[&str] = &[
+/// Global commands without effect on queues, unabbreviated as in a running configuration. Routing, access to the
+/// router, inspection, telephony and management determine the path of packets and their admission, but not their
+/// departure times. Sources: Cisco IOS Master Command List, the command references of NX-OS and IOS XR.
+const NO_EFFECT: &[&str] = &[
     "aaa",
     "absolute-timeout",
     "alias",
@@ -174,9 +174,9 @@ const HARMLESS: &[&str] = &[
     "zone-pair",
     "ztp",
 ];
-/// Commands that mark packets where the configuration applies them.
+/// Commands whose blocks may mark packets.
 const MARKING: &[&str] = &["route-map", "route-policy"];
-/// Unsupported commands that shape, queue, mark or drop.
+/// Unsupported commands that shape, queue, mark or drop packets.
 const QUEUEING: &[&str] = &[
     "map-class",
     "queue-list",
@@ -194,7 +194,7 @@ const QUEUEING: &[&str] = &[
 ];
 
 impl Reader {
-    /// Opens a block that begins at `at`.
+    /// Opens a block of the command `what` at `at`; the current mode continues after it.
     pub(super) fn open(&mut self, what: String, effect: Effect, at: Place) {
         let back = match core::mem::take(&mut self.mode) {
             Mode::Foreign(block) => block.back,
@@ -203,19 +203,19 @@ impl Reader {
         self.mode = Mode::Foreign(Block { what, effect, column: at.column, back });
     }
 
-    /// Handles a global command of another feature, by its first word; `false`: it is unknown.
+    /// Handles a global command of another feature, given by its first word; `false`: the word is unknown.
     pub(super) fn foreign(&mut self, cursor: &mut Cursor<'_>) -> bool {
         let Some(word) = cursor.peek() else { return false };
         let lower = word.text.to_ascii_lowercase();
         let is = |words: &[&str]| words.contains(&lower.as_str());
-        if lower == "system" && cursor.clone().one_of_second("qos") {
-            self.report.ignored(word.at, "what follows hangs at all interfaces");
+        if lower == "system" && cursor.clone().second_is("qos") {
+            self.report.ignored(word.at, "the lines under it apply to all interfaces");
             self.open("system qos".to_owned(), Effect::System, word.at);
-        } else if is(HARMLESS) || lower == "system" {
-            self.report.ignored(word.at, format!("`{lower}` is without effect on queues, with the lines under it"));
+        } else if is(NO_EFFECT) || lower == "system" {
+            self.report.ignored(word.at, format!("`{lower}` and the lines under it have no effect on queues"));
             self.open(lower, Effect::None, word.at);
         } else if is(MARKING) {
-            self.report.ignored(word.at, format!("`{lower}` is without effect on queues as long as it marks nothing"));
+            self.report.ignored(word.at, format!("`{lower}` has no effect on queues unless it marks packets"));
             self.open(lower, Effect::Marks, word.at);
         } else if is(QUEUEING) {
             self.report.unsupported(word.at, format!("`{lower}` has no counterpart here"), None);
@@ -227,7 +227,7 @@ impl Reader {
         true
     }
 
-    /// Handles a line within a block that no mode accepts.
+    /// Handles a line of a block that no mode accepts.
     pub(super) fn foreign_line(&mut self, block: &Block, cursor: &Cursor<'_>) {
         let at = cursor.at();
         match block.effect {
@@ -252,19 +252,19 @@ impl Reader {
         let effect = if queues { Effect::Queues } else { Effect::None };
         self.open(format!("{what} type {kind}"), effect, Place::new(at.line, 1));
         if queues {
-            return Trouble::unsupported(at, format!("`{what} type {kind}` decides buffers and pause frames"));
+            return Trouble::unsupported(at, format!("`{what} type {kind}` sets buffers and pause frames"));
         }
-        Trouble::ignored(at, format!("`{what} type {kind}` is without effect on queues, with the lines under it"))
+        Trouble::ignored(at, format!("`{what} type {kind}` and the lines under it have no effect on queues"))
     }
 
-    /// Handles `service-policy …` under `system qos`.
+    /// Handles `service-policy …` under `system qos`; `false`: another command.
     pub(super) fn system_line(&mut self, cursor: &mut Cursor<'_>, negative: bool) -> Result<bool, Trouble> {
         if cursor.one_of(&["service-policy"]).is_none() {
             return Ok(false);
         }
         let queuing = super::class_map::queuing(cursor);
         if let Some(kind) = super::class_map::typed(cursor)? {
-            return Err(Trouble::unsupported(cursor.at(), format!("a policy of type `{kind}` at all interfaces")));
+            return Err(Trouble::unsupported(cursor.at(), format!("a policy of type `{kind}` for all interfaces")));
         }
         let input = cursor.expect(&["input", "output"])? == "input";
         let name = cursor.name("name of the policy")?;

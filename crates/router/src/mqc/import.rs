@@ -4,7 +4,7 @@ use super::reader::Reader;
 use super::{check, legacy};
 use crate::{Imported, Place, Scope};
 
-/// Reads a configuration. It never fails: unsupported lines are in the report.
+/// Reads a configuration. Errors and unsupported lines are in the report.
 pub fn import(text: &str) -> Imported {
     let mut reader = Reader::default();
     for (index, line) in text.lines().enumerate() {
@@ -14,8 +14,8 @@ pub fn import(text: &str) -> Imported {
     reader.attach_system();
     if reader.banner.is_some() {
         reader.report.enter(Scope::Everything);
-        let message = "a banner does not end, so that all lines behind its beginning are its text";
-        reader.report.unsupported(Place::default(), message, Some("remove the banner"));
+        let message = "a banner has no end, so all lines after its beginning belong to it";
+        reader.report.unsupported(Place::default(), message, Some("remove the banner, or end it with its delimiter"));
     }
     let Reader { mut config, mut report, lists, .. } = reader;
     report.enter(Scope::Everything);

@@ -1,4 +1,4 @@
-//! `interface`: rates, policies, and queueing commands older than policies.
+//! `interface`: rates, attached policies, and queueing commands that predate policy maps.
 
 use super::policy_map::kilobits;
 use super::queue_lines::{no_random_detect, random_detect};
@@ -7,6 +7,7 @@ use super::words::{Cursor, Trouble};
 use crate::ir::{Class, Fair, Medium, Net, Port, Queue};
 use core::net::Ipv4Addr;
 
+/// Commands of an interface, which may be abbreviated.
 const COMMANDS: [&str; 46] = [
     "service-policy",
     "bandwidth",
@@ -55,7 +56,7 @@ const COMMANDS: [&str; 46] = [
     "mls",
     "queue-limit",
 ];
-/// The same, as whole words only.
+/// Commands of an interface that are recognised unabbreviated only, so that they make no abbreviation ambiguous.
 const RARE: [&str; 21] = [
     "shape",
     "tx-queue",
@@ -81,8 +82,7 @@ const RARE: [&str; 21] = [
     "oam-pvc",
 ];
 
-/// Arguments of `ip` or `ppp` on an interface that add queues, fragment or compress packets, or attach policies
-/// elsewhere.
+/// Commands of an interface, with their first arguments, that add queues, or fragment or compress packets.
 const QUEUEING: [(&str, &[&str]); 9] = [
     ("ip", &["rtp", "priority"]),
     ("ip", &["rtp", "reserve"]),
@@ -128,6 +128,7 @@ impl Reader {
         Ok(())
     }
 
+    /// Handles a line in the mode of an interface.
     pub(super) fn interface_line(
         &mut self,
         port: usize,
@@ -137,10 +138,9 @@ impl Reader {
         let at = cursor.at();
         let keyword = match Reader::keyword_or(cursor, &COMMANDS, &RARE) {
             Ok(keyword) => keyword,
-            // A router prefers the current mode; a complete command of the outer mode takes precedence.
             Err(known) => return Ok(known),
         };
-        // "ip access-list" and "mpls ip" are global commands, though "ip" begins commands of interfaces as well.
+        // `ip access-list` is a global command, although `ip` begins commands of interfaces, too.
         if keyword == "ip" && cursor.clone().one_of(&["access-list", "access-group", "address"]) == Some("access-list")
         {
             return Ok(Known::No);
@@ -148,7 +148,7 @@ impl Reader {
         let Some(own) = self.config.ports.get(port) else { return Ok(Known::No) };
         if let Some(message) = queueing(keyword, cursor).filter(|_| !negative) {
             if message.contains("nhrp") {
-                // The policy is attached to tunnels to the members of a group, not to this interface.
+                // The policy is attached to the tunnels to a group's members, so it is not limited to this interface.
                 self.report.enter(crate::Scope::Everything);
             }
             return Err(Trouble::unsupported(at, format!("`{message}` on an interface")));
@@ -224,7 +224,7 @@ impl Reader {
                 let mut numbers = [None; 3];
                 for number in &mut numbers {
                     if cursor.is_number() {
-                        *number = Some(cursor.small("number of the fair queue", 0, 65536)?);
+                        *number = Some(cursor.small("parameter of fair-queue", 0, 65536)?);
                     }
                 }
                 cursor.finish()?;
@@ -232,14 +232,17 @@ impl Reader {
                 own.root.queue = Queue::Fair(Fair { threshold, queues, reservable });
             }
             "hold-queue" => {
-                let packets = if cursor.is_number() { Some(cursor.small("length", 0, 240_000)?) } else { None };
+                let packets =
+                    if cursor.is_number() { Some(cursor.small("queue length in packets", 0, 240_000)?) } else { None };
                 if cursor.one_of(&["in", "out"]) == Some("in") {
-                    self.report.ignored(at, "the input queue is that of the processor");
+                    self.report.ignored(at, "the input hold queue affects only packets that the processor handles");
                 } else {
                     own.hold = packets.filter(|_| !negative);
                 }
             }
-            "tx-ring-limit" => own.ring = if negative { None } else { Some(cursor.small("length", 1, 32767)?) },
+            "tx-ring-limit" => {
+                own.ring = if negative { None } else { Some(cursor.small("ring length in packets", 1, 32767)?) }
+            }
             "max-reserved-bandwidth" => {
                 own.reservable = if negative { None } else { Some(cursor.small("percentage", 1, 100)?) };
             }
@@ -260,8 +263,8 @@ impl Reader {
                 let circuit = cursor.rest();
                 let known = self.circuits.entry(port).or_insert_with(|| circuit.clone());
                 if *known != circuit {
-                    // The lines after it would be attributed to the first circuit.
-                    return Err(Trouble::unsupported(at, "a second circuit of an interface"));
+                    // Its lines would be applied to the first circuit.
+                    return Err(Trouble::unsupported(at, "a second virtual circuit of an interface"));
                 }
             }
             "vbr-nrt" | "ubr" | "cbr" if own.medium == Medium::Atm => {
@@ -277,7 +280,7 @@ impl Reader {
                 if sustained.is_some_and(|sustained| Some(sustained) != peak) {
                     return Err(Trouble::unsupported(
                         at,
-                        "a circuit that sends faster for a while than it may keep up",
+                        "a virtual circuit whose peak rate exceeds its sustained rate",
                     ));
                 }
                 if cursor.is_number() {
@@ -327,8 +330,8 @@ impl Reader {
     }
 }
 
-/// Returns the words that configure a queue, fragmentation or compression, after a keyword that often has no effect on
-/// queues.
+/// Returns the command, at most 60 characters of it, if it configures queues, fragmentation or compression although
+/// most commands with the keyword have no effect on queues.
 fn queueing(keyword: &'static str, cursor: &Cursor<'_>) -> Option<String> {
     let text = cursor.clone().rest().to_ascii_lowercase();
     let words: Vec<&str> = text.split(' ').collect();
@@ -341,7 +344,7 @@ fn queueing(keyword: &'static str, cursor: &Cursor<'_>) -> Option<String> {
     found.then(|| format!("{keyword} {text}").chars().take(60).collect())
 }
 
-/// Returns the network of `address A.B.C.D MASK` or `address A.B.C.D/LENGTH`.
+/// Parses `address A.B.C.D MASK` or `address A.B.C.D/LENGTH`; returns the network.
 fn network(cursor: &mut Cursor<'_>) -> Option<Net> {
     let _ = cursor.take();
     let word = cursor.take()?;
@@ -353,8 +356,8 @@ fn network(cursor: &mut Cursor<'_>) -> Option<Net> {
     Some(Net { address: address & mask, wildcard: !mask })
 }
 
-/// Interface types by the prefix of their names, with the link rate if the name states it. `Ethernet` is 10 Mbit/s on
-/// old routers and any rate on NX-OS and EOS: it states none.
+/// Interface types by the prefix of their names, with the link rate in bit/s if the type determines it. `Ethernet` does
+/// not: it is 10 Mbit/s on old routers, and any rate on NX-OS and EOS.
 const KINDS: [(&str, Medium, Option<u64>); 28] = [
     ("twentyfivegig", Medium::Ethernet, Some(25_000_000_000)),
     ("twe", Medium::Ethernet, Some(25_000_000_000)),
@@ -374,7 +377,7 @@ const KINDS: [(&str, Medium, Option<u64>); 28] = [
     ("fa", Medium::Ethernet, Some(100_000_000)),
     ("et", Medium::Ethernet, None),
     ("port-channel", Medium::Ethernet, None),
-    // Packets over SONET: PPP or HDLC (RFC 2615); not Port-channel.
+    // Packet over SONET: PPP or HDLC (RFC 2615). Longer prefixes precede `po`, the abbreviation of Port-channel.
     ("pos", Medium::Serial, None),
     ("po", Medium::Ethernet, None),
     ("bundle-ether", Medium::Ethernet, None),
@@ -387,7 +390,8 @@ const KINDS: [(&str, Medium, Option<u64>); 28] = [
     ("di", Medium::Pppoe, None),
 ];
 
-/// Returns type and rate of an interface by its name.
+/// Returns the type of link and the rate in bit/s of an interface by its name; `None`: the name does not determine the
+/// rate.
 pub(super) fn kind(name: &str) -> (Medium, Option<u64>) {
     let lower = name.to_ascii_lowercase();
     KINDS
@@ -397,7 +401,7 @@ pub(super) fn kind(name: &str) -> (Medium, Option<u64>) {
 }
 
 impl Port {
-    /// `true` if the port has a policy, shaper or queue to simulate.
+    /// `true` if the port has a policy, a shaper or a stated queue.
     pub fn has_policy(&self) -> bool {
         self.root != Class::default() || self.hold.is_some() || self.ring.is_some()
     }

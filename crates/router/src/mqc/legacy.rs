@@ -1,4 +1,4 @@
-//! `priority-list`: strict priority from before policies.
+//! `priority-list`: strict priority, which predates policy maps.
 
 use super::reader::{List, Lists, Reader};
 use super::words::{Cursor, Trouble};
@@ -7,6 +7,7 @@ use crate::ir::{Class, Config, Limit, Match, Policy, PortRange, Queue, Rule, Sch
 
 /// Levels of a priority list, with the default queue limit of each in packets.
 pub(super) const LEVELS: [(&str, u64); 4] = [("high", 20), ("medium", 40), ("normal", 60), ("low", 80)];
+/// Keywords of the levels.
 const LEVEL_NAMES: [&str; 4] = ["high", "medium", "normal", "low"];
 
 /// Returns the name of the policy of a priority list.
@@ -59,6 +60,7 @@ impl Reader {
     }
 }
 
+/// Adds a rule, or removes it.
 fn put(rules: &mut Vec<Rule>, rule: Rule, negative: bool) {
     if negative {
         rules.retain(|own| *own != rule);
@@ -67,7 +69,8 @@ fn put(rules: &mut Vec<Rule>, rule: Rule, negative: bool) {
     }
 }
 
-/// Parses the words after the level: end of line, `list N`, `tcp PORT`, `udp PORT`, or an unsupported packet length.
+/// Parses the condition after the level: none, `list N`, `tcp PORT` or `udp PORT`; conditions on length and fragments
+/// are unsupported.
 fn condition(cursor: &mut Cursor<'_>) -> Result<Match, Trouble> {
     if cursor.is_done() {
         return Ok(Match::Any);
@@ -78,18 +81,22 @@ fn condition(cursor: &mut Cursor<'_>) -> Result<Match, Trouble> {
         "list" => return Ok(Match::AccessList(cursor.name("access list")?.text.to_owned())),
         "tcp" => 6,
         "udp" => 17,
-        _ => return Err(Trouble::unsupported(at, format!("priority by `{keyword}`"))),
+        _ => return Err(Trouble::unsupported(at, format!("a priority list by `{keyword}`"))),
     };
     let word = cursor.name("port")?;
     let port = port_named(word.text).ok_or_else(|| {
-        Trouble::wrong(word.at, format!("`{}` is no port", word.text), "write 0 to 65535, or a name such as www")
+        Trouble::wrong(
+            word.at,
+            format!("`{}` is not a valid port", word.text),
+            "write 0 to 65535, or a name such as www",
+        )
     })?;
     let range = PortRange { low: port, high: port };
     let either = Match::AnyOf(vec![Match::SourcePort(range), Match::DestinationPort(range)]);
     Ok(Match::All(vec![Match::IpProtocol(number), either]))
 }
 
-/// Converts each list that an interface uses into a policy.
+/// Converts each priority list that an interface uses into a policy; others are reported.
 pub(super) fn resolve(lists: &Lists, config: &mut Config, report: &mut Report) {
     for (number, list) in lists {
         let name = policy_name(*number);

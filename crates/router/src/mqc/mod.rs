@@ -1,8 +1,8 @@
 //! Cisco's modular QoS command line: class maps, policy maps, access lists, interfaces.
 //!
-//! A configuration is read line by line. Each command belongs to a mode, opened by the commands before; as on a router,
-//! a command that a mode does not accept is tried in the enclosing mode, so indentation has no effect. Keywords may be
-//! abbreviated to prefixes that are unique within the mode.
+//! A configuration is read line by line. Each command belongs to a mode that earlier commands have opened; as on a
+//! router, a command that the current mode does not accept is tried in the enclosing mode, so indentation has no
+//! effect. Keywords may be abbreviated to prefixes that are unique in the mode.
 
 mod access_list;
 mod adapt;

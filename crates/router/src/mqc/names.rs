@@ -1,18 +1,18 @@
-//! Names that a router accepts.
+//! Names of objects and interfaces that a router accepts.
 
 use super::interface::kind;
 use crate::Report;
 use crate::ir::{Class, Config, Match, Medium, Queue, Scheduler};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Upper bound on the length of the name of a class map or policy map, in characters (Cisco IOS Quality of Service
+/// Maximum length of the name of a class map or policy map in characters (Cisco IOS Quality of Service
 /// Solutions Command Reference, `class-map` and `policy-map`).
-const LONGEST: usize = 40;
+const MAX_NAME_LENGTH: usize = 40;
 
 /// `true` if a router accepts the name as one word.
 fn is_legal(name: &str) -> bool {
     !name.is_empty()
-        && name.chars().count() <= LONGEST
+        && name.chars().count() <= MAX_NAME_LENGTH
         && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_./+&#@".contains(c))
 }
 
@@ -34,7 +34,7 @@ pub(super) fn legalise(config: &mut Config) {
         let plain: String =
             name.chars().map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' }).collect();
         let plain = if plain.starts_with(|c: char| c.is_ascii_alphabetic()) { plain } else { format!("class-{plain}") };
-        let plain: String = plain.chars().take(LONGEST - 6).collect();
+        let plain: String = plain.chars().take(MAX_NAME_LENGTH - 6).collect();
         let mut found = plain.clone();
         for number in 2..100_000 {
             if !taken.contains(&found) {
@@ -98,8 +98,8 @@ fn condition(condition_: &mut Match, rename: &dyn Fn(&mut String)) {
     }
 }
 
-/// Names the interface of a configuration that came from a scenario: `name`, or by default a name by the rate of its
-/// link.
+/// Names the interface of a configuration that came from a scenario; `None`: a name chosen by the rate of the
+/// link. A rate that the type does not have becomes `bandwidth`; the report says so if the type has a fixed rate.
 pub fn name_interface(config: &mut Config, name: Option<&str>) -> Report {
     let mut report = Report::default();
     for port in &mut config.ports {
@@ -124,8 +124,8 @@ pub fn name_interface(config: &mut Config, name: Option<&str>) -> Report {
         if !stated {
             (port.rate, port.bandwidth) = (rate, Some(line));
             if rate.is_some() {
-                let message = format!("{own} does not send at the {line} bit/s of the scenario's line");
-                report.warning(port.at, message, "shape class-default to that rate, with this policy within");
+                let message = format!("{own} does not have the rate {line} bit/s of the scenario's link");
+                report.warning(port.at, message, "shape class-default to that rate, with this policy as its child");
             }
         }
     }

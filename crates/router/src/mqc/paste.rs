@@ -1,18 +1,19 @@
-//! The commands that apply a change in a session: each changed line after the commands that open its mode.
+//! Commands that apply changes in a session: each changed line, after the commands that open its mode.
 
 use super::reader::{Mode, Reader};
 use std::collections::BTreeSet;
 
-/// Returns the commands for a session in configuration mode: `changed` are lines of `text`, from 1. Lines of one class
-/// are grouped after `policy-map` and `class`, those of an interface after `interface`.
+/// Returns commands for a session in configuration mode that enter the changed lines of a configuration. `changed` has
+/// the numbers of these lines in `text`, from 1. Lines of one class follow its `policy-map` and `class` lines, those of
+/// an interface its `interface` line.
 pub fn paste(text: &str, changed: &BTreeSet<u32>) -> String {
     let mut reader = Reader::default();
-    // Per line: the mode of its command, and the lines that opened that mode and the enclosing ones.
+    // The open modes, the outermost first, each with the index of the line that opened it.
     let mut open: Vec<(Mode, usize)> = Vec::new();
     let lines: Vec<&str> = text.lines().collect();
-    let mut typed: Vec<usize> = Vec::new();
+    let mut entered: Vec<usize> = Vec::new();
     let mut out = String::new();
-    let mut within: Option<Mode> = None;
+    let mut policer_mode: Option<Mode> = None;
     for (index, line) in lines.iter().enumerate() {
         let before = reader.mode.clone();
         reader.line(line, u32::try_from(index + 1).unwrap_or(u32::MAX));
@@ -28,27 +29,27 @@ pub fn paste(text: &str, changed: &BTreeSet<u32>) -> String {
             open.retain(|(mode, _)| around.contains(mode) && *mode != after);
             open.push((after.clone(), index));
         }
-        // A policer whose rates change is repeated with its actions.
-        let follows = within.as_ref() == Some(&after) && matches!(after, Mode::Police(..));
+        // The lines with the actions of a changed policer are repeated, since `police` resets them.
+        let follows = policer_mode.as_ref() == Some(&after) && matches!(after, Mode::Police(..));
         let is_changed = changed.contains(&(u32::try_from(index + 1).unwrap_or(u32::MAX)));
         if !is_changed && !follows {
-            within = within.filter(|mode| *mode == after);
+            policer_mode = policer_mode.filter(|mode| *mode == after);
             continue;
         }
         for (_, opener) in &open {
-            if !typed.contains(opener) && *opener != index {
+            if !entered.contains(opener) && *opener != index {
                 let is_sibling = |other: &usize| open.iter().any(|(_, own)| own == other);
-                typed.retain(is_sibling);
+                entered.retain(is_sibling);
                 out.push_str(lines.get(*opener).unwrap_or(&"").trim_end());
                 out.push('\n');
-                typed.push(*opener);
+                entered.push(*opener);
             }
         }
         out.push_str(line.trim_end());
         out.push('\n');
         // The line may open a mode itself.
-        typed.push(index);
-        within = matches!(after, Mode::Police(..)).then_some(after);
+        entered.push(index);
+        policer_mode = matches!(after, Mode::Police(..)).then_some(after);
     }
     out
 }

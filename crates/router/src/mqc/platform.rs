@@ -1,20 +1,20 @@
-//! Defaults of router families. Each number has its public source; without one, the value of the nearest family is used
-//! and reported.
+//! Defaults of the platforms. Each number has a public source; without one, the value of the most similar platform is
+//! used, and its source is reported as unknown.
 
 use crate::ir::{By, Platform, Unit};
 
 /// Default queue limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Depth {
-    /// Packets.
+    /// Number of packets.
     Packets(u64),
-    /// Time at the class's rate, converted to packets.
+    /// Amount of data that the class's rate transmits in a time.
     Time {
         /// Milliseconds.
         ms: u64,
-        /// Packet size in bytes; 0: the limit counts bytes.
+        /// Packet size in bytes, by which the limit is converted to packets; 0: the limit counts bytes.
         packet: u64,
-        /// Minimum in packets.
+        /// Minimum limit in packets.
         least: u64,
     },
 }
@@ -26,7 +26,7 @@ const CAPTURE: &str = "public captures of `show policy-map interface` on IOS 15"
 const UNKNOWN: &str = "unknown";
 
 impl Platform {
-    /// Returns the title of the platform.
+    /// Returns the name of the platform in reports.
     pub fn title(self) -> &'static str {
         match self {
             Platform::Classic => "IOS before 12.4(20)T",
@@ -42,9 +42,9 @@ impl Platform {
         matches!(self, Platform::Nxos | Platform::Arista)
     }
 
-    /// Returns the default queue limit of a class, and the source. IOS: 64 packets. IOS XE: 50 ms of packets of 1500 B,
-    /// at least 64 packets; 512 packets in a priority queue. IOS XR: 100 ms of the class's rate, 10 ms in a priority
-    /// queue.
+    /// Returns the default queue limit of a class, in a priority queue if `priority`, and its source. IOS: 64 packets.
+    /// IOS XE: 50 ms of packets of 1500 B, at least 64 packets; 512 packets in a priority queue. IOS XR: 100 ms of the
+    /// class's rate, 10 ms in a priority queue.
     pub(crate) fn depth(self, priority: bool) -> (Depth, &'static str) {
         match (self, priority) {
             (Platform::Classic | Platform::Hqf, _) => (Depth::Packets(64), QOS_REFERENCE),
@@ -57,14 +57,15 @@ impl Platform {
         }
     }
 
-    /// Returns the bytes per packet of a limit in packets, if the router counts memory: 256 B for IOS XR.
+    /// Returns the bytes for which a packet counts in a limit in packets, if the router limits memory: 256 B for IOS
+    /// XR. `None`: it limits the number of packets.
     pub(crate) fn bytes_of_packet(self) -> Option<u64> {
         (self == Platform::Xr).then_some(256)
     }
 
-    /// Returns the limit in packets of one flow in a class's fair queue, for a class with `limit`, and the source. HQF:
-    /// a quarter of the limit (captures show "per-flow queue limit 16" with "queue limit 64 packets"). Before HQF, each
-    /// flow had 64, the congestive discard threshold of an interface's fair queue.
+    /// Returns the default limit of one flow in packets in the fair queue of a class with a limit of `limit` packets,
+    /// and its source. HQF: a quarter of the limit (captures show "per-flow queue limit 16" with "queue limit 64
+    /// packets"). Before HQF, each flow had 64, the congestive discard threshold of an interface's fair queue.
     pub(crate) fn per_flow(self, limit: u64) -> (u64, &'static str) {
         match self {
             Platform::Classic => (64, QOS_REFERENCE),
@@ -73,11 +74,11 @@ impl Platform {
         }
     }
 
-    /// Returns the default thresholds of weighted random early detection: minimum and maximum, their unit, and the
-    /// source. DSCPs of assured forwarding have 32, 28 and 24 by drop precedence, EF 36, class selectors and others 20
-    /// plus 2 per precedence, all with a maximum of 40: the values of configurations that state the defaults; no public
-    /// table was found. By precedence, captures of HQF show 20 to 34 in steps of two; no public source was found for
-    /// 20, 22, 24, 26, 28, 31, 33, 35 before it.
+    /// Returns the default thresholds of WRED for a value of the field: minimum, maximum, their unit, and the source.
+    /// The maximum is always 40 packets. By DSCP, the minimum is 32, 28 or 24 for AF with drop precedence 1, 2 or 3, 36
+    /// for EF and VA, and 20 plus 2 per precedence for class selectors and others, as in configurations that state the
+    /// defaults; no public table was found. By precedence, captures of HQF show 20 to 34 in steps of 2; for the values
+    /// before HQF (20, 22, 24, 26, 28, 31, 33, 35) no public source was found.
     pub(crate) fn thresholds(self, by: By, code: u8) -> (u32, u32, Unit, &'static str) {
         const OLD: [u32; 8] = [20, 22, 24, 26, 28, 31, 33, 35];
         let precedence = code >> 3;
@@ -105,7 +106,7 @@ impl Platform {
     }
 }
 
-/// Returns the platform that a command reveals.
+/// Returns the platform that a command reveals by its first three words; `None`: another command.
 pub(super) fn evident(word: &str, second: &str, third: &str) -> Option<Platform> {
     let (word, second, third) = (word.to_ascii_lowercase(), second.to_ascii_lowercase(), third.to_ascii_lowercase());
     match (word.as_str(), second.as_str(), third.as_str()) {

@@ -1,9 +1,10 @@
-//! `police`: on one line, or in a mode of its own.
+//! `police`: on one line, or with actions on lines of their own.
 
 use super::reader::{Known, Mode, Reader};
 use super::words::{Cursor, Trouble};
 use crate::ir::{Act, Counting, Mark, Police, Share, Unit};
 
+/// Commands in the mode of a policer.
 const ACTIONS: [&str; 3] = ["conform-action", "exceed-action", "violate-action"];
 
 impl Reader {
@@ -17,6 +18,7 @@ impl Reader {
         Ok(())
     }
 
+    /// Handles a line in the mode of a policer.
     pub(super) fn police_line(
         &mut self,
         policy: usize,
@@ -30,15 +32,15 @@ impl Reader {
         let Some(police) = self.class_at(policy, class).and_then(|class| class.police.as_mut()) else {
             return Ok(Known::No);
         };
-        let (list, usual) = match keyword {
+        let (list, default) = match keyword {
             "conform-action" => (&mut police.conform, vec![Act::Transmit]),
             "exceed-action" => (&mut police.exceed, vec![Act::Drop]),
             _ => (&mut police.violate, Vec::new()),
         };
         // Actions on separate lines accumulate; the first one replaces the default.
         if negative {
-            *list = usual;
-        } else if *list == usual {
+            *list = default;
+        } else if *list == default {
             *list = acts;
         } else {
             list.extend(acts);
@@ -47,9 +49,10 @@ impl Reader {
     }
 }
 
-/// Words of a policer but for `violate-action`.
+/// Keywords of a policer, except `violate-action`.
 const WORDS: [&str; 8] = ["bc", "burst", "be", "peak-burst", "pir", "peak-rate", "conform-action", "exceed-action"];
 
+/// Parses the rates, bursts and actions of `police`.
 fn policer(cursor: &mut Cursor<'_>) -> Result<Police, Trouble> {
     let mut police = Police {
         rate: Share::Rate(0),
@@ -71,7 +74,13 @@ fn policer(cursor: &mut Cursor<'_>) -> Result<Police, Trouble> {
             match bursts {
                 0 => police.burst = Some(bytes),
                 1 => police.excess = Some(bytes),
-                _ => return Err(Trouble::wrong(cursor.at(), "a third burst", "write at most two")),
+                _ => {
+                    return Err(Trouble::wrong(
+                        cursor.at(),
+                        "more than two bursts",
+                        "write at most a committed and an excess burst",
+                    ));
+                }
             }
             bursts += 1;
             continue;
@@ -90,6 +99,7 @@ fn policer(cursor: &mut Cursor<'_>) -> Result<Police, Trouble> {
     Ok(police)
 }
 
+/// Takes a rate in bit/s, or `percent N`.
 fn rate(cursor: &mut Cursor<'_>) -> Result<Share, Trouble> {
     if cursor.one_of(&["percent"]).is_some() {
         return cursor.small("percentage", 1, 100).map(Share::Percent);
@@ -97,7 +107,7 @@ fn rate(cursor: &mut Cursor<'_>) -> Result<Share, Trouble> {
     cursor.bits_per_second().map(Share::Rate)
 }
 
-/// Parses a burst; returns bytes. It is written in bytes, or in time at the policer's rate.
+/// Takes a burst, in bytes or as a time at the policer's rate; returns bytes, 1 to 2^32 - 1.
 fn burst(cursor: &mut Cursor<'_>, rate: Share) -> Result<u64, Trouble> {
     let at = cursor.at();
     let (n, unit) = cursor.amount("burst in bytes", Unit::Bytes)?;
@@ -105,22 +115,23 @@ fn burst(cursor: &mut Cursor<'_>, rate: Share) -> Result<u64, Trouble> {
         (Unit::Bytes, _) => n,
         (Unit::Microseconds, Share::Rate(rate)) => in_time(rate, n, true),
         (Unit::Microseconds, _) => {
-            return Err(Trouble::unsupported(at, "a burst in time of a rate that is a percentage"));
+            return Err(Trouble::unsupported(at, "a burst as a time, with a rate in percent"));
         }
-        (Unit::Packets | Unit::Percent, _) => return Err(Trouble::unsupported(at, "a burst in packets")),
+        (Unit::Packets | Unit::Percent, _) => return Err(Trouble::unsupported(at, "a burst in packets or percent")),
     };
     if bytes == 0 || bytes > u64::from(u32::MAX) {
-        return Err(Trouble::wrong(at, "this is no burst in bytes", "write 1 to 4294967295"));
+        return Err(Trouble::wrong(at, "this burst is out of range", "write 1 to 4294967295 bytes"));
     }
     Ok(bytes)
 }
 
-/// Returns the bytes of a rate in that many microseconds or milliseconds.
+/// Returns the bytes that a rate in bit/s transmits in `n` microseconds (`micro`) or milliseconds.
 pub(super) fn in_time(rate: u64, n: u64, micro: bool) -> u64 {
     let part = if micro { 8_000_000 } else { 8_000 };
     u64::try_from(u128::from(rate) * u128::from(n) / part).unwrap_or(u64::MAX)
 }
 
+/// Takes an action with its value.
 fn act(cursor: &mut Cursor<'_>) -> Result<Act, Trouble> {
     const ACTS: [&str; 10] = [
         "set-traffic-class-transmit",

@@ -14,7 +14,7 @@ impl Reader {
     pub(super) fn policy_map(&mut self, cursor: &mut Cursor<'_>, negative: bool) -> Result<(), Trouble> {
         let queuing = queuing(cursor);
         if let Some(kind) = super::class_map::typed(cursor)? {
-            // Another feature than queueing: its block is skipped as a whole.
+            // The block of another feature is skipped.
             let at = cursor.at();
             return Err(self.foreign_type("policy-map", &kind, at));
         }
@@ -47,6 +47,7 @@ impl Reader {
         Ok(())
     }
 
+    /// Handles a line in the mode of a policy map.
     pub(super) fn policy_line(
         &mut self,
         policy: usize,
@@ -59,7 +60,7 @@ impl Reader {
             Err(known) => return Ok(known),
         };
         if keyword == "description" {
-            self.report.ignored(at, "a description");
+            self.report.ignored(at, "descriptions have no effect on queues");
             return Ok(Known::Yes);
         }
         let queuing = queuing(cursor);
@@ -107,9 +108,9 @@ impl Reader {
         Ok(Known::Yes)
     }
 
-    /// NX-OS has predefined class maps for the queues of a port: `c-out-8q-q7` is QoS group 7, `c-out-8q-q-default` the
-    /// packets of no other queue, group 0 (Nexus 9000 Series NX-OS Quality of Service Configuration Guide, "Configuring
-    /// Classification").
+    /// Defines a predefined class map of NX-OS when a policy refers to it: for the queues of a port, `c-out-8q-q7` is
+    /// QoS group 7, and `c-out-8q-q-default` is group 0, for packets of no other queue (Nexus 9000 Series NX-OS Quality
+    /// of Service Configuration Guide, "Configuring Classification").
     fn system_class(&mut self, name: &str, at: crate::Place) {
         let lower = name.to_ascii_lowercase();
         let Some((_, queue)) = lower.strip_prefix("c-out-").and_then(|rest| rest.rsplit_once('q')) else { return };
@@ -121,11 +122,12 @@ impl Reader {
         }
     }
 
-    /// Returns the class with that index.
+    /// Returns a class of a policy, by their indices.
     pub(super) fn class_at(&mut self, policy: usize, class: usize) -> Option<&mut Class> {
         self.config.policies.get_mut(policy)?.classes.get_mut(class)
     }
 
+    /// Handles a line in the mode of a policy map's class.
     pub(super) fn class_line(
         &mut self,
         policy: usize,
@@ -159,7 +161,7 @@ impl Reader {
         }
         match keyword {
             "description" => {
-                self.report.ignored(at, "a description");
+                self.report.ignored(at, "descriptions have no effect on queues");
                 return Ok(Known::Yes);
             }
             "drop" | "compress" | "queue-buffers" | "netflow-sampler" | "account" | "trust" => {
@@ -167,15 +169,15 @@ impl Reader {
             }
             _ => {}
         }
-        let least = u32::from(self.config.platform != Some(Platform::Nxos));
+        let min_percent = u32::from(self.config.platform != Some(Platform::Nxos));
         let Some(own) = self.class_at(policy, class) else { return Ok(Known::No) };
-        // A line takes effect completely or not at all: a part of it could have another meaning.
+        // A line takes effect completely or not at all, since a part of it could have another meaning.
         let mut made = own.clone();
         let mut rest = None;
         if negative {
-            take_away(&mut made, keyword, cursor)?;
+            remove_action(&mut made, keyword, cursor)?;
         } else {
-            action(&mut made, keyword, cursor, least)?;
+            action(&mut made, keyword, cursor, min_percent)?;
             rest = accounting(keyword, cursor);
             cursor.finish()?;
         }
@@ -183,8 +185,8 @@ impl Reader {
         if let Some(rest) = rest {
             self.report.unsupported(
                 at,
-                format!("the shaper counts other bytes of each packet, `{rest}`; the rate alone was taken"),
-                Some("give the bytes that are counted with --overhead"),
+                format!("`{rest}`: the shaper counts other bytes per packet; only its rate was read"),
+                Some("state the bytes that are counted with --overhead"),
             );
         }
         self.mode = Mode::Class(policy, class);
@@ -192,17 +194,17 @@ impl Reader {
     }
 }
 
-/// Returns the overhead that a shaper counts per packet, if the line states it: `account user-defined N` and the like
-/// (IOS XE).
+/// Takes the rest of a `shape` line about the bytes per packet, such as `account user-defined N` (IOS XE); `None`:
+/// there is none.
 fn accounting(keyword: &str, cursor: &mut Cursor<'_>) -> Option<String> {
     (keyword == "shape" && cursor.peek().is_some_and(|word| word.text.eq_ignore_ascii_case("account")))
         .then(|| cursor.rest())
 }
 
-/// Parses an action; `least` is the lowest remaining percentage.
-fn action(class: &mut Class, keyword: &str, cursor: &mut Cursor<'_>, least: u32) -> Result<(), Trouble> {
+/// Parses an action of a class; `min_percent` is the minimum of `bandwidth remaining percent`.
+fn action(class: &mut Class, keyword: &str, cursor: &mut Cursor<'_>, min_percent: u32) -> Result<(), Trouble> {
     match keyword {
-        "bandwidth" => class.bandwidth = Some(bandwidth(cursor, least)?),
+        "bandwidth" => class.bandwidth = Some(bandwidth(cursor, min_percent)?),
         "priority" => class.priority = Some(priority(cursor)?),
         "fair-queue" => {
             let queues = if cursor.is_done() { None } else { Some(cursor.small("number of queues", 1, 65536)?) };
@@ -236,8 +238,8 @@ fn action(class: &mut Class, keyword: &str, cursor: &mut Cursor<'_>, least: u32)
     Ok(())
 }
 
-/// Removes an action (`no …`); its values need not match.
-fn take_away(class: &mut Class, keyword: &str, cursor: &mut Cursor<'_>) -> Result<(), Trouble> {
+/// Removes an action (`no …`), whatever its values.
+fn remove_action(class: &mut Class, keyword: &str, cursor: &mut Cursor<'_>) -> Result<(), Trouble> {
     match keyword {
         "bandwidth" => class.bandwidth = None,
         "priority" => class.priority = None,
@@ -270,12 +272,13 @@ fn take_away(class: &mut Class, keyword: &str, cursor: &mut Cursor<'_>) -> Resul
     Ok(())
 }
 
-/// Parses a rate whose bare digits are kbit/s; returns bit/s.
+/// Takes a rate that is in kbit/s unless it has a unit; returns bit/s.
 pub(super) fn kilobits(cursor: &mut Cursor<'_>) -> Result<u64, Trouble> {
     cursor.rate("rate in kbit/s", 1000)
 }
 
-fn bandwidth(cursor: &mut Cursor<'_>, least: u32) -> Result<Share, Trouble> {
+/// Parses the arguments of `bandwidth`.
+fn bandwidth(cursor: &mut Cursor<'_>, min_percent: u32) -> Result<Share, Trouble> {
     if cursor.is_number() {
         return kilobits(cursor).map(Share::Rate);
     }
@@ -283,12 +286,13 @@ fn bandwidth(cursor: &mut Cursor<'_>, least: u32) -> Result<Share, Trouble> {
         "percent" => cursor.small("percentage", 1, 100).map(Share::Percent),
         _ => match cursor.expect(&["percent", "ratio"])? {
             // NX-OS accepts 0 for unused queues (Nexus 9000 Series NX-OS Quality of Service Configuration Guide).
-            "percent" => cursor.small("percentage", least, 100).map(Share::RemainingPercent),
+            "percent" => cursor.small("percentage", min_percent, 100).map(Share::RemainingPercent),
             _ => cursor.small("ratio", 1, 65536).map(Share::RemainingRatio),
         },
     }
 }
 
+/// Parses the arguments of `priority`.
 fn priority(cursor: &mut Cursor<'_>) -> Result<Priority, Trouble> {
     let mut made = Priority { level: 1, rate: None, burst: None };
     if cursor.one_of(&["level"]).is_some() {
@@ -308,6 +312,7 @@ fn priority(cursor: &mut Cursor<'_>) -> Result<Priority, Trouble> {
     Ok(made)
 }
 
+/// Parses the arguments of `shape`.
 pub(super) fn shape(cursor: &mut Cursor<'_>) -> Result<Shape, Trouble> {
     let peak = match cursor.one_of(&["average", "peak", "rate"]) {
         Some(keyword) => keyword == "peak",
@@ -323,7 +328,7 @@ pub(super) fn shape(cursor: &mut Cursor<'_>) -> Result<Shape, Trouble> {
     for burst in &mut bursts {
         if cursor.is_number() {
             let at = cursor.at();
-            // Routers specify bursts of shapers in bits, of policers in bytes.
+            // On routers, bursts of shapers are in bits, those of policers in bytes.
             let bits = cursor.number("burst in bits", 0, u64::from(u32::MAX) * 8)?;
             let bytes = match (cursor.one_of(&["ms", "milliseconds", "us", "bytes", "kbytes", "mbytes"]), rate) {
                 (None, _) => bits.div_ceil(8),
@@ -332,7 +337,7 @@ pub(super) fn shape(cursor: &mut Cursor<'_>) -> Result<Shape, Trouble> {
                 (Some("mbytes"), _) => bits.saturating_mul(1_000_000),
                 (Some(unit), Share::Rate(rate)) => super::police::in_time(rate, bits, unit == "us"),
                 (Some(_), _) => {
-                    return Err(Trouble::unsupported(at, "a burst in time of a rate that is a percentage"));
+                    return Err(Trouble::unsupported(at, "a burst as a time, with a rate in percent"));
                 }
             };
             *burst = Some(bytes).filter(|bytes| *bytes > 0);
@@ -342,6 +347,7 @@ pub(super) fn shape(cursor: &mut Cursor<'_>) -> Result<Shape, Trouble> {
     Ok(Shape { rate, burst, excess, peak })
 }
 
+/// Parses the arguments of `set`.
 fn mark(cursor: &mut Cursor<'_>) -> Result<Mark, Trouble> {
     let _ = cursor.one_of(&["ip"]);
     Ok(match cursor.expect(&["dscp", "precedence", "cos", "mpls", "qos-group", "traffic-class"])? {

@@ -1,13 +1,13 @@
-//! Commands of a class about its queue: queue limits, and weighted random early detection.
+//! Commands of a class that set its queue limits and WRED.
 
-use super::words::{Cursor, Trouble};
+use super::words::{Cursor, DSCPS, Trouble};
 use crate::ir::{By, Class, CodeLimit, Limit, Profile, Unit, Wred};
 
-/// Parses the arguments of `queue-limit`: an amount, or a code with its limit.
+/// Parses the arguments of `queue-limit`: the limit of the class, or DSCPs or precedences with their limit.
 pub(super) fn queue_limit(class: &mut Class, cursor: &mut Cursor<'_>) -> Result<(), Trouble> {
     match cursor.one_of(&["dscp", "precedence", "cos", "discard-class", "exp", "values"]) {
         Some(by @ ("dscp" | "precedence")) => {
-            // Catalysts list several codes before their limit.
+            // Catalyst switches accept several DSCPs or precedences before the limit.
             let mut codes = Vec::new();
             while codes.is_empty() || !(cursor.is_done() || is_amount(cursor)) {
                 let _ = cursor.one_of(&["values"]);
@@ -25,7 +25,8 @@ pub(super) fn queue_limit(class: &mut Class, cursor: &mut Cursor<'_>) -> Result<
     Ok(())
 }
 
-/// `true` if an amount follows rather than another code: it has a unit, follows `percent`, or is the last word.
+/// `true` if the limit follows instead of another DSCP or precedence: it begins with `percent`, has a unit, or is the
+/// last word.
 fn is_amount(cursor: &Cursor<'_>) -> bool {
     let mut ahead = cursor.clone();
     if ahead.one_of(&["percent"]).is_some() {
@@ -36,6 +37,7 @@ fn is_amount(cursor: &Cursor<'_>) -> bool {
     digits && ahead.peek().is_none_or(|next| !next.text.starts_with(|c: char| c.is_ascii_digit()))
 }
 
+/// Takes a queue limit, above 0.
 fn limit(cursor: &mut Cursor<'_>) -> Result<Limit, Trouble> {
     if cursor.one_of(&["percent"]).is_some() {
         return cursor.small("percentage", 1, 100).map(Limit::Percent);
@@ -43,7 +45,7 @@ fn limit(cursor: &mut Cursor<'_>) -> Result<Limit, Trouble> {
     let at = cursor.at();
     let (n, unit) = cursor.amount("queue limit", Unit::Packets)?;
     if n == 0 {
-        return Err(Trouble::wrong(at, "a queue limit of nothing", "write 1 or more"));
+        return Err(Trouble::wrong(at, "a queue limit of 0", "write 1 or more"));
     }
     Ok(match unit {
         Unit::Packets => Limit::Packets(n),
@@ -53,10 +55,12 @@ fn limit(cursor: &mut Cursor<'_>) -> Result<Limit, Trouble> {
     })
 }
 
+/// Takes a DSCP or precedence; `by` is the keyword before it.
 pub(super) fn code(by: &str, cursor: &mut Cursor<'_>) -> Result<(By, u8), Trouble> {
     if by == "dscp" { Ok((By::Dscp, cursor.dscp()?)) } else { Ok((By::Precedence, cursor.precedence()?)) }
 }
 
+/// Keywords of `random-detect`.
 const WORDS: [&str; 12] = [
     "dscp-based",
     "precedence-based",
@@ -106,8 +110,7 @@ pub(super) fn random_detect(wred: &mut Option<Wred>, cursor: &mut Cursor<'_>) ->
                 let word = cursor.name("code point")?;
                 for text in word.text.split(',').filter(|text| !text.is_empty()) {
                     let found: Result<tailback_diffserv::Dscp, _> = text.parse();
-                    let found = found
-                        .map_err(|advice| Trouble::wrong(word.at, format!("`{text}` is no code point"), advice))?;
+                    let found = found.map_err(|_| Trouble::wrong(word.at, format!("`{text}` is not a DSCP"), DSCPS))?;
                     codes.push(Some(found.codepoint()));
                 }
             } else {
@@ -130,7 +133,7 @@ fn profile(cursor: &mut Cursor<'_>) -> Result<Profile, Trouble> {
     let (min, of_min) = cursor.amount("minimum threshold", unit)?;
     let (max, of_max) = cursor.amount("maximum threshold", unit)?;
     if of_min != of_max {
-        return Err(Trouble::unsupported(place, "thresholds of two kinds of units"));
+        return Err(Trouble::unsupported(place, "thresholds in different units"));
     }
     let denominator = match cursor.one_of(&["probability"]) {
         Some(_) => {
@@ -140,10 +143,11 @@ fn profile(cursor: &mut Cursor<'_>) -> Result<Profile, Trouble> {
         None if cursor.is_number() => Some(cursor.small("denominator", 1, 65536)?),
         None => None,
     };
-    made(place, min, max, of_min, denominator)
+    checked(place, min, max, of_min, denominator)
 }
 
-fn made(place: crate::Place, min: u64, max: u64, unit: Unit, denominator: Option<u32>) -> Result<Profile, Trouble> {
+/// Returns a profile with checked thresholds, for no DSCP or precedence yet.
+fn checked(place: crate::Place, min: u64, max: u64, unit: Unit, denominator: Option<u32>) -> Result<Profile, Trouble> {
     if min > max {
         let message = format!("the minimum threshold {min} is above the maximum {max}");
         return Err(Trouble::wrong(place, message, "write the lower number first"));
@@ -152,13 +156,13 @@ fn made(place: crate::Place, min: u64, max: u64, unit: Unit, denominator: Option
         u32::try_from(n)
             .ok()
             .filter(|n| *n > 0 && (unit != Unit::Packets || *n <= 4_294_967))
-            .ok_or_else(|| Trouble::wrong(place, format!("`{n}` is no {what}"), "write 1 to 4294967"))
+            .ok_or_else(|| Trouble::wrong(place, format!("`{n}` is not a valid {what}"), "write 1 to 4294967"))
     };
     let (min, max) = (small(min, "minimum threshold")?, small(max, "maximum threshold")?);
     Ok(Profile { code: None, min, max, unit, denominator })
 }
 
-/// Parses `random-detect MIN UNIT MAX UNIT` of IOS XR, one profile for all packets of the class.
+/// Parses `random-detect MIN UNIT MAX UNIT` of IOS XR, a profile for all packets of the class.
 fn uniform(wred: &mut Option<Wred>, cursor: &mut Cursor<'_>) -> Result<(), Trouble> {
     let profile = profile(cursor)?;
     for_all(wred, profile);
@@ -166,14 +170,14 @@ fn uniform(wred: &mut Option<Wred>, cursor: &mut Cursor<'_>) -> Result<(), Troub
 }
 
 /// Parses `random-detect minimum-threshold MIN UNIT maximum-threshold MAX UNIT [drop-probability PERCENT] [weight N]
-/// [ecn]` of NX-OS, one profile for all packets of the class.
+/// [ecn]` of NX-OS, a profile for all packets of the class.
 fn named(wred: &mut Option<Wred>, cursor: &mut Cursor<'_>) -> Result<(), Trouble> {
     let place = cursor.at();
     let (min, of_min) = cursor.amount("minimum threshold", Unit::Packets)?;
     let _ = cursor.expect(&["maximum-threshold"])?;
     let (max, of_max) = cursor.amount("maximum threshold", Unit::Packets)?;
     if of_min != of_max {
-        return Err(Trouble::unsupported(place, "thresholds of two kinds of units"));
+        return Err(Trouble::unsupported(place, "thresholds in different units"));
     }
     let (mut denominator, mut exponent, mut ecn) = (None, None, false);
     while !cursor.is_done() {
@@ -184,7 +188,7 @@ fn named(wred: &mut Option<Wred>, cursor: &mut Cursor<'_>) -> Result<(), Trouble
             _ => return Err(Trouble::unsupported(cursor.at(), "a burst threshold")),
         }
     }
-    for_all(wred, made(place, min, max, of_min, denominator)?);
+    for_all(wred, checked(place, min, max, of_min, denominator)?);
     let own = wred.get_or_insert_default();
     own.exponent = exponent;
     own.ecn = ecn;

@@ -1,4 +1,4 @@
-//! The reader: modes, and the commands that open them.
+//! Reader of a configuration: modes, and the commands that open them.
 
 use super::platform::evident;
 use super::words::{Cursor, Pick, Trouble, pick, split};
@@ -6,7 +6,7 @@ use crate::ir::{Config, Match, Medium, Port, Queue, Rule};
 use crate::{Level, Place, Report, Scope};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Current mode; indices are into the configuration.
+/// Mode of the command line; numbers are indices into the configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum Mode {
     #[default]
@@ -24,6 +24,7 @@ pub(super) enum Mode {
 }
 
 impl Mode {
+    /// Returns the enclosing mode; `None`: the mode is global.
     pub(super) fn outer(&self) -> Option<Mode> {
         match *self {
             Mode::Global => None,
@@ -38,31 +39,33 @@ impl Mode {
 pub(super) enum Known {
     Yes,
     No,
-    /// Its first word is a prefix of several commands of the mode.
+    /// The first word is a prefix of several commands of the mode, which are listed.
     Ambiguous(Vec<&'static str>),
 }
 
+/// State of the reader.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
     pub(super) mode: Mode,
     pub(super) config: Config,
     pub(super) lists: Lists,
     pub(super) report: Report,
-    /// Names of class maps and policies in the intermediate representation, by kind and `true` for type `queuing`.
+    /// Names of class maps and policies in the intermediate representation, by kind, `true` for type `queuing`, and
+    /// name in the text.
     pub(super) names: BTreeMap<(Named, bool, String), String>,
-    /// Policies of arriving and of departing packets on every interface without one of its own (NX-OS).
+    /// Names of the input and the output policy of interfaces without one of their own (NX-OS `system qos`).
     pub(super) system: (Option<String>, Option<String>),
-    /// Interfaces with a separate reference rate of percentages (`bandwidth qos-reference`).
+    /// Indices of interfaces whose reference rate of percentages is stated by `bandwidth qos-reference`.
     pub(super) referenced: BTreeSet<usize>,
-    /// Places of the conditions of class maps, by name of the map.
+    /// Conditions of class maps with their places, by name of the class map.
     pub(super) match_lines: BTreeMap<String, Vec<(Match, Place)>>,
-    /// Permanent virtual circuit of a port, as written.
+    /// First permanent virtual circuit of a port, as written, by index of the port.
     pub(super) circuits: BTreeMap<usize, String>,
-    /// Delimiter at the end of the current banner.
+    /// Delimiter that ends the current banner; `None`: no banner is open.
     pub(super) banner: Option<String>,
 }
 
-/// Objects with a separate name space per type (NX-OS).
+/// Kinds of objects with a name space per type (NX-OS).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Named {
     ClassMap,
@@ -70,9 +73,9 @@ pub(super) enum Named {
 }
 
 impl Reader {
-    /// Returns the name of a class map or policy: on NX-OS `class-map type qos X` and `class-map type queuing X` are
-    /// two objects (Cisco Nexus 9000 Series NX-OS Quality of Service Configuration Guide, "Using Modular QoS CLI"). The
-    /// second one is called `X.queuing` or `X.qos`.
+    /// Returns the name of a class map or policy in the intermediate representation: on NX-OS `class-map type qos X`
+    /// and `class-map type queuing X` are two objects (Cisco Nexus 9000 Series NX-OS Quality of Service Configuration
+    /// Guide, "Using Modular QoS CLI"). The one that occurs later is called `X.queuing` or `X.qos`.
     pub(super) fn own_name(&mut self, what: Named, queuing: bool, name: &str) -> String {
         let other = self.names.contains_key(&(what, !queuing, name.to_owned()));
         let own = self.names.entry((what, queuing, name.to_owned())).or_insert_with(|| match (other, queuing) {
@@ -83,6 +86,7 @@ impl Reader {
         own.clone()
     }
 
+    /// Reads a line; `number` is that of the line, from 1.
     pub(super) fn line(&mut self, line: &str, number: u32) {
         let skipped = prompt(line).unwrap_or(0);
         let mut words = split(line.get(skipped..).unwrap_or_default(), number);
@@ -100,7 +104,7 @@ impl Reader {
             return;
         }
         if let Mode::Foreign(block) = &self.mode {
-            // Lines may have lost their indentation: `service-policy` belongs to `system qos` until another command
+            // A text may have lost its indentation, so `service-policy` belongs to `system qos` until another command
             // opens a mode.
             let own = block.effect == Effect::System && first.text.eq_ignore_ascii_case("service-policy");
             if first.at.column <= block.column && !own {
@@ -124,8 +128,8 @@ impl Reader {
             return;
         }
         self.enter();
-        // A command that the mode does not accept is tried in the enclosing mode, and only a command that is accepted
-        // there leaves the mode.
+        // A command that the mode does not accept is tried in the enclosing modes; the mode changes only if one of them
+        // accepts it.
         let mut mode = Some(self.mode.clone());
         while let Some(tried) = mode {
             let mut own = cursor.clone();
@@ -149,7 +153,7 @@ impl Reader {
         }
     }
 
-    /// Sets the scope of remarks on this line to the open object.
+    /// Sets the scope of remarks to the object of the current mode.
     pub(super) fn enter(&mut self) {
         let scope = match self.mode {
             Mode::Global | Mode::Foreign(_) => None,
@@ -165,6 +169,7 @@ impl Reader {
         self.report.enter(scope.unwrap_or_default());
     }
 
+    /// Reports a trouble.
     pub(super) fn trouble(&mut self, trouble: Trouble) {
         let Trouble { at, message, advice, level } = trouble;
         if level == Level::Error {
@@ -174,6 +179,7 @@ impl Reader {
         }
     }
 
+    /// Executes a command in a mode.
     pub(super) fn command(&mut self, mode: &Mode, cursor: &mut Cursor<'_>, negative: bool) -> Result<Known, Trouble> {
         match *mode {
             Mode::Global => self.global(cursor, negative),
@@ -190,11 +196,11 @@ impl Reader {
         }
     }
 
-    /// Attaches the policies of all interfaces to those without one of their own.
+    /// Attaches the policies of `system qos` to interfaces without one of their own.
     pub(super) fn attach_system(&mut self) {
         let (input, output) = (self.system.0.take(), self.system.1.take());
         if self.config.ports.is_empty() && output.is_some() {
-            // Any port of the switch; its rate must be given.
+            // Represents any port of the switch; its rate must be given as an option.
             self.config.ports.push(Port { name: "system".to_owned(), medium: Medium::Ethernet, ..Port::default() });
         }
         for port in &mut self.config.ports {
@@ -207,13 +213,13 @@ impl Reader {
         }
     }
 
-    /// Handles a command of another feature in whole words, as in a running configuration; `false`: it is none.
+    /// Handles an unabbreviated command of another feature; `false`: it is another command.
     pub(super) fn whole_word(&mut self, cursor: &mut Cursor<'_>) -> bool {
         let known = cursor.peek().is_some_and(|word| GLOBAL.iter().any(|own| own.eq_ignore_ascii_case(word.text)));
         !known && self.foreign(cursor)
     }
 
-    /// Takes the keyword of a mode with which the line begins.
+    /// Takes the keyword with which the line begins.
     pub(super) fn keyword(cursor: &mut Cursor<'_>, keywords: &[&'static str]) -> Result<&'static str, Known> {
         match cursor.peek().map_or(Pick::None, |word| pick(word.text, keywords)) {
             Pick::One(keyword) => {
@@ -225,8 +231,8 @@ impl Reader {
         }
     }
 
-    /// Like [`keyword`](Self::keyword), with words that must be whole, so that they do not make abbreviations
-    /// ambiguous.
+    /// Takes the keyword with which the line begins; those of `rare` must be unabbreviated, so that they make no
+    /// abbreviation of the others ambiguous.
     pub(super) fn keyword_or(
         cursor: &mut Cursor<'_>,
         keywords: &[&'static str],
@@ -234,16 +240,17 @@ impl Reader {
     ) -> Result<&'static str, Known> {
         let whole = cursor.peek().and_then(|word| rare.iter().find(|own| own.eq_ignore_ascii_case(word.text)));
         // `service output NAME` abbreviates `service-policy`; `service instance` is another command.
-        if let Some(keyword) = whole.filter(|own| **own != "service" || cursor.one_of_second("instance")) {
+        if let Some(keyword) = whole.filter(|own| **own != "service" || cursor.second_is("instance")) {
             let _ = cursor.take();
             return Ok(keyword);
         }
         Reader::keyword(cursor, keywords)
     }
 
+    /// Executes a global command.
     pub(super) fn global(&mut self, cursor: &mut Cursor<'_>, negative: bool) -> Result<Known, Trouble> {
         let at = cursor.at();
-        // Whole words that begin a command of this mode, and are another command in other modes.
+        // These words are commands of other modes, although some are prefixes of global commands.
         let other = |word: &str| ["class", "priority", "set", "match"].iter().any(|own| own.eq_ignore_ascii_case(word));
         if cursor.peek().is_some_and(|word| other(word.text)) {
             return Ok(Known::No);
@@ -277,10 +284,10 @@ impl Reader {
                 if !delimiter.is_empty() && !more.contains(delimiter) && !negative {
                     self.banner = Some(delimiter.to_owned());
                 }
-                self.report.ignored(at, "a banner");
+                self.report.ignored(at, "banners have no effect on queues");
             }
             _ => {
-                // `end` and `exit` leave the mode; the others have no effect on queues.
+                // `end`, `exit` and `configure` change the mode; the others have no effect on queues.
                 match keyword {
                     "end" | "end-class-map" | "end-policy-map" => self.mode = Mode::Global,
                     "exit" => self.mode = self.mode.outer().unwrap_or_default(),
@@ -294,6 +301,7 @@ impl Reader {
     }
 }
 
+/// Global commands, which may be abbreviated.
 const GLOBAL: [&str; 32] = [
     "class-map",
     "policy-map",
@@ -339,14 +347,14 @@ fn prompt(line: &str) -> Option<usize> {
     (is_host && mode.ends_with(')')).then_some(end + 1)
 }
 
-/// A block of another feature.
+/// A block of lines of another feature.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Block {
-    /// Command that opened it.
+    /// Command that opened the block, for remarks.
     pub what: String,
     /// Possible effect of its lines.
     pub effect: Effect,
-    /// Column of its first line: lines that begin farther to the right belong to it.
+    /// Column, from 1, of the command that opened the block: lines that begin farther to the right belong to it.
     pub column: u32,
     /// Mode after the block; never a block.
     pub back: Box<Mode>,
@@ -355,24 +363,26 @@ pub(super) struct Block {
 /// Possible effect of a block's lines on departing packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Effect {
-    /// No effect: one remark for all of them.
+    /// No effect.
     None,
-    /// Only `set` lines have one: they mark packets (policy-based routing, route policies).
+    /// `set` lines may mark packets (policy-based routing, route policies).
     Marks,
-    /// They shape, queue or drop: each is reported.
+    /// Lines shape, queue or drop packets; each is reported.
     Queues,
-    /// Queues of ports, and policies attached to all interfaces (NX-OS `system qos`).
+    /// Policies attached to all interfaces (NX-OS `system qos`).
     System,
 }
 
 /// Priority lists by number.
 pub(super) type Lists = BTreeMap<u32, List>;
 
-/// Lines of a priority list.
+/// A priority list.
 #[derive(Debug, Default)]
 pub(super) struct List {
     pub(super) rules: Vec<Rule>,
+    /// Level of packets that match no rule.
     pub(super) default: Option<&'static str>,
+    /// Queue limits in packets, from high to low; 0: unlimited.
     pub(super) limits: Option<[u64; 4]>,
     pub(super) at: Place,
 }

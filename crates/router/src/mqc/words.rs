@@ -4,7 +4,7 @@ use crate::ir::Unit;
 use crate::{Level, Place};
 use tailback_diffserv::Dscp;
 
-/// A word with its place.
+/// A word of a line, with its place.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Word<'a> {
     pub text: &'a str,
@@ -17,17 +17,20 @@ pub(super) struct Trouble {
     pub at: Place,
     pub message: String,
     pub advice: Option<String>,
-    /// Level: an error, unsupported, or without effect.
+    /// [`Level::Error`], [`Level::Unsupported`] or [`Level::Ignored`].
     pub level: Level,
 }
 
 impl Trouble {
+    /// Returns an error: a router would refuse the line.
     pub fn wrong(at: Place, message: impl Into<String>, advice: impl Into<String>) -> Trouble {
         Trouble { at, message: message.into(), advice: Some(advice.into()), level: Level::Error }
     }
+    /// Returns the remark on an unsupported line.
     pub fn unsupported(at: Place, message: impl Into<String>) -> Trouble {
         Trouble { at, message: message.into(), advice: None, level: Level::Unsupported }
     }
+    /// Returns the remark on a line without effect on queues.
     pub fn ignored(at: Place, message: impl Into<String>) -> Trouble {
         Trouble { at, message: message.into(), advice: None, level: Level::Ignored }
     }
@@ -41,7 +44,7 @@ pub(super) enum Pick {
     None,
 }
 
-/// Returns the keyword that `word` equals, or of which it is a unique prefix.
+/// Returns the keyword that `word` equals, ignoring case, or of which it is a unique prefix.
 pub(super) fn pick(word: &str, keywords: &[&'static str]) -> Pick {
     let begins = |keyword: &str| {
         keyword.len() >= word.len()
@@ -114,6 +117,7 @@ impl<'a> Cursor<'a> {
     pub fn at(&self) -> Place {
         self.peek().map_or(self.end, |word| word.at)
     }
+    /// `true` if no word is left.
     pub fn is_done(&self) -> bool {
         self.peek().is_none()
     }
@@ -123,7 +127,7 @@ impl<'a> Cursor<'a> {
         self.next = self.words.len();
         rest.iter().map(|word| word.text).collect::<Vec<_>>().join(" ")
     }
-    /// Takes the next word if it is one of the keywords.
+    /// Takes the next word if it is one of the keywords or the unique prefix of one.
     pub fn one_of(&mut self, keywords: &[&'static str]) -> Option<&'static str> {
         match pick(self.peek()?.text, keywords) {
             Pick::One(keyword) => {
@@ -133,11 +137,11 @@ impl<'a> Cursor<'a> {
             Pick::Several(_) | Pick::None => None,
         }
     }
-    /// `true` if the word after the next one is `word`.
-    pub fn one_of_second(&self, word: &str) -> bool {
+    /// `true` if the word after the next one is `word`, ignoring case.
+    pub fn second_is(&self, word: &str) -> bool {
         self.words.get(self.next + 1).is_some_and(|own| own.text.eq_ignore_ascii_case(word))
     }
-    /// Takes one of the keywords; the error lists them.
+    /// Takes one of the keywords or a unique prefix; the error lists the keywords.
     pub fn expect(&mut self, keywords: &[&'static str]) -> Result<&'static str, Trouble> {
         let choices = keywords.join(", ");
         let Some(word) = self.peek() else {
@@ -158,7 +162,7 @@ impl<'a> Cursor<'a> {
             }
         }
     }
-    /// Takes a word as a name.
+    /// Takes the next word; `what` names it in the error.
     pub fn name(&mut self, what: &str) -> Result<Word<'a>, Trouble> {
         self.take().ok_or_else(|| Trouble::wrong(self.end, format!("{what} is missing"), "finish the line"))
     }
@@ -166,48 +170,55 @@ impl<'a> Cursor<'a> {
     pub fn is_number(&self) -> bool {
         self.peek().is_some_and(|word| word.text.starts_with(|c: char| c.is_ascii_digit()))
     }
-    /// Takes an integer within the range.
+    /// Takes a decimal integer from `low` to `high`; `what` names it in the error.
     pub fn number(&mut self, what: &str, low: u64, high: u64) -> Result<u64, Trouble> {
         let word = self.name(what)?;
         match word.text.parse::<u64>() {
             Ok(n) if (low..=high).contains(&n) => Ok(n),
-            _ => {
-                Err(Trouble::wrong(word.at, format!("`{}` is no {what}", word.text), format!("write {low} to {high}")))
-            }
+            _ => Err(Trouble::wrong(
+                word.at,
+                format!("`{}` is not a valid {what}", word.text),
+                format!("write an integer from {low} to {high}"),
+            )),
         }
     }
-    /// Like [`number`](Self::number), in 32 bits.
+    /// Takes a decimal integer of 32 bits from `low` to `high`; `what` names it in the error.
     pub fn small(&mut self, what: &str, low: u32, high: u32) -> Result<u32, Trouble> {
         self.number(what, u64::from(low), u64::from(high)).map(|n| u32::try_from(n).unwrap_or(high))
     }
-    /// Takes a rate in bit/s: digits, with an optional k, m, g or unit (`20m`, `20 mbps`, `1.5 gbps`). Bare digits are
-    /// in units of `unit` bit/s.
+    /// Takes a rate; returns bit/s, 1 to [`HIGHEST_RATE`]. A number may have a suffix k, m or g, or a unit (`20m`, `20
+    /// mbps`, `1.5 gbps`); without one it is in multiples of `unit` bit/s.
     pub fn rate(&mut self, what: &str, unit: u64) -> Result<u64, Trouble> {
         let word = self.name(what)?;
         let wrong = || {
-            Trouble::wrong(word.at, format!("`{}` is no {what}", word.text), "write digits, such as 2000000 or 2 mbps")
+            Trouble::wrong(
+                word.at,
+                format!("`{}` is not a valid {what}", word.text),
+                "write a number up to 10 Tbit/s, such as 2000000, 20m or 2 mbps",
+            )
         };
         let end = word.text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(word.text.len());
         let (digits, suffix) = word.text.split_at(end);
-        let behind = match suffix.to_ascii_lowercase().as_str() {
+        let suffixed = match suffix.to_ascii_lowercase().as_str() {
             "" => None,
             "k" => Some(1_000),
             "m" => Some(1_000_000),
             "g" => Some(1_000_000_000),
             other => Some(RATE_UNITS.iter().find(|(name, _)| *name == other).map(|(_, bits)| *bits).ok_or_else(wrong)?),
         };
-        let factor = match behind {
+        let factor = match suffixed {
             Some(factor) => factor,
             None => self.unit(&RATE_UNITS)?.unwrap_or(unit),
         };
         let rate = decimal(digits, factor).filter(|rate| (1..=HIGHEST_RATE).contains(rate));
         rate.ok_or_else(wrong)
     }
-    /// Takes a rate whose bare digits are bit/s.
+    /// Takes a rate that is in bit/s unless it has a unit.
     pub fn bits_per_second(&mut self) -> Result<u64, Trouble> {
         self.rate("rate in bit/s", 1)
     }
-    /// Takes the next word if it is one of the units, unabbreviated; rates of packets or cells are refused.
+    /// Takes the next word if it is one of the units, unabbreviated; returns the factor. Rates in packets or cells are
+    /// unsupported.
     pub fn unit(&mut self, units: &[(&str, u64)]) -> Result<Option<u64>, Trouble> {
         let Some(word) = self.peek() else { return Ok(None) };
         if ["pps", "cellsps", "cells", "per-thousand", "per-million"].iter().any(|u| word.text.eq_ignore_ascii_case(u))
@@ -220,11 +231,16 @@ impl<'a> Cursor<'a> {
         }
         Ok(found)
     }
-    /// Takes an amount of data in bytes, of time in microseconds, or of packets; bare digits are in `unit`.
+    /// Takes an amount of bytes, microseconds, packets or percent, at most 10^12; returns it with its unit. A number
+    /// without a unit is in `unit`.
     pub fn amount(&mut self, what: &str, unit: Unit) -> Result<(u64, Unit), Trouble> {
         let word = self.name(what)?;
         let wrong = || {
-            Trouble::wrong(word.at, format!("`{}` is no {what}", word.text), "write digits, such as 64 or 200 kbytes")
+            Trouble::wrong(
+                word.at,
+                format!("`{}` is not a valid {what}", word.text),
+                "write a number up to 10^12, such as 64, 200 kbytes or 10 ms",
+            )
         };
         let (mut unit, mut factor) = (unit, 1);
         if let Some(next) = self.peek() {
@@ -237,18 +253,18 @@ impl<'a> Cursor<'a> {
                 self.next += 1;
             }
         }
-        let n = decimal(word.text, factor).filter(|n| *n <= MOST).ok_or_else(wrong)?;
+        let n = decimal(word.text, factor).filter(|n| *n <= MAX_AMOUNT).ok_or_else(wrong)?;
         Ok((n, unit))
     }
-    /// Takes a DSCP, by name or number.
+    /// Takes a DSCP, by name or number; returns 0 to 63.
     pub fn dscp(&mut self) -> Result<u8, Trouble> {
         let word = self.name("code point")?;
         word.text
             .parse::<Dscp>()
             .map(Dscp::codepoint)
-            .map_err(|advice| Trouble::wrong(word.at, format!("`{}` is no code point", word.text), advice))
+            .map_err(|_| Trouble::wrong(word.at, format!("`{}` is not a DSCP", word.text), DSCPS))
     }
-    /// Takes an IP precedence, by name or number.
+    /// Takes an IP precedence, by name or number; returns 0 to 7.
     pub fn precedence(&mut self) -> Result<u8, Trouble> {
         const NAMES: [&str; 8] =
             ["routine", "priority", "immediate", "flash", "flash-override", "critical", "internet", "network"];
@@ -257,12 +273,12 @@ impl<'a> Cursor<'a> {
         named.or_else(|| word.text.parse().ok().filter(|n| *n < 8)).ok_or_else(|| {
             Trouble::wrong(
                 word.at,
-                format!("`{}` is no precedence", word.text),
-                "write 0 to 7, or a name such as critical",
+                format!("`{}` is not an IP precedence", word.text),
+                "write an integer from 0 to 7, or a name such as critical",
             )
         })
     }
-    /// Takes all remaining numbers, at least one.
+    /// Takes all integers that follow, at least one, each from 0 to `high`.
     pub fn numbers(&mut self, what: &str, high: u8) -> Result<Vec<u8>, Trouble> {
         let mut found = vec![self.small(what, 0, u32::from(high))? as u8];
         while self.is_number() {
@@ -270,22 +286,24 @@ impl<'a> Cursor<'a> {
         }
         Ok(found)
     }
-    /// Reports remaining words as an error.
+    /// Checks that no word is left; remaining ones are unsupported.
     pub fn finish(&self) -> Result<(), Trouble> {
         match self.peek() {
             None => Ok(()),
             Some(word) => {
-                Err(Trouble::unsupported(word.at, format!("`{}` and what follows is not known here", word.text)))
+                Err(Trouble::unsupported(word.at, format!("`{}` and the words after it are not known here", word.text)))
             }
         }
     }
 }
 
-/// Units of rates in IOS XR and NX-OS.
+/// DSCPs that a router accepts, for advice.
+pub(super) const DSCPS: &str = "write af11 to af43, ef, va, cs0 to cs7, default, or 0 to 63";
+/// Units of rates in IOS XR and NX-OS, in bit/s.
 pub(super) const RATE_UNITS: [(&str, u64); 4] =
     [("bps", 1), ("kbps", 1_000), ("mbps", 1_000_000), ("gbps", 1_000_000_000)];
-/// Units of limits and bursts, with their values. kbytes and mbytes are taken as 10^3 and 10^6 bytes: no public
-/// document states otherwise.
+/// Units of limits and bursts: name, kind and factor. kbytes and mbytes are assumed to be 10^3 and 10^6 bytes, since no
+/// public document defines them.
 const AMOUNT_UNITS: [(&str, Unit, u64); 9] = [
     ("packets", Unit::Packets, 1),
     ("bytes", Unit::Bytes, 1),
@@ -297,10 +315,10 @@ const AMOUNT_UNITS: [(&str, Unit, u64); 9] = [
     ("milliseconds", Unit::Microseconds, 1_000),
     ("percent", Unit::Percent, 1),
 ];
-/// Upper bound of an amount.
-const MOST: u64 = 1_000_000_000_000;
+/// Maximum of an amount in its base unit.
+const MAX_AMOUNT: u64 = 1_000_000_000_000;
 
-/// Returns a decimal number times a factor, rounded down; `None`: it is not a number, or too large.
+/// Parses a decimal number; returns its product with a factor, rounded down. `None`: not a number, or overflow.
 fn decimal(text: &str, factor: u64) -> Option<u64> {
     let (whole, part) = text.split_once('.').unwrap_or((text, "0"));
     let digits = |text: &str| text.len() <= 18 && text.bytes().all(|b| b.is_ascii_digit()) && !text.is_empty();
@@ -313,7 +331,7 @@ fn decimal(text: &str, factor: u64) -> Option<u64> {
     whole.checked_add(part)
 }
 
-/// Upper bound of a rate, bit/s.
+/// Maximum of a rate in bit/s.
 pub(crate) const HIGHEST_RATE: u64 = 10_000_000_000_000;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The values of a scenario's port that a text gives.
+//! Import of a text, and the values of the scenario's port that result.
 
 use super::tokens::Syntax;
 use super::values::{self, Values};
@@ -6,7 +6,7 @@ use crate::{Imported, Options, Traffic, lower, mqc, tc};
 use serde::Serialize;
 use serde_json::Value;
 
-/// Names of the switch and its neighbour in an imported scenario.
+/// Names of the switch and of its neighbour that identify the port of an imported scenario.
 pub(super) const PORT: (&str, &str) = ("ce", "sink");
 
 /// A replaced word.
@@ -21,11 +21,12 @@ pub struct Change {
     pub from: String,
     /// New word.
     pub to: String,
-    /// Value of the scenario's port that it determines, such as `discipline.classes[VOICE].priority.rate`.
+    /// Path of the value of the scenario's port that the word determines, such as
+    /// `discipline.classes[VOICE].priority.rate`.
     pub path: String,
-    /// That value in the scenario.
+    /// That value in the scenario, with its unit.
     pub wanted: String,
-    /// That value as imported from the new text; differs from `wanted` if the word's unit is too coarse.
+    /// That value as imported from the new text; it differs from `wanted` if the word's unit is too coarse.
     pub written: String,
 }
 
@@ -34,11 +35,13 @@ pub(crate) struct Reading<'a> {
     pub(super) language: Syntax,
     pub(super) traffic: Traffic,
     pub(super) options: Options,
+    /// Function that returns the canonical form of a document; `None`: the document is invalid.
     pub(super) canonical: &'a dyn Fn(&Value) -> Option<Value>,
 }
 
 impl Reading<'_> {
-    /// Returns the values of the port that a text gives, and `true` if a router would accept the text.
+    /// Imports a text; returns the values of the port, and `true` if a router would accept the text. `None`: the text
+    /// cannot be converted into a scenario.
     pub(super) fn values(&self, text: &str) -> Option<(Values, bool)> {
         let Imported { config, report } = import(self.language, text);
         let lowered = lower(&config, &self.traffic, &self.options);
@@ -48,6 +51,7 @@ impl Reading<'_> {
     }
 }
 
+/// Reads a configuration in the language.
 pub(super) fn import(language: Syntax, text: &str) -> Imported {
     match language {
         Syntax::Mqc => mqc::import(text),

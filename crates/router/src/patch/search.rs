@@ -1,4 +1,4 @@
-//! Search for the words that determine the different values, and for their new numbers.
+//! Search for the words that determine the values that differ, and for the new numbers in these words.
 
 use super::reading::{Change, Reading, import};
 use super::tokens::{Syntax, Token, tokens};
@@ -7,10 +7,10 @@ use crate::{Place, Report};
 use core::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Upper bound on the iterations, in each of which all words may change.
-const STEPS: usize = 12;
-/// Values that depend on others and cannot be stated in a language: the weight of RED's average, which tc computes from
-/// `burst`, `min` and `avpkt` (`tc_red_eval_ewma`).
+/// Maximum number of iterations, in each of which all chosen words may change.
+const MAX_ITERATIONS: usize = 12;
+/// Keys of values that a language cannot state, since they are computed from others: the weight of RED's average, which
+/// tc computes from `burst`, `min` and `avpkt` (`tc_red_eval_ewma`).
 const DERIVED: [&str; 1] = ["weight"];
 
 /// Result of a search.
@@ -20,8 +20,9 @@ pub(super) enum Outcome {
         changes: Vec<Change>,
         report: Report,
     },
+    /// A value cannot be written back; the report has the errors.
     Refused(Report),
-    /// The original gives no scenario with these options.
+    /// The original cannot be converted into a scenario with these options.
     Unreadable,
 }
 
@@ -29,39 +30,40 @@ pub(super) enum Outcome {
 pub(super) struct Search<'a> {
     original: &'a str,
     reading: &'a Reading<'a>,
-    /// `true` if conditions on addresses are compared, since the traffic table is known.
+    /// `true` if the traffic table is known, so that conditions on addresses and ports are compared.
     strict: bool,
     tokens: Vec<Token>,
-    /// Effect of each word; `None`: no effect, or changes other than of values.
+    /// Effects of words, by index; a word without an entry has none, or changes more than numbers.
     effects: BTreeMap<usize, Effect>,
+    /// Number of imports that are left.
     left: Cell<usize>,
 }
 
-/// Values that a word determines: by path, the change per unit of the word's number.
+/// Values that a word determines, by path.
 #[derive(Clone, Debug, Default)]
 struct Effect {
     slopes: BTreeMap<String, Slope>,
 }
 
-/// Linear dependence of a value on a word.
+/// Linear dependence of a value on the number in a word.
 #[derive(Clone, Copy, Debug)]
 struct Slope {
     /// The value in the original.
     base: f64,
-    /// Change per unit of the word's number.
+    /// Change of the value per 1 of the number.
     by: f64,
 }
 
-/// A word whose number is sought, for a value.
+/// The value for which the number of a word is sought.
 #[derive(Clone, Debug)]
 struct Sought {
     path: String,
     wanted: f64,
     unit: Unit,
-    /// Last number tried, and the resulting value.
+    /// Number of the iteration before, and the resulting value.
     last: Option<(f64, f64)>,
     slope: f64,
-    /// `true` if the value is proportional to the number, and remains so when its reference changes.
+    /// `true` if the value is proportional to the number, so that it is scaled instead of moved along the slope.
     proportional: bool,
 }
 
@@ -71,7 +73,7 @@ impl<'a> Search<'a> {
         Search { original, reading, strict, tokens, effects: BTreeMap::new(), left: Cell::new(budget) }
     }
 
-    /// Imports a text; `None`: it gives no scenario, or the budget is exhausted.
+    /// Imports a text; `None`: it cannot be converted into a scenario, or no import is left.
     fn read(&self, text: &str) -> Option<(Values, bool)> {
         self.left.set(self.left.get().checked_sub(1)?);
         self.reading.values(text)
@@ -90,7 +92,7 @@ impl<'a> Search<'a> {
         made
     }
 
-    /// Returns the relevant differences: without those of conditions that need an unknown traffic table.
+    /// Returns the differences by path, without those of conditions that only an unknown traffic table could resolve.
     fn against<'v>(&self, old: &'v Values, new: &'v Values) -> Vec<(&'v str, Option<&'v Leaf>, Option<&'v Leaf>)> {
         let counts = |leaves: &(Option<&Leaf>, Option<&Leaf>)| match leaves {
             (Some(Leaf::Condition(a)), Some(Leaf::Condition(b))) => self.strict || without_flows(a) != without_flows(b),
@@ -100,6 +102,7 @@ impl<'a> Search<'a> {
         all.into_iter().filter(|(_, leaves)| counts(leaves)).map(|(path, (a, b))| (path, a, b)).collect()
     }
 
+    /// Changes words of the original until its import has the wanted values.
     pub fn run(&mut self, wanted: &Values) -> Outcome {
         let Some((base, _)) = self.read(self.original) else { return Outcome::Unreadable };
         let mut report = Report::default();
@@ -140,8 +143,8 @@ impl<'a> Search<'a> {
             refuse(&mut report, self.reading.language, path, base.get(*path), wanted.get(*path));
         }
         if self.left.get() == 0 {
-            let advice = "export from the part of it that has the policy and the interface";
-            report.error(Place::default(), "the text is too long to be searched", advice);
+            let advice = "export with only the part of the text that has the policy and the interface";
+            report.error(Place::default(), "the text is too long for the search", advice);
         }
         if report.has_errors() {
             return Outcome::Refused(report);
@@ -152,7 +155,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Varies each word of the original and records the changes.
+    /// Varies each word of the original, one at a time, and records its effect.
     fn probe(&mut self, base: &Values, wanted: &BTreeMap<String, (Unit, f64)>) {
         let literals: BTreeSet<String> = wanted.values().map(|(unit, value)| Token::literal(*value, *unit)).collect();
         for index in 0..self.tokens.len() {
@@ -183,7 +186,7 @@ impl<'a> Search<'a> {
                 let words = BTreeMap::from([(index, format!("{digits}{}", token.unit))]);
                 let Some((values, sound)) = self.read(&self.with(&words)) else { continue };
                 let Some(effect) = effect(&self.against(base, &values), other - number) else { continue };
-                // A refused command has no effect at all, which is less informative than an accepted one.
+                // The effect of a number with which a router accepts the text is preferred.
                 let known = self.effects.contains_key(&index);
                 if sound || !known {
                     let _ = self.effects.insert(index, effect);
@@ -195,22 +198,24 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Returns, for each value, the word that determines it: the one with the fewest side effects.
+    /// Returns, for each value, the word that determines it with the fewest side effects, among words whose effect
+    /// `accepts` admits.
     fn assigned(
         &self,
         numbers: &BTreeMap<String, (Unit, f64)>,
-        is_meant: impl Fn(&Effect) -> bool,
+        accepts: impl Fn(&Effect) -> bool,
     ) -> BTreeMap<usize, Sought> {
         let mut chosen: BTreeMap<usize, Sought> = BTreeMap::new();
         for (path, (unit, wanted)) in numbers {
             let best = self
                 .effects
                 .iter()
-                .filter(|(_, effect)| is_meant(effect) && effect.slopes.contains_key(path))
+                .filter(|(_, effect)| accepts(effect) && effect.slopes.contains_key(path))
                 .min_by_key(|(index, effect)| {
                     let token = self.tokens.get(**index);
                     let expanded = token.is_none_or(|token| token.number.is_none());
-                    // Commands of interfaces are indented less than those of classes; of two, the last one is in force.
+                    // Commands of classes are preferred to those of interfaces, which are indented less; of two equal
+                    // commands, the last one applies.
                     (
                         effect.slopes.len(),
                         expanded,
@@ -233,14 +238,14 @@ impl<'a> Search<'a> {
         chosen
     }
 
-    /// Returns the indentation of a word's line.
+    /// Returns the indentation of a word's line in bytes.
     fn depth(&self, index: usize) -> usize {
         let Some(token) = self.tokens.get(index) else { return 0 };
         let line = self.original.get(..token.start).and_then(|before| before.rsplit('\n').next()).unwrap_or_default();
         line.len() - line.trim_start().len()
     }
 
-    /// Changes the chosen words until the text gives the wanted values, as near as their units allow.
+    /// Changes the chosen words until the text gives the wanted values, as closely as the units of the words allow.
     fn solve(
         &self,
         base: &Values,
@@ -251,7 +256,7 @@ impl<'a> Search<'a> {
         let mut words: BTreeMap<usize, String> = BTreeMap::new();
         let mut now = base.clone();
         let mut sound = true;
-        for _ in 0..STEPS {
+        for _ in 0..MAX_ITERATIONS {
             let mut moved = false;
             for (index, sought) in &mut chosen {
                 let Some(word) = self.next(*index, sought, &now, words.get(index)) else { continue };
@@ -261,12 +266,16 @@ impl<'a> Search<'a> {
                 break;
             }
             let Some((values, is_sound)) = self.read(&self.with(&words)) else {
-                report.error(Place::default(), "the text with these values gives no scenario", "choose other values");
+                report.error(
+                    Place::default(),
+                    "the text with these values cannot be converted into a scenario",
+                    "choose other values",
+                );
                 return Err(report);
             };
             (now, sound) = (values, is_sound);
-            // Side effects are compensated by the words that determine those values, if there are any.
-            let along: BTreeMap<String, (Unit, f64)> = self
+            // A value that changed as a side effect is restored by the word that determines it alone, if there is one.
+            let side_effects: BTreeMap<String, (Unit, f64)> = self
                 .against(&now, wanted)
                 .into_iter()
                 .filter(|(path, ..)| !chosen.values().any(|sought| sought.path == *path))
@@ -277,7 +286,7 @@ impl<'a> Search<'a> {
                 })
                 .collect();
             let own = |effect: &Effect| effect.slopes.len() == 1;
-            for (index, sought) in self.assigned(&along, own) {
+            for (index, sought) in self.assigned(&side_effects, own) {
                 let _ = chosen.entry(index).or_insert(sought);
             }
         }
@@ -300,7 +309,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Returns the word of the next iteration; `None`: it need not change.
+    /// Returns the word for the next iteration; `None`: it stays as it is.
     fn next(&self, index: usize, sought: &mut Sought, now: &Values, word: Option<&String>) -> Option<String> {
         let token = self.tokens.get(index)?;
         let language = self.reading.language;
@@ -318,7 +327,7 @@ impl<'a> Search<'a> {
             && moved != before
         {
             if *value == then {
-                // The word has converged.
+                // Another number no longer changes the value.
                 return None;
             }
             sought.slope = (*value - then) / (moved - before);
@@ -334,8 +343,7 @@ impl<'a> Search<'a> {
         Some(written)
     }
 
-    /// Returns the changes, with roundings and side effects in the report; reports an error for a difference above the
-    /// unit.
+    /// Returns the changes; roundings and side effects are warnings. A difference above one unit of the word is an error.
     fn settle(
         &self,
         base: &Values,
@@ -360,22 +368,22 @@ impl<'a> Search<'a> {
                 report.warning(
                     place.unwrap_or_default(),
                     format!(
-                        "`{path}`: {} is written as {}, the nearest that the word's unit can say",
+                        "`{path}`: {} is written as {}, the nearest value in the unit of the word",
                         shown(should),
                         shown(is)
                     ),
-                    "judge the text again",
+                    "judge the new text",
                 );
             } else if own.is_none() && base.get(path).is_some_and(|leaf| should.is_some_and(|should| should.same(leaf)))
             {
                 report.warning(
                     Place::default(),
                     format!(
-                        "`{path}` moves along, from {} to {}: it follows from what was changed",
+                        "`{path}` changes, too, from {} to {}: it depends on a value that was changed",
                         shown(should),
                         shown(is)
                     ),
-                    "judge the text again",
+                    "judge the new text",
                 );
             } else {
                 refuse(&mut report, self.reading.language, path, is, should);
@@ -401,7 +409,7 @@ impl<'a> Search<'a> {
         Ok(Outcome::Found { text, changes, report })
     }
 
-    /// Returns the change of a value per unit of its word.
+    /// Returns the larger of the changes of a value when the number of its word goes down or up by 1.
     fn step(&self, index: usize, path: &str, value: f64, words: &BTreeMap<usize, String>) -> f64 {
         let Some((token, word)) = self.tokens.get(index).zip(words.get(&index)) else { return 0.0 };
         let digits: String = word.chars().take_while(char::is_ascii_digit).collect();
@@ -417,12 +425,11 @@ impl<'a> Search<'a> {
         };
         let _ = token;
         let steps = [number.checked_sub(1), number.checked_add(1)].into_iter().flatten().filter_map(moved);
-        // Half a step is the best approximation; slightly more if steps up and down differ.
         steps.fold(0.0, f64::max)
     }
 }
 
-/// Returns the number of a word in the token's own unit.
+/// Returns the number of a replaced word, in the unit of the original token.
 fn number_in(word: &str, token: &Token, factor: f64) -> f64 {
     let end = word.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(word.len());
     let (digits, unit) = word.split_at_checked(end).unwrap_or((word, ""));
@@ -430,11 +437,12 @@ fn number_in(word: &str, token: &Token, factor: f64) -> f64 {
     if unit == token.unit {
         return number;
     }
-    // A finer unit that was chosen for exactness: none, `bit`, `b`, `us`, or `kbit`.
+    // `Token::written` chose a finer unit: none, `bit`, `b`, `us`, or `kbit`.
     number * if unit == "kbit" { 1e3 } else { 1.0 } / factor
 }
 
-/// Returns the changes per unit of the word's number; `None`: no change, or a change of something other than a number.
+/// Returns the changes of values per 1 of a word's number, which was changed by `by`; `None`: no value has changed, or
+/// one that is not a number.
 fn effect(moved: &[(&str, Option<&Leaf>, Option<&Leaf>)], by: f64) -> Option<Effect> {
     let mut slopes = BTreeMap::new();
     for (path, old, new) in moved {
@@ -448,20 +456,20 @@ fn effect(moved: &[(&str, Option<&Leaf>, Option<&Leaf>)], by: f64) -> Option<Eff
     (!slopes.is_empty()).then_some(Effect { slopes })
 }
 
-/// Reports a value that no word of the text determines, with advice.
+/// Reports an error for a value that no word of the text determines alone.
 fn refuse(report: &mut Report, language: Syntax, path: &str, old: Option<&Leaf>, new: Option<&Leaf>) {
     let shown = |leaf: Option<&Leaf>| leaf.map_or_else(|| "nothing".to_owned(), |leaf| format!("`{}`", leaf.text()));
     let message = format!(
-        "`{path}` is {} in the scenario and {} by the text, where no single number decides it",
+        "`{path}` is {} in the scenario and {} in the text, where no single number determines it",
         shown(new),
         shown(old)
     );
     let numbers = matches!(old, None | Some(Leaf::Quantity(..))) && matches!(new, Some(Leaf::Quantity(..)));
     let advice = match (old, new) {
-        _ if numbers && stating(language, path).is_some() => {
+        _ if numbers && explicit_command(language, path).is_some() => {
             format!(
-                "it is a default there: write {}, import that, and tune it",
-                stating(language, path).unwrap_or_default()
+                "it is a default in the text: write {}, import that, and tune it",
+                explicit_command(language, path).unwrap_or_default()
             )
         }
         (Some(Leaf::Quantity(a, _)), Some(Leaf::Quantity(b, _))) if a != b => {
@@ -473,12 +481,12 @@ fn refuse(report: &mut Report, language: Syntax, path: &str, old: Option<&Leaf>,
     report.error(Place::default(), message, &advice);
 }
 
-/// Returns the command that states a default explicitly.
-fn stating(language: Syntax, path: &str) -> Option<&'static str> {
+/// Returns the command that states a default value explicitly, for advice; `None`: unknown.
+fn explicit_command(language: Syntax, path: &str) -> Option<&'static str> {
     let key = path.rsplit('.').next().unwrap_or_default();
     let within = |part: &str| path.contains(part);
     Some(match (language, key) {
-        (_, "rate") if path == "line.rate" => "the line's rate with --rate",
+        (_, "rate") if path == "line.rate" => "the link rate with --rate",
         (Syntax::Mqc, "limit") => "`queue-limit 64 packets` into the class",
         (Syntax::Mqc, "buffer" | "hold") => "`hold-queue 40 out` into the interface",
         (Syntax::Mqc, "exponent") => "`random-detect exponential-weighting-constant 9` into the class",
@@ -491,10 +499,10 @@ fn stating(language: Syntax, path: &str) -> Option<&'static str> {
         (Syntax::Mqc, "remaining") => "`bandwidth remaining ratio 1` into the class",
         (Syntax::Mqc, "queues") => "`fair-queue 256` into the class",
         (Syntax::Tc, "limit") => {
-            "`tc qdisc add … parent CLASS pfifo limit 1000`, or `limit` behind the discipline that is there"
+            "`tc qdisc add … parent CLASS pfifo limit 1000`, or `limit` after the discipline of the class"
         }
-        (Syntax::Tc, "ceil" | "burst" | "cburst" | "prio" | "quantum") => "it behind `htb rate …` of the class",
-        (Syntax::Tc, _) => "it behind the discipline that it is of",
+        (Syntax::Tc, "ceil" | "burst" | "cburst" | "prio" | "quantum") => "it after `htb rate …` of the class",
+        (Syntax::Tc, _) => "it after its discipline",
         _ => return None,
     })
 }

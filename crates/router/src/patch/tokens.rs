@@ -1,8 +1,8 @@
-//! Words of a configuration that contain a number, and their replacement by another number.
+//! Words of a configuration that contain a number, and the replacement of the number.
 
 use super::values::Unit;
 
-/// Notation of numbers in a language.
+/// Language of a configuration that can be patched, which determines the notation of numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Syntax {
     /// Cisco's modular QoS command line: integers, whose unit depends on the command.
@@ -14,7 +14,7 @@ pub enum Syntax {
 /// A word that contains a number, directly or after shell expansion.
 #[derive(Clone, Debug)]
 pub(super) struct Token {
-    /// Range in bytes of the text.
+    /// Range in the text, in bytes; the end is excluded.
     pub start: usize,
     pub end: usize,
     /// Line, and column in characters, from 1.
@@ -22,13 +22,13 @@ pub(super) struct Token {
     pub column: u32,
     /// Original text.
     pub text: String,
-    /// Number as written, without the unit; `None`: a shell expansion.
+    /// Number as written, in `unit`; `None`: a shell expansion.
     pub number: Option<f64>,
-    /// Unit after the number.
+    /// Unit after the number; empty: none.
     pub unit: String,
 }
 
-/// Returns the words of a text that contain a number, in order, without comments.
+/// Returns the words of a text, except in comments, that are a number or a shell expansion, in order.
 pub(super) fn tokens(text: &str, language: Syntax) -> Vec<Token> {
     let mut found = Vec::new();
     let mut begin = 0;
@@ -40,6 +40,7 @@ pub(super) fn tokens(text: &str, language: Syntax) -> Vec<Token> {
     found
 }
 
+/// Adds the tokens of a line that begins at byte `begin` of the text.
 fn words(line: &str, begin: usize, number: u32, language: Syntax, found: &mut Vec<Token>) {
     let mut start = None;
     let (mut column, mut from) = (0u32, 0u32);
@@ -62,7 +63,7 @@ fn words(line: &str, begin: usize, number: u32, language: Syntax, found: &mut Ve
     }
 }
 
-/// Returns the part of a word that is a number or a shell expansion.
+/// Returns the part of a word that is a number or a shell expansion; `None`: it has none.
 fn token(word: &str, begin: usize, line: u32, column: u32, language: Syntax) -> Option<Token> {
     let mut skipped = 0;
     let mut inner = word;
@@ -97,11 +98,11 @@ fn token(word: &str, begin: usize, line: u32, column: u32, language: Syntax) -> 
     let (unit, tail) = unit.split_at_checked(unit.find('/').unwrap_or(unit.len()))?;
     let inner = inner.strip_suffix(tail)?;
     let letters = unit.chars().all(|c| c.is_ascii_alphabetic() || c == '%');
-    let few = digits.len() <= 15 && unit.len() <= 6;
-    (!digits.is_empty() && letters && few).then(|| digits.parse().ok().map(|n| made(inner, Some(n), unit)))?
+    let is_short = digits.len() <= 15 && unit.len() <= 6;
+    (!digits.is_empty() && letters && is_short).then(|| digits.parse().ok().map(|n| made(inner, Some(n), unit)))?
 }
 
-/// Units of `tc` (tc(8), "UNITS"), largest first: rates in bit/s, sizes in bytes, times in microseconds.
+/// Units of rates of `tc` (tc(8), "UNITS"), in bit/s.
 const RATES: [(&str, f64); 16] = [
     ("tbit", 1e12),
     ("gbit", 1e9),
@@ -120,6 +121,7 @@ const RATES: [(&str, f64); 16] = [
     ("mibps", 8_388_608.0),
     ("kibps", 8192.0),
 ];
+/// Units of sizes of `tc`, in bytes.
 const SIZES: [(&str, f64); 10] = [
     ("gb", 1_073_741_824.0),
     ("g", 1_073_741_824.0),
@@ -132,6 +134,7 @@ const SIZES: [(&str, f64); 10] = [
     ("mbit", 131_072.0),
     ("kbit", 128.0),
 ];
+/// Units of times of `tc`, in microseconds.
 const TIMES: [(&str, f64); 9] = [
     ("secs", 1e6),
     ("sec", 1e6),
@@ -143,11 +146,12 @@ const TIMES: [(&str, f64); 9] = [
     ("usec", 1.0),
     ("us", 1.0),
 ];
-/// Multipliers of rates in routers.
+/// Suffixes of rates in routers.
 const SUFFIXES: [(&str, f64); 3] = [("g", 1e9), ("m", 1e6), ("k", 1e3)];
 
 impl Token {
-    /// Returns the value of the token's own unit in the base unit of `unit`; 1 for a number without a unit.
+    /// Returns the token's own unit in base units (bit/s, bytes, microseconds) of `unit`; 1 for a number without a
+    /// unit.
     pub fn factor(&self, unit: Unit, language: Syntax) -> f64 {
         let table: &[(&str, f64)] = match (language, unit) {
             (Syntax::Mqc, _) => &SUFFIXES,
@@ -159,8 +163,8 @@ impl Token {
         table.iter().find(|(name, _)| name.eq_ignore_ascii_case(&self.unit)).map_or(1.0, |(_, factor)| *factor)
     }
 
-    /// Returns the token with another number, given in the base unit of `unit`: in the token's own unit if that is an
-    /// integer, else in a finer unit of the language. `None`: the language has no such number.
+    /// Returns the token with another number, which is given in the base unit of `unit`: in the token's own unit if the
+    /// number is an integer in it, else in a finer unit of the language. `None`: the value is negative or above 10^15.
     pub fn written(&self, value: f64, unit: Unit, language: Syntax) -> Option<String> {
         if !(0.0..=1e15).contains(&value) {
             return None;
@@ -170,7 +174,7 @@ impl Token {
         }
         let factor = self.factor(unit, language);
         let own = value / factor;
-        // Integers of the own unit, up to rounding in the last digits.
+        // An integer in the own unit, up to rounding errors.
         if (own - own.round()).abs() <= 1e-9 * own.abs().max(1.0) && (own.round() >= 1.0 || value == 0.0) {
             return Some(format!("{}{}", own.round(), self.unit));
         }
@@ -194,11 +198,12 @@ impl Token {
         }
     }
 
+    /// `true` if the original number and the value have fractional parts.
     fn is_fraction(&self, value: f64) -> bool {
         self.number.is_some_and(|number| number.fract() != 0.0) && value.fract() != 0.0
     }
 
-    /// Returns a literal in place of a shell expansion.
+    /// Returns the literal that replaces a shell expansion, for `tc`.
     pub fn literal(value: f64, unit: Unit) -> String {
         match unit {
             Unit::Rate => format!("{}bit", value.round()),
@@ -210,7 +215,7 @@ impl Token {
     }
 }
 
-/// Formats at most six decimals, without trailing zeros.
+/// Formats a number with at most six decimals, without trailing zeros.
 fn shortest(value: f64) -> String {
     let text = format!("{value:.6}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
@@ -225,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_are_the_words_with_numbers_and_have_places() {
+    fn tokens_are_words_with_a_number_outside_comments_and_have_line_and_column() {
         let text = " é priority 168 2000 ! 9\r\n match access-group name 10.0.0.1\n police 100k\n";
         let found: Vec<_> =
             tokens(text, Syntax::Mqc).iter().map(|t| (t.line, t.column, text[t.start..t.end].to_owned())).collect();

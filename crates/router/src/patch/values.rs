@@ -7,13 +7,13 @@ use tailback_units::{Amount, parse_amount, parse_duration, parse_fraction, parse
 /// Unit of a number in a scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unit {
-    /// bit/s.
+    /// Rate in bit/s.
     Rate,
-    /// Bytes.
+    /// Number of bytes.
     Bytes,
-    /// Packets.
+    /// Number of packets.
     Packets,
-    /// Microseconds.
+    /// Time in microseconds.
     Time,
     /// A number without a unit, such as a fraction, a level or a probability.
     Number,
@@ -26,15 +26,15 @@ pub(super) enum Leaf {
     Quantity(Unit, f64),
     /// A condition on packets.
     Condition(Value),
-    /// Anything else: a kind, a name, a switch.
+    /// Another value: a kind, a name, `true` or `false`.
     Text(String),
 }
 
 /// Values by path, such as `discipline.classes[VOICE].limit`.
 pub(super) type Values = BTreeMap<String, Leaf>;
 
-/// Returns the values of a port, including the link rate, of a scenario in its canonical form; `None`: there is no such
-/// port.
+/// Returns the values of a port of a scenario in its canonical form, with the link rate and the class maps; `None`:
+/// there is no such port.
 pub(super) fn of(document: &Value, node: &str, neighbour: &str) -> Option<Values> {
     let table = document.get("switches")?.get(node)?.get("ports")?.get(neighbour)?;
     let mut found = Values::new();
@@ -48,7 +48,7 @@ pub(super) fn of(document: &Value, node: &str, neighbour: &str) -> Option<Values
     Some(found)
 }
 
-/// Returns the rate in bit/s at which a node sends to its neighbour.
+/// Returns the rate in bit/s of the link from a node to its neighbour; `None`: there is no such link, or no rate.
 pub(super) fn line_rate(document: &Value, node: &str, neighbour: &str) -> Option<u64> {
     document.get("links")?.as_array()?.iter().find_map(|link| {
         let ends: Vec<&str> = link.get("between")?.as_array()?.iter().filter_map(Value::as_str).collect();
@@ -65,6 +65,7 @@ pub(super) fn line_rate(document: &Value, node: &str, neighbour: &str) -> Option
     })
 }
 
+/// Adds the values of a part of the document, by path.
 fn flatten(value: &Value, path: &str, found: &mut Values) {
     let key = path.rsplit(['.', ']']).next().unwrap_or_default();
     if key == "match" && !value.is_null() {
@@ -82,9 +83,9 @@ fn flatten(value: &Value, path: &str, found: &mut Values) {
         Value::Array(list) => {
             let names: Vec<Option<&str>> = list.iter().map(|one| one.get("name").and_then(Value::as_str)).collect();
             let unique = names.iter().enumerate().all(|(index, name)| {
-                name.is_some() && names.iter().skip(index + 1).take(MOST_NAMED).all(|other| other != name)
+                name.is_some() && names.iter().skip(index + 1).take(MAX_NAMED).all(|other| other != name)
             });
-            // The number and the order of classes are not part of any single value.
+            // The names of the elements, in order: their number and order are in no other value.
             let order = |index: usize| names.get(index).copied().flatten().unwrap_or("-");
             let all: Vec<&str> = (0..list.len()).map(order).collect();
             let _ = found.insert(format!("{path}[]"), Leaf::Text(all.join(", ")));
@@ -105,9 +106,11 @@ fn flatten(value: &Value, path: &str, found: &mut Values) {
     }
 }
 
-/// Upper bound on the list elements that are identified by name; above the number of classes of a port.
-const MOST_NAMED: usize = 1100;
+/// Maximum distance of list elements whose names are compared, so that long lists take linear time; it exceeds the
+/// number of classes of a port.
+const MAX_NAMED: usize = 1100;
 
+/// Parses a number with a unit; `None`: another text, or a key whose values are names.
 fn quantity(text: &str, key: &str) -> Option<Leaf> {
     if matches!(key, "name" | "parent" | "default" | "kind") {
         return None;
@@ -128,14 +131,14 @@ fn quantity(text: &str, key: &str) -> Option<Leaf> {
 }
 
 impl Leaf {
-    /// `true` if they are equal, up to rounding in the last digits.
+    /// `true` if the values are equal, numbers up to a relative difference of 10^-9.
     pub fn same(&self, other: &Leaf) -> bool {
         match (self, other) {
             (Leaf::Quantity(a, x), Leaf::Quantity(b, y)) => a == b && (x - y).abs() <= 1e-9 * x.abs().max(y.abs()),
             _ => self == other,
         }
     }
-    /// Formats the value as in a document.
+    /// Formats the value for messages, a number with its unit.
     pub fn text(&self) -> String {
         match self {
             Leaf::Quantity(Unit::Rate, n) => format!("{n} bit/s"),
@@ -168,8 +171,8 @@ pub(super) fn differences<'a>(
     found
 }
 
-/// Returns a condition without the names of flows that were selected by address, port or protocol: these need the
-/// traffic table.
+/// Returns a condition without lists of flows: an import replaces conditions on addresses, ports and protocols by the
+/// flows of the traffic table that meet them.
 pub(super) fn without_flows(condition: &Value) -> Value {
     match condition {
         Value::Object(table) if table.len() == 1 => match table.iter().next() {

@@ -1,8 +1,8 @@
-//! RouterOS of MikroTik: queue trees, simple queues, queue types, mangle rules.
+//! Reader of RouterOS configurations (MikroTik): queue trees, simple queues, queue types, mangle rules.
 //!
-//! `script` parses commands, `types` the queue types, `mangle` the rules that mark packets, `queues` converts trees and
-//! simple queues into token buckets. Sources: MikroTik's pages "Queues", "HTB (Hierarchical Token Bucket)", "Mangle"
-//! and "Packet Flow in RouterOS".
+//! `script` parses commands, `types` reads queue types, `mangle` the rules that mark packets, and `queues` converts
+//! queue trees and simple queues into hierarchical token buckets. Sources: MikroTik's pages "Queues", "HTB
+//! (Hierarchical Token Bucket)", "Mangle" and "Packet Flow in RouterOS".
 
 mod mangle;
 mod queues;
@@ -15,11 +15,11 @@ use crate::{Imported, Report, Scope};
 use mangle::Mangle;
 use script::Command;
 
-/// Upper bound on the number of queues.
-const MOST: usize = 1000;
+/// Upper bound on the number of queues, and of interfaces.
+const MAX_QUEUES: usize = 1000;
 
-/// Menus without effect on the queues of forwarded packets, by prefix.
-const HARMLESS: [&str; 36] = [
+/// Prefixes of the menus without effect on the queues of forwarded packets.
+const WITHOUT_EFFECT: [&str; 36] = [
     "caps-man",
     "certificate",
     "container",
@@ -58,7 +58,7 @@ const HARMLESS: [&str; 36] = [
     "user",
 ];
 
-/// Reads a configuration. It never fails: unsupported commands are in the report with their lines.
+/// Reads a configuration. Errors and unsupported commands are in the report, with line and column.
 pub fn import(text: &str) -> Imported {
     let mut report = Report::default();
     let commands = script::commands(text, &mut report);
@@ -71,7 +71,7 @@ pub fn import(text: &str) -> Imported {
 fn read(commands: &[Command], report: &mut Report) -> Config {
     let mut config = Config::default();
     let (mut mangle, mut kinds, mut all) = (Mangle::default(), types::defaults(), Vec::new());
-    // Lists may follow the rules that name them.
+    // Lists are read first: rules may precede the lists that they name.
     for command in commands.iter().filter(|command| command.verb == "add" && !command.is("disabled")) {
         match command.menu.as_str() {
             "ip firewall address-list" => list(command, &mut mangle),
@@ -86,7 +86,7 @@ fn read(commands: &[Command], report: &mut Report) -> Config {
     for command in commands {
         let adds = command.verb == "add";
         if matches!(command.verb.as_str(), "print" | "export" | "monitor" | "get" | "find") {
-            report.ignored(command.at, "it shows something");
+            report.ignored(command.at, "a command that only prints");
             continue;
         }
         match command.menu.as_str() {
@@ -98,9 +98,13 @@ fn read(commands: &[Command], report: &mut Report) -> Config {
             "queue type" if command.verb == "set" => set_type(command, &mut kinds, report),
             "queue tree" | "queue simple" if adds => {
                 if command.is("disabled") {
-                    report.ignored(command.at, "it is disabled");
-                } else if all.len() >= MOST {
-                    report.unsupported(command.at, format!("more than {MOST} queues"), None);
+                    report.ignored(command.at, "a disabled queue");
+                } else if all.len() >= MAX_QUEUES {
+                    report.unsupported(
+                        command.at,
+                        format!("the configuration has more than {MAX_QUEUES} queues: this one is left out"),
+                        None,
+                    );
                 } else if command.menu == "queue tree" {
                     all.extend(queues::read(command, None, &mut mangle, report));
                 } else {
@@ -111,29 +115,30 @@ fn read(commands: &[Command], report: &mut Report) -> Config {
             "queue interface" => interface_queue(command, report),
             "ip firewall mangle" if adds => mangle.add(command, report),
             "queue tree" | "queue simple" | "queue type" | "ip firewall mangle" => {
-                let message = format!("`{}` of what is there already is not followed", command.verb);
+                let message = format!("`{}` changes an existing entry, which is not simulated", command.verb);
                 report.unsupported(command.at, message, Some("paste what `/export` prints"));
             }
             "ip firewall address-list" | "interface list member" | "interface list"
                 if adds || command.verb == "set" =>
             {
-                report.ignored(command.at, "a list, which rules may name");
+                report.ignored(command.at, "a list has an effect only through the rules that name it");
             }
             "ip firewall filter" => filter(command, report),
             menu if menu.starts_with("interface") && interface(menu, command, &mut config) => {
-                report.ignored(command.at, "an interface");
+                report.ignored(command.at, "an interface definition");
             }
-            menu if HARMLESS.iter().any(|own| menu.starts_with(own)) => {
+            menu if WITHOUT_EFFECT.iter().any(|own| menu.starts_with(own)) => {
                 report.ignored(command.at, format!("/{menu} has no effect on queues"));
             }
-            menu => report.unsupported(command.at, format!("/{menu} is not known"), None),
+            menu => report.unsupported(command.at, format!("unknown menu /{menu}"), None),
         }
     }
     queues::build(&all, &kinds, &mangle, &mut config, report);
     config
 }
 
-/// Reads `add address=10.0.0.0/8 list=lan`; a list with host names cannot be evaluated.
+/// Reads `add address=10.0.0.0/8 list=lan`. A list with host names is recorded in [`Mangle::partial`]: rules that name
+/// it cannot be evaluated.
 fn list(command: &Command, mangle: &mut Mangle) {
     let (Some((list, _)), Some((address, _))) = (command.get("list"), command.get("address")) else { return };
     match mangle::addresses(address) {
@@ -142,8 +147,9 @@ fn list(command: &Command, mangle: &mut Mangle) {
     }
 }
 
-/// Reads names and speeds of interfaces; `false`: another command. Queues count packets from layer 3, since they come
-/// after the chain postrouting and before the link layer (MikroTik, "Packet Flow in RouterOS").
+/// Reads name and speed of an interface; returns `false` if the command is not about an interface. The medium stays
+/// unknown, so that queues count packets from layer 3: they come after the chain postrouting and before the link layer
+/// (MikroTik, "Packet Flow in RouterOS").
 fn interface(menu: &str, command: &Command, config: &mut Config) -> bool {
     let kinds =
         ["interface ethernet", "interface bridge", "interface bonding", "interface vlan", "interface pppoe-client"];
@@ -159,16 +165,16 @@ fn interface(menu: &str, command: &Command, config: &mut Config) -> bool {
     });
     let name = command.get("name").map(|(name, _)| name.to_owned()).or(found);
     let Some(name) = name else { return true };
-    if config.ports.len() >= MOST || config.ports.iter().any(|port| port.name == name) {
+    if config.ports.len() >= MAX_QUEUES || config.ports.iter().any(|port| port.name == name) {
         return true;
     }
-    // `speed=1Gbps`, or `speed=1G-baseT-full` of RouterOS 7.
+    // `speed=1Gbps`, or, from RouterOS 7 on, `speed=1G-baseT-full`.
     let speed = command.get("speed").and_then(|(text, _)| units::rate(text.split('-').next().unwrap_or(text)));
     config.ports.push(Port { name, rate: speed.filter(|rate| *rate > 0), at: command.at, ..Port::default() });
     true
 }
 
-/// Reads `set [ find default=yes ] …` and `set default kind=… …` of a predefined type.
+/// Reads a change of a queue type: `set [ find … ] name=… kind=…` or `set default kind=…`.
 fn set_type(command: &Command, kinds: &mut std::collections::BTreeMap<String, types::Kind>, report: &mut Report) {
     let named = command.get("name").map(|own| own.0.to_owned());
     let first = command.words.first().filter(|word| word.value.is_none()).map(|word| word.key.clone());
@@ -176,8 +182,8 @@ fn set_type(command: &Command, kinds: &mut std::collections::BTreeMap<String, ty
     let (Some(name), Some(_)) = (name, command.get("kind")) else {
         report.unsupported(
             command.at,
-            "the queue type that is changed is not stated",
-            Some("write its name and its kind"),
+            "`set` without the name or the kind of the queue type",
+            Some("write `set NAME kind=KIND …`"),
         );
         return;
     };
@@ -186,25 +192,25 @@ fn set_type(command: &Command, kinds: &mut std::collections::BTreeMap<String, ty
     }
 }
 
-/// Reads the queue of an interface, which comes after the tree.
+/// Reads the queue of an interface itself, which packets enter after the queue tree.
 fn interface_queue(command: &Command, report: &mut Report) {
     let word = command.words.first().map_or("", |word| word.key.as_str());
     let inner = word.trim_matches(['[', ']', ' ']);
     let name = inner.split_once("name=").map_or(inner, |(_, name)| name).trim_matches('"').to_owned();
     report.enter(Scope::Port(name.clone()));
     match command.get("queue") {
-        // The default of RouterOS: only the ring of the adapter.
+        // The defaults of RouterOS: the transmit ring of the adapter, or a short FIFO.
         Some(("only-hardware-queue" | "ethernet-default" | "multi-queue-ethernet-default" | "default-small", _))
         | None => {
             report.ignored(
                 command.at,
-                "what the interface holds behind the tree, which waits there only when nothing limits it",
+                "the queue of the interface itself, in which packets wait only if no queue before it limits their rate",
             );
         }
         Some((kind, at)) => {
             report.unsupported(
                 at,
-                format!("the queue `{kind}` of {name} itself, behind the tree, is not simulated"),
+                format!("the queue `{kind}` of the interface {name} itself, after the queue tree, is not simulated"),
                 None,
             );
         }
@@ -212,16 +218,16 @@ fn interface_queue(command: &Command, report: &mut Report) {
     report.enter(Scope::Everything);
 }
 
-/// Reports filter rules: FastTrack bypasses marks and queues (MikroTik, "FastTrack").
+/// Reports filter rules. Only FastTrack matters here: its packets bypass marks and queues (MikroTik, "FastTrack").
 fn filter(command: &Command, report: &mut Report) {
     let action = command.get("action").map_or("", |own| own.0);
     if action == "fasttrack-connection" && !command.is("disabled") {
         report.unsupported(
             command.at,
-            "packets of fasttracked connections go past mangle rules, simple queues and trees at `global`",
-            Some("disable the rule, or leave it out if it is about no row of the table"),
+            "packets of fasttracked connections bypass mangle rules, simple queues and queue trees at `global`",
+            Some("disable the rule, or leave it out if it matches no row of the traffic table"),
         );
     } else {
-        report.ignored(command.at, "the traffic table is taken to hold what the filter lets pass");
+        report.ignored(command.at, "filters are not simulated: the traffic table states the packets that pass them");
     }
 }

@@ -1,17 +1,19 @@
-//! Commands of RouterOS: `/queue tree` on a line of its own, then `add name=… parent=…`, or both on one line; lines
-//! continued with `\`, quotes, `[ find … ]`, prompts of a copied session.
+//! Parser of RouterOS commands: `/queue tree` on a line of its own, then `add name=… parent=…`, or both on one line;
+//! with lines continued by `\`, quotes, `[ find … ]`, and prompts of a copied session.
 
 use crate::{Place, Report};
 
-/// A word of a command. `key` is the text before the first `=` outside of quotes.
+/// A word of a command, `key=value` or `key`.
 #[derive(Clone, Debug)]
 pub(super) struct Word {
+    /// Text before the first `=` outside of quotes.
     pub key: String,
+    /// Text after it; `None`: no `=`.
     pub value: Option<String>,
     pub at: Place,
 }
 
-/// A command: `add` in the menu `queue tree` with its words.
+/// A command, such as `add` in the menu `queue tree`, with the words after it.
 #[derive(Clone, Debug)]
 pub(super) struct Command {
     pub menu: String,
@@ -21,12 +23,12 @@ pub(super) struct Command {
 }
 
 impl Command {
-    /// Returns the value of a key; the last one applies.
+    /// Returns the last value of a key.
     pub fn get(&self, key: &str) -> Option<(&str, Place)> {
         let word = self.words.iter().rev().find(|word| word.key == key)?;
         Some((word.value.as_deref()?, word.at))
     }
-    /// `true` if a key is `yes`.
+    /// `true` if the value of a key is `yes` or `true`.
     pub fn is(&self, key: &str) -> bool {
         self.get(key).is_some_and(|(value, _)| matches!(value, "yes" | "true"))
     }
@@ -69,8 +71,8 @@ pub(super) fn commands(text: &str, report: &mut Report) -> Vec<Command> {
     found
 }
 
-/// Returns lines with the place of each character; a line that ends with `\` continues in the next one after its
-/// leading space.
+/// Returns the lines as characters with their places. A line that ends with `\` is joined with the next one, without
+/// the leading white space of that.
 fn lines(text: &str) -> Vec<Vec<(char, Place)>> {
     let mut found = Vec::new();
     let mut open: Option<Vec<(char, Place)>> = None;
@@ -98,7 +100,8 @@ fn lines(text: &str) -> Vec<Vec<(char, Place)>> {
     found
 }
 
-/// Splits a line into commands and words: `;` ends a command; quotes, brackets and braces group.
+/// Splits a line into commands, which `;` separates, and these into words. Quotes, brackets and braces keep white space
+/// within a word.
 fn split(line: &[(char, Place)]) -> Vec<Vec<Word>> {
     let (mut all, mut words) = (Vec::new(), Vec::new());
     let mut own: Option<Word> = None;
@@ -135,8 +138,8 @@ fn split(line: &[(char, Place)]) -> Vec<Vec<Word>> {
     all
 }
 
-/// Returns the character of an escape within quotes: itself, a control character, `_` for a space, or two hexadecimal
-/// digits.
+/// Returns the character of an escape sequence, without its `\`, within quotes: `n`, `r`, `t`, `_` for a space, two
+/// hexadecimal digits, or the character itself.
 fn escaped(chars: &mut impl Iterator<Item = (char, Place)>) -> char {
     match chars.next().map_or(' ', |(c, _)| c) {
         'n' => '\n',
@@ -154,7 +157,7 @@ fn escaped(chars: &mut impl Iterator<Item = (char, Place)>) -> char {
 fn command(words: Vec<Word>, menu: &mut String, report: &mut Report) -> Option<Command> {
     let mut words = words.into_iter().peekable();
     let at = words.peek()?.at;
-    // `[admin@MikroTik] /queue tree> add …`
+    // Prompt: `[admin@MikroTik] /queue tree> add …`.
     if words.peek().is_some_and(|word| word.key.starts_with('[') && word.key.contains('@')) {
         let first = words.next()?;
         let mut path = Vec::new();
@@ -168,7 +171,7 @@ fn command(words: Vec<Word>, menu: &mut String, report: &mut Report) -> Option<C
     }
     let first = words.peek()?;
     if first.key.starts_with([':', '{', '}', '$']) {
-        report.unsupported(first.at, "a command of a script is not followed", Some("paste what `/export` prints"));
+        report.unsupported(first.at, "commands of scripts are not simulated", Some("paste what `/export` prints"));
         return None;
     }
     let absolute = first.key.starts_with('/');
@@ -187,10 +190,10 @@ fn command(words: Vec<Word>, menu: &mut String, report: &mut Report) -> Option<C
     let here = if absolute { own } else { joined(&[menu.clone(), own]) };
     let Some(verb) = verb else {
         match words.peek() {
-            // A line that only names a menu.
+            // A line that only names a menu applies to the commands after it.
             None if absolute => *menu = here,
-            None => report.unsupported(at, format!("`{here}` is no menu that is known here"), None),
-            Some(word) => report.unsupported(word.at, format!("`{here}` without `add` or `set`"), None),
+            None => report.unsupported(at, format!("`{here}` is neither a menu nor a command"), None),
+            Some(word) => report.unsupported(word.at, format!("`{here}` is followed by neither `add` nor `set`"), None),
         }
         return None;
     };
@@ -220,7 +223,7 @@ mod tests {
         assert_eq!(menus, expected);
         assert_eq!(found[0].get("name").map(|own| own.0), Some("a \"b\""));
         assert_eq!(found[0].get("comment").map(|own| own.0), Some("x=y"));
-        let (parent, at) = found[0].get("parent").expect("it is there");
+        let (parent, at) = found[0].get("parent").expect("the command states a parent");
         assert_eq!((parent, at.line, at.column), ("ether1", 3, 20));
         assert_eq!(found[3].words[0].key, "[ find name=ether1 ]");
     }

@@ -1,6 +1,6 @@
-//! `/queue type`: queues of a tree's leaves, and their limits.
+//! Reader of `/queue type`: the disciplines of leaf queues, with their limits.
 //!
-//! The defaults are those of `/export verbose` in RouterOS 6 and 7, and of MikroTik's page "Queues".
+//! The defaults are those that `/export verbose` prints in RouterOS 6 and 7, and those of MikroTik's page "Queues".
 
 use super::script::Command;
 use super::units;
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 pub(super) struct Kind {
     pub queue: Queue,
     pub limit: Option<Limit>,
-    /// Remarks that apply if a queue has the type.
+    /// Remarks that are reported if a queue uses the type.
     pub notes: Vec<(Level, Place, String, Option<&'static str>)>,
 }
 
@@ -21,7 +21,8 @@ impl Kind {
     fn note(&mut self, level: Level, at: Place, message: impl Into<String>, advice: Option<&'static str>) {
         self.notes.push((level, at, message.into(), advice));
     }
-    /// Adds the remarks; those on a predefined type refer to the queue that names it.
+    /// Adds the remarks to a report. Those on a predefined type, which has no line, get the place `named`, at which a
+    /// queue names the type.
     pub fn report_to(&self, named: Place, report: &mut Report) {
         for (level, at, message, advice) in &self.notes {
             report.add(*level, if at.line == 0 { named } else { *at }, message.clone(), *advice);
@@ -29,7 +30,7 @@ impl Kind {
     }
 }
 
-/// Returns the predefined types.
+/// Returns the predefined types by name.
 pub(super) fn defaults() -> BTreeMap<String, Kind> {
     let lines = [
         "name=default kind=pfifo pfifo-limit=50",
@@ -47,7 +48,7 @@ pub(super) fn defaults() -> BTreeMap<String, Kind> {
     let mut made = BTreeMap::new();
     for line in lines {
         for command in super::script::commands(&format!("/queue type add {line}"), &mut quiet) {
-            let nowhere = Command {
+            let without_place = Command {
                 words: command
                     .words
                     .iter()
@@ -57,7 +58,7 @@ pub(super) fn defaults() -> BTreeMap<String, Kind> {
                 at: Place::default(),
                 ..command
             };
-            if let Some((name, kind)) = read(&nowhere, &mut quiet) {
+            if let Some((name, kind)) = read(&without_place, &mut quiet) {
                 let _ = made.insert(name, kind);
             }
         }
@@ -65,7 +66,7 @@ pub(super) fn defaults() -> BTreeMap<String, Kind> {
     made
 }
 
-/// `add kind=… name=…`
+/// Reads `add kind=… name=…`; returns name and type. `None`: it has no kind, which is reported.
 pub(super) fn read(command: &Command, report: &mut Report) -> Option<(String, Kind)> {
     let Some((kind, at)) = command.get("kind") else {
         report.error(
@@ -78,14 +79,14 @@ pub(super) fn read(command: &Command, report: &mut Report) -> Option<(String, Ki
     let name = command.get("name").map_or(kind, |(name, _)| name).to_owned();
     let mut made = Kind::default();
     let mut known: Vec<&str> = vec!["name", "kind", "comment"];
-    let mut number = |key: &'static str, usual: u64| {
+    let mut number = |key: &'static str, default: u64| {
         known.push(key);
         match command.get(key).map(|(text, at)| (units::size(text, 1), text, at)) {
-            None => usual,
+            None => default,
             Some((Some(number), ..)) => number,
             Some((None, text, at)) => {
-                report.error(at, format!("`{text}` is no number"), "write digits alone");
-                usual
+                report.error(at, format!("`{text}` is not a number"), "write a whole number, such as 50");
+                default
             }
         }
     };
@@ -101,7 +102,7 @@ pub(super) fn read(command: &Command, report: &mut Report) -> Option<(String, Ki
             if min > max {
                 report.error(
                     at,
-                    format!("the thresholds of `{name}` are in the wrong order"),
+                    format!("red-min-threshold of `{name}` exceeds red-max-threshold"),
                     "raise red-max-threshold",
                 );
             }
@@ -114,9 +115,9 @@ pub(super) fn read(command: &Command, report: &mut Report) -> Option<(String, Ki
                 ..Red::default()
             });
             let message = format!(
-                "`{name}`: the highest probability of red is not stated by RouterOS and taken as 0.02, as tc has it"
+                "`{name}`: the maximum drop probability of RED in RouterOS is not documented: 0.02, the default of tc, is assumed"
             );
-            made.note(Level::Assumed, command.at, message, Some("use fq-codel, whose law is known"));
+            made.note(Level::Assumed, command.at, message, Some("use fq-codel, whose parameters are documented"));
         }
         "sfq" => {
             let (allot, perturb) =
@@ -136,10 +137,13 @@ pub(super) fn read(command: &Command, report: &mut Report) -> Option<(String, Ki
         "fq-codel" | "codel" => fq_codel(kind, command, &mut made, &mut known, report),
         "pcq" => pcq(&name, command, &mut made, &mut known, report),
         "cake" => {
-            let message = format!(
-                "`{name}`: cake within a queue is fair queueing with CoDel here, without its tins, overheads and own rate"
+            let message = format!("`{name}`: cake is simulated as FQ-CoDel, without its tins, overheads and rate");
+            made.note(
+                Level::Unsupported,
+                at,
+                message,
+                Some("write the cake as a line of tc and import it with `tailback import tc`"),
             );
-            made.note(Level::Unsupported, at, message, Some("judge `tailback import tc` with a line of cake"));
             made.queue = Queue::FqCodel(FqCodel::default());
             known.extend(command.words.iter().map(|word| word.key.as_str()).filter(|key| key.starts_with("cake-")));
         }
@@ -148,24 +152,26 @@ pub(super) fn read(command: &Command, report: &mut Report) -> Option<(String, Ki
             made.note(
                 Level::Unsupported,
                 at,
-                format!("`{name}`: only the ring of the card holds packets; 50 are taken"),
+                format!(
+                    "`{name}`: packets wait only in the transmit ring of the adapter, which is taken as 50 packets"
+                ),
                 None,
             );
         }
         other => {
-            let message = format!("the queue type `{other}` is not simulated: packets wait in one queue of 50");
+            let message = format!("the queue type `{other}` is not simulated: a FIFO of 50 packets is used");
             made.note(
                 Level::Unsupported,
                 at,
                 message,
-                Some("known are pfifo, bfifo, mq-pfifo, red, sfq, pcq, codel, fq-codel"),
+                Some("write pfifo, bfifo, mq-pfifo, red, sfq, pcq, codel or fq-codel"),
             );
             made.limit = Some(Limit::Packets(50));
             known.extend(command.words.iter().map(|word| word.key.as_str()));
         }
     }
     for word in command.words.iter().filter(|word| !known.contains(&word.key.as_str())) {
-        // `/export verbose` prints the parameters of all kinds.
+        // `/export verbose` prints the parameters of all kinds; only those of this one count.
         let of_kind = word.key.starts_with(&format!("{kind}-"));
         if of_kind {
             made.note(Level::Unsupported, word.at, format!("`{}` of `{name}` is not simulated", word.key), None);
@@ -194,7 +200,11 @@ fn fq_codel(kind: &str, command: &Command, made: &mut Kind, known: &mut Vec<&str
         let (text, at) = command.get(key)?;
         let found = read(text);
         if found.is_none() && text != "none" {
-            report.error(at, format!("`{text}` is no value of {key}"), "write a number, or a time such as 5ms");
+            report.error(
+                at,
+                format!("`{text}` is not a value of {key}"),
+                "write a whole number, a time such as 5ms, or yes or no",
+            );
         }
         found
     };
@@ -212,8 +222,8 @@ fn fq_codel(kind: &str, command: &Command, made: &mut Kind, known: &mut Vec<&str
         ..Timed::default()
     };
     // MikroTik, "Queues": the limit is 10240 packets for fq-codel, 1000 for codel.
-    let usual = if kind == "codel" { 1000 } else { 10_240 };
-    made.limit = Some(Limit::Packets(value(limit, size).unwrap_or(usual)));
+    let default = if kind == "codel" { 1000 } else { 10_240 };
+    made.limit = Some(Limit::Packets(value(limit, size).unwrap_or(default)));
     made.queue = if kind == "codel" {
         Queue::Codel(law)
     } else {
@@ -221,15 +231,19 @@ fn fq_codel(kind: &str, command: &Command, made: &mut Kind, known: &mut Vec<&str
     };
 }
 
-/// Reads per connection queueing: sub-queues by the classifier's fields in round robin, each with `pcq-limit`, all with
-/// `pcq-total-limit`.
+/// Reads per-connection queueing (PCQ): one sub-queue for each value of the classifier's fields, served in round robin;
+/// `pcq-limit` limits each sub-queue, `pcq-total-limit` their sum.
 fn pcq(name: &str, command: &Command, made: &mut Kind, known: &mut Vec<&str>, report: &mut Report) {
-    let mut kib = |key: &'static str, usual: u64| {
+    let mut kib = |key: &'static str, default: u64| {
         known.push(key);
-        let Some((text, at)) = command.get(key) else { return usual << 10 };
+        let Some((text, at)) = command.get(key) else { return default << 10 };
         units::size(text, 1 << 10).unwrap_or_else(|| {
-            report.error(at, format!("`{text}` is no size"), "write it such as 50KiB");
-            usual << 10
+            report.error(
+                at,
+                format!("`{text}` is not a size"),
+                "write a number of KiB, or a size with its unit such as 50KiB or 1MiB",
+            );
+            default << 10
         })
     };
     let (each, total) = (kib("pcq-limit", 50), kib("pcq-total-limit", 2000));
@@ -238,12 +252,14 @@ fn pcq(name: &str, command: &Command, made: &mut Kind, known: &mut Vec<&str>, re
     }
     let rate = command.get("pcq-rate").map(|(text, at)| (units::rate(text), text, at));
     match rate {
-        Some((None, text, at)) => report.error(at, format!("`{text}` is no rate"), "write it such as 512k"),
+        Some((None, text, at)) => {
+            report.error(at, format!("`{text}` is not a rate"), "write a rate in bit/s such as 512k, 10M or 1G")
+        }
         Some((Some(rate), _, at)) if rate > 0 => {
             let message = format!(
-                "`{name}`: a rate of each sub-queue (pcq-rate) is not simulated: sub-queues share all there is"
+                "`{name}`: the limit on the rate of each sub-queue (pcq-rate) is not simulated: they share the whole rate"
             );
-            made.note(Level::Unsupported, at, message, Some("write pcq-rate=0 to judge equal shares"));
+            made.note(Level::Unsupported, at, message, Some("write pcq-rate=0 for equal shares without a limit"));
         }
         _ => {}
     }
@@ -252,9 +268,9 @@ fn pcq(name: &str, command: &Command, made: &mut Kind, known: &mut Vec<&str>, re
     let flows = ["src-address", "dst-address", "src-port", "dst-port"].iter().all(|field| fields.contains(field));
     if !flows {
         let message = format!(
-            "`{name}`: each flow of the table is taken to have a sub-queue of its own ({classifier} of its own)"
+            "`{name}`: each flow of the traffic table is assumed to have a {classifier}, and so a sub-queue, of its own"
         );
-        made.note(Level::Assumed, at, message, Some("give a row for each host, of one flow"));
+        made.note(Level::Assumed, at, message, Some("write one row with one flow for each host"));
     }
     for word in command.words.iter().filter(|word| word.key.ends_with("-mask")) {
         let whole = matches!(word.value.as_deref(), Some("32" | "128" | "64"));
@@ -262,16 +278,22 @@ fn pcq(name: &str, command: &Command, made: &mut Kind, known: &mut Vec<&str>, re
             made.note(
                 Level::Unsupported,
                 word.at,
-                format!("`{name}`: sub-queues of networks ({}) are not simulated", word.key),
+                format!("`{name}`: sub-queues by network instead of by address ({}) are not simulated", word.key),
                 None,
             );
         }
     }
     known.extend(["pcq-src-address-mask", "pcq-dst-address-mask", "pcq-src-address6-mask", "pcq-dst-address6-mask"]);
     let message = format!(
-        "`{name}`: {each} B of each sub-queue are {each} B times the flows of all together here: the longest loses a packet"
+        "`{name}`: instead of {each} B per sub-queue, the sum of all is limited to {each} B times the number of flows; the longest \
+         sub-queue then loses a packet"
     );
-    made.note(Level::Assumed, at, message, Some("with flows that all send without end it is the same"));
+    made.note(
+        Level::Assumed,
+        at,
+        message,
+        Some("the two limits are equivalent if all flows always have packets waiting"),
+    );
     made.limit = Some(Limit::Bytes(total));
     made.queue = Queue::Sfq(Sfq {
         quantum: Some(1514),

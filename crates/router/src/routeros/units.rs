@@ -1,7 +1,7 @@
-//! Quantities of RouterOS: rates in bit/s with `k`, `M` and `G` of 1000, sizes with `KiB` and `MiB` of 1024, times as
-//! `1m30s`.
+//! Parsers of quantities in the notation of RouterOS: rates with the factors `k`, `M` and `G` (10^3, 10^6, 10^9), sizes
+//! with `KiB` and `MiB` (2^10, 2^20), times such as `1m30s`.
 
-/// Parses a rate in bit/s, such as `10M` or `256k`.
+/// Parses a rate, such as `10M` or `256k`, into bit/s; at most 10 Tbit/s.
 pub(super) fn rate(text: &str) -> Option<u64> {
     let (digits, unit) = parts(text)?;
     let unit = match unit.trim_end_matches("bps") {
@@ -14,7 +14,7 @@ pub(super) fn rate(text: &str) -> Option<u64> {
     scaled(digits, unit).filter(|rate| *rate <= crate::mqc::HIGHEST_RATE)
 }
 
-/// Parses a size in bytes: bare numbers are in units of `bare`.
+/// Parses a size into bytes; a number without a unit is in units of `bare` bytes.
 pub(super) fn size(text: &str, bare: u64) -> Option<u64> {
     let (digits, unit) = parts(text)?;
     let unit = match unit {
@@ -27,7 +27,7 @@ pub(super) fn size(text: &str, bare: u64) -> Option<u64> {
     scaled(digits, unit)
 }
 
-/// Parses a time; returns microseconds.
+/// Parses a time into microseconds; a number without a unit is in seconds.
 pub(super) fn time(text: &str) -> Option<u64> {
     let mut rest = text;
     let mut sum = 0u64;
@@ -50,13 +50,14 @@ pub(super) fn time(text: &str) -> Option<u64> {
     Some(sum)
 }
 
-/// Splits off the leading digits, with an optional decimal point.
+/// Splits a quantity into its number and its unit; `None`: it does not begin with a digit or a point.
 fn parts(text: &str) -> Option<(&str, &str)> {
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     (end > 0).then(|| text.split_at(end))
 }
 
-/// Returns a decimal number times a unit, rounded down.
+/// Returns a decimal number of at most six decimals times `unit`, rounded down; `None`: not such a number, or too
+/// large.
 pub(super) fn scaled(digits: &str, unit: u64) -> Option<u64> {
     let (whole, part) = digits.split_once('.').unwrap_or((digits, ""));
     let whole = if whole.is_empty() { 0 } else { whole.parse::<u64>().ok()? };

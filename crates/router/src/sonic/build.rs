@@ -1,8 +1,8 @@
 //! Compilation of the tables of CONFIG_DB into ports and policies.
 //!
-//! A packet gets a traffic class on arrival (DSCP_TO_TC_MAP of that port, else of `global`), the class selects a queue
-//! of the output port (TC_TO_QUEUE_MAP), and the queues are served by their rows. Ports with the same rows share a
-//! policy.
+//! A packet gets a traffic class on arrival (DSCP_TO_TC_MAP of the input port, else of `global`), and the class selects
+//! a queue of the output port (TC_TO_QUEUE_MAP). Schedulers, WRED profiles and limits of queues are bound by rows of
+//! QUEUE and BUFFER_QUEUE. Ports with the same bindings share a policy.
 
 use super::json::Entry;
 use super::tables::{Buffer, Map, Notes, Order, Scheduler, Wred, range};
@@ -11,13 +11,13 @@ use crate::{Place, Report, Scope};
 use core::fmt::Write as _;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Upper bound of queue numbers; depends on the switch (`sonic-queue.yang`).
-pub(super) const MOST_QUEUE: u8 = 63;
-/// Upper bound of traffic classes; depends on the switch.
-pub(super) const MOST_CLASS: u8 = 15;
-/// Assumed limit in bytes of a queue without one; that of a switch is unknown.
+/// Highest queue number that is accepted; that of a switch may be lower (`sonic-queue.yang`).
+pub(super) const MAX_QUEUE: u8 = 63;
+/// Highest traffic class that is accepted; that of a switch may be lower.
+pub(super) const MAX_CLASS: u8 = 15;
+/// Limit in bytes that is assumed for a queue without one; switches do not document theirs.
 const UNKNOWN_LIMIT: u64 = 1_000_000;
-/// Bytes of a frame: the quantum of the smallest weight. A switch's unit of weight is unknown.
+/// Quantum of the smallest weight, in bytes: one frame. Switches do not document the bytes per unit of weight.
 const FRAME: u64 = 1514;
 
 /// Contents of the tables.
@@ -26,28 +26,35 @@ pub(super) struct Tables {
     pub schedulers: BTreeMap<String, Scheduler>,
     pub wreds: BTreeMap<String, Wred>,
     pub buffers: BTreeMap<String, Buffer>,
+    /// DSCP_TO_TC_MAP.
     pub codes: BTreeMap<String, Map>,
+    /// DOT1P_TO_TC_MAP.
     pub priorities: BTreeMap<String, Map>,
+    /// TC_TO_QUEUE_MAP.
     pub queues: BTreeMap<String, Map>,
     /// Ports in the order of the text.
-    pub ports: Vec<Bound>,
+    pub ports: Vec<BoundPort>,
     /// Maps of all ports without their own (`PORT_QOS_MAP`, `global`).
     pub global: Maps,
+    /// Rows, by table and name, that ports use.
     used: BTreeSet<(&'static str, String)>,
-    /// Priorities with PFC at any input, and the first place.
+    /// Priorities with PFC at any input, and the place of the first one.
     paused: Option<(BTreeSet<u8>, Place)>,
 }
 
 /// A port with its bindings.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Bound {
+pub(super) struct BoundPort {
     pub name: String,
     pub at: Place,
+    /// Speed in Mbit/s; `None`: unknown.
     pub speed: Option<u64>,
+    /// Place of `admin_status` if the port is down.
     pub down: Option<Place>,
     pub maps: Maps,
+    /// Bindings by queue number.
     pub rows: BTreeMap<u8, Row>,
-    /// Place of a limit of all queues together.
+    /// Place of a limit on the sum of all queues.
     pub whole: Option<Place>,
 }
 
@@ -57,8 +64,9 @@ pub(super) struct Maps {
     pub codes: Option<(String, Place)>,
     pub priorities: Option<(String, Place)>,
     pub queues: Option<(String, Place)>,
+    /// Scheduler of the port, for its peak rate.
     pub scheduler: Option<(String, Place)>,
-    /// Priorities with PFC.
+    /// Priorities with PFC (`pfc_enable`).
     pub pauses: Option<(Vec<u8>, Place)>,
     pub notes: Notes,
 }
@@ -72,46 +80,47 @@ pub(super) struct Row {
     pub buffer: Option<(String, Place)>,
 }
 
-/// Remarks already made on a policy.
+/// Remarks on a policy that are made once.
 #[derive(Default)]
-struct Remarked {
-    /// Profiles whose remarks have been made.
+struct Reported {
+    /// Profiles, by table and name, whose remarks have been reported.
     profiles: BTreeSet<(&'static str, String)>,
-    /// Assumed defaults, with the advice: the place of the first queue, and the queues.
-    usual: BTreeMap<(String, &'static str), (Place, Vec<u8>)>,
+    /// Assumed defaults by message and advice: place of the first queue, and numbers of all queues.
+    assumed: BTreeMap<(String, &'static str), (Place, Vec<u8>)>,
 }
 
 /// A queue of a policy.
-struct Made {
+struct BuiltQueue {
     number: u8,
     class: Class,
     order: Order,
     weight: u64,
-    /// `true` if its scheduler is stated.
+    /// `true` if the text states its scheduler.
     stated: bool,
 }
 
 impl Tables {
-    /// Returns the port of that name, added if missing.
-    pub fn port(&mut self, name: &str, at: Place) -> &mut Bound {
+    /// Returns the port of that name, which is added if missing.
+    pub fn port(&mut self, name: &str, at: Place) -> &mut BoundPort {
         let index = self.ports.iter().position(|port| port.name == name).unwrap_or_else(|| {
-            self.ports.push(Bound { name: name.to_owned(), at, ..Bound::default() });
+            self.ports.push(BoundPort { name: name.to_owned(), at, ..BoundPort::default() });
             self.ports.len() - 1
         });
         &mut self.ports[index]
     }
 
-    /// Applies a row of QUEUE or BUFFER_QUEUE: `Ethernet0,Ethernet4|3-4`.
+    /// Applies `fields` to each queue that the key of a row of QUEUE or BUFFER_QUEUE names, such as
+    /// `Ethernet0,Ethernet4|3-4`.
     pub fn bind(&mut self, row: &Entry, report: &mut Report, mut fields: impl FnMut(&mut Row, &Entry, &mut Report)) {
         let parts: Vec<&str> = row.key.split('|').collect();
         let [ports, numbers] = parts.as_slice() else {
             let message = format!("`{}`: queues of a chassis with virtual output queues are not simulated", row.key);
-            report.unsupported(row.at, message, Some("write the port, `|`, and the numbers of its queues"));
+            report.unsupported(row.at, message, Some("write PORTS|NUMBERS, such as Ethernet0,Ethernet4|3-4"));
             return;
         };
-        let Some((low, high)) = range(numbers, MOST_QUEUE) else {
-            let advice = format!("write a number from 0 to {MOST_QUEUE}, or two with `-` between them");
-            report.error(row.at, format!("`{numbers}` are no numbers of queues"), &advice);
+        let Some((low, high)) = range(numbers, MAX_QUEUE) else {
+            let advice = format!("write a number from 0 to {MAX_QUEUE}, or a range such as 3-4");
+            report.error(row.at, format!("`{numbers}` is not a queue number or a range of them"), &advice);
             return;
         };
         for name in ports.split(',').map(str::trim).filter(|name| !name.is_empty()) {
@@ -127,7 +136,7 @@ impl Tables {
     pub fn build(mut self, report: &mut Report) -> Config {
         let mut config = Config::default();
         let classes = self.classes(&mut config, report);
-        // PFC stops the sender at an input: the input of a flow is unknown.
+        // PFC stops the sender at an input. The input of a flow is unknown, so the priorities of all inputs count.
         for (priorities, at) in
             self.ports.iter().filter_map(|port| port.maps.pauses.as_ref()).chain(&self.global.pauses)
         {
@@ -147,7 +156,11 @@ impl Tables {
             };
             report.enter(Scope::Port(port.name.clone()));
             if let Some(at) = bound.down {
-                report.warning(at, format!("{} is switched off", bound.name), "it is judged as if it were on");
+                report.warning(
+                    at,
+                    format!("the admin_status of {} is down", bound.name),
+                    "it is simulated as if it were up",
+                );
             }
             if !bound.rows.is_empty() || bound.maps.queues.is_some() {
                 if let Some((name, at)) = &bound.maps.scheduler {
@@ -162,8 +175,8 @@ impl Tables {
                 }
                 port.root.queue = Queue::Policy(known.get(&key).cloned().unwrap_or_default());
             } else {
-                let message = format!("{} has no rows in QUEUE: one queue of 40 packets is taken", bound.name);
-                report.assumed(bound.at, message, "judge a port with queues");
+                let message = format!("{} has no rows in QUEUE: a FIFO of 40 packets is assumed", bound.name);
+                report.assumed(bound.at, message, "simulate a port with rows in QUEUE");
             }
             config.ports.push(port);
         }
@@ -172,9 +185,9 @@ impl Tables {
         config
     }
 
-    /// Adds a class map for each traffic class that packets can have; returns the numbers.
+    /// Adds a class map for each traffic class that packets can have; returns these classes.
     fn classes(&mut self, config: &mut Config, report: &mut Report) -> Vec<u8> {
-        // Ports by their maps, which determine the traffic class.
+        // Ports with the same maps form a group: the maps determine the traffic class.
         let mut groups: BTreeMap<(Option<String>, Option<String>), Vec<String>> = BTreeMap::new();
         for port in &self.ports {
             let name = |own: &Option<(String, Place)>, global: &Option<(String, Place)>| {
@@ -192,11 +205,11 @@ impl Tables {
             if let (Some(_), Some(name)) = (by_code, &priorities) {
                 report.assumed(
                     self.priorities.get(name).and_then(|map| map.values().next()).map_or(Place::default(), |own| own.1),
-                    "the traffic class follows from code points and from priorities of tags: code points take precedence",
-                    "bind one of the two maps",
+                    "both the DSCP and the VLAN priority determine the traffic class: the DSCP is used",
+                    "bind only one of dscp_to_tc_map and dot1p_to_tc_map",
                 );
             }
-            for class in 0..=MOST_CLASS {
+            for class in 0..=MAX_CLASS {
                 let Some((when, at)) = of_class(class, by_code, by_priority) else { continue };
                 let when = if several {
                     let inputs = ports.iter().map(|port| Match::InputInterface(port.clone())).collect();
@@ -215,7 +228,8 @@ impl Tables {
         found.into_keys().collect()
     }
 
-    /// Returns the shaper of a whole port.
+    /// Returns the shaper of a whole port; `None`: the scheduler has no peak rate, or does not exist, which is
+    /// reported.
     fn shaper(&mut self, name: &str, at: Place, report: &mut Report) -> Option<Shape> {
         let Some(scheduler) = self.schedulers.get(name) else {
             report.error(at, format!("there is no scheduler `{name}`"), "paste the table SCHEDULER as well");
@@ -226,18 +240,22 @@ impl Tables {
         shape(scheduler)
     }
 
-    /// Returns the queues of a port in the order of service.
-    fn policy(&mut self, bound: &Bound, classes: &[u8], report: &mut Report) -> Policy {
+    /// Returns the policy of a port: its queues in the order of service, and the rules that select them.
+    fn policy(&mut self, bound: &BoundPort, classes: &[u8], report: &mut Report) -> Policy {
         bound.maps.notes.report_to(report);
         self.global.notes.report_to(report);
         let to_queue = bound.maps.queues.clone().or_else(|| self.global.queues.clone());
         let to_queue = to_queue.as_ref();
         let map = to_queue.and_then(|(name, _)| self.queues.get(name).cloned());
         if let (Some((name, at)), None) = (to_queue, &map) {
-            report.error(*at, format!("there is no map `{name}`"), "paste the table TC_TO_QUEUE_MAP as well");
+            report.error(
+                *at,
+                format!("there is no map `{name}` in TC_TO_QUEUE_MAP"),
+                "paste the table TC_TO_QUEUE_MAP as well",
+            );
         } else if to_queue.is_none() {
             // `saiport.h`, SAI_PORT_ATTR_QOS_TC_TO_QUEUE_MAP.
-            let message = format!("{} has no tc_to_queue_map: all packets are in queue 0", bound.name);
+            let message = format!("{} has no tc_to_queue_map: all packets enter queue 0", bound.name);
             report.assumed(bound.at, message, "write tc_to_queue_map in PORT_QOS_MAP");
         }
         let mut rules: BTreeMap<u8, (Vec<Match>, Place)> = BTreeMap::new();
@@ -246,8 +264,11 @@ impl Tables {
             let found = map.as_ref().and_then(|map| map.get(class)).copied();
             if let (None, Some(_)) = (found, &map) {
                 let at = to_queue.map_or(bound.at, |(_, at)| *at);
-                let message = format!("traffic class {class} is not in the map of {}: queue 0 is taken", bound.name);
-                report.assumed(at, message, "write a line for each traffic class");
+                let message = format!(
+                    "traffic class {class} is not in the tc_to_queue_map of {}: queue 0 is assumed",
+                    bound.name
+                );
+                report.assumed(at, message, "write an entry for each traffic class");
             }
             let (queue, at) = found.unwrap_or((0, bound.at));
             if *class == 0 {
@@ -256,39 +277,43 @@ impl Tables {
             let own = rules.entry(queue).or_insert_with(|| (Vec::new(), at));
             own.0.push(Match::ClassMap(class_name(*class)));
         }
-        // A row with only a limit does not make a queue that packets enter.
+        // A queue with a limit alone, which no class selects, gets no packets and is left out.
         let named = bound.rows.iter().filter(|(_, row)| row.scheduler.is_some() || row.wred.is_some());
         let numbers: BTreeSet<u8> =
             named.map(|(number, _)| number).chain(rules.keys()).copied().chain([rest]).collect();
-        let (mut made, mut remarked) = (Vec::new(), Remarked::default());
+        let (mut made, mut reported) = (Vec::new(), Reported::default());
         for number in numbers {
             let row = bound.rows.get(&number).cloned().unwrap_or(Row { at: bound.at, ..Row::default() });
             for (table, named) in [("SCHEDULER", &row.scheduler), ("WRED_PROFILE", &row.wred)] {
                 self.used.extend(named.iter().map(|(name, _)| (table, name.clone())));
             }
-            made.push(self.queue(number, &row, &mut remarked, report));
+            made.push(self.queue(number, &row, &mut reported, report));
         }
-        for ((message, advice), (at, numbers)) in remarked.usual {
+        for ((message, advice), (at, numbers)) in reported.assumed {
             let names: Vec<String> = numbers.into_iter().map(queue_name).collect();
             report.assumed(at, format!("{}: {message}", names.join(", ")), advice);
         }
         if let Some((priorities, at)) = &self.paused {
-            // Priority n of PFC means traffic class n, unless a map states otherwise.
+            // PFC priority n is taken as traffic class n.
             let held = |class: &u8| map.as_ref().and_then(|map| map.get(class)).map_or(0, |own| own.0);
             let names: BTreeSet<String> = priorities.iter().map(|class| queue_name(held(class))).collect();
             let names: Vec<String> = names.into_iter().collect();
             let message = format!(
-                "senders into {} are paused before packets are lost (PFC), which is not simulated: here packets are lost",
+                "senders to {} are paused before packets are lost (PFC), which is not simulated: here packets are lost",
                 names.join(", ")
             );
             report.unsupported(
                 *at,
                 message,
-                Some("the other queues are judged; write pfc_enable \"\" to judge without pauses"),
+                Some("the other queues are simulated; write pfc_enable \"\" for a switch without PFC"),
             );
         }
         if let Some(at) = bound.whole {
-            report.unsupported(at, "limits of all queues of a port together are not simulated", None);
+            report.unsupported(
+                at,
+                "limits on the sum of all queues of a port (BUFFER_PORT_EGRESS_PROFILE_LIST) are not simulated",
+                None,
+            );
         }
         let mut policy = Policy { name: bound.name.clone(), at: bound.at, ..Policy::default() };
         order(&mut policy, made, report);
@@ -303,7 +328,7 @@ impl Tables {
         policy
     }
 
-    fn queue(&mut self, number: u8, row: &Row, remarked: &mut Remarked, report: &mut Report) -> Made {
+    fn queue(&mut self, number: u8, row: &Row, reported: &mut Reported, report: &mut Report) -> BuiltQueue {
         let mut class = Class { name: queue_name(number), at: row.at, ..Class::default() };
         let missing = |report: &mut Report, table: &str, (name, at): &(String, Place)| {
             let advice = format!("paste the table {table} as well");
@@ -317,16 +342,16 @@ impl Tables {
                 Some(scheduler) => {
                     (kind, weight) = (scheduler.order, scheduler.weight);
                     class.shape = shape(scheduler);
-                    if remarked.profiles.insert(("SCHEDULER", named.0.clone())) {
+                    if reported.profiles.insert(("SCHEDULER", named.0.clone())) {
                         scheduler.notes.report_to(report);
                     }
                 }
             }
         } else {
-            // `saischeduler.h`: SAI_SCHEDULING_TYPE_WRR, weight 1.
-            let message = "no scheduler is stated: round robin of weight 1 is taken".to_owned();
-            remarked
-                .usual
+            // `saischeduler.h`: the default is SAI_SCHEDULING_TYPE_WRR with weight 1.
+            let message = "no scheduler is stated: weighted round robin with weight 1 is assumed".to_owned();
+            reported
+                .assumed
                 .entry((message, "write `scheduler` in QUEUE"))
                 .or_insert((row.at, Vec::new()))
                 .1
@@ -341,7 +366,7 @@ impl Tables {
                         least = red.max.unwrap_or(0);
                         class.queue = Queue::Red(red);
                     }
-                    if remarked.profiles.insert(("WRED_PROFILE", named.0.clone())) {
+                    if reported.profiles.insert(("WRED_PROFILE", named.0.clone())) {
                         wred.notes.report_to(report);
                     }
                 }
@@ -353,7 +378,7 @@ impl Tables {
                 None => missing(report, "BUFFER_PROFILE", named),
                 Some(buffer) => {
                     limit = buffer.limit;
-                    if remarked.profiles.insert(("BUFFER_PROFILE", named.0.clone())) {
+                    if reported.profiles.insert(("BUFFER_PROFILE", named.0.clone())) {
                         buffer.notes.report_to(report);
                     }
                 }
@@ -361,15 +386,15 @@ impl Tables {
         }
         class.limit = Some(Limit::Bytes(limit.unwrap_or_else(|| {
             let taken = UNKNOWN_LIMIT.max(least.saturating_mul(2));
-            let message = format!("how much may wait is not stated: {taken} B are taken");
-            let advice = "write BUFFER_QUEUE with a profile whose pool has a size";
-            remarked.usual.entry((message, advice)).or_insert((row.at, Vec::new())).1.push(number);
+            let message = format!("no limit is stated: {taken} B are assumed");
+            let advice = "write a row of BUFFER_QUEUE with a profile whose pool has a size";
+            reported.assumed.entry((message, advice)).or_insert((row.at, Vec::new())).1.push(number);
             taken
         })));
-        Made { number, class, order: kind, weight, stated }
+        BuiltQueue { number, class, order: kind, weight, stated }
     }
 
-    /// Reports rows that no port uses.
+    /// Reports schedulers and WRED profiles that no port uses.
     fn unused(&self, report: &mut Report) {
         let schedulers = self.schedulers.iter().map(|(name, own)| ("SCHEDULER", name, own.at));
         let wreds = self.wreds.iter().map(|(name, own)| ("WRED_PROFILE", name, own.at));
@@ -381,8 +406,8 @@ impl Tables {
     }
 }
 
-impl Bound {
-    /// Returns the key by which ports share a policy.
+impl BoundPort {
+    /// Returns a text that is equal for ports that can share a policy.
     fn key(&self, global: &Maps) -> String {
         let name = |own: &Option<(String, Place)>| own.as_ref().map_or("", |(name, _)| name.as_str()).to_owned();
         let or = |own: &Option<(String, Place)>, other: &Option<(String, Place)>| name(&own.clone().or(other.clone()));
@@ -397,8 +422,8 @@ impl Bound {
     }
 }
 
-/// Returns the packets of a traffic class, and the place of the map. DSCPs outside the map, and untagged packets, have
-/// class 0 (`saiport.h`, SAI_PORT_ATTR_QOS_DEFAULT_TC).
+/// Returns the condition on the packets of a traffic class, and its place in the map; `None`: no packet has the class.
+/// DSCPs that the map lacks, and untagged packets, have class 0 (`saiport.h`, SAI_PORT_ATTR_QOS_DEFAULT_TC).
 fn of_class(class: u8, codes: Option<&Map>, priorities: Option<&Map>) -> Option<(Match, Place)> {
     let (map, most) = match (codes, priorities) {
         (Some(map), _) => (map, 63),
@@ -426,19 +451,22 @@ fn queue_name(number: u8) -> String {
     format!("queue-{number}")
 }
 
-/// Returns the peak rate of a scheduler, which is in B/s.
+/// Returns the shaper of a scheduler's peak rate; `None`: unlimited.
 fn shape(scheduler: &Scheduler) -> Option<Shape> {
     let rate = scheduler.peak?.saturating_mul(8);
     Some(Shape { rate: Share::Rate(rate), burst: scheduler.burst, excess: None, peak: false })
 }
 
-/// Orders strict queues first, the highest number before the others (IEEE 802.1Q, 8.6.8.1), then those in round robin.
-fn order(policy: &mut Policy, mut made: Vec<Made>, report: &mut Report) {
-    let turns = |kind: Order| made.iter().any(|own| own.stated && own.order == kind);
-    let (bytes, packets) = (turns(Order::Bytes), turns(Order::Packets));
+/// Sets scheduler and classes of a policy: first strict queues, the highest number first (IEEE 802.1Q, 8.6.8.1), then
+/// those in round robin.
+fn order(policy: &mut Policy, mut made: Vec<BuiltQueue>, report: &mut Report) {
+    let has_order = |kind: Order| made.iter().any(|own| own.stated && own.order == kind);
+    let (bytes, packets) = (has_order(Order::Bytes), has_order(Order::Packets));
     if bytes && packets {
-        let message =
-            format!("{}: turns of bytes (DWRR) beside turns of packets (WRR); all count bytes here", policy.name);
+        let message = format!(
+            "{}: round robin by bytes (DWRR) together with round robin by packets (WRR) is not simulated: all queues count bytes",
+            policy.name
+        );
         report.unsupported(policy.at, message, Some("write one of the two types for all queues"));
     }
     let rest = made.iter().filter(|own| own.order != Order::Strict);
@@ -446,25 +474,27 @@ fn order(policy: &mut Policy, mut made: Vec<Made>, report: &mut Report) {
         && let Some(lower) = made.iter().find(|own| own.order == Order::Strict && own.number < highest)
     {
         let message = format!(
-            "{} is strict and goes before {}, which has a higher number and takes turns",
+            "{} is strict and is served before {}, which has a higher number and is served in round robin",
             lower.class.name,
             queue_name(highest)
         );
-        report.assumed(lower.class.at, message, "switches differ here: let strict queues have the highest numbers");
+        report.assumed(lower.class.at, message, "switches differ in this: give strict queues the highest numbers");
     }
     let least = rest.clone().map(|own| own.weight).min().unwrap_or(1);
     policy.packets = packets && !bytes;
     let unit = if policy.packets { 1 } else { FRAME.div_ceil(least) };
     if rest.count() > 1 {
         let message = if policy.packets {
-            "a turn of round robin has as many packets as its weight".to_owned()
+            "each round of round robin serves as many packets of a queue as its weight".to_owned()
         } else {
-            format!("a turn of round robin has {unit} B for each unit of weight: only the shares are stated")
+            format!(
+                "each round of round robin serves {unit} B of a queue per unit of its weight, since the weights state only the shares"
+            )
         };
-        report.assumed(policy.at, message, "shares do not depend on it, delays within a round do");
+        report.assumed(policy.at, message, "the shares do not depend on it; delays within a round do");
     }
-    let strict = |own: &Made| own.order == Order::Strict;
-    made.sort_by_key(|own| (!strict(own), if strict(own) { MOST_QUEUE - own.number } else { own.number }));
+    let strict = |own: &BuiltQueue| own.order == Order::Strict;
+    made.sort_by_key(|own| (!strict(own), if strict(own) { MAX_QUEUE - own.number } else { own.number }));
     policy.scheduler = match (made.iter().any(strict), made.iter().all(strict)) {
         (_, true) => ir::Scheduler::Priority,
         (true, false) => ir::Scheduler::Ets,

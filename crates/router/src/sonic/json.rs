@@ -1,6 +1,5 @@
-//! A parser of JSON (RFC 8259) with the place of each key and value, for remarks.
-//!
-//! Common JSON parsers report the place of an error, but not those of values.
+//! Parser of JSON (RFC 8259) that keeps the place of each key and value, for remarks. `serde_json` reports only the
+//! places of errors.
 
 use crate::Place;
 
@@ -37,7 +36,7 @@ impl Node {
     pub fn entries(&self) -> &[Entry] {
         if let Value::Table(entries) = &self.value { entries } else { &[] }
     }
-    /// Returns a string, number or boolean as text, as CONFIG_DB stores it.
+    /// Returns a string, number or boolean as text, as CONFIG_DB stores it; `None`: another value.
     pub fn scalar(&self) -> Option<String> {
         match &self.value {
             Value::Text(text) | Value::Number(text) => Some(text.trim().to_owned()),
@@ -45,7 +44,7 @@ impl Node {
             Value::Null | Value::List(_) | Value::Table(_) => None,
         }
     }
-    /// Returns a comma-separated text, or a list, as a list.
+    /// Returns the elements of a list, or of a comma-separated text.
     pub fn list(&self) -> Vec<String> {
         let parts = |text: &str| -> Vec<String> {
             text.split(',').map(str::trim).filter(|part| !part.is_empty()).map(str::to_owned).collect()
@@ -59,17 +58,21 @@ impl Node {
 
 /// A syntax error with its place.
 #[derive(Debug)]
-pub(super) struct Wrong {
+pub(super) struct SyntaxError {
     pub at: Place,
     pub message: String,
     pub advice: &'static str,
 }
 
-/// Upper bound on the nesting; CONFIG_DB has three levels.
-const DEEPEST: usize = 32;
+/// Upper bound on the nesting; CONFIG_DB itself has three levels.
+const MAX_DEPTH: usize = 32;
 
 /// Parses a document.
-pub(super) fn read(text: &str) -> Result<Node, Wrong> {
+///
+/// # Errors
+///
+/// The text is not JSON, a table has a key twice, or it is nested deeper than [`MAX_DEPTH`].
+pub(super) fn read(text: &str) -> Result<Node, SyntaxError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut reader = Reader { rest: text.chars().peekable(), line: 1, column: 1 };
     let node = reader.value(0)?;
@@ -77,8 +80,8 @@ pub(super) fn read(text: &str) -> Result<Node, Wrong> {
     match reader.rest.peek() {
         None => Ok(node),
         Some(c) => {
-            let message = format!("`{}` behind the end of the document", c.escape_default());
-            Err(reader.wrong(message, "write one table in braces that holds all tables"))
+            let message = format!("`{}` after the end of the document", c.escape_default());
+            Err(reader.error(message, "write all tables within one pair of braces"))
         }
     }
 }
@@ -93,8 +96,8 @@ impl Reader<'_> {
     fn place(&self) -> Place {
         Place::new(self.line, self.column)
     }
-    fn wrong(&self, message: impl Into<String>, advice: &'static str) -> Wrong {
-        Wrong { at: self.place(), message: message.into(), advice }
+    fn error(&self, message: impl Into<String>, advice: &'static str) -> SyntaxError {
+        SyntaxError { at: self.place(), message: message.into(), advice }
     }
     fn next(&mut self) -> Option<char> {
         let c = self.rest.next()?;
@@ -120,11 +123,11 @@ impl Reader<'_> {
         found
     }
 
-    fn value(&mut self, depth: usize) -> Result<Node, Wrong> {
+    fn value(&mut self, depth: usize) -> Result<Node, SyntaxError> {
         self.space();
         let at = self.place();
-        if depth > DEEPEST {
-            return Err(self.wrong(format!("nested deeper than {DEEPEST} levels"), "CONFIG_DB has three levels"));
+        if depth > MAX_DEPTH {
+            return Err(self.error(format!("nested deeper than {MAX_DEPTH} levels"), "CONFIG_DB has three levels"));
         }
         let value = match self.rest.peek() {
             Some('{') => self.table(depth)?,
@@ -133,14 +136,14 @@ impl Reader<'_> {
             Some(c) if c.is_ascii_alphanumeric() || *c == '-' => self.word(at)?,
             Some(c) => {
                 let message = format!("`{}` where a value is expected", c.escape_default());
-                return Err(self.wrong(message, "write a table, a list, a text in double quotes or a number"));
+                return Err(self.error(message, "write a table, a list, a text in double quotes or a number"));
             }
-            None => return Err(self.wrong("the text ends where a value is expected", "paste the whole file")),
+            None => return Err(self.error("the text ends where a value is expected", "paste the whole file")),
         };
         Ok(Node { value, at })
     }
 
-    fn table(&mut self, depth: usize) -> Result<Value, Wrong> {
+    fn table(&mut self, depth: usize) -> Result<Value, SyntaxError> {
         let _ = self.next();
         let mut entries: Vec<Entry> = Vec::new();
         let mut known: std::collections::BTreeMap<String, Place> = std::collections::BTreeMap::new();
@@ -151,18 +154,22 @@ impl Reader<'_> {
             self.space();
             let at = self.place();
             if self.rest.peek().is_none() {
-                return Err(self.wrong("the text ends within a table", "paste the whole file"));
+                return Err(self.error("the text ends within a table", "paste the whole file"));
             }
             if self.rest.peek() != Some(&'"') {
-                return Err(self.wrong("a key in double quotes is expected", "a comma separates two entries"));
+                return Err(self.error("a key in double quotes is expected", "a comma separates two entries"));
             }
             let key = self.text()?;
             if let Some(first) = known.insert(key.clone(), at) {
-                let message = format!("`{key}` stands here and in line {}", first.line);
-                return Err(Wrong { at, message, advice: "write each key once: the later would replace the earlier" });
+                let message = format!("`{key}` is in line {} as well", first.line);
+                return Err(SyntaxError {
+                    at,
+                    message,
+                    advice: "write each key once: the later one would replace the earlier one",
+                });
             }
             if !self.is(':') {
-                return Err(self.wrong(format!("`:` is expected behind `{key}`"), "see RFC 8259"));
+                return Err(self.error(format!("`:` is expected after `{key}`"), "see RFC 8259"));
             }
             let node = self.value(depth + 1)?;
             entries.push(Entry { key, at, node });
@@ -170,12 +177,12 @@ impl Reader<'_> {
                 return Ok(Value::Table(entries));
             }
             if !self.is(',') {
-                return Err(self.wrong("`,` or `}` is expected", "a comma separates two entries of a table"));
+                return Err(self.error("`,` or `}` is expected", "a comma separates two entries of a table"));
             }
         }
     }
 
-    fn array(&mut self, depth: usize) -> Result<Value, Wrong> {
+    fn array(&mut self, depth: usize) -> Result<Value, SyntaxError> {
         let _ = self.next();
         let mut nodes = Vec::new();
         if self.is(']') {
@@ -187,13 +194,13 @@ impl Reader<'_> {
                 return Ok(Value::List(nodes));
             }
             if !self.is(',') {
-                return Err(self.wrong("`,` or `]` is expected", "a comma separates two values of a list"));
+                return Err(self.error("`,` or `]` is expected", "a comma separates two values of a list"));
             }
         }
     }
 
     /// Parses a number, `true`, `false` or `null`.
-    fn word(&mut self, at: Place) -> Result<Value, Wrong> {
+    fn word(&mut self, at: Place) -> Result<Value, SyntaxError> {
         let mut word = String::new();
         while let Some(c) = self.rest.next_if(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '+' | '.')) {
             self.column = self.column.saturating_add(1);
@@ -204,27 +211,31 @@ impl Reader<'_> {
             "false" => Ok(Value::Bool(false)),
             "null" => Ok(Value::Null),
             number if serde_json::from_str::<serde_json::Number>(number).is_ok() => Ok(Value::Number(word)),
-            _ => Err(Wrong { at, message: format!("`{word}` is no value"), advice: "write texts in double quotes" }),
+            _ => Err(SyntaxError {
+                at,
+                message: format!("`{word}` is not a value"),
+                advice: "write texts in double quotes",
+            }),
         }
     }
 
-    fn text(&mut self) -> Result<String, Wrong> {
+    fn text(&mut self) -> Result<String, SyntaxError> {
         let _ = self.next();
         let mut made = String::new();
         loop {
             let Some(c) = self.next() else {
-                return Err(self.wrong("the text ends within quotes", "close the quotes"));
+                return Err(self.error("the text ends within quotes", "close the quotes"));
             };
             match c {
                 '"' => return Ok(made),
                 '\\' => made.push(self.escape()?),
-                c if c < ' ' => return Err(self.wrong("a line ends within quotes", "close the quotes")),
+                c if c < ' ' => return Err(self.error("a line ends within quotes", "close the quotes")),
                 c => made.push(c),
             }
         }
     }
 
-    fn escape(&mut self) -> Result<char, Wrong> {
+    fn escape(&mut self) -> Result<char, SyntaxError> {
         let c = self.next().unwrap_or(' ');
         Ok(match c {
             '"' | '\\' | '/' => c,
@@ -247,19 +258,20 @@ impl Reader<'_> {
                 } else {
                     first
                 };
-                char::from_u32(code).ok_or_else(|| self.wrong("half of a pair of code units", "write the character"))?
+                char::from_u32(code)
+                    .ok_or_else(|| self.error("a surrogate without its pair", "write the character itself"))?
             }
-            _ => return Err(self.wrong("no such escape", "write \\\\ for a backslash")),
+            _ => return Err(self.error("unknown escape sequence", "write \\\\ for a backslash")),
         })
     }
 
-    /// Parses four hexadecimal digits.
-    fn unit(&mut self) -> Result<u32, Wrong> {
+    /// Parses the four hexadecimal digits of a UTF-16 code unit.
+    fn unit(&mut self) -> Result<u32, SyntaxError> {
         let mut made = 0;
         for _ in 0..4 {
             let digit = self.next().and_then(|c| c.to_digit(16));
             made =
-                made * 16 + digit.ok_or_else(|| self.wrong("four hexadecimal digits are expected", "see RFC 8259"))?;
+                made * 16 + digit.ok_or_else(|| self.error("four hexadecimal digits are expected", "see RFC 8259"))?;
         }
         Ok(made)
     }
@@ -271,7 +283,7 @@ mod tests {
 
     #[test]
     fn keys_and_values_have_their_places() {
-        let node = read("{\n  \"PORT\": {\"Ethernet0\": {\"speed\": \"100000\"}}\n}").expect("it is JSON");
+        let node = read("{\n  \"PORT\": {\"Ethernet0\": {\"speed\": \"100000\"}}\n}").expect("the text is JSON");
         let port = &node.entries()[0];
         assert_eq!((port.key.as_str(), port.at.line, port.at.column), ("PORT", 2, 3));
         let speed = &port.node.entries()[0].node.entries()[0];
@@ -287,20 +299,20 @@ mod tests {
             ("{\"a\": 1,}", 1, 9, "key in double quotes"),
             ("{\"a\": 1 \"b\": 2}", 1, 9, "`,` or `}`"),
             ("{\"a\": nil}", 1, 7, "`nil`"),
-            ("{\"a\": 1} {", 1, 10, "behind the end"),
+            ("{\"a\": 1} {", 1, 10, "after the end"),
             ("{\"a\": \"x\n\"}", 2, 1, "quotes"),
-            ("\"a\": {}", 1, 4, "behind the end"),
+            ("\"a\": {}", 1, 4, "after the end"),
         ] {
-            let wrong = read(text).expect_err(text);
-            assert!(wrong.message.contains(part), "{text}: {}", wrong.message);
-            assert_eq!((wrong.at.line, wrong.at.column), (line, column), "{text}");
+            let error = read(text).expect_err(text);
+            assert!(error.message.contains(part), "{text}: {}", error.message);
+            assert_eq!((error.at.line, error.at.column), (line, column), "{text}");
         }
         assert!(read(&"[".repeat(100_000)).expect_err("deep").message.contains("nested deeper"));
     }
 
     #[test]
     fn escapes_are_those_of_rfc_8259() {
-        let node = read(r#"["\u0041\n\"\\", "\ud83d\ude00"]"#).expect("it is JSON");
+        let node = read(r#"["\u0041\n\"\\", "\ud83d\ude00"]"#).expect("the text is JSON");
         assert_eq!(node.list(), ["A\n\"\\", "\u{1f600}"]);
         assert!(read(r#""\ud83d""#).is_err() && read(r#""\x""#).is_err() && read(r#""\u12"#).is_err());
     }

@@ -1,7 +1,7 @@
-//! SONiC: CONFIG_DB in JSON.
+//! Reader of SONiC's CONFIG_DB in JSON.
 //!
 //! `json` parses the text with the place of each key, `tables` reads the tables about queues, `build` compiles them
-//! into ports and policies, `other` reports the effect of all other tables.
+//! into ports and policies, `other` reports all other tables.
 
 mod build;
 mod json;
@@ -9,12 +9,12 @@ mod other;
 mod tables;
 
 use crate::{Imported, Level, Place, Report};
-use build::{MOST_CLASS, MOST_QUEUE, Maps, Row, Tables};
+use build::{MAX_CLASS, MAX_QUEUE, Maps, Row, Tables};
 use json::{Entry, Value};
 use std::collections::BTreeMap;
 use tables::{Fields, Notes, reference};
 
-/// Reads a configuration. It never fails: unsupported entries are in the report with their lines.
+/// Reads a configuration. Errors and unsupported entries are in the report, with line and column.
 pub fn import(text: &str) -> Imported {
     let mut report = Report::default();
     let config = match json::read(text) {
@@ -22,13 +22,13 @@ pub fn import(text: &str) -> Imported {
         Ok(node) => {
             report.error(
                 node.at,
-                "a table of tables is expected",
-                "paste config_db.json, or tables of it within braces",
+                "the text is not a JSON object of tables",
+                "paste config_db.json, or some of its tables within braces",
             );
             crate::ir::Config::default()
         }
-        Err(wrong) => {
-            report.error(wrong.at, format!("this is no JSON: {}", wrong.message), wrong.advice);
+        Err(error) => {
+            report.error(error.at, format!("the text is not JSON: {}", error.message), error.advice);
             crate::ir::Config::default()
         }
     };
@@ -36,7 +36,7 @@ pub fn import(text: &str) -> Imported {
     Imported { config, report }
 }
 
-/// Returns the rows of a table.
+/// Returns the rows of a table; empty if there is no such table.
 fn rows<'a>(root: &'a [Entry], name: &str) -> &'a [Entry] {
     root.iter().find(|table| table.key == name).map_or(&[], |table| table.node.entries())
 }
@@ -44,10 +44,14 @@ fn rows<'a>(root: &'a [Entry], name: &str) -> &'a [Entry] {
 fn read(root: &[Entry], report: &mut Report) -> crate::ir::Config {
     for table in root.iter().filter(|table| other::READ.contains(&table.key.as_str())) {
         for row in table.node.entries().iter().filter(|row| !matches!(row.node.value, Value::Table(_))) {
-            report.error(row.at, format!("`{}` of {} is no table", row.key, table.key), "write its fields in braces");
+            report.error(
+                row.at,
+                format!("row `{}` of {} is not a JSON object", row.key, table.key),
+                "write its fields within braces",
+            );
         }
         if !matches!(table.node.value, Value::Table(_)) {
-            report.error(table.at, format!("{} is no table", table.key), "write its rows in braces");
+            report.error(table.at, format!("{} is not a JSON object", table.key), "write its rows within braces");
         }
     }
     let mut db = Tables::default();
@@ -67,9 +71,9 @@ fn read(root: &[Entry], report: &mut Report) -> crate::ir::Config {
         let _ = db.buffers.insert(row.key.clone(), own);
     }
     for (table, most, values) in [
-        ("DSCP_TO_TC_MAP", 63, MOST_CLASS),
-        ("DOT1P_TO_TC_MAP", 7, MOST_CLASS),
-        ("TC_TO_QUEUE_MAP", MOST_CLASS, MOST_QUEUE),
+        ("DSCP_TO_TC_MAP", 63, MAX_CLASS),
+        ("DOT1P_TO_TC_MAP", 7, MAX_CLASS),
+        ("TC_TO_QUEUE_MAP", MAX_CLASS, MAX_QUEUE),
     ] {
         for row in rows(root, table) {
             let own = tables::map(row, most, values, report);
@@ -93,7 +97,7 @@ fn read(root: &[Entry], report: &mut Report) -> crate::ir::Config {
     }
     let is_cpu = |row: &&Entry| row.key.starts_with("CPU|");
     for row in rows(root, "QUEUE").iter().chain(rows(root, "BUFFER_QUEUE")).filter(is_cpu) {
-        report.ignored(row.at, "queues to the switch's own processor");
+        report.ignored(row.at, "queues to the switch's own processor are not simulated");
     }
     for row in rows(root, "QUEUE").iter().filter(|row| !is_cpu(row)) {
         db.bind(row, report, queue);
@@ -117,13 +121,13 @@ fn read(root: &[Entry], report: &mut Report) -> crate::ir::Config {
     config
 }
 
-/// Reads PORT (sonic-port.yang): `speed` is in Mbit/s.
+/// Reads the table PORT (sonic-port.yang); `speed` is in Mbit/s.
 fn ports(root: &[Entry], db: &mut Tables, report: &mut Report) {
     for row in rows(root, "PORT") {
         let mut fields = Fields::new(row);
         let speed = fields.number("speed", report);
         if let Some((_, at)) = speed.filter(|(speed, _)| *speed == 0) {
-            report.error(at, format!("the speed of {} is 0", row.key), "write it in Mbit/s");
+            report.error(at, format!("the speed of {} is 0", row.key), "write it in Mbit/s, such as 100000");
         }
         let down = fields.text("admin_status").filter(|(status, _)| status == "down").map(|(_, at)| at);
         let port = db.port(&row.key, row.at);
@@ -139,8 +143,8 @@ fn queue(own: &mut Row, row: &Entry, report: &mut Report) {
         set(place, named, key, row, report);
     }
     for entry in fields.left() {
-        let message = format!("`{}` of a queue is not known", entry.key);
-        // Once per row, not once per queue.
+        let message = format!("unknown field `{}` of a queue", entry.key);
+        // The closure runs for each queue of the row; the remark is made once per row.
         if report
             .notices()
             .iter()
@@ -153,7 +157,7 @@ fn queue(own: &mut Row, row: &Entry, report: &mut Report) {
     }
 }
 
-/// Binds a profile to a queue; two different ones are a contradiction, since rows have no order.
+/// Binds a profile to a queue. Two different profiles are an error, since rows have no order.
 fn set(
     place: &mut Option<(String, Place)>,
     named: Option<(String, Place)>,
@@ -164,8 +168,9 @@ fn set(
     let Some((name, at)) = named else { return };
     match place {
         Some((other, _)) if *other != name => {
-            let message = format!("`{}` gives a queue the {what} `{name}`, another row gives it `{other}`", row.key);
-            report.error(at, message, "name each queue of a port once");
+            let message =
+                format!("row `{}` binds {what} `{name}` to a queue to which another row binds `{other}`", row.key);
+            report.error(at, message, "bind it in one row alone");
         }
         _ => *place = Some((name, at)),
     }
@@ -194,11 +199,15 @@ fn maps(row: &Entry, db: &Tables, report: &mut Report) -> Maps {
         match numbers {
             Some(numbers) => made.pauses = Some((numbers, entry.at)),
             None => {
-                report.error(entry.at, "priorities of pauses are out of range", "write numbers 0 to 7, with commas");
+                report.error(
+                    entry.at,
+                    "`pfc_enable` is not a list of priorities",
+                    "write numbers from 0 to 7, separated by commas, such as 3,4",
+                );
             }
         }
     }
-    // Ingress buffers, and remarking of departing packets.
+    // Fields about ingress buffers, pauses and forwarding classes, which have no effect on output queues.
     for key in
         ["tc_to_pg_map", "pfc_to_pg_map", "pfc_to_queue_map", "pfcwd_sw_enable", "dscp_to_fc_map", "exp_to_fc_map"]
     {
@@ -206,7 +215,8 @@ fn maps(row: &Entry, db: &Tables, report: &mut Report) -> Maps {
     }
     for key in ["tc_to_dscp_map", "tc_to_dot1p_map"] {
         if let Some((_, at)) = fields.text(key) {
-            let message = format!("{key} marks what leaves behind the queues: flows keep their marks here");
+            let message =
+                format!("{key} remarks packets after the queues, which is not simulated: packets keep their marks");
             made.notes.add(Level::Warning, at, message, None);
         }
     }

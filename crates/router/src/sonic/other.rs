@@ -1,4 +1,5 @@
-//! Tables of CONFIG_DB without effect on the queues of a port, and unsupported ones with a possible effect.
+//! Report of the tables of CONFIG_DB that are not read: those without effect on output queues, and those with a
+//! possible effect.
 
 use super::json::Entry;
 use crate::Report;
@@ -20,8 +21,9 @@ pub(super) const READ: [&str; 12] = [
     "BUFFER_PORT_EGRESS_PROFILE_LIST",
 ];
 
-/// Tables of names, addresses, routes, management and counters (Configuration Database Manual of SONiC).
-const HARMLESS: [&str; 92] = [
+/// Tables of names, addresses, routes, management and counters, which have no effect on queues (Configuration Database
+/// Manual of SONiC).
+const WITHOUT_EFFECT: [&str; 92] = [
     "AAA",
     "ACL_TABLE_TYPE",
     "ASIC_SENSORS",
@@ -116,7 +118,8 @@ const HARMLESS: [&str; 92] = [
     "ZTP",
 ];
 
-/// Tables of PFC at inputs (IEEE 802.1Qbb), which the remark on the queue covers.
+/// Tables about priority-based flow control (PFC, IEEE 802.1Qbb) at inputs. Ports with PFC are reported with their
+/// queues (`build`).
 const PAUSES: [&str; 7] = [
     "CABLE_LENGTH",
     "MAP_PFC_PRIORITY_TO_QUEUE",
@@ -127,21 +130,25 @@ const PAUSES: [&str; 7] = [
     "TC_TO_PRIORITY_GROUP_MAP",
 ];
 
-/// Reports the effect of a table that is not read on the queues of a port.
+/// Reports a table that is not read, by its effect on output queues.
 pub(super) fn report_table(table: &Entry, config: &Config, report: &mut Report) {
     let name = table.key.as_str();
     if READ.contains(&name) {
         return;
     }
     let rows = table.node.entries();
-    if HARMLESS.contains(&name) {
+    if WITHOUT_EFFECT.contains(&name) {
         report.ignored(table.at, format!("the table {name} has no effect on queues"));
     } else if PAUSES.contains(&name) {
-        report.ignored(table.at, format!("the table {name} is about pauses (PFC) and inputs, which are not simulated"));
+        report.ignored(
+            table.at,
+            format!("the table {name} is about priority-based flow control (PFC), which is not simulated"),
+        );
     } else {
         match name {
             "TC_TO_DSCP_MAP" | "TC_TO_DOT1P_MAP" => {
-                report.ignored(table.at, format!("{name}: what leaves is marked behind the queues"));
+                report
+                    .ignored(table.at, format!("{name} remarks packets after the queues, which has no effect on them"));
             }
             "DSCP_TO_FC_MAP" | "EXP_TO_FC_MAP" | "FC_TO_NHG_INDEX_MAP" => {
                 report.ignored(table.at, format!("{name} selects the path, not the queue"));
@@ -149,60 +156,61 @@ pub(super) fn report_table(table: &Entry, config: &Config, report: &mut Report) 
             "BUFFER_PG" | "BUFFER_PORT_INGRESS_PROFILE_LIST" => report.unsupported(
                 table.at,
                 format!(
-                    "{name}: what an input may hold of the memory is not simulated, packets may be lost or paused there"
+                    "{name}: limits on the buffer of each input are not simulated; packets may be lost or paused there"
                 ),
-                Some("the limits of the queues (BUFFER_QUEUE) are"),
+                Some("the limits of output queues (BUFFER_QUEUE) are simulated"),
             ),
             "POLICER" => {
                 // A policer applies only where a rule of an access list, a mirror session or storm control names it.
-                report.ignored(table.at, "a policer alone has no effect: something must name it");
+                report.ignored(table.at, "a policer has an effect only where another table names it");
             }
             "PORT_STORM_CONTROL" => rows.iter().for_each(|row| storm(row, config, report)),
-            "ACL_TABLE" => report.ignored(table.at, "access lists: see the remarks on their rules"),
+            "ACL_TABLE" => report.ignored(table.at, "access lists have an effect only through their rules (ACL_RULE)"),
             "ACL_RULE" => rows.iter().for_each(|row| rule(row, report)),
             "MIRROR_SESSION" => report.assumed(
                 table.at,
-                "copies of packets (MIRROR_SESSION) are taken to leave by other ports",
-                "add a row to the traffic table if they leave by the judged one",
+                "copies of packets (MIRROR_SESSION) are assumed to leave by other ports",
+                "add a row to the traffic table if they leave by the simulated port",
             ),
-            _ => report.unsupported(table.at, format!("the table {name} is not known"), None),
+            _ => report.unsupported(table.at, format!("unknown table {name}"), None),
         }
     }
 }
 
-/// Reads a limit on broadcast, unknown unicast or multicast packets that arrive on a port.
+/// Reports a limit on broadcast, unknown unicast or multicast packets that arrive at a port.
 fn storm(row: &Entry, config: &Config, report: &mut Report) {
     let (port, kind) = row.key.split_once('|').unwrap_or((&row.key, "storm"));
     if config.port(port).is_none() {
-        report.ignored(row.at, format!("`{port}` is no port of this file"));
+        report.ignored(row.at, format!("there is no port `{port}`"));
         return;
     }
     report.assumed(
         row.at,
-        format!("{kind} packets that come in by {port} are limited: the traffic table is taken to hold none of them"),
-        "leave such packets out of the table, or write the rate that is left of them",
+        format!("{kind} packets that arrive at {port} are limited, which is not simulated: the traffic table is assumed to have none"),
+        "leave such packets out of the traffic table, or state their rate after the limit",
     );
 }
 
-/// Reads a rule of an access list: packets are assumed to pass filters; other actions are unsupported.
+/// Reports a rule of an access list. Packets of the traffic table are assumed to pass filters; other actions are
+/// unsupported.
 fn rule(row: &Entry, report: &mut Report) {
     // The action of a rule is in the field whose name ends with ACTION.
     let actions = row.node.entries().iter().filter(|field| field.key.to_ascii_uppercase().ends_with("ACTION"));
     for action in actions {
         let what = action.node.scalar().unwrap_or_default().to_ascii_uppercase();
         match what.as_str() {
-            "FORWARD" | "ACCEPT" => report.ignored(action.at, "it lets packets pass"),
+            "FORWARD" | "ACCEPT" => report.ignored(action.at, "a rule that forwards packets has no effect on queues"),
             "DROP" => report.assumed(
                 action.at,
-                format!("`{}` drops packets: the traffic table is taken to hold those that pass", row.key),
-                "leave dropped packets out of the table",
+                format!("`{}` drops packets: the traffic table is assumed to hold only packets that pass", row.key),
+                "leave dropped packets out of the traffic table",
             ),
             _ if action.key.to_ascii_uppercase().starts_with("MIRROR") => {
-                report.ignored(action.at, "it copies packets");
+                report.ignored(action.at, "a rule that mirrors packets has no effect on their queues");
             }
             _ => report.unsupported(
                 action.at,
-                format!("`{}`: what the rule does to packets ({} {what})", row.key, action.key),
+                format!("`{}`: the action {} {what} is not simulated", row.key, action.key),
                 None,
             ),
         }

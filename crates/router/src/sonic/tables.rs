@@ -1,4 +1,4 @@
-//! The tables of CONFIG_DB about queues, as written.
+//! Reader of the tables of CONFIG_DB about queues.
 //!
 //! Sources: the YANG models of SONiC (`src/sonic-yang-models/yang-models` of sonic-buildimage) for names, units, ranges
 //! and defaults; `orchagent/qosorch.cpp` of sonic-swss for their processing; the headers of SAI (`inc/saischeduler.h`,
@@ -9,7 +9,7 @@ use crate::ir::Red;
 use crate::{Level, Place, Report};
 use std::collections::BTreeMap;
 
-/// A remark that applies if a port uses the row.
+/// A remark on a row, which is reported if a port uses the row.
 #[derive(Clone, Debug)]
 pub(super) struct Note {
     pub level: Level,
@@ -58,15 +58,16 @@ pub(super) struct Scheduler {
     pub notes: Notes,
 }
 
-/// A row of WRED_PROFILE: its effect on green packets.
+/// A row of WRED_PROFILE.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Wred {
+    /// Parameters for green packets; `None`: no early drops.
     pub green: Option<Red>,
     pub at: Place,
     pub notes: Notes,
 }
 
-/// A row of BUFFER_PROFILE for a queue: its limit in bytes.
+/// A row of BUFFER_PROFILE, as the limit of a queue.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Buffer {
     /// Limit in bytes; `None`: unknown.
@@ -74,10 +75,10 @@ pub(super) struct Buffer {
     pub notes: Notes,
 }
 
-/// A map between small numbers, with the place of each entry.
+/// A map from code points or traffic classes to traffic classes or queues, with the place of each entry.
 pub(super) type Map = BTreeMap<u8, (u8, Place)>;
 
-/// Fields of a row, each taken once.
+/// Fields of a row. Those that no reader has taken can be reported as unknown.
 pub(super) struct Fields<'a> {
     name: &'a str,
     entries: &'a [Entry],
@@ -88,22 +89,24 @@ impl<'a> Fields<'a> {
     pub fn new(row: &'a Entry) -> Fields<'a> {
         Fields { name: &row.key, entries: row.node.entries(), taken: Vec::new() }
     }
+    /// Takes a field; `None`: missing.
     pub fn take(&mut self, key: &'a str) -> Option<&'a Entry> {
         self.taken.push(key);
         self.entries.iter().find(|entry| entry.key == key)
     }
+    /// Takes a field that is a string, number or boolean; `None`: missing, or another value.
     pub fn text(&mut self, key: &'a str) -> Option<(String, Place)> {
         let entry = self.take(key)?;
         Some((entry.node.scalar()?, entry.at))
     }
-    /// Takes an integer.
+    /// Takes an unsigned integer; `None`: missing, or another value, which is reported.
     pub fn number(&mut self, key: &'a str, report: &mut Report) -> Option<(u64, Place)> {
         let (text, at) = self.text(key)?;
         if let Ok(number) = text.parse() {
             Some((number, at))
         } else {
-            let message = format!("`{key}` of `{}` is `{text}`, no whole number", self.name);
-            report.error(at, message, "write digits alone");
+            let message = format!("`{key}` of `{}` is `{text}`, which is not a whole number", self.name);
+            report.error(at, message, "write a whole number, such as 100");
             None
         }
     }
@@ -114,13 +117,13 @@ impl<'a> Fields<'a> {
     /// Reports the fields that have not been taken as unknown.
     pub fn unknown(&self, notes: &mut Notes) {
         for entry in self.left() {
-            notes.add(Level::Unsupported, entry.at, format!("`{}` of `{}` is not known", entry.key, self.name), None);
+            notes.add(Level::Unsupported, entry.at, format!("unknown field `{}` of `{}`", entry.key, self.name), None);
         }
     }
 }
 
-/// Reads SCHEDULER (sonic-scheduler.yang): `pir` and `cir` are bytes per second, or packets per second with
-/// `meter_type` packets.
+/// Reads a row of SCHEDULER (sonic-scheduler.yang): `pir` and `cir` are in bytes per second, or, with `meter_type`
+/// packets, in packets per second.
 pub(super) fn scheduler(row: &Entry, report: &mut Report) -> Scheduler {
     let mut fields = Fields::new(row);
     let mut notes = Notes::default();
@@ -132,14 +135,14 @@ pub(super) fn scheduler(row: &Entry, report: &mut Report) -> Scheduler {
             "DWRR" => Order::Bytes,
             "WRR" => Order::Packets,
             _ => {
-                report.error(at, format!("`{name}` has the type `{kind}`"), "types are STRICT, DWRR and WRR");
+                report.error(at, format!("`{name}` has the unknown type `{kind}`"), "write STRICT, DWRR or WRR");
                 Order::Bytes
             }
         },
     };
     let weight = fields.number("weight", report);
     if let Some((_, at)) = weight.filter(|(weight, _)| !(1..=100).contains(weight)) {
-        report.error(at, format!("the weight of `{name}` is out of range"), "weights are 1 to 100");
+        report.error(at, format!("the weight of `{name}` is not from 1 to 100"), "write a whole number from 1 to 100");
     } else if let Some((_, at)) = weight.filter(|_| order == Order::Strict) {
         notes.add(Level::Ignored, at, "a weight of a strict queue has no effect", None);
     }
@@ -156,8 +159,9 @@ pub(super) fn scheduler(row: &Entry, report: &mut Report) -> Scheduler {
         report.error(at, format!("`pir` of `{name}` is less than its `cir`"), "raise pir, or lower cir");
     }
     if let Some((_, at)) = least {
-        let message = format!("`{name}`: a guaranteed rate (cir) beside the order of the queues is not simulated");
-        notes.add(Level::Unsupported, at, message, Some("leave it out to judge the queues without it"));
+        let message =
+            format!("`{name}`: a guaranteed rate (cir) is not simulated; only the scheduling type and the weight are");
+        notes.add(Level::Unsupported, at, message, Some("leave it out to simulate the queues without it"));
     }
     if let Some((_, at)) = least_burst.filter(|_| least.is_none()) {
         notes.add(Level::Warning, at, format!("`cbs` of `{name}` has no effect without cir"), Some("write cir"));
@@ -167,14 +171,14 @@ pub(super) fn scheduler(row: &Entry, report: &mut Report) -> Scheduler {
     }
     let peak = match (peak, packets) {
         (Some((_, at)), Some(_)) => {
-            let message = format!("`{name}`: a highest rate in packets per second is not simulated");
+            let message = format!("`{name}`: a peak rate in packets per second is not simulated");
             notes.add(Level::Unsupported, at, message, Some("write meter_type bytes and pir in bytes per second"));
             None
         }
         (peak, _) => peak,
     };
     if let (Some((_, at)), None) = (peak, burst) {
-        let message = format!("`{name}`: the burst of its highest rate is not stated and taken as {BURST} B");
+        let message = format!("`{name}`: the burst of its peak rate (pbs) is not stated: {BURST} B are assumed");
         notes.add(Level::Assumed, at, message, Some("write pbs"));
     }
     fields.unknown(&mut notes);
@@ -183,12 +187,13 @@ pub(super) fn scheduler(row: &Entry, report: &mut Report) -> Scheduler {
     Scheduler { order, weight: weight.map_or(1, |(weight, _)| weight.clamp(1, 100)), peak, burst, at: row.at, notes }
 }
 
-/// Default burst of a peak rate, in bytes. That of a switch is unknown; this is the `pbs` of the examples in SONiC's
-/// Configuration Database Manual.
+/// Burst in bytes that is assumed if `pbs` is missing: that of the examples in SONiC's Configuration Database Manual.
+/// Switches do not document theirs.
 const BURST: u64 = 8192;
 
-/// Reads WRED_PROFILE (sonic-wred-profile.yang). All packets are green, since no supported table colours them. The
-/// instantaneous queue is used, since orchagent sets the weight of the average to 0 (`WredMapHandler::addQosItem`).
+/// Reads a row of WRED_PROFILE (sonic-wred-profile.yang). All packets are green, since no supported table colours them.
+/// The instantaneous queue length is used, since orchagent sets the weight of the average to 0
+/// (`WredMapHandler::addQosItem`).
 pub(super) fn wred(row: &Entry, report: &mut Report) -> Wred {
     let mut fields = Fields::new(row);
     let mut notes = Notes::default();
@@ -202,8 +207,8 @@ pub(super) fn wred(row: &Entry, report: &mut Report) -> Wred {
         Some((other, at)) => {
             report.error(
                 at,
-                format!("`{name}` has the ECN mode `{other}`"),
-                "modes are ecn_none, ecn_all, ecn_green and so on",
+                format!("`{name}` has the unknown ECN mode `{other}`"),
+                "write ecn_none, ecn_all, ecn_green, ecn_yellow, ecn_red, or two colours such as ecn_green_yellow",
             );
             false
         }
@@ -212,12 +217,20 @@ pub(super) fn wred(row: &Entry, report: &mut Report) -> Wred {
     let max = fields.number("green_max_threshold", report);
     let probability = fields.number("green_drop_probability", report);
     if let Some((_, at)) = probability.filter(|(percent, _)| *percent > 100) {
-        report.error(at, format!("a probability of `{name}` is above 100 %"), "probabilities are 0 to 100");
+        report.error(
+            at,
+            format!("green_drop_probability of `{name}` is above 100 %"),
+            "write a whole percentage from 0 to 100",
+        );
     }
     if let (Some((min, _)), Some((max, at))) = (min, max)
         && min > max
     {
-        report.error(at, format!("the maximum of `{name}` is below its minimum"), "raise green_max_threshold");
+        report.error(
+            at,
+            format!("green_max_threshold of `{name}` is below green_min_threshold"),
+            "raise green_max_threshold",
+        );
     }
     let mut other: Option<Place> = None;
     for colour in ["yellow", "red"] {
@@ -227,12 +240,13 @@ pub(super) fn wred(row: &Entry, report: &mut Report) -> Wred {
         }
     }
     if let Some(at) = other {
-        let message = format!("`{name}`: its settings for yellow and red packets; packets are green here");
+        let message =
+            format!("`{name}`: settings for yellow and red packets have no effect, since all packets are green here");
         notes.add(Level::Ignored, at, message, None);
     }
     let own = fields.left().find(|entry| entry.key.starts_with("ecn_green_")).map(|entry| entry.at);
     if let Some(at) = own.filter(|_| marks) {
-        let message = format!("`{name}`: thresholds of marks apart from those of drops are not simulated");
+        let message = format!("`{name}`: thresholds for marking that differ from those for dropping are not simulated");
         notes.add(Level::Unsupported, at, message, None);
     }
     for entry in fields.entries.iter().filter(|entry| entry.key.starts_with("ecn_green_")) {
@@ -241,11 +255,11 @@ pub(super) fn wred(row: &Entry, report: &mut Report) -> Wred {
     fields.unknown(&mut notes);
     let Some((max, _)) = max.filter(|(max, _)| *max > 0) else {
         if drops || marks {
-            // `saiwred.h`: the default of thresholds is the size of the buffer.
+            // `saiwred.h`: thresholds default to the size of the buffer.
             notes.add(
                 Level::Warning,
                 row.at,
-                format!("`{name}` states no maximum for green packets: it does nothing"),
+                format!("`{name}` has no green_max_threshold: it neither drops nor marks below the queue limit"),
                 None,
             );
         }
@@ -253,11 +267,16 @@ pub(super) fn wred(row: &Entry, report: &mut Report) -> Wred {
     };
     if marks && !drops {
         let message = format!(
-            "`{name}` marks packets that can bear it and drops none early, which is not simulated: nothing is marked, nothing is \
-             dropped below the limit of the queue"
+            "`{name}` marks ECN-capable packets but drops none early, which is not simulated: below the queue limit, packets are \
+             neither marked nor dropped"
         );
         let at = mode.map_or(row.at, |(_, at)| at);
-        notes.add(Level::Unsupported, at, message, Some("with wred_green_enable it drops what cannot be marked"));
+        notes.add(
+            Level::Unsupported,
+            at,
+            message,
+            Some("set wred_green_enable to mark ECN-capable packets and drop the others"),
+        );
         return Wred { green: None, at: row.at, notes };
     }
     if !drops {
@@ -265,9 +284,9 @@ pub(super) fn wred(row: &Entry, report: &mut Report) -> Wred {
     }
     if let Some((_, at)) = mode.filter(|_| marks) {
         let message = format!(
-            "`{name}` marks packets that are capable of ECN; those of the traffic table are not, and are dropped"
+            "`{name}` marks ECN-capable packets; those of the traffic table are not ECN-capable, so they are dropped"
         );
-        notes.add(Level::Assumed, at, message, Some("give the flows ECN in the scenario that `import` writes"));
+        notes.add(Level::Assumed, at, message, Some("enable ECN for the flows in the scenario that `import` writes"));
     }
     // sonic-wred-profile.yang: the default is 100 %.
     let percent = probability.map_or(100, |(percent, _)| percent.min(100));
@@ -283,18 +302,19 @@ pub(super) fn wred(row: &Entry, report: &mut Report) -> Wred {
     Wred { green: Some(green), at: row.at, notes }
 }
 
-/// `true` if a field of WRED_PROFILE is about packets of that colour.
+/// `true` if the name of a field of WRED_PROFILE contains the colour.
 fn is_of(key: &str, colour: &str) -> bool {
     key.split('_').any(|word| word == colour)
 }
 
-/// Reads a row of BUFFER_POOL: its bytes, if stated. In the dynamic buffer model the switch computes them.
+/// Returns the size in bytes of a row of BUFFER_POOL; `None`: not stated, since with the dynamic buffer model the
+/// switch computes it.
 pub(super) fn pool(row: &Entry, report: &mut Report) -> Option<u64> {
     Fields::new(row).number("size", report).map(|(size, _)| size)
 }
 
-/// Reads BUFFER_PROFILE as the limit of a queue (`saibuffer.h`): `size` is reserved, beyond it a queue may take
-/// `static_th` bytes of the pool, or 2^`dynamic_th` times its free bytes.
+/// Reads a row of BUFFER_PROFILE as the limit of a queue (`saibuffer.h`): `size` bytes are reserved for it; in addition
+/// a queue may use `static_th` bytes of the pool, or 2^`dynamic_th` times the free bytes of the pool.
 pub(super) fn buffer(row: &Entry, pools: &BTreeMap<String, Option<u64>>, report: &mut Report) -> Buffer {
     let mut fields = Fields::new(row);
     let mut notes = Notes::default();
@@ -314,7 +334,9 @@ pub(super) fn buffer(row: &Entry, pools: &BTreeMap<String, Option<u64>>, report:
         notes.add(
             Level::Unsupported,
             at,
-            format!("`{name}`: packets that are cut short ({action}) in place of drops"),
+            format!(
+                "`{name}`: the discard action {action}, which truncates packets, is not simulated: they are dropped"
+            ),
             None,
         );
     }
@@ -327,26 +349,28 @@ pub(super) fn buffer(row: &Entry, pools: &BTreeMap<String, Option<u64>>, report:
         let Some(exponent) = exponent else {
             report.error(
                 at,
-                format!("`dynamic_th` of `{name}` is `{text}`"),
-                "it is the exponent of 2, such as -3 or 3",
+                format!("`dynamic_th` of `{name}` is `{text}`, which is not a whole number from -16 to 16"),
+                "write the exponent n of the factor 2^n, such as -3 or 3",
             );
             return Buffer { limit: None, notes };
         };
-        // With a = 2^n the only queue in a pool of B bytes settles at a·(B - q) = q.
+        // Dynamic threshold with a = 2^n: if only one queue fills a pool of B bytes, its length q ends at a·(B - q) =
+        // q, that is, q = B·a/(1 + a).
         let part = 1u128 << exponent.unsigned_abs();
         let times = if exponent < 0 { 1 } else { part };
         let limit = pool.map(|pool| {
             let shared = u128::from(pool) * times / (1 + part);
             own.saturating_add(u64::try_from(shared).unwrap_or(u64::MAX))
         });
-        let taken = limit
-            .map_or_else(String::new, |limit| format!(": {limit} B, its limit where only this queue fills, are taken"));
-        let message = format!("`{name}`: a limit that moves with what is free of the memory is not simulated{taken}");
-        notes.add(Level::Unsupported, at, message, Some("write static_th to judge a limit that stays"));
+        let taken = limit.map_or_else(String::new, |limit| {
+            format!(": the fixed limit {limit} B is used, which is reached if only this queue fills")
+        });
+        let message = format!("`{name}`: a dynamic threshold (dynamic_th) is not simulated{taken}");
+        notes.add(Level::Unsupported, at, message, Some("write static_th for a fixed limit"));
         return Buffer { limit, notes };
     }
     let limit = match (fixed, pool) {
-        // `saibuffer.h`: 0 means no limit on the shared part.
+        // `saibuffer.h`: 0 means no limit on the use of the pool.
         (Some(0) | None, pool) => pool,
         (Some(bytes), pool) => Some(own.saturating_add(bytes).min(pool.unwrap_or(u64::MAX))),
     };
@@ -354,24 +378,24 @@ pub(super) fn buffer(row: &Entry, pools: &BTreeMap<String, Option<u64>>, report:
         notes.add(
             Level::Assumed,
             row.at,
-            format!("`{name}` states no threshold: a queue may take the whole pool"),
+            format!("`{name}` has neither static_th nor dynamic_th: a queue may use the whole pool"),
             None,
         );
     }
     Buffer { limit, notes }
 }
 
-/// Reads a map between small numbers, such as DSCP_TO_TC_MAP.
-pub(super) fn map(row: &Entry, most_key: u8, most_value: u8, report: &mut Report) -> Map {
+/// Reads a row of a map such as DSCP_TO_TC_MAP, with keys from 0 to `max_key` and values from 0 to `max_value`.
+pub(super) fn map(row: &Entry, max_key: u8, max_value: u8, report: &mut Report) -> Map {
     let mut made = Map::new();
     for entry in row.node.entries() {
-        let key = entry.key.trim().parse::<u8>().ok().filter(|key| *key <= most_key);
-        let value = entry.node.scalar().and_then(|text| text.parse::<u8>().ok()).filter(|value| *value <= most_value);
+        let key = entry.key.trim().parse::<u8>().ok().filter(|key| *key <= max_key);
+        let value = entry.node.scalar().and_then(|text| text.parse::<u8>().ok()).filter(|value| *value <= max_value);
         if let (Some(key), Some(value)) = (key, value) {
             let _ = made.insert(key, (value, entry.at));
         } else {
-            let message = format!("a line of the map `{}` is out of range", row.key);
-            let advice = format!("keys are 0 to {most_key}, values 0 to {most_value}");
+            let message = format!("an entry of the map `{}` is out of range", row.key);
+            let advice = format!("write a key from 0 to {max_key} and a value from 0 to {max_value}");
             report.error(entry.at, message, &advice);
         }
     }
@@ -384,7 +408,7 @@ pub(super) fn reference(text: &str) -> String {
     inner.map_or(text, |inner| inner.split_once('|').map_or(inner, |(_, name)| name)).trim().to_owned()
 }
 
-/// Parses `3-4`, or `3` as both ends.
+/// Parses a range `3-4`, or a number `3`, of at most `most`; returns both ends.
 pub(super) fn range(text: &str, most: u8) -> Option<(u8, u8)> {
     let (low, high) = text.split_once('-').unwrap_or((text, text));
     let (low, high) = (low.trim().parse().ok()?, high.trim().parse().ok()?);

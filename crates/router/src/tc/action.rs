@@ -6,29 +6,31 @@ use super::units;
 use crate::ir::{Act, Counting, Police, Share};
 use crate::{Place, Report};
 
-/// A field set in a packet or its metadata, before later filters.
+/// A modification of a packet or its metadata, which later filters observe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Edit {
-    /// Bits of the firewall mark under the mask.
+    /// Sets the bits of the firewall mark under the mask.
     Mark { value: u32, mask: u32 },
-    /// DSCP.
+    /// Sets the DSCP, 0 to 63.
     Dscp(u8),
-    /// The kernel's priority of the packet (`skb->priority`), here a class of a discipline.
+    /// Sets the kernel's priority of the packet (`skb->priority`), which may be the handle of a class.
     Priority(Handle),
 }
 
 /// Actions of a filter.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Actions {
+    /// Policer.
     pub police: Option<Police>,
+    /// Modifications of the packet, in order.
     pub edits: Vec<Edit>,
     /// Device to which packets are redirected.
     pub redirect: Option<String>,
     /// `true` if all packets are dropped.
     pub drop: bool,
-    /// `true` if the next filter is evaluated in any case.
+    /// `true` if the next filter is evaluated although this one matches (`continue`).
     pub next: bool,
-    /// `true` if there is an action; without one the filter only selects a class.
+    /// `true` if the filter has an action or policer; otherwise it only selects a class.
     pub any: bool,
 }
 
@@ -84,6 +86,7 @@ impl Actions {
         Ok(())
     }
 
+    /// Applies a control keyword, which may follow an action; `false`: the word is another one.
     fn control(&mut self, word: &str) -> bool {
         match word {
             "ok" | "pass" | "pipe" => {}
@@ -94,6 +97,7 @@ impl Actions {
         true
     }
 
+    /// `skbedit [priority HANDLE] [mark MARK[/MASK]]`
     fn skbedit(&mut self, args: &mut Args<'_>) -> Result<(), Trouble> {
         while let Some(word) = args.peek() {
             match word.text.as_str() {
@@ -107,7 +111,13 @@ impl Actions {
                     let (value, mask) = word.text.split_once('/').unwrap_or((&word.text, "0xffffffff"));
                     let number = |text: &str| units::based(text).and_then(|n| u32::try_from(n).ok());
                     let found = number(value).zip(number(mask));
-                    let wrong = || Trouble::wrong(word.at, "this is no mark", "write a number");
+                    let wrong = || {
+                        Trouble::wrong(
+                            word.at,
+                            "this is not a valid firewall mark",
+                            "write MARK or MARK/MASK, integers of 32 bits, such as 10 or 0x10/0xff",
+                        )
+                    };
                     let (value, mask) = found.ok_or_else(wrong)?;
                     self.edits.push(Edit::Mark { value: value & mask, mask });
                 }
@@ -123,7 +133,7 @@ impl Actions {
     /// `pedit ex munge ip dsfield set 0xb8 [retain 0xfc]`
     fn pedit(&mut self, args: &mut Args<'_>) -> Result<(), Trouble> {
         let at = args.at();
-        let other = || Trouble::unsupported(at, "pedit of anything but the DS field");
+        let other = || Trouble::unsupported(at, "pedit of a field other than the DS field");
         let _ = args.is("ex");
         while args.is("munge") || args.is("pedit") {
             if !(args.is("ip") || args.is("ip6")) {
@@ -144,7 +154,7 @@ impl Actions {
                 0xff
             };
             if retain & 0xfc != 0xfc {
-                return Err(Trouble::unsupported(at, "pedit of a part of the code point"));
+                return Err(Trouble::unsupported(at, "pedit of some bits of the DSCP only"));
             }
             self.edits.push(Edit::Dscp((value >> 2) as u8));
         }
@@ -156,14 +166,18 @@ impl Actions {
         let _ = args.is("ingress") || args.is("egress");
         let mirror = args.is("mirror");
         if !mirror && !args.is("redirect") {
-            return Err(Trouble::unsupported(at, "the action mirred"));
+            return Err(Trouble::unsupported(at, "the action mirred without `redirect` or `mirror`"));
         }
         if !args.is("dev") {
             return Err(Trouble::wrong(at, "mirred needs a device", "write `mirred egress redirect dev ifb0`"));
         }
         let name = args.word("name of the device")?;
         if mirror {
-            report.unsupported(at, format!("copies to `{}`", name.text), Some("only what is sent itself is simulated"));
+            report.unsupported(
+                at,
+                format!("mirrored copies to `{}`", name.text),
+                Some("only the original packets are simulated"),
+            );
         } else {
             self.redirect = Some(name.text.clone());
         }
@@ -171,9 +185,10 @@ impl Actions {
     }
 }
 
-/// A full frame, bytes.
+/// Length of a full Ethernet frame without FCS, bytes.
 const FRAME: u64 = 1514;
 
+/// `true` if the word ends the arguments of `csum`.
 fn is_end(word: &str) -> bool {
     matches!(word, "action" | "flowid" | "classid" | "pipe" | "ok" | "pass" | "continue" | "drop" | "shot" | "index")
 }
@@ -200,9 +215,11 @@ fn policer(args: &mut Args<'_>) -> Result<Police, Trouble> {
             }
             "mtu" => {
                 let _ = args.take();
-                // Larger packets always exceed.
                 if args.size()? < FRAME {
-                    return Err(Trouble::unsupported(word.at, "a policer that exceeds by the size of a packet"));
+                    return Err(Trouble::unsupported(
+                        word.at,
+                        "a policer whose `mtu` is below 1514 B: longer packets always exceed",
+                    ));
                 }
             }
             "mpu" | "overhead" | "linklayer" => {
@@ -248,7 +265,7 @@ fn policer(args: &mut Args<'_>) -> Result<Police, Trouble> {
 }
 
 /// Returns a policer that drops all packets, the effect of `action drop`.
-pub(super) fn drops() -> Police {
+pub(super) fn drop_all() -> Police {
     Police {
         rate: Share::Rate(8),
         burst: Some(1),

@@ -1,4 +1,4 @@
-//! Conversion from other languages into `tc`: shares become rates, classes of a router classes of HTB.
+//! Conversion from other languages into `tc`: shares become rates, and classes of a router become classes of HTB.
 
 use crate::Report;
 use crate::ir::{
@@ -6,34 +6,35 @@ use crate::ir::{
     Sfq, Share, Wred,
 };
 
-/// Packet size by which thresholds in packets become thresholds in bytes.
+/// Packet size in bytes for the conversion of thresholds in packets to bytes.
 const PACKET: u64 = 1500;
-/// Bytes of a frame, the unit of quanta in packets (`psched_mtu`, `include/net/pkt_sched.h`).
+/// Length of a frame in bytes, for the conversion of quanta in packets to bytes (`psched_mtu`,
+/// `include/net/pkt_sched.h`).
 const FRAME: u64 = 1514;
 /// Default queue limit of a class in packets (classic IOS).
 const LIMIT: u64 = 64;
-/// Default rate of an interface, bit/s.
-const USUAL_RATE: u64 = 100_000_000;
-/// Upper bound on the nesting.
-const DEEPEST: usize = 8;
-/// Upper bound on the classes.
-const MOST: usize = 1000;
+/// Rate of an interface that states none, bit/s.
+const DEFAULT_RATE: u64 = 100_000_000;
+/// Maximum nesting of policies and conditions.
+const MAX_DEPTH: usize = 8;
+/// Maximum number of classes.
+const MAX_CLASSES: usize = 1000;
 
 /// Returns the configuration with policies that `tc` supports; approximations are reported.
 pub(super) fn adapt(config: &Config) -> (Config, Report) {
     let mut maker = Maker { config, made: Config::default(), report: Report::default(), classes: 0 };
     for port in &config.ports {
         let mut own = port.clone();
-        let rate = port.bandwidth.or(port.rate).unwrap_or(USUAL_RATE);
+        let rate = port.bandwidth.or(port.rate).unwrap_or(DEFAULT_RATE);
         if let Some(ring) = port.ring {
             maker.report.warning(
                 port.at,
-                format!("a transmit ring of {ring}"),
-                "use `ethtool -G` for the ring of the card",
+                format!("a transmit ring of {ring} packets is not set by tc"),
+                "set the ring of the network card with `ethtool -G`",
             );
         }
         if port.input.is_some() {
-            maker.report.unsupported(port.at, "the policy for what arrives", None);
+            maker.report.unsupported(port.at, "the input policy", None);
             own.input = None;
         }
         if let Some(hold) = port.hold.filter(|_| own.root.limit.is_none() && own.root.queue == Queue::Fifo) {
@@ -55,6 +56,7 @@ struct Maker<'a> {
 }
 
 impl Maker<'_> {
+    /// Warns of an approximation in a class.
     fn note(&mut self, class: &Class, what: &str) {
         let message = format!("class `{}`: {what}", class.name);
         self.report.warning(class.at, message, "check that the approximation is what you want");
@@ -75,14 +77,17 @@ impl Maker<'_> {
             (shape.excess, shape.peak) = (None, false);
         }
         if let Some(wred) = made.wred.take() {
-            self.note(class, "WRED becomes RED by bytes with one profile; gred needs a tc_index that something sets");
+            self.note(
+                class,
+                "WRED becomes byte-based RED with one profile; gred would need a tc_index set by another discipline",
+            );
             let (red, limit) = red(&wred, made.limit, rate);
             (made.queue, made.limit) = (Queue::Red(red), Some(Limit::Bytes(limit)));
         }
         if let Queue::Red(red) = &mut made.queue
             && core::mem::take(&mut red.instant)
         {
-            self.note(class, "drops by what waits become drops by its average");
+            self.note(class, "drops by the instantaneous queue become drops by its average");
         }
         match &made.queue {
             Queue::Fair(Fair { queues, .. }) => {
@@ -109,7 +114,7 @@ impl Maker<'_> {
             _ => {}
         }
         if !made.code_limits.is_empty() {
-            self.note(class, "limits of single code points are left out");
+            self.note(class, "queue limits of single DSCPs or precedences are left out");
             made.code_limits.clear();
         }
         if let Some(Limit::Microseconds(us)) = made.limit {
@@ -119,11 +124,16 @@ impl Maker<'_> {
         made
     }
 
+    /// Converts the policy of that name; `None`: it does not exist or is nested too deeply.
     fn policy(&mut self, name: &str, rate: u64, device: &str, depth: usize) -> Option<Inner> {
         let policy = self.config.policy(name)?;
         self.classes += policy.classes.len();
-        if depth > DEEPEST || self.classes > MOST {
-            self.report.unsupported(policy.at, format!("`{name}`: too many classes within each other"), None);
+        if depth > MAX_DEPTH || self.classes > MAX_CLASSES {
+            self.report.unsupported(
+                policy.at,
+                format!("`{name}`: policies are nested too deeply, or have too many classes"),
+                None,
+            );
             return None;
         }
         if policy.scheduler == Scheduler::ClassBased {
@@ -131,7 +141,8 @@ impl Maker<'_> {
         } else {
             let mut own = policy.clone();
             if core::mem::take(&mut own.packets) {
-                let message = format!("policy `{}`: turns of packets become turns of frames of {FRAME} B", policy.name);
+                let message =
+                    format!("policy `{}`: round robin by packets becomes DRR with {FRAME} B per packet", policy.name);
                 self.report.warning(policy.at, message, "check that the approximation is what you want");
                 for class in &mut own.classes {
                     class.quantum = class.quantum.map(|packets| packets.saturating_mul(FRAME));
@@ -147,7 +158,7 @@ impl Maker<'_> {
         }
     }
 
-    /// Assigns handles to a policy and its classes, unless their names are handles.
+    /// Assigns handles to a policy and its classes, unless their names are handles already.
     fn handles(&mut self, policy: &mut Policy, device: &str) {
         let major =
             |name: &str| name.strip_prefix(&format!("{device}-")).and_then(|major| u16::from_str_radix(major, 16).ok());
@@ -155,7 +166,7 @@ impl Maker<'_> {
         if own.is_some_and(|own| policy.classes.iter().all(|class| class.name.starts_with(&own))) {
             return;
         }
-        // Classes named by handles of one discipline keep their names.
+        // Classes whose names are handles of one discipline keep them.
         let one =
             policy.classes.first().and_then(|class| class.name.split_once(':')).map(|(major, _)| major.to_owned());
         let handle =
@@ -169,7 +180,7 @@ impl Maker<'_> {
                 })
             };
             let free = self.made.policy(&name).is_none() && self.config.policy(&name).is_none();
-            // Bands are numbered by the kernel.
+            // The kernel numbers bands from 1.
             let banded = matches!(policy.scheduler, Scheduler::Priority | Scheduler::Ets);
             let numbered = |(index, class): (usize, &Class)| class.name == format!("{one}:{:x}", index + 1);
             let named = !banded || policy.classes.iter().enumerate().all(numbered);
@@ -210,6 +221,7 @@ impl Maker<'_> {
         })
     }
 
+    /// Converts a policy of CBWFQ and LLQ into classes of HTB; `None`: no handle is left.
     fn class_based(&mut self, policy: &Policy, rate: u64, device: &str, depth: usize) -> Option<Inner> {
         let default = policy.default.as_deref();
         if let [only] = policy.classes.as_slice()
@@ -217,7 +229,7 @@ impl Maker<'_> {
         {
             return Some(Inner::Class(Box::new(self.class(only, rate, device, depth))));
         }
-        // Handles are hexadecimal; a policy's classes are numbered in tens below the class of its whole rate.
+        // The classes are numbered 10, 20, 30 … (hexadecimal) under class 1, which has the whole rate.
         let major = self.unused(device)?;
         let handle = |minor: usize| format!("{major:x}:{minor:x}");
         let mut made = Policy {
@@ -226,7 +238,7 @@ impl Maker<'_> {
             at: policy.at,
             ..Policy::default()
         };
-        // Reserves its place before those of the inner policies.
+        // Reserves the policy's position before those of its child policies, which are added below.
         self.made.policies.push(made.clone());
         let place = self.made.policies.len() - 1;
         let whole = HtbClass { rate, ceil: Some(rate), ..HtbClass::default() };
@@ -262,9 +274,9 @@ impl Maker<'_> {
             }
             (one.bandwidth, one.priority, one.shape) = (None, None, None);
             one.limit = one.limit.or_else(|| Some(Limit::Packets(LIMIT)).filter(|_| one.queue == Queue::Fifo));
-            // HTB serves a class that has used up its rate only from the excess of others. A burst that passes the
-            // policer would wait at the policed rate, and never drain while calls use that; with the whole rate it is
-            // served first, and its rate is limited by the policer.
+            // With the policed rate as its rate, the class would need to borrow for a burst that passes the policer,
+            // and the burst would not drain while calls use that rate. With its ceiling as the rate it is served first,
+            // and the policer limits it.
             let bounded = strict.is_some() && default != Some(&class.name) && rule_police.as_ref().is_some_and(drops);
             let own = if bounded { ceil } else { own.min(ceil) };
             one.htb = Some(HtbClass { rate: own, ceil: Some(ceil), prio, ..HtbClass::default() });
@@ -283,7 +295,6 @@ impl Maker<'_> {
             }
             made.classes.push(one);
         }
-        // In the order of the router's rules, not of the classes.
         let name = made.name.clone();
         if let Some(own) = self.made.policies.get_mut(place) {
             *own = made;
@@ -291,16 +302,16 @@ impl Maker<'_> {
         Some(Inner::Policy(name))
     }
 
-    /// Returns a policer with the two outcomes that `tc` supports.
+    /// Returns a policer with one rate and two outcomes, as `tc` supports.
     fn plain(&mut self, class: &Class, police: &Police, rate: u64) -> Police {
         let committed = police.rate.of(rate).unwrap_or(rate).max(1);
         let act = |acts: &[Act]| if acts.contains(&Act::Drop) { Act::Drop } else { Act::Transmit };
         let marks = |acts: &[Act]| acts.iter().any(|act| matches!(act, Act::Set(_)));
         if marks(&police.conform) || marks(&police.exceed) || marks(&police.violate) {
-            self.note(class, "the policer's marks are left out");
+            self.note(class, "the markings of the policer are left out");
         }
         if police.peak.is_some() || !police.violate.is_empty() {
-            self.note(class, "the policer of three colours becomes one of two");
+            self.note(class, "the three-colour policer becomes a two-colour one");
         }
         Police {
             rate: Share::Rate(committed),
@@ -314,7 +325,8 @@ impl Maker<'_> {
         }
     }
 
-    /// Converts a rule without an IP version into a filter for each version.
+    /// Converts a rule into filters. A condition without an IP version becomes a filter for each version, unless the
+    /// rule has a policer, or a condition on an IPv4 address, a label or a tag.
     fn of_both_versions(&mut self, rule: &Rule) -> Vec<Rule> {
         let made = self.rules(rule);
         if names_a_version(&rule.when) || rule.police.is_some() {
@@ -358,7 +370,7 @@ impl Maker<'_> {
             };
             all.into_iter().map(made).collect()
         } else {
-            let message = format!("the condition of class `{}` cannot be said in filters: {:?}", rule.class, rule.when);
+            let message = format!("no filter of tc expresses the condition of class `{}`: {:?}", rule.class, rule.when);
             self.report.unsupported(
                 rule.at,
                 message,
@@ -369,21 +381,24 @@ impl Maker<'_> {
     }
 }
 
-/// Result of converting an inner policy.
+/// Result of the conversion of a child policy: a policy, or the only class of one.
 enum Inner {
     Policy(String),
     Class(Box<Class>),
 }
 
+/// Returns the rate in bit/s that a class may use, for the shares of its child policy.
 fn class_rate(class: &Class, rate: u64) -> u64 {
     class.htb.map_or(rate, |htb| htb.ceil.unwrap_or(htb.rate))
 }
 
+/// Returns the guaranteed rate of a class in bit/s; `None`: it shares the remaining rate.
 fn guaranteed(class: &Class, rate: u64) -> Option<u64> {
     let share = class.bandwidth.or_else(|| class.priority?.rate)?;
     if matches!(share, Share::RemainingPercent(_)) { None } else { share.of(rate) }
 }
 
+/// Returns the weight of a class in the remaining rate.
 fn weight(class: &Class) -> u64 {
     match class.bandwidth {
         Some(Share::RemainingPercent(n) | Share::RemainingRatio(n)) => u64::from(n),
@@ -396,7 +411,7 @@ fn drops(police: &Police) -> bool {
     police.exceed.contains(&Act::Drop) && (police.violate.is_empty() || police.violate.contains(&Act::Drop))
 }
 
-/// Returns the policer of a priority class: in `tc` it applies with and without congestion.
+/// Returns the policer of a priority class; in `tc` it applies without congestion, too.
 fn priority_police(class: &Class, rate: u64) -> Option<Police> {
     let committed = class.priority?.rate?.of(rate)?;
     let burst = class.priority?.burst.unwrap_or(committed / 40);
@@ -412,6 +427,7 @@ fn priority_police(class: &Class, rate: u64) -> Option<Police> {
     })
 }
 
+/// Converts a limit in bytes to packets.
 fn packets(limit: Limit) -> Limit {
     match limit {
         Limit::Bytes(bytes) => Limit::Packets((bytes / PACKET).max(1)),
@@ -419,6 +435,7 @@ fn packets(limit: Limit) -> Limit {
     }
 }
 
+/// Returns RED with the lowest minimum and the highest maximum threshold of the profiles, and its limit in bytes.
 fn red(wred: &Wred, limit: Option<Limit>, rate: u64) -> (Red, u64) {
     let packets = if let Some(Limit::Packets(n)) = limit { n } else { LIMIT };
     let min = wred.profiles.iter().map(|profile| profile.min).min().unwrap_or(20);
@@ -440,15 +457,16 @@ fn red(wred: &Wred, limit: Option<Limit>, rate: u64) -> (Red, u64) {
     (red, limit)
 }
 
-/// Returns a condition as a disjunction of conjunctions; `None`: it is not expressible.
+/// Returns a condition as a disjunction of conjunctions of simple conditions; `None`: it is not expressible, or too
+/// long.
 fn conjunctions(when: &Match, config: &Config, depth: usize, budget: &mut usize) -> Option<Vec<Vec<Match>>> {
     *budget = budget.checked_sub(1)?;
-    if depth > DEEPEST {
+    if depth > MAX_DEPTH {
         return None;
     }
     let inner = |one: &Match, budget: &mut usize| conjunctions(one, config, depth + 1, budget);
     match when {
-        // Filters are written for IPv4.
+        // Filters without an IP version are written for IPv4.
         Match::Any | Match::Version(4) => Some(vec![Vec::new()]),
         Match::Dscp(values) => Some(values.iter().map(|value| vec![Match::Dscp(vec![*value])]).collect()),
         Match::Precedence(values) => Some(values.iter().map(|value| vec![Match::Precedence(vec![*value])]).collect()),
@@ -473,7 +491,7 @@ fn conjunctions(when: &Match, config: &Config, depth: usize, budget: &mut usize)
             let list = config.access_list(name)?;
             let mut found = Vec::new();
             for entry in &list.entries {
-                // Entries that deny at the end are redundant.
+                // An entry that denies is expressible only if no entry after it permits.
                 if !entry.permit {
                     let rest = list.entries.iter().skip_while(|other| *other != entry);
                     return rest.into_iter().all(|other| !other.permit).then_some(found);
@@ -504,8 +522,10 @@ fn names_a_version(when: &Match) -> bool {
     }
 }
 
+/// A disjunction of conjunctions; `None`: not expressible.
 type Lists = Option<Vec<Vec<Match>>>;
 
+/// Returns the disjunction of all conditions.
 fn union(all: &[Match], inner: impl Fn(&Match, &mut usize) -> Lists, budget: &mut usize) -> Lists {
     let mut found = Vec::new();
     for one in all {
@@ -514,6 +534,7 @@ fn union(all: &[Match], inner: impl Fn(&Match, &mut usize) -> Lists, budget: &mu
     Some(found)
 }
 
+/// Returns the conjunction of all conditions, multiplied out.
 fn product(all: &[Match], inner: impl Fn(&Match, &mut usize) -> Lists, budget: &mut usize) -> Lists {
     let mut found: Vec<Vec<Match>> = vec![Vec::new()];
     for one in all {

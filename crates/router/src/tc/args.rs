@@ -16,9 +16,11 @@ pub(super) struct Trouble {
 }
 
 impl Trouble {
+    /// Returns an error: the kernel or `tc` would refuse the command.
     pub fn wrong(at: Place, message: impl Into<String>, advice: impl Into<String>) -> Trouble {
         Trouble { at, message: message.into(), advice: Some(advice.into()), unsupported: false }
     }
+    /// Returns the remark on a command that is valid but unsupported.
     pub fn unsupported(at: Place, message: impl Into<String>) -> Trouble {
         Trouble { at, message: message.into(), advice: None, unsupported: true }
     }
@@ -27,13 +29,16 @@ impl Trouble {
 /// A rate, absolute or relative to the device's.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Rate {
-    /// bit/s.
+    /// Rate in bit/s.
     Bits(u64),
-    /// Millionths of the rate of the device.
+    /// Millionths of the rate of the device, above 0 to 1000000.
     Part(u32),
 }
 
-/// Arguments of a command.
+/// Rates that `tc` accepts here, for errors.
+const RATE: &str = "a rate above 0 to 10tbit, such as 10mbit (mbps: 10^6 bytes per second)";
+
+/// Arguments of a command, taken one by one.
 pub(super) struct Args<'a> {
     words: &'a [Word],
     next: usize,
@@ -48,14 +53,17 @@ impl<'a> Args<'a> {
     pub fn start(&self) -> Place {
         self.start
     }
+    /// Returns the next word without taking it.
     pub fn peek(&self) -> Option<&'a Word> {
         self.words.get(self.next)
     }
+    /// Takes the next word.
     pub fn take(&mut self) -> Option<&'a Word> {
         let word = self.peek()?;
         self.next += 1;
         Some(word)
     }
+    /// `true` if no word is left.
     pub fn is_done(&self) -> bool {
         self.peek().is_none()
     }
@@ -80,59 +88,76 @@ impl<'a> Args<'a> {
             }
         })
     }
+    /// Takes the next word; `what` names it in the error.
     pub fn word(&mut self, what: &str) -> Result<&'a Word, Trouble> {
         let start = self.start;
         self.take().ok_or_else(|| Trouble::wrong(start, format!("{what} is missing"), "finish the command"))
     }
-    fn parsed<T>(&mut self, what: &str, example: &str, parse: fn(&str) -> Option<T>) -> Result<T, Trouble> {
+    /// Takes a word and parses it; `accepted` describes the form, unit and range for the error.
+    fn parsed<T>(&mut self, what: &str, accepted: &str, parse: fn(&str) -> Option<T>) -> Result<T, Trouble> {
         let word = self.word(what)?;
         parse(&word.text).ok_or_else(|| {
-            Trouble::wrong(word.at, format!("`{}` is no {what}", word.text), format!("write it such as {example}"))
+            Trouble::wrong(word.at, format!("`{}` is not a valid {what}", word.text), format!("write {accepted}"))
         })
     }
+    /// Takes a rate; returns bit/s.
     pub fn rate(&mut self) -> Result<u64, Trouble> {
-        self.parsed("rate", "10mbit (mbps are megabytes per second)", units::rate)
+        self.parsed("rate", RATE, units::rate)
     }
+    /// Takes a size; returns bytes.
     pub fn size(&mut self) -> Result<u64, Trouble> {
-        self.parsed("size", "15k", units::size)
+        self.parsed("size", "a size of at most 1 TiB, in bytes or such as 15k (k: 1024 bytes)", units::size)
     }
+    /// Takes a time; returns microseconds.
     pub fn time(&mut self) -> Result<u64, Trouble> {
-        self.parsed("time", "50ms", units::time)
+        self.parsed("time", "a time of at most 12 days, in microseconds or such as 50ms", units::time)
     }
+    /// Takes an integer, decimal or hexadecimal after `0x`.
     pub fn number(&mut self) -> Result<u64, Trouble> {
-        self.parsed("number", "100", units::number)
+        self.parsed("number", "an integer from 0, decimal or, after 0x, hexadecimal", units::number)
     }
     /// Takes an integer that may be negative.
     pub fn signed(&mut self) -> Result<i64, Trouble> {
-        self.parsed("number", "44", |text| {
+        self.parsed("number", "an integer such as 44 or -14", |text| {
             let (sign, digits) = text.strip_prefix('-').map_or((1, text), |digits| (-1, digits));
             units::number(digits).and_then(|n| i64::try_from(n).ok()).map(|n| sign * n)
         })
     }
-    /// Takes a rate in bit/s, or in millionths of that of the device (`30%`).
+    /// Takes an absolute rate, or a percentage of the device's (`30%`).
     pub fn rate_or_part(&mut self) -> Result<Rate, Trouble> {
-        self.parsed("rate", "10mbit (mbps are megabytes per second), or 30%", |text| match text.strip_suffix('%') {
-            Some(percent) => units::percent(percent).map(Rate::Part),
-            None => units::rate(text).map(Rate::Bits),
-        })
+        self.parsed(
+            "rate",
+            "a rate such as 10mbit (mbps: 10^6 bytes per second), or a percentage above 0% to 100%, such as 30%",
+            |text| match text.strip_suffix('%') {
+                Some(percent) => units::percent(percent).filter(|part| *part > 0).map(Rate::Part),
+                None => units::rate(text).map(Rate::Bits),
+            },
+        )
     }
+    /// Takes a probability from 0 to 1; returns millionths.
     pub fn millionths(&mut self) -> Result<u32, Trouble> {
-        self.parsed("probability", "0.02", units::millionths)
+        self.parsed("probability", "a probability from 0 to 1, such as 0.02", units::millionths)
     }
-    /// Takes an integer in the range.
+    /// Takes an integer from `low` to `high`.
     pub fn within(&mut self, what: &str, low: u64, high: u64) -> Result<u64, Trouble> {
         let at = self.at();
         let number = self.number()?;
         if (low..=high).contains(&number) {
             return Ok(number);
         }
-        Err(Trouble::wrong(at, format!("{number} is no {what}"), format!("write {low} to {high}")))
+        Err(Trouble::wrong(
+            at,
+            format!("{number} is not a valid {what}"),
+            format!("write an integer from {low} to {high}"),
+        ))
     }
     /// Takes a 16-bit number in hexadecimal without a prefix, the notation of handles and `default`.
     pub fn hexadecimal(&mut self) -> Result<u16, Trouble> {
-        self.parsed("class number", "30", |text| u16::from_str_radix(text.trim_start_matches("0x"), 16).ok())
+        self.parsed("class number", "a hexadecimal number from 0 to ffff, such as 30", |text| {
+            u16::from_str_radix(text.trim_start_matches("0x"), 16).ok()
+        })
     }
-    /// Takes a handle such as `1:10`, `1:` or `:10`; the default of its major number is `major`.
+    /// Takes a handle such as `1:10`, `1:` (minor number 0) or, if there is a default `major`, `:10`.
     pub fn handle(&mut self, major: Option<u16>) -> Result<Handle, Trouble> {
         let word = self.word("handle")?;
         let part = |text: &str| u16::from_str_radix(text, 16).ok();
@@ -142,7 +167,11 @@ impl<'a> Args<'a> {
             Some(Handle { major, minor })
         });
         found.ok_or_else(|| {
-            Trouble::wrong(word.at, format!("`{}` is no handle", word.text), "write it such as 1:10, in hexadecimal")
+            Trouble::wrong(
+                word.at,
+                format!("`{}` is not a valid handle", word.text),
+                "write MAJOR:MINOR in hexadecimal, each up to ffff, such as 1:10",
+            )
         })
     }
 }

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 /// Upper bound on the nesting of parentheses.
-const DEEPEST: usize = 32;
+const MAX_DEPTH: usize = 32;
 
-/// Returns the output of supported commands: `seq FIRST LAST` with a short range, and `expr` with integers.
+/// Returns the output of `seq LAST`, `seq FIRST LAST` or `expr EXPRESSION` on integers; `None`: another command, or a
+/// range of more than 100 integers.
 pub(super) fn output(command: &str, variables: &BTreeMap<String, String>) -> Option<String> {
     let words: Vec<&str> = command.split_whitespace().collect();
     match words.as_slice() {
@@ -20,7 +21,7 @@ pub(super) fn output(command: &str, variables: &BTreeMap<String, String>) -> Opt
     }
 }
 
-/// Evaluates an arithmetic expression.
+/// Evaluates an expression of integers, variables, parentheses and `+ - * / %`; `None`: it is invalid or overflows.
 pub(super) fn evaluate(text: &str, variables: &BTreeMap<String, String>) -> Option<i64> {
     let tokens = tokens(text, variables)?;
     let mut position = 0;
@@ -28,11 +29,11 @@ pub(super) fn evaluate(text: &str, variables: &BTreeMap<String, String>) -> Opti
     (position == tokens.len()).then_some(value)
 }
 
-/// Returns the integers from the first to the last, separated by spaces; at most 100.
+/// Returns the integers from `first` to `last`, separated by spaces; `None`: there are none, or more than 100.
 pub(super) fn count(first: &str, last: &str) -> Option<String> {
     let (first, last) = (first.parse::<i32>().ok()?, last.parse::<i32>().ok()?);
-    let few = i64::from(last) - i64::from(first) < 100 && first <= last;
-    few.then(|| (first..=last).map(|n| n.to_string()).collect::<Vec<_>>().join(" "))
+    let is_short = i64::from(last) - i64::from(first) < 100 && first <= last;
+    is_short.then(|| (first..=last).map(|n| n.to_string()).collect::<Vec<_>>().join(" "))
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -41,6 +42,7 @@ enum Token {
     Sign(char),
 }
 
+/// Splits an expression into tokens; variables are replaced by their values.
 fn tokens(text: &str, variables: &BTreeMap<String, String>) -> Option<Vec<Token>> {
     let mut found = Vec::new();
     let mut rest = text.trim_start();
@@ -98,7 +100,7 @@ fn factor(tokens: &[Token], position: &mut usize, depth: usize) -> Option<i64> {
                 continue;
             }
             Token::Number(value) => value,
-            Token::Sign('(') if depth < DEEPEST => {
+            Token::Sign('(') if depth < MAX_DEPTH => {
                 let value = sum(tokens, position, depth + 1)?;
                 if tokens.get(*position) != Some(&Token::Sign(')')) {
                     return None;

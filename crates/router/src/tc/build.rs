@@ -21,7 +21,7 @@ pub(super) fn build(tables: &Tables, report: &mut Report) -> Config {
                 config.policies.push(policy);
             }
         }
-        rules::arriving(device, report);
+        rules::report_ingress(device, report);
         if let Some(root) = device.root() {
             let mut class = Class { at: root.at, ..Class::default() };
             fill(&mut class, name, device, root, report);
@@ -41,10 +41,10 @@ pub(super) fn build(tables: &Tables, report: &mut Report) -> Config {
     config
 }
 
-/// Default limit of a device without a discipline: its `txqueuelen`.
-const DEVICE: Limit = Limit::Packets(1000);
+/// Queue limit of a device without a discipline: its default `txqueuelen`.
+const TXQUEUELEN: Limit = Limit::Packets(1000);
 
-/// Returns the type of link of a device, by the naming scheme of the kernel and systemd.
+/// Returns the type of link of a device from its name, as given by the kernel and systemd.
 fn medium(name: &str) -> Medium {
     const KINDS: [(&str, Medium); 12] = [
         ("eth", Medium::Ethernet),
@@ -60,7 +60,7 @@ fn medium(name: &str) -> Medium {
         ("tun", Medium::Tunnel),
         ("wg", Medium::Tunnel),
     ];
-    // A VLAN device strips the tag before its disciplines see the frame, which counts like any other.
+    // A VLAN device has untagged frames in its disciplines, so it counts like its parent device.
     KINDS.iter().find(|(prefix, _)| name.starts_with(prefix)).map_or(Medium::Unknown, |(_, medium)| *medium)
 }
 
@@ -74,7 +74,7 @@ fn fill(class: &mut Class, name: &str, device: &Device, qdisc: &Qdisc, report: &
         Kind::Leaf { queue, limit, shape } => (queue, limit, shape),
         Kind::Cake(cake) => {
             class.shape = cake.shape();
-            class.counts = counted(device, cake.counts(), qdisc.at, report);
+            class.counts = accounting(device, cake.counts(), qdisc.at, report);
             match cake.only() {
                 Some((queue, limit)) => (class.queue, class.limit) = (queue, Some(limit)),
                 None => class.queue = Queue::Policy(policy_name(name, qdisc.major)),
@@ -82,7 +82,7 @@ fn fill(class: &mut Class, name: &str, device: &Device, qdisc: &Qdisc, report: &
             return;
         }
         Kind::Mq => {
-            let mut queues: Vec<&Qdisc> = device.qdiscs.iter().filter(|own| hangs_in(own, qdisc.major)).collect();
+            let mut queues: Vec<&Qdisc> = device.qdiscs.iter().filter(|own| is_child(own, qdisc.major)).collect();
             queues.sort_by_key(|own| if let Parent::Class(place) = own.parent { place.minor } else { 0 });
             let alike = |own: &&&Qdisc| {
                 queues.first().is_some_and(|first| format!("{:?}", own.kind) == format!("{:?}", first.kind))
@@ -92,26 +92,26 @@ fn fill(class: &mut Class, name: &str, device: &Device, qdisc: &Qdisc, report: &
             if same && is_leaf {
                 report.assumed(
                     qdisc.at,
-                    "which queue of the device a packet takes is the driver's affair: all packets are taken to leave by one",
-                    "judge a device with one queue",
+                    "the driver selects one transmit queue for all packets",
+                    "simulate a device with one queue",
                 );
             } else {
                 report.unsupported(
                     qdisc.at,
-                    "queues of the device that differ: which one a packet takes is the driver's affair, all take the first here",
-                    Some("judge a device with one queue"),
+                    "transmit queues with different disciplines: here all packets use the first, a driver selects one per packet",
+                    Some("simulate a device with one queue"),
                 );
             }
-            // A queue of a device without a discipline has the kernel's default; recursion is bounded, since `mq` is
-            // only at the root.
-            class.limit = Some(DEVICE);
+            // A transmit queue without a discipline has the kernel's default limit. The recursion ends, since the first
+            // discipline is not `mq`.
+            class.limit = Some(TXQUEUELEN);
             if let Some(first) = queues.first().filter(|first| !matches!(first.kind, Kind::Mq)) {
                 fill(class, name, device, first, report);
             }
             return;
         }
         Kind::Opaque => {
-            class.limit = Some(DEVICE);
+            class.limit = Some(TXQUEUELEN);
             return;
         }
         _ => {
@@ -121,29 +121,29 @@ fn fill(class: &mut Class, name: &str, device: &Device, qdisc: &Qdisc, report: &
     };
     class.queue.clone_from(queue);
     class.limit = *limit;
-    if let (Queue::Netem(_), Some(inner)) = (queue, device.qdiscs.iter().find(|inner| hangs_in(inner, qdisc.major))) {
+    if let (Queue::Netem(_), Some(inner)) = (queue, device.qdiscs.iter().find(|inner| is_child(inner, qdisc.major))) {
         report.unsupported(
             inner.at,
-            "a discipline within netem: packets wait in netem alone",
-            Some("put netem into a class of the other discipline"),
+            "a discipline inside netem: packets are queued in netem only",
+            Some("attach netem to a class of that discipline instead"),
         );
     }
     let Some(Shaping { shape, peak, counts }) = shape else { return };
     (class.shape, class.peak) = (Some(*shape), *peak);
-    class.counts = counted(device, *counts, qdisc.at, report);
-    let inner = device.qdiscs.iter().find(|inner| hangs_in(inner, qdisc.major));
+    class.counts = accounting(device, *counts, qdisc.at, report);
+    let inner = device.qdiscs.iter().find(|inner| is_child(inner, qdisc.major));
     match inner.map(|inner| (&inner.kind, inner)) {
         Some((Kind::Leaf { shape: Some(_), .. }, inner)) => {
-            report.unsupported(inner.at, "a token bucket in a token bucket", Some("keep the slower one"));
+            report.unsupported(inner.at, "a token bucket inside a token bucket", Some("keep the slower one"));
         }
         Some((Kind::Leaf { queue, limit, shape: None }, _)) => {
             class.queue.clone_from(queue);
             class.limit = *limit;
         }
-        // Reported when it is added.
+        // An unsupported discipline was reported when it was added.
         Some((Kind::Opaque, _)) | None => {}
         Some((Kind::Cake(_) | Kind::Mq, inner)) => {
-            report.unsupported(inner.at, "a shaper in a token bucket", Some("keep the slower one"));
+            report.unsupported(inner.at, "a shaper inside a token bucket", Some("keep the slower one"));
         }
         Some((_, inner)) => {
             class.queue = Queue::Policy(policy_name(name, inner.major));
@@ -152,23 +152,26 @@ fn fill(class: &mut Class, name: &str, device: &Device, qdisc: &Qdisc, report: &
     }
 }
 
-fn hangs_in(qdisc: &Qdisc, major: u16) -> bool {
+/// `true` if the discipline is attached to a class of the discipline `major:`.
+fn is_child(qdisc: &Qdisc, major: u16) -> bool {
     matches!(qdisc.parent, Parent::Class(parent) if parent.major == major)
 }
 
-/// Returns the accounting of rates of a device: the size table of the root is applied first, for the whole tree.
-fn counted(device: &Device, own: Counting, at: Place, report: &mut Report) -> Counting {
+/// Returns the bytes per packet that a rate of a device accounts for: the size table of the root discipline applies
+/// first, to the whole tree, then `own`.
+fn accounting(device: &Device, own: Counting, at: Place, report: &mut Report) -> Counting {
     let outer = device.root().map_or_else(Counting::default, |root| root.stab);
     counting::both(outer, own).unwrap_or_else(|| {
         report.unsupported(
             at,
-            "an overhead on top of a size table that cuts into cells or pads",
-            Some("state all of it in stab"),
+            "an overhead in addition to a size table with cells or a minimum length",
+            Some("state the whole accounting in stab"),
         );
         outer
     })
 }
 
+/// Returns the policy of a discipline with classes; `None`: it has none.
 fn policy(name: &str, device: &Device, qdisc: &Qdisc, marking: &Marking, report: &mut Report) -> Option<Policy> {
     let mut policy = Policy { name: policy_name(name, qdisc.major), at: qdisc.at, ..Policy::default() };
     let handle = |minor: u16| Handle { major: qdisc.major, minor }.to_string();
@@ -182,7 +185,7 @@ fn policy(name: &str, device: &Device, qdisc: &Qdisc, marking: &Marking, report:
             policy.classes = own_classes(device, qdisc, &handle);
             for class in &mut policy.classes {
                 let Some(htb) = &mut class.htb else { continue };
-                htb.counts = counted(device, htb.counts, class.at, report);
+                htb.counts = accounting(device, htb.counts, class.at, report);
                 if *r2q != R2Q && htb.quantum.is_none() && htb.percent.is_none() {
                     htb.quantum = Some((htb.rate / 8 / r2q).clamp(1_000, 200_000));
                 }
@@ -195,17 +198,17 @@ fn policy(name: &str, device: &Device, qdisc: &Qdisc, marking: &Marking, report:
             } else {
                 let message = match (*default, is_inner) {
                     (0, _) => "there is no default class".to_owned(),
-                    (_, true) => format!("the default class {name} has classes within"),
-                    (_, false) => format!("the default class {name} is not there"),
+                    (_, true) => format!("the default class {name} has child classes"),
+                    (_, false) => format!("the default class {name} does not exist"),
                 };
                 // `htb_classify` puts such packets into the direct queue, which `htb_dequeue` serves first.
                 report.warning(
                     qdisc.at,
                     format!(
-                        "{message}: packets that no filter is about go around the token buckets, before all others, as fast \
-                         as the device sends"
+                        "{message}: packets that match no filter bypass the token buckets and precede all others, at the rate \
+                         of the device"
                     ),
-                    "write `default` with the number of a class without classes",
+                    "set `default` to the minor number of a leaf class",
                 );
             }
             htb_rates(&policy, report);
@@ -222,8 +225,8 @@ fn policy(name: &str, device: &Device, qdisc: &Qdisc, marking: &Marking, report:
             if !filters.any(|filter| matches!(filter.when, Match::Any | Match::Version(4))) {
                 report.unsupported(
                     qdisc.at,
-                    "drr drops packets that no filter is about; here they wait in a queue of their own",
-                    Some("end with a filter that is about all packets"),
+                    "drr drops packets that match no filter; here they have a queue of their own",
+                    Some("add a last filter that matches all packets"),
                 );
             }
         }
@@ -239,7 +242,7 @@ fn policy(name: &str, device: &Device, qdisc: &Qdisc, marking: &Marking, report:
             policy.classes = (1..=*bands)
                 .map(|band| {
                     let index = usize::from(band.saturating_sub(1)).checked_sub(usize::from(*strict));
-                    // Further bands have the quantum of a full frame.
+                    // Bands beyond the stated quanta have that of a full frame.
                     let quantum = index.map(|index| quanta.get(index).copied().unwrap_or(1514));
                     Class { name: handle(band), quantum, at: qdisc.at, ..Class::default() }
                 })
@@ -257,7 +260,7 @@ fn policy(name: &str, device: &Device, qdisc: &Qdisc, marking: &Marking, report:
     }
     rules(&mut policy, device, qdisc, marking, report);
     for rule in implied {
-        // An exported script has the priomap as filters.
+        // Exported scripts already have these rules as filters.
         if !policy.rules.contains(&rule) {
             policy.rules.push(rule);
         }
@@ -265,14 +268,15 @@ fn policy(name: &str, device: &Device, qdisc: &Qdisc, marking: &Marking, report:
     Some(policy)
 }
 
-/// Returns the band of a priority, from 1.
+/// Returns the minor number of the band of a kernel priority, from 1.
 fn band(map: &[u16; 16], priority: usize) -> u16 {
     map.get(priority).map_or(1, |band| band + 1)
 }
 
-/// Returns the rules of a priomap for forwarded packets: the kernel's priority of a packet depends on bits of its DS
-/// field: bulk, interactive, interactive bulk (`ip_tos2prio` in `net/ipv4/route.c`). Packets of priority 0 are in the
-/// default band, and so is all of IPv6, for which `ip6_forward` sets no priority (`net/ipv6/ip6_output.c`).
+/// Returns the rules of a priomap for forwarded packets. The kernel derives the priority of a packet from two bits of
+/// its DS field: 2 (bulk), 6 (interactive) or 4 (interactive bulk) (`ip_tos2prio` in `net/ipv4/route.c`). Packets of
+/// priority 0 are in the default band, and so is all of IPv6, for which `ip6_forward` sets no priority
+/// (`net/ipv6/ip6_output.c`).
 fn by_priority(map: &[u16; 16], handle: &dyn Fn(u16) -> String, at: Place) -> Vec<Rule> {
     [(0x08, 2), (0x10, 6), (0x18, 4)]
         .into_iter()
@@ -286,6 +290,7 @@ fn by_priority(map: &[u16; 16], handle: &dyn Fn(u16) -> String, at: Place) -> Ve
         .collect()
 }
 
+/// Returns the classes of a discipline, without their queues.
 fn own_classes(device: &Device, qdisc: &Qdisc, handle: &dyn Fn(u16) -> String) -> Vec<Class> {
     device
         .classes
@@ -303,39 +308,41 @@ fn own_classes(device: &Device, qdisc: &Qdisc, handle: &dyn Fn(u16) -> String) -
         .collect()
 }
 
-/// Sets the default class of hfsc, and adjusts curves as the kernel does.
+/// Sets the default class of HFSC, and adjusts the curves of inner classes as the kernel does.
 fn hfsc(policy: &mut Policy, device: &Device, default: String, at: Place, report: &mut Report) {
     let inner = |name: &String| policy.classes.iter().any(|class| class.parent.as_ref() == Some(name));
     if policy.classes.iter().any(|class| class.name == default) && !inner(&default) {
         policy.default = Some(default);
     } else {
         // `hfsc_classify` finds no class, and `hfsc_enqueue` drops the packet.
-        let message = "packets that no filter is about are dropped: hfsc has no default class without classes within";
-        report.warning(at, message, "write `default` with the number of a class without classes");
+        let message =
+            "packets that match no filter are dropped: the default class of hfsc does not exist, or has child classes";
+        report.warning(at, message, "set `default` to the minor number of a leaf class");
     }
     let holders: Vec<bool> = policy.classes.iter().map(|class| inner(&class.name)).collect();
     for (class, holds) in policy.classes.iter_mut().zip(holders) {
         let at = class.at;
         let Some(own) = &mut class.hfsc else { continue };
-        own.counts = counted(device, own.counts, at, report);
+        own.counts = accounting(device, own.counts, at, report);
         if holds && let Some(rt) = own.rt.take() {
-            // Only leaves are served by deadlines; `hfsc_upgrade_rt` uses that curve for link-sharing if there is no
-            // other.
+            // Only leaf classes are served by deadlines; `hfsc_upgrade_rt` uses the curve for link-sharing if the class
+            // has no other.
             let shared = own.ls.is_none();
             own.ls = own.ls.or(Some(rt));
             report.warning(
                 at,
                 format!(
-                    "the real-time curve of {} guarantees nothing, since it has classes within{}",
+                    "the real-time curve of {} has no effect, since only leaf classes have one{}",
                     class.name,
-                    if shared { ": it is taken as its link-sharing curve, as by the kernel" } else { "" }
+                    if shared { ": it is used as the link-sharing curve, as in the kernel" } else { "" }
                 ),
-                "give rt to the classes within",
+                "set `rt` in the leaf classes",
             );
         }
     }
 }
 
+/// Warns of ceilings below rates, and of child classes with more guaranteed rate than their parent.
 fn htb_rates(policy: &Policy, report: &mut Report) {
     for class in &policy.classes {
         let Some(own) = class.htb else { continue };
@@ -351,8 +358,11 @@ fn htb_rates(policy: &Policy, report: &mut Report) {
         if sum > own.rate {
             report.warning(
                 class.at,
-                format!("the classes within {} are guaranteed {sum} bit/s of its {}", class.name, own.rate),
-                "lower their rates: not all can have what they are guaranteed",
+                format!(
+                    "the child classes of {} are guaranteed {sum} bit/s in total, above its own {} bit/s",
+                    class.name, own.rate
+                ),
+                "lower their rates: not all guarantees can be met at once",
             );
         }
     }

@@ -1,9 +1,9 @@
-//! CAKE: its options (tc-cake(8), iproute2's `q_cake.c`), and its approximation: a shaper, tins as classes of HTB, and
-//! in each a fair queue of flows under CoDel.
+//! CAKE: its options (tc-cake(8), iproute2's `q_cake.c`), and its approximation by a shaper, classes of HTB as tins,
+//! and FlowQueue-CoDel in each tin.
 //!
 //! Tables and formulas are those of `net/sched/sch_cake.c`: `diffserv3`, `diffserv4`, `diffserv8`, `precedence`,
-//! `cake_set_rate`, `cake_reconfigure`. A tin below its threshold is served before all tins above theirs, the highest
-//! first, as are leaves of HTB within their rates.
+//! `cake_set_rate`, `cake_reconfigure`. Tins below their thresholds are served before tins above theirs, each group in
+//! order of priority, as HTB serves leaf classes within their rates before those that borrow.
 
 use super::args::{Args, Trouble};
 use crate::ir::{
@@ -22,24 +22,25 @@ enum Tins {
     Three,
 }
 
-/// The parameters.
+/// Parameters of CAKE.
 #[derive(Clone, Debug)]
 pub(super) struct Cake {
     /// Rate in bit/s; `None`: unlimited.
     bandwidth: Option<u64>,
     tins: Tins,
-    /// Target in microseconds.
+    /// Target delay of CoDel in microseconds.
     target: u64,
+    /// Interval of CoDel in microseconds.
     interval: u64,
     counts: Counting,
-    /// One queue per tin.
+    /// `true` if each tin has a single queue instead of one per flow.
     blind: bool,
     /// Memory limit in bytes; `None`: computed from the rate.
     memory: Option<u64>,
     at: Place,
 }
 
-/// Presets of the round-trip time: name, target, interval, both in microseconds.
+/// Presets of the round-trip time: name, target and interval in microseconds.
 const PRESETS: [(&str, u64, u64); 8] = [
     ("datacentre", 5, 100),
     ("lan", 50, 1_000),
@@ -50,7 +51,7 @@ const PRESETS: [(&str, u64, u64); 8] = [
     ("satellite", 50_000, 1_000_000),
     ("interplanetary", 50_000_000, 1_000_000_000),
 ];
-/// Framing keywords: name, overhead in bytes, coding (64b/65b for `ptm`).
+/// Framing keywords: name, overhead in bytes, line coding.
 const FRAMINGS: [(&str, i32, Coding); 13] = [
     ("ipoa-vcmux", 8, Coding::Atm),
     ("ipoa-llcsnap", 16, Coding::Atm),
@@ -72,13 +73,15 @@ const FRAMINGS: [(&str, i32, Coding); 13] = [
 enum Coding {
     None,
     Atm,
+    /// 64b/65b.
     Ptm,
-    /// Unchanged.
+    /// The keyword does not change the coding.
     Same,
 }
 
-/// A full frame (`psched_mtu`), and its memory (`skb->truesize` of many drivers).
+/// Length of a full frame in bytes (`psched_mtu`).
 const FRAME: u64 = 1514;
+/// Memory of a full frame in bytes (`skb->truesize` of many drivers).
 const TRUE_SIZE: u64 = 2304;
 /// Number of queues of a tin (`CAKE_QUEUES`).
 const QUEUES: u64 = 1024;
@@ -134,37 +137,39 @@ pub(super) fn read(at: Place, args: &mut Args<'_>, report: &mut Report) -> Resul
             "dual-dsthost" => (made.blind, isolation) = (false, "dual-dsthost"),
             "srchost" | "dsthost" | "hosts" => {
                 isolation = "";
-                report.unsupported(
-                    word.at,
-                    format!("one queue for each host (`{text}`): flows have queues here"),
-                    None,
-                );
+                report.unsupported(word.at, format!("one queue per host (`{text}`): each flow has a queue here"), None);
             }
-            "nat" => report.ignored(word.at, "addresses before translation are those of the traffic table"),
+            "nat" => report.ignored(word.at, "the traffic table has the addresses before translation"),
             "nonat" | "nowash" | "split-gso" | "no-ack-filter" | "egress" | "via-ethernet" => {}
-            "no-split-gso" => report.unsupported(word.at, "packets that are sent in one piece of up to 64 kB", None),
+            "no-split-gso" => {
+                report.unsupported(word.at, "GSO packets of up to 64 kB that are not split (`no-split-gso`)", None)
+            }
             "wash" => report.warning(
                 word.at,
-                "code points are cleared when packets leave, behind all queues",
-                "none is lost here",
+                "`wash` clears DSCPs when packets leave, after all queues",
+                "DSCPs are kept here",
             ),
             "ack-filter" | "ack-filter-aggressive" => report.warning(
                 word.at,
-                "acknowledgements that later ones supersede are dropped: the traffic table has none in this direction",
+                "superseded acknowledgements are dropped: the traffic table has no acknowledgements in this direction",
                 "bulk data of the other direction is not simulated",
             ),
             "autorate-ingress" => {
-                report.unsupported(word.at, "a rate that follows what arrives", Some("write `bandwidth`"));
+                report.unsupported(
+                    word.at,
+                    "a rate that follows the arrival rate (`autorate-ingress`)",
+                    Some("write `bandwidth`"),
+                );
             }
             "ingress" => report.unsupported(
                 word.at,
-                "shaping by what arrives: here dropped packets do not count",
-                Some("without `ingress` it is the same but for drops"),
+                "shaping of arrivals (`ingress`): here dropped packets do not count",
+                Some("without drops the result is the same"),
             ),
             "memlimit" => made.memory = Some(args.size()?),
             "fwmark" => {
                 let _ = args.word("mask")?;
-                report.unsupported(word.at, "tins by firewall marks: code points choose them here", None);
+                report.unsupported(word.at, "tins selected by firewall marks: here DSCPs select them", None);
             }
             "ptm" => coding = Coding::Ptm,
             "atm" => coding = Coding::Atm,
@@ -175,13 +180,17 @@ pub(super) fn read(at: Place, args: &mut Args<'_>, report: &mut Report) -> Resul
                 let at = args.at();
                 overhead = i32::try_from(args.signed()?).unwrap_or(i32::MAX);
                 if !(-64..=256).contains(&overhead) {
-                    return Err(Trouble::wrong(at, format!("an overhead of {overhead} B"), "write -64 to 256"));
+                    return Err(Trouble::wrong(
+                        at,
+                        format!("an overhead of {overhead} B is out of range"),
+                        "write -64 to 256 bytes",
+                    ));
                 }
                 stated = true;
             }
-            "mpu" => made.counts.least = args.within("smallest length", 0, 256)? as u16,
+            "mpu" => made.counts.least = args.within("minimum length in bytes", 0, 256)? as u16,
             other => {
-                return Err(Trouble::wrong(word.at, format!("`{other}` is not known of cake"), "see tc-cake(8)"));
+                return Err(Trouble::wrong(word.at, format!("`{other}` is not an option of cake"), "see tc-cake(8)"));
             }
         }
     }
@@ -189,46 +198,46 @@ pub(super) fn read(at: Place, args: &mut Args<'_>, report: &mut Report) -> Resul
     made.counts.network = stated;
     made.counts.cells = coding == Coding::Atm;
     if coding == Coding::Ptm {
-        // One byte more for each 64 or part of them (`cake_calc_overhead`): applied to the rate instead.
+        // The kernel adds a byte per started 64 bytes (`cake_calc_overhead`); here the rate is reduced instead.
         made.bandwidth = made.bandwidth.map(|rate| rate / 65 * 64);
         report.warning(
             at,
-            "64b/65b coding: the rate is taken as 64/65, a packet as not rounded up",
-            "the difference is below 1 B",
+            "64b/65b coding (`ptm`): the rate is multiplied by 64/65, and packets are not rounded up to the next byte",
+            "the difference is below 1 B per packet",
         );
     }
     if !isolation.is_empty() {
         report.assumed(
             at,
-            format!("flows of the table are taken to be of different hosts: `{isolation}` shares by hosts first"),
-            "write `flows`, or judge the flows of one host",
+            format!("each flow of the traffic table has its own host: `{isolation}` is fair among hosts first"),
+            "write `flows`, or leave only the flows of one host in the table",
         );
     }
     report.warning(
         at,
-        "cake's queues are under CoDel here, without Blue, and tins above their thresholds share what is left by rank",
-        "only flows that answer to no signal, and several tins above their thresholds at once, see a difference",
+        "cake's queues are simulated with CoDel but without BLUE, and tins above their thresholds borrow in order of priority",
+        "the result differs only for unresponsive flows, and while several tins are above their thresholds",
     );
     Ok(made)
 }
 
 impl Cake {
-    /// Returns the shaper before the tins, without a burst: CAKE sends a packet when the transmission time of the one
-    /// before is over. `None`: unlimited.
+    /// Returns the shaper before the tins, without a burst: CAKE sends a packet once the transmission time of the last
+    /// one at the shaped rate is over. `None`: unlimited.
     pub fn shape(&self) -> Option<Shape> {
         self.bandwidth.map(|rate| Shape { rate: Share::Rate(rate), burst: Some(1), excess: None, peak: false })
     }
-    /// Returns the accounting of the shaper.
+    /// Returns the bytes per packet that the shaper accounts for.
     pub fn counts(&self) -> Counting {
         self.counts
     }
-    /// Returns the queue of all packets with its limit, if there is only one tin.
+    /// Returns the queue of the only tin, with its limit; `None`: there are several tins.
     pub fn only(&self) -> Option<(Queue, Limit)> {
         (self.tins == Tins::BestEffort).then(|| (self.queue(self.bandwidth), self.limit()))
     }
 
-    /// Returns the thresholds of the tins as fractions of the bandwidth, by number, and the numbers in the order of
-    /// priority, the highest first.
+    /// Returns the threshold of each tin as a fraction (numerator, denominator) of the bandwidth, and the numbers of
+    /// the tins in descending order of priority.
     fn thresholds(&self) -> (Vec<(u64, u64)>, Vec<usize>) {
         let eighths = || (0..8).map(|tin| (7u64.pow(tin), 8u64.pow(tin))).collect();
         match self.tins {
@@ -239,7 +248,7 @@ impl Cake {
         }
     }
 
-    /// Returns the tin of a DSCP.
+    /// Returns the number of the tin of a DSCP, from 0.
     fn tin(&self, code: u8) -> usize {
         let class = code >> 3;
         let found = match self.tins {
@@ -285,8 +294,8 @@ impl Cake {
         Queue::FqCodel(FqCodel { flows: Some(QUEUES), quantum: Some(quantum), batch: None, law })
     }
 
-    /// Returns the limit in packets (`cake_reconfigure`): four times the data of the rate in the round-trip time, at
-    /// least 4 MiB of memory, at most 10240 packets.
+    /// Returns the limit in packets (`cake_reconfigure`): the stated memory, or four times the bandwidth-delay product
+    /// but at least 4 MiB, over the memory of a packet; at most 10240 packets.
     fn limit(&self) -> Limit {
         let by_rate = self.bandwidth.map(|rate| {
             let bytes = u128::from(rate / 8) * u128::from(self.interval) / 250_000;
@@ -296,7 +305,7 @@ impl Cake {
         Limit::Packets((memory / TRUE_SIZE).clamp(1, 10_240))
     }
 
-    /// Returns the tins in the order of priority.
+    /// Returns the policy whose classes are the tins, in descending order of priority.
     pub fn policy(&self, name: String, handle: &dyn Fn(u16) -> String) -> Policy {
         let (thresholds, order) = self.thresholds();
         let best = handle(best_effort(self.tins));
@@ -305,7 +314,7 @@ impl Cake {
         let root = handle(0xff);
         if let Some(rate) = self.bandwidth {
             policy.scheduler = Scheduler::Htb;
-            // It lends to tins above their thresholds; the shaper before it limits all of them together.
+            // The root class lends to tins above their thresholds; the shaper before it limits their total rate.
             let whole =
                 HtbClass { rate: rate.saturating_mul(10), burst: Some(1), cburst: Some(1), ..HtbClass::default() };
             policy.classes.push(Class { name: root.clone(), htb: Some(whole), at: self.at, ..Class::default() });
@@ -330,7 +339,7 @@ impl Cake {
                 name: class_name(*tin),
                 parent: htb.map(|_| root.clone()),
                 htb,
-                // Without a rate, round robin of tins in proportion to their thresholds.
+                // Without a bandwidth, DRR serves the tins in proportion to their thresholds.
                 quantum: self.bandwidth.is_none().then(|| 1024 * part / whole),
                 queue: self.queue(rate),
                 limit: Some(self.limit()),
@@ -340,7 +349,7 @@ impl Cake {
             if class_name(*tin) == best {
                 continue;
             }
-            // One rule per DSCP, the equivalent of a filter of tc.
+            // One rule per DSCP, since a filter of tc matches one value.
             for code in (0..64).filter(|code| self.tin(*code) == *tin) {
                 let when = Match::Dscp(vec![code]);
                 policy.rules.push(Rule { when, class: class_name(*tin), police: None, at: self.at });
@@ -350,7 +359,7 @@ impl Cake {
     }
 }
 
-/// Returns the class of the best-effort tin, from 1.
+/// Returns the minor number of the best-effort tin's class, from 1.
 fn best_effort(tins: Tins) -> u16 {
     if tins == Tins::Eight { 3 } else { 1 }
 }

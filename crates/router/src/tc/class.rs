@@ -1,4 +1,4 @@
-//! `tc class`: classes of HTB and DRR.
+//! `tc class`: classes of HTB, HFSC and DRR.
 
 use super::args::{Args, Rate, Trouble};
 use super::counting::Counts;
@@ -6,6 +6,7 @@ use super::tables::{Class, Kind, Parent, Tables, Verb};
 use crate::ir::HtbClass;
 use crate::{Place, Report, Scope};
 
+/// Executes `tc class add|replace|change|delete …`.
 pub(super) fn command(
     verb: Verb,
     args: &mut Args<'_>,
@@ -49,7 +50,7 @@ pub(super) fn command(
             return Err(Trouble::wrong(at, format!("there is no class {id}"), "remove the command"));
         };
         if device.classes.iter().any(|class| class.id.major == id.major && class.parent == Some(id.minor)) {
-            return Err(Trouble::wrong(at, format!("{id} has classes within"), "delete those first"));
+            return Err(Trouble::wrong(at, format!("class {id} has child classes"), "delete those first"));
         }
         let _ = device.classes.remove(old);
         device.filters.retain(|filter| filter.target != Some(id));
@@ -60,7 +61,7 @@ pub(super) fn command(
         }
         return Ok(());
     }
-    let kind = kind.ok_or_else(|| Trouble::wrong(at, "the kind of class is missing", "write htb or drr"))?;
+    let kind = kind.ok_or_else(|| Trouble::wrong(at, "the kind of class is missing", "write htb, hfsc or drr"))?;
     let own = device.qdisc(id.major).map(|qdisc| &qdisc.kind);
     let mut class = match (old.and_then(|old| device.classes.get(old)), parent) {
         (Some(old), _) if verb == Verb::Change => old.clone(),
@@ -71,7 +72,7 @@ pub(super) fn command(
         }
     };
     match (kind.text.as_str(), own) {
-        // Reported with its discipline.
+        // The unsupported discipline has been reported.
         (_, Some(Kind::Opaque)) => return Ok(()),
         ("htb", Some(Kind::Htb { .. })) => class.htb = Some(htb(kind.at, args)?),
         ("hfsc", Some(Kind::Hfsc { .. })) => class.hfsc = Some(super::hfsc::class(kind.at, args)?),
@@ -96,16 +97,16 @@ pub(super) fn command(
         if parent.major != id.major || missing || parent == id {
             return Err(Trouble::wrong(
                 at,
-                format!("there is no class {parent} for it to be in"),
-                "add it before those within",
+                format!("there is no parent class {parent}"),
+                "add the parent before its child classes",
             ));
         }
     }
     if let Some(word) = args.peek() {
         report.unsupported(
             word.at,
-            format!("`{}` and what follows is not known of a class", word.text),
-            Some("it was left out"),
+            format!("`{}` and the words after it are not known for a class", word.text),
+            Some("they were left out"),
         );
     }
     match old {
@@ -126,10 +127,11 @@ pub(super) fn command(
     Ok(())
 }
 
-/// Bytes that tc adds to a default burst (`q_htb.c`: `rate / get_hz() + mtu`, where the first term is below a byte with
-/// the kernel's clock in nanoseconds).
-const MTU: u64 = 1600;
+/// Default burst of a class in bytes: `rate / get_hz() + mtu` of iproute2's `q_htb.c`, where the first term is below a
+/// byte with the kernel's clock in nanoseconds.
+const DEFAULT_MTU: u64 = 1600;
 
+/// Parses the arguments of `htb` in a class (tc-htb(8)).
 fn htb(at: Place, args: &mut Args<'_>) -> Result<HtbClass, Trouble> {
     let mut rate = None;
     let mut made = HtbClass::default();
@@ -155,7 +157,7 @@ fn htb(at: Place, args: &mut Args<'_>) -> Result<HtbClass, Trouble> {
         }
     }
     made.counts = counts.made;
-    if let Some(mtu) = counts.mtu.filter(|mtu| *mtu != MTU) {
+    if let Some(mtu) = counts.mtu.filter(|mtu| *mtu != DEFAULT_MTU) {
         made.burst = made.burst.or(Some(mtu));
         made.cburst = made.cburst.or(Some(mtu));
     }

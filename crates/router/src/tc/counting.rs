@@ -1,4 +1,4 @@
-//! Accounting of token buckets: `overhead`, `mpu`, `linklayer`, and size tables (`stab`).
+//! Bytes per packet for which token buckets account: `overhead`, `mpu`, `linklayer`, and size tables (`stab`).
 
 use super::args::{Args, Trouble};
 use crate::ir::Counting;
@@ -7,30 +7,40 @@ use core::fmt::Write as _;
 /// Accounting parameters of a rate in HTB and TBF, or of a size table.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counts {
+    /// Bytes per packet.
     pub made: Counting,
-    /// Largest packet of a rate table, bytes: HTB adds it to default bursts.
+    /// Maximum packet length of a rate table in bytes, which is HTB's default burst.
     pub mtu: Option<u64>,
 }
 
-/// Upper bound on the overhead in bytes; the kernel stores 16 bits.
-const MOST: i64 = 1_000;
-const LEAST: i64 = -255;
+/// Maximum overhead in bytes; the kernel stores 16 bits.
+const MAX_OVERHEAD: i64 = 1_000;
+/// Minimum overhead in bytes.
+const MIN_OVERHEAD: i64 = -255;
 
 impl Counts {
-    /// Takes one of the parameters, if present. A rate table has no negative overhead; a size table may.
+    /// Takes one of the parameters; `false`: another word follows. `negative` permits a negative overhead, as in a size
+    /// table.
     pub fn take(&mut self, args: &mut Args<'_>, negative: bool) -> Result<bool, Trouble> {
         let at = args.at();
         if args.is("overhead") {
             let bytes = args.signed()?;
             if bytes < 0 && !negative {
-                return Err(Trouble::wrong(at, "a negative overhead of a rate", "write 0 or more, or use stab"));
+                return Err(Trouble::wrong(
+                    at,
+                    "the overhead of a rate is negative",
+                    "write 0 to 1000 bytes, or use stab",
+                ));
             }
-            if !(LEAST..=MOST).contains(&bytes) {
-                return Err(Trouble::unsupported(at, format!("an overhead of {bytes} B")));
+            if !(MIN_OVERHEAD..=MAX_OVERHEAD).contains(&bytes) {
+                return Err(Trouble::unsupported(
+                    at,
+                    format!("an overhead of {bytes} B, outside {MIN_OVERHEAD} to {MAX_OVERHEAD}"),
+                ));
             }
             self.made.overhead = i32::try_from(bytes).unwrap_or(0);
         } else if args.is("mpu") {
-            self.made.least = args.within("smallest length", 0, 65_535)? as u16;
+            self.made.least = args.within("minimum length in bytes", 0, 65_535)? as u16;
         } else if args.is("mtu") {
             self.mtu = Some(args.size()?);
         } else if args.is("linklayer") {
@@ -40,7 +50,7 @@ impl Counts {
                 "ethernet" => false,
                 "atm" | "adsl" => true,
                 other => {
-                    let message = format!("`{other}` is no link layer");
+                    let message = format!("`{other}` is not a known link layer");
                     return Err(Trouble::wrong(word.at, message, "write ethernet, atm or adsl"));
                 }
             };
@@ -65,8 +75,8 @@ pub(super) fn table(args: &mut Args<'_>) -> Result<Counting, Trouble> {
     }
 }
 
-/// Composes two accountings: the size table of the outer discipline, then the overhead of a rate. `None`: the result is
-/// not one sum, one minimum and one division into cells.
+/// Composes two accountings: the size table of the root, then the parameters of a rate. `None`: the composition is not
+/// a sum followed by one minimum and one rounding to cells.
 pub(super) fn both(outer: Counting, inner: Counting) -> Option<Counting> {
     if outer.is_plain() {
         return Some(inner);
@@ -75,11 +85,11 @@ pub(super) fn both(outer: Counting, inner: Counting) -> Option<Counting> {
         return Some(outer);
     }
     let overhead = outer.overhead.checked_add(inner.overhead)?;
-    (outer.least == 0 && !outer.cells && (LEAST..=MOST).contains(&i64::from(overhead)))
+    (outer.least == 0 && !outer.cells && (MIN_OVERHEAD..=MAX_OVERHEAD).contains(&i64::from(overhead)))
         .then_some(Counting { overhead, ..inner })
 }
 
-/// Returns the options of an accounting, each with a leading space.
+/// Formats an accounting as options of `tc`, each with a leading space.
 pub(super) fn words(counts: Counting) -> String {
     let mut made = String::new();
     for (word, value) in [("overhead", counts.overhead), ("mpu", i32::from(counts.least))] {

@@ -6,8 +6,9 @@ use crate::ir::{Act, Class, Config, Limit, Match, Netem, Police, Policy, Queue, 
 use crate::{Exported, Place, Report};
 use core::fmt::Write as _;
 
-/// Returns the configuration as commands, and a report of approximations and unsupported features, which is also at the
-/// top of the commands. Importing the commands gives the same configuration, if it came from such commands.
+/// Returns the configuration as a script of `tc`, and a report of approximations and unsupported features, which is
+/// also in comments at the top of the script. If the configuration was imported from such a script, importing the
+/// export gives an equal configuration.
 pub fn export(config: &Config) -> Exported {
     let (config, report) = adapt(config);
     let mut text = String::new();
@@ -21,14 +22,18 @@ pub fn export(config: &Config) -> Exported {
     Exported { text: writer.out, report: writer.report }
 }
 
-/// Names the device of a configuration that came from a scenario. A device's name has at most 15 bytes, no slash, no
-/// colon and no space (`dev_valid_name` of Linux).
+/// Names the device of a configuration that came from a scenario; `None`: eth0. A name of 1 to 15 bytes without slash,
+/// colon and white space is valid (`dev_valid_name` of Linux); otherwise the report has an error.
 pub fn name_device(config: &mut Config, name: Option<&str>) -> Report {
     let mut report = Report::default();
     let own = name.unwrap_or("eth0");
     let legal = !own.is_empty() && own.len() <= 15 && own != "." && own != "..";
     if !legal || own.chars().any(|c| c == '/' || c == ':' || c.is_whitespace() || c.is_control()) {
-        report.error(Place::default(), format!("`{own}` is no name of a device"), "write one such as eth0");
+        report.error(
+            Place::default(),
+            format!("`{own}` is not a valid device name"),
+            "write 1 to 15 bytes without slash, colon and space, such as eth0",
+        );
     }
     for port in &mut config.ports {
         if name.is_none() {
@@ -39,15 +44,16 @@ pub fn name_device(config: &mut Config, name: Option<&str>) -> Report {
     report
 }
 
-/// Upper bound on the nesting.
-const DEEPEST: usize = 8;
-/// First handle of disciplines without classes.
-const QUEUES: u32 = 0x4000;
+/// Maximum nesting of policies.
+const MAX_DEPTH: usize = 8;
+/// Major numbers of disciplines without classes begin after this one.
+const LEAF_HANDLES: u32 = 0x4000;
 
 struct Writer<'a> {
     config: &'a Config,
     out: String,
     report: crate::Report,
+    /// Number of disciplines without classes so far.
     queues: u32,
 }
 
@@ -67,7 +73,7 @@ impl Writer<'_> {
             && let Share::Rate(rate) = shape.rate
         {
             self.queues += 1;
-            let handle = QUEUES + self.queues;
+            let handle = LEAF_HANDLES + self.queues;
             let burst = shape.burst.unwrap_or(10 * 1024);
             let limit = if let Some(Limit::Bytes(bytes)) = class.limit { bytes } else { 1 << 20 };
             line!(
@@ -83,7 +89,7 @@ impl Writer<'_> {
         if is_policy {
             if let Queue::Policy(name) = &class.queue
                 && let Some(policy) = self.config.policy(name)
-                && depth < DEEPEST
+                && depth < MAX_DEPTH
             {
                 self.policy(policy, device, &place, depth);
             }
@@ -102,7 +108,7 @@ impl Writer<'_> {
     fn gred(&mut self, class: &Class, device: &str, place: &str) {
         let Queue::Gred(gred) = &class.queue else { return };
         self.queues += 1;
-        let handle = QUEUES + self.queues;
+        let handle = LEAF_HANDLES + self.queues;
         let grio = if gred.grio { " grio" } else { "" };
         line!(
             self.out,
@@ -123,7 +129,7 @@ impl Writer<'_> {
     }
 
     fn policy(&mut self, policy: &Policy, device: &str, place: &str, depth: usize) {
-        // The handle in the name: a policy of another device, or one from another language, gets a new one.
+        // The handle is part of the policy's name, which `adapt` assigns for this device.
         let stated =
             policy.name.strip_prefix(&format!("{device}-")).and_then(|major| u32::from_str_radix(major, 16).ok());
         let Some(major) = stated.filter(|major| (1..0xffff).contains(major)) else {
@@ -212,23 +218,25 @@ impl Writer<'_> {
         };
         let police = rule.police.as_ref().map_or_else(String::new, police_text);
         if filters::never(conditions) {
-            let message = format!("the filter to {} requires two values of one field, so it never holds", rule.class);
+            let message =
+                format!("the filter to {} requires two values of one field, so it matches no packet", rule.class);
             self.report.warning(rule.at, message, "it was left out");
             return;
         }
         let head =
             |protocol: &str| format!("tc filter add dev {device} parent {major:x}: protocol {protocol} prio {prio}");
         match filters::text(conditions) {
-            // Of these only u32 and fw accept `police`; the others need it as an action, which ends the line.
+            // Of these filters, only u32 and fw accept `police`; flower and matchall need it as an action, at the end.
             Some((protocol, text)) if !police.is_empty() && !text.starts_with("u32") && !text.contains(" fw") => {
                 line!(self.out, "{} {text} flowid {} action{police}", head(protocol), rule.class);
             }
             Some((protocol, text)) => line!(self.out, "{} {text}{police} flowid {}", head(protocol), rule.class),
-            None => self.report.unsupported(rule.at, format!("no filter can say {:?}", rule.when), None),
+            None => self.report.unsupported(rule.at, format!("no filter of tc expresses {:?}", rule.when), None),
         }
     }
 }
 
+/// Formats a rate in the largest of mbit, kbit and bit that gives an integer.
 fn bits(rate: u64) -> String {
     match rate {
         n if n > 0 && n % 1_000_000 == 0 => format!("{}mbit", n / 1_000_000),
@@ -244,7 +252,7 @@ fn police_text(police: &Police) -> String {
     format!(" police rate {} burst {burst} conform-exceed {}/{}", bits(rate), act(&police.exceed), act(&police.conform))
 }
 
-/// Returns a discipline without classes; `None`: it needs more than one command, or is the default.
+/// Returns the arguments of a discipline without classes; `None`: it needs several commands, or is the default.
 fn queue_text(class: &Class) -> Option<String> {
     let packets = || if let Some(Limit::Packets(n)) = class.limit { format!(" limit {n}") } else { String::new() };
     Some(match &class.queue {
@@ -335,6 +343,7 @@ fn timed(law: Timed, interval: &str) -> String {
     format!("{}{}{ecn}", time("target", law.target), time(interval, law.interval))
 }
 
+/// Returns the arguments of RED but for the limit.
 fn red_text(red: &Red) -> String {
     let word = |word: &str, value: Option<u64>| value.map_or_else(String::new, |n| format!(" {word} {n}"));
     let probability =

@@ -10,12 +10,14 @@ use super::units;
 use crate::ir::{Match, PortRange, protocol_named};
 use crate::{Place, Report, Scope};
 
-/// Priority of the first filter without one; each further one precedes the existing ones, as in the kernel.
-const UNNUMBERED: u32 = 0xc000;
+/// Priority of the first filter without a stated one; each further one gets the next lower number, and so is evaluated
+/// before the existing ones (`tcf_auto_prio`, `net/sched/cls_api.c`).
+const FIRST_AUTO_PRIORITY: u32 = 0xc000;
 /// Minor numbers of the two hooks of clsact (`TC_H_MIN_INGRESS`, `TC_H_MIN_EGRESS`).
 const INGRESS: u16 = 0xfff2;
 const EGRESS: u16 = 0xfff3;
 
+/// Executes `tc filter add|replace|change|delete …`.
 pub(super) fn command(
     verb: Verb,
     args: &mut Args<'_>,
@@ -45,7 +47,7 @@ pub(super) fn command(
                 parent = Some(Handle { major: u16::MAX, minor: if word.text == "ingress" { INGRESS } else { EGRESS } });
             }
             "block" | "chain" => {
-                return Err(Trouble::unsupported(word.at, format!("filters of `{}`", word.text)));
+                return Err(Trouble::unsupported(word.at, format!("filters with `{}`", word.text)));
             }
             "protocol" => {
                 let _ = args.take();
@@ -102,10 +104,13 @@ pub(super) fn command(
         ));
     }
     if parent.minor > 0 && parent.major != u16::MAX {
-        return Err(Trouble::unsupported(at, "filters of a class: those of the discipline lead to leaves at once"));
+        return Err(Trouble::unsupported(
+            at,
+            "a filter attached to a class: attach it to the discipline, from where it can select any class",
+        ));
     }
     if matches!(device.qdisc(parent.major).map(|qdisc| &qdisc.kind), Some(Kind::Opaque)) {
-        report.unsupported(at, "a filter of a discipline without a counterpart", None);
+        report.unsupported(at, "a filter of an unsupported discipline", None);
         return Ok(());
     }
     let version = match family.as_str() {
@@ -113,7 +118,7 @@ pub(super) fn command(
         "ip" => Some(4),
         "ipv6" => Some(6),
         "arp" | "rarp" => {
-            report.ignored(at, "packets of the address resolution protocol are not in the traffic table");
+            report.ignored(at, "the traffic table has no ARP packets");
             return Ok(());
         }
         other => return Err(Trouble::unsupported(at, format!("filters for the protocol `{other}`"))),
@@ -135,13 +140,14 @@ pub(super) fn command(
         "flower" => flower(version, args)?,
         "matchall" => version.map(Match::Version).into_iter().collect(),
         "fw" => version.map(Match::Version).into_iter().chain([firewall_mark(handle, at)?]).collect(),
-        other => return Err(Trouble::unsupported(kind.at, format!("filters by `{other}`"))),
+        other => return Err(Trouble::unsupported(kind.at, format!("the kind of filter `{other}`"))),
     };
     let (actions, target) = Actions::read(args, parent.major, report)?;
     check_target(device, &name, target, parent, at)?;
     let when = one_of(conditions);
     let own = device.filters.iter().filter(|filter| filter.hook == hook && filter.prio >= 0x8000);
-    let prio = prio.unwrap_or_else(|| own.map(|filter| filter.prio.saturating_sub(1)).min().unwrap_or(UNNUMBERED));
+    let prio =
+        prio.unwrap_or_else(|| own.map(|filter| filter.prio.saturating_sub(1)).min().unwrap_or(FIRST_AUTO_PRIORITY));
     let filter = Filter { hook, prio, when, target, actions, at };
     if verb == Verb::Replace {
         device.filters.retain(|own| own.hook != hook || own.prio != prio || own.when != filter.when);
@@ -158,25 +164,33 @@ fn firewall_mark(handle: Option<&super::shell::Word>, at: Place) -> Result<Match
     let (value, mask) = word.text.split_once('/').unwrap_or((&word.text, "0xffffffff"));
     let number = |text: &str| units::based(text).and_then(|n| u32::try_from(n).ok());
     let found = number(value).zip(number(mask));
-    let (value, mask) = found.ok_or_else(|| Trouble::wrong(word.at, "this is no mark", "write a number"))?;
+    let (value, mask) = found.ok_or_else(|| {
+        Trouble::wrong(
+            word.at,
+            "this is not a valid firewall mark",
+            "write MARK or MARK/MASK, integers of 32 bits, such as 10 or 0x10/0xff",
+        )
+    })?;
     Ok(mark(value, mask))
 }
 
+/// Checks that the class that a filter selects exists in the filter's discipline.
 fn check_target(device: &Device, name: &str, target: Option<Handle>, parent: Handle, at: Place) -> Result<(), Trouble> {
     let Some(target) = target.filter(|_| parent.major != u16::MAX) else { return Ok(()) };
     if target.major != parent.major {
-        return Err(Trouble::unsupported(at, format!("the class {target} of another discipline")));
+        return Err(Trouble::unsupported(at, format!("the class {target}, which belongs to another discipline")));
     }
     if !exists(device, target) {
         return Err(Trouble::wrong(
             at,
             format!("there is no class {target} on {name}"),
-            "add it before filters that lead to it",
+            "add the class before the filters that select it",
         ));
     }
     Ok(())
 }
 
+/// Parses the conditions of `flower` (tc-flower(8)).
 fn flower(version: Option<u8>, args: &mut Args<'_>) -> Result<Vec<Match>, Trouble> {
     let mut found: Vec<Match> = version.map(Match::Version).into_iter().collect();
     while let Some(word) = args.peek() {
@@ -195,8 +209,8 @@ fn flower(version: Option<u8>, args: &mut Args<'_>) -> Result<Vec<Match>, Troubl
                 found.push(Match::IpProtocol(number.ok_or_else(|| {
                     Trouble::wrong(
                         name.at,
-                        format!("`{}` is no protocol", name.text),
-                        "write tcp, udp, icmp or a number",
+                        format!("`{}` is not a known IP protocol", name.text),
+                        "write a name such as tcp, udp or icmp, or a hexadecimal number from 0 to ff",
                     )
                 })?));
             }
@@ -209,12 +223,16 @@ fn flower(version: Option<u8>, args: &mut Args<'_>) -> Result<Vec<Match>, Troubl
             "ip_tos" => {
                 let text = args.word("code point")?;
                 let (value, mask) = text.text.split_once('/').unwrap_or((&text.text, "0xff"));
-                // `flower_parse_ip_tos_ttl` tries a value as decimal first, then as hexadecimal; a mask is hexadecimal.
+                // `flower_parse_ip_tos_ttl` parses a value as decimal, or else as hexadecimal; a mask is hexadecimal.
                 let small = |n: &u64| *n < 256;
                 let hex = |text: &str| u64::from_str_radix(text.trim_start_matches("0x"), 16).ok().filter(small);
                 let value = value.parse().ok().filter(small).or_else(|| hex(value));
                 let (value, mask) = value.zip(hex(mask)).ok_or_else(|| {
-                    Trouble::wrong(text.at, format!("`{}` is no ip_tos", text.text), "write it such as 0xb8/0xfc")
+                    Trouble::wrong(
+                        text.at,
+                        format!("`{}` is not a valid ip_tos", text.text),
+                        "write VALUE or VALUE/MASK, each up to 0xff, such as 0xb8/0xfc",
+                    )
                 })?;
                 found.extend(ds_field(value, mask));
             }
@@ -226,11 +244,16 @@ fn flower(version: Option<u8>, args: &mut Args<'_>) -> Result<Vec<Match>, Troubl
     Ok(found)
 }
 
+/// Parses `PORT` or `LOW-HIGH`.
 fn port_range(args: &mut Args<'_>) -> Result<PortRange, Trouble> {
     let word = args.word("port")?;
     let (low, high) = word.text.split_once('-').unwrap_or((&word.text, &word.text));
     let range = low.parse().ok().zip(high.parse().ok()).map(|(low, high)| PortRange { low, high });
-    range
-        .filter(|range| range.low <= range.high)
-        .ok_or_else(|| Trouble::wrong(word.at, format!("`{}` is no port", word.text), "write 53, or 16384-32767"))
+    range.filter(|range| range.low <= range.high).ok_or_else(|| {
+        Trouble::wrong(
+            word.at,
+            format!("`{}` is not a valid port", word.text),
+            "write a port or a range, 0 to 65535, such as 53 or 16384-32767",
+        )
+    })
 }

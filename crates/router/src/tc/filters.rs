@@ -1,13 +1,14 @@
-//! Conditions as filters of `tc`: u32 if possible, else flower.
+//! Conditions as filters of `tc`: fw for marks, u32 if possible, else flower.
 
 use crate::ir::Match;
 
-/// Returns protocol and match of a filter for these conditions; `None`: no filter supports them.
+/// Returns the protocol and the arguments of a filter that requires all of these conditions; `None`: no filter
+/// expresses them.
 pub(super) fn text(conditions: &[Match]) -> Option<(&'static str, String)> {
     if conditions.contains(&Match::Version(6)) {
         return ipv6_text(conditions);
     }
-    // Filters are for IPv4 unless they are for IPv6.
+    // Filters without an IP version are written for IPv4.
     let conditions: Vec<Match> = conditions.iter().filter(|one| **one != Match::Version(4)).cloned().collect();
     let conditions = conditions.as_slice();
     if let [Match::FirewallMark { value, mask }] = conditions {
@@ -44,7 +45,7 @@ pub(super) fn text(conditions: &[Match]) -> Option<(&'static str, String)> {
     (!twice).then(|| (protocol, format!("flower {}", all.join(" "))))
 }
 
-/// Returns the same for IPv6.
+/// Returns the protocol and the arguments of a filter for IPv6 packets.
 fn ipv6_text(conditions: &[Match]) -> Option<(&'static str, String)> {
     let rest: Vec<&Match> = conditions.iter().filter(|one| **one != Match::Version(6)).collect();
     if let [Match::FirewallMark { value, mask }] = rest.as_slice() {
@@ -67,11 +68,12 @@ fn ipv6_text(conditions: &[Match]) -> Option<(&'static str, String)> {
     Some(("ipv6", format!("u32 {}", rest.iter().map(one).collect::<Option<Vec<String>>>()?.join(" "))))
 }
 
-/// `true` if two of the conditions exclude each other.
+/// `true` if two of the conditions exclude each other, so that no packet meets all of them.
 pub(super) fn never(conditions: &[Match]) -> bool {
     conditions.iter().enumerate().any(|(index, one)| conditions.iter().take(index).any(|other| exclude(one, other)))
 }
 
+/// `true` if no packet meets both conditions; `false`: they may be compatible.
 fn exclude(a: &Match, b: &Match) -> bool {
     if let (Some((x, mask)), Some((y, other))) = (ds_field(a), ds_field(b)) {
         return (x ^ y) & mask & other != 0;
@@ -91,7 +93,7 @@ fn exclude(a: &Match, b: &Match) -> bool {
     }
 }
 
-/// Returns value and mask of the DS field.
+/// Returns value and mask of a condition on the DS field; `None`: another condition, or one with several values.
 fn ds_field(condition: &Match) -> Option<(u8, u8)> {
     match condition {
         Match::Dscp(values) => values.first().filter(|_| values.len() == 1).map(|code| (code << 2, 0xfc)),
@@ -101,6 +103,7 @@ fn ds_field(condition: &Match) -> Option<(u8, u8)> {
     }
 }
 
+/// Returns the condition as `match …` of u32; `None`: u32 does not express it.
 fn u32_text(condition: &Match) -> Option<String> {
     Some(match condition {
         Match::Dscp(values) => match values.as_slice() {
@@ -125,12 +128,13 @@ fn u32_text(condition: &Match) -> Option<String> {
     })
 }
 
-/// Returns the mask of a range of ports; `None`: the range is not aligned.
+/// Returns the mask of a range of ports; `None`: the range is not an aligned power of two.
 fn port_mask(low: u16, high: u16) -> Option<u16> {
     let free = low ^ high;
     (free & free.wrapping_add(1) == 0 && low & free == 0).then_some(!free)
 }
 
+/// Returns the condition as a key of flower with its value; `None`: flower does not express it.
 fn flower_text(condition: &Match) -> Option<String> {
     Some(match condition {
         Match::Dscp(values) => match values.as_slice() {

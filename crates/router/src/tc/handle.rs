@@ -1,6 +1,6 @@
 //! Handles of disciplines and classes.
 
-/// A handle such as `1:10`: two numbers, written in hexadecimal.
+/// A handle such as `1:10`: the discipline's major and the class's minor number, both written in hexadecimal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Handle {
     pub(super) major: u16,

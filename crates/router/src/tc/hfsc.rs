@@ -25,7 +25,7 @@ pub(super) fn class(at: Place, args: &mut Args<'_>) -> Result<HfscClass, Trouble
         return Err(Trouble::wrong(at, "an hfsc class needs a curve", "write `hfsc sc rate 1mbit`, or rt and ls"));
     }
     if made.ul.is_some() && made.ls.is_none() {
-        return Err(Trouble::wrong(at, "an upper limit without a link-sharing curve", "write ls, too"));
+        return Err(Trouble::wrong(at, "an upper-limit curve without a link-sharing curve", "add an `ls` curve"));
     }
     Ok(made)
 }
@@ -59,34 +59,35 @@ fn curve(args: &mut Args<'_>) -> Result<Curve, Trouble> {
     let made = match (m2, rate) {
         (Some(m2), None) if umax.is_none() && dmax.is_none() => Curve { m1: m1.unwrap_or(0), d: d.unwrap_or(0), m2 },
         (None, Some(rate)) if m1.is_none() && d.is_none() => {
-            by_delay(umax.unwrap_or(0), dmax.unwrap_or(0), rate).ok_or_else(|| wrong("umax without dmax"))?
+            by_delay(umax.unwrap_or(0), dmax.unwrap_or(0), rate).ok_or_else(|| wrong("`umax` without `dmax`"))?
         }
-        _ => return Err(wrong("this is no service curve")),
+        _ => return Err(wrong("this is not a service curve")),
     };
     if made.m1 == 0 && made.m2 == 0 {
-        return Err(wrong("a service curve of nothing"));
+        return Err(wrong("a service curve whose rates are 0"));
     }
     Ok(made)
 }
 
-/// Parses a slope, which may be 0: `m1 0bit` begins a convex curve.
+/// Parses a slope in bit/s, which may be 0: a convex curve may begin with `m1 0bit`.
 fn slope(args: &mut Args<'_>) -> Result<u64, Trouble> {
-    let nothing =
+    let is_zero =
         |text: &str| text.trim_start_matches('0').trim_start_matches(|c: char| c.is_ascii_alphabetic()).is_empty();
-    if args.peek().is_some_and(|word| word.text.starts_with('0') && nothing(&word.text)) {
+    if args.peek().is_some_and(|word| word.text.starts_with('0') && is_zero(&word.text)) {
         let _ = args.take();
         return Ok(0);
     }
     args.rate()
 }
 
-/// Returns the curve that serves `umax` bytes within `dmax` microseconds and `rate` bit/s in the long run
-/// (`hfsc_get_sc2`): concave if that needs more than the rate, else convex.
+/// Returns the curve that serves `umax` bytes within `dmax` microseconds, and `rate` bit/s in the long run
+/// (`hfsc_get_sc2`): concave if `umax` over `dmax` exceeds the rate, else convex. `None`: `umax` without `dmax`, or
+/// overflow.
 fn by_delay(umax: u64, dmax: u64, rate: u64) -> Option<Curve> {
     if dmax == 0 {
         return (umax == 0).then_some(Curve { m1: 0, d: 0, m2: rate });
     }
-    // tc counts in bytes per second, rounded up.
+    // tc computes the slope in B/s, rounded up.
     let steep = u128::from(umax) * 1_000_000;
     let steep = u64::try_from(steep.div_ceil(u128::from(dmax))).ok()?;
     if steep > rate / 8 {
@@ -96,7 +97,7 @@ fn by_delay(umax: u64, dmax: u64, rate: u64) -> Option<Curve> {
     Some(Curve { m1: 0, d: dmax.saturating_sub(u64::try_from(served).unwrap_or(u64::MAX)), m2: rate })
 }
 
-/// Formats the curves for `tc`.
+/// Formats the curves as options of `tc`, each with a leading space.
 pub(super) fn words(class: &HfscClass) -> String {
     let curve = |word: &str, own: Option<Curve>| {
         own.map_or_else(String::new, |Curve { m1, d, m2 }| {

@@ -51,18 +51,19 @@ pub fn import(text: &str) -> Imported {
     Imported { config, report }
 }
 
-/// Commands without effect on queues.
-const HARMLESS: [&str; 21] = [
+/// Commands without effect on queues. Those that set the length of a device's queue are handled before.
+const NO_EFFECT: [&str; 21] = [
     "ip", "ifconfig", "ethtool", "echo", "modprobe", "set", "exit", "sleep", "true", ":", "printf", "return", "shift",
     "cd", "test", "[", "[[", "lsmod", "depmod", "trap", "unset",
 ];
 
+/// Executes a command of the script, if it is one of `tc` or of the firewall.
 fn command(words: &[Word], tables: &mut Tables, script: &mut Script<'_>, report: &mut Report) {
     let Some((first, rest)) = words.split_first() else { return };
     let name = first.text.rsplit('/').next().unwrap_or_default();
     let is_batch = ["qdisc", "class", "filter"].contains(&name);
-    let shows = rest.iter().any(|word| matches!(word.text.as_str(), "show" | "list" | "ls" | "-L" | "-S"));
-    if (name == "tc" || is_batch || name.starts_with("iptables") || name == "nft") && !shows {
+    let is_query = rest.iter().any(|word| matches!(word.text.as_str(), "show" | "list" | "ls" | "-L" | "-S"));
+    if (name == "tc" || is_batch || name.starts_with("iptables") || name == "nft") && !is_query {
         script.matters();
     }
     if name == "tc" || is_batch {
@@ -82,21 +83,25 @@ fn command(words: &[Word], tables: &mut Tables, script: &mut Script<'_>, report:
     } else if name == "nft" {
         tables.firewall.nft(rest, first.at, report);
     } else if rest.iter().any(|word| word.text == "txqueuelen" || word.text == "qlen") {
-        if let Some(device) = whose(name, rest) {
+        if let Some(device) = named_device(name, rest) {
             report.enter(Scope::Port(device.to_owned()));
         }
-        report.unsupported(first.at, "the length of a device's queue: 1000 packets are used", Some("write `limit`"));
-    } else if HARMLESS.contains(&name) {
+        report.unsupported(
+            first.at,
+            "the queue length of a device: 1000 packets are used",
+            Some("write `limit` of a discipline"),
+        );
+    } else if NO_EFFECT.contains(&name) {
         report.ignored(first.at, format!("`{name}` has no effect on queues"));
     } else {
-        report.unsupported(first.at, format!("the command `{name}` is not followed"), None);
+        report.unsupported(first.at, format!("the command `{name}` is not executed"), None);
     }
 }
 
 /// Returns the device of `ip link set [dev] DEVICE …` or `ifconfig DEVICE …`.
-fn whose<'w>(name: &str, rest: &'w [Word]) -> Option<&'w str> {
-    let behind = |key: &str| rest.iter().skip_while(|word| word.text != key).nth(1);
-    let found = behind("dev").or_else(|| if name == "ifconfig" { rest.first() } else { behind("set") })?;
+fn named_device<'w>(name: &str, rest: &'w [Word]) -> Option<&'w str> {
+    let after = |key: &str| rest.iter().skip_while(|word| word.text != key).nth(1);
+    let found = after("dev").or_else(|| if name == "ifconfig" { rest.first() } else { after("set") })?;
     Some(found.text.as_str())
 }
 
@@ -104,7 +109,7 @@ fn whose<'w>(name: &str, rest: &'w [Word]) -> Option<&'w str> {
 fn object(args: &mut Args<'_>, tables: &mut Tables, report: &mut Report) -> Result<(), Trouble> {
     while let Some(word) = args.peek().filter(|word| word.text.starts_with('-')) {
         if word.text.starts_with("-b") {
-            return Err(Trouble::unsupported(word.at, "the commands of another file"));
+            return Err(Trouble::unsupported(word.at, "commands in another file"));
         }
         let _ = args.take();
     }
@@ -113,12 +118,12 @@ fn object(args: &mut Args<'_>, tables: &mut Tables, report: &mut Report) -> Resu
         return Err(Trouble::unsupported(args.start(), format!("`tc {object}`")));
     }
     if args.is_done() {
-        report.ignored(args.start(), "it shows something");
+        report.ignored(args.start(), "it only shows the configuration");
         return Ok(());
     }
     match args.prefix_of(&["add", "replace", "change", "delete", "del", "link", "show", "list", "ls", "get"])? {
         "show" | "list" | "ls" | "get" => {
-            report.ignored(args.start(), "it shows something");
+            report.ignored(args.start(), "it only shows the configuration");
             Ok(())
         }
         verb => {

@@ -9,7 +9,7 @@ use crate::ir::{Limit, Netem, Queue};
 /// Default limit in packets (`q_netem.c`).
 const LIMIT: u64 = 1000;
 /// Probability 1, in millionths.
-const ALL: u32 = 1_000_000;
+const CERTAIN: u32 = 1_000_000;
 
 /// Parses the arguments of `netem` (tc-netem(8)). Unsupported ones are reported with their places.
 pub(super) fn read(args: &mut Args<'_>, report: &mut Report) -> Result<Kind, Trouble> {
@@ -32,15 +32,15 @@ pub(super) fn read(args: &mut Args<'_>, report: &mut Report) -> Result<Kind, Tro
                 "normal" => made.normal = true,
                 other => report.unsupported(
                     name.at,
-                    format!("delays with the distribution `{other}`: they are uniform here"),
-                    Some("uniform and normal are simulated"),
+                    format!("the delay distribution `{other}`: delays are uniformly distributed here"),
+                    Some("write `distribution uniform` or `distribution normal`, which are simulated"),
                 ),
             }
         } else if args.is("loss") || args.is("drop") {
             if args.is("gemodel") {
                 let enter = probability(args)?;
                 // `netem_parse_opt`: defaults are r = 1 - p, 1 - h = 1 and 1 - k = 0.
-                let mut found = [enter, ALL - enter, ALL, 0];
+                let mut found = [enter, CERTAIN - enter, CERTAIN, 0];
                 for value in found.iter_mut().skip(1) {
                     if !is_number(args) {
                         break;
@@ -52,7 +52,11 @@ pub(super) fn read(args: &mut Args<'_>, report: &mut Report) -> Result<Kind, Tro
                 while is_number(args) {
                     let _ = args.take();
                 }
-                report.unsupported(at, "loss by the model of four states", Some("loss gemodel is simulated"));
+                report.unsupported(
+                    at,
+                    "the four-state Markov model of loss",
+                    Some("write `loss gemodel`, which is simulated"),
+                );
             } else {
                 let _ = args.is("random");
                 (made.loss, made.bursts) = (probability(args)?, None);
@@ -67,30 +71,30 @@ pub(super) fn read(args: &mut Args<'_>, report: &mut Report) -> Result<Kind, Tro
                 numbers.push(args.signed()?);
             }
             if numbers.iter().any(|n| *n != 0) {
-                report.unsupported(at, "overhead and cells of a rate of netem", Some(left));
+                report.unsupported(at, "overhead and cells of netem's `rate`", Some(left));
             }
         } else if let Some(word) = args
             .peek()
             .filter(|word| matches!(word.text.as_str(), "corrupt" | "duplicate" | "reorder" | "gap" | "slot"))
         {
             let _ = args.take();
-            let mut none = true;
+            let mut is_zero = true;
             while is_number(args) {
                 let value = args.word("value")?;
-                none &= value.text.trim_end_matches('%').parse::<f64>() == Ok(0.0);
+                is_zero &= value.text.trim_end_matches('%').parse::<f64>() == Ok(0.0);
             }
             if word.text == "slot" {
                 while args.is("distribution") || args.is("packets") || args.is("bytes") || is_number(args) {
                     let _ = args.take();
                 }
-                none = false;
+                is_zero = false;
             }
-            if !none {
+            if !is_zero {
                 report.unsupported(at, format!("`{}` of netem", word.text), Some(left));
             }
         } else if args.is("seed") {
             let _ = args.word("seed")?;
-            report.ignored(at, "draws have seeds of their own");
+            report.ignored(at, "random numbers are seeded by the scenario");
         } else {
             break;
         }
@@ -98,25 +102,58 @@ pub(super) fn read(args: &mut Args<'_>, report: &mut Report) -> Result<Kind, Tro
     Ok(Kind::Leaf { queue: Queue::Netem(made), limit: Some(Limit::Packets(limit.max(1))), shape: None })
 }
 
+/// `true` if the next word is a number, possibly with a unit.
 fn is_number(args: &Args<'_>) -> bool {
     args.peek().is_some_and(|word| word.text.starts_with(|c: char| c.is_ascii_digit() || c == '.' || c == '-'))
 }
 
-/// Parses a percentage, with or without its sign.
+/// Parses a percentage, with or without `%`; returns millionths.
 fn probability(args: &mut Args<'_>) -> Result<u32, Trouble> {
     let word = args.word("percentage")?;
-    let found = units::percent(word.text.trim_end_matches('%')).filter(|part| *part <= ALL);
-    found.ok_or_else(|| Trouble::wrong(word.at, format!("`{}` is no percentage", word.text), "write it such as 1.5%"))
+    let found = units::percent(word.text.trim_end_matches('%'));
+    found.ok_or_else(|| {
+        Trouble::wrong(
+            word.at,
+            format!("`{}` is not a valid percentage", word.text),
+            "write a percentage from 0% to 100%, such as 1.5%",
+        )
+    })
 }
 
-/// Parses the correlation of a draw with the last one.
+/// Parses the correlation of successive random numbers; `of` names the quantity.
 fn correlation(args: &mut Args<'_>, of: &str, report: &mut Report) -> Result<(), Trouble> {
     if !is_number(args) {
         return Ok(());
     }
     let at = args.at();
     if probability(args)? > 0 {
-        report.unsupported(at, format!("{of} that depend on the last one: each is drawn for itself here"), None);
+        report.unsupported(at, format!("correlated {of}: they are drawn independently here"), None);
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::shell::Word;
+    use super::*;
+    use crate::Place;
+
+    fn parsed(text: &str) -> Option<Netem> {
+        let words: Vec<Word> =
+            text.split(' ').map(|text| Word { text: text.to_owned(), at: Place::default() }).collect();
+        match read(&mut Args::new(&words, Place::default()), &mut Report::default()) {
+            Ok(Kind::Leaf { queue: Queue::Netem(netem), .. }) => Some(netem),
+            _ => None,
+        }
+    }
+
+    /// `parse_percent` of iproute2's `tc/tc_util.c` refuses only what is below 0 or above 1.
+    #[test]
+    fn probabilities_of_0_and_100_percent_are_valid_and_higher_ones_are_not() {
+        let bursts = |text| parsed(text).and_then(|netem| netem.bursts);
+        assert_eq!(bursts("loss gemodel 1% 10% 100% 0%"), Some([10_000, 100_000, CERTAIN, 0]));
+        assert_eq!(parsed("loss 0%").map(|netem| netem.loss), Some(0));
+        assert_eq!(parsed("delay 10ms 2ms 0%").map(|netem| (netem.delay, netem.jitter)), Some((10_000, 2_000)));
+        assert_eq!(parsed("loss 100.1%"), None);
+    }
 }

@@ -4,7 +4,7 @@ use super::action::Edit;
 use super::args::{Args, Trouble};
 use super::filters::one_of;
 use super::handle::Handle;
-use super::marking::{Asked, Step};
+use super::marking::{Earlier, Step};
 use super::shell::Word;
 use super::u32::{ds_field, network, network6};
 use super::units;
@@ -13,7 +13,7 @@ use crate::{Place, Report};
 use std::rc::Rc;
 use tailback_diffserv::Dscp;
 
-/// Rules so far.
+/// Rules in the order of the script.
 #[derive(Debug, Default)]
 pub(super) struct Rules {
     rules: Vec<Rule>,
@@ -44,23 +44,23 @@ enum Target {
 
 /// Hooks of a forwarded packet, in order.
 const HOOKS: [&str; 4] = ["prerouting", "forward", "output", "postrouting"];
-/// Upper bound on the nesting of chains.
-const DEEPEST: usize = 8;
-/// Upper bound on the rules.
-const MOST: usize = 500;
-/// Upper bound on the visits of rules: a chain is visited once per jump to it.
-const VISITS: usize = 5000;
+/// Maximum nesting of chains; deeper ones are not evaluated.
+const MAX_DEPTH: usize = 8;
+/// Maximum number of rules.
+const MAX_RULES: usize = 500;
+/// Maximum number of rules evaluated for one device: a chain is evaluated once per jump to it.
+const MAX_VISITS: usize = 5000;
 
 impl Rules {
-    /// Returns the fields set in packets that leave by that device; the error is the place of the first rule if the
-    /// chains exceed the bound on visits.
+    /// Returns the modifications of packets that leave by that device. The error, the place of the first rule, means
+    /// that more than [`MAX_VISITS`] rules would be evaluated.
     pub fn steps(&self, device: &str) -> Result<Vec<Step>, Place> {
-        let (mut found, mut left) = (Vec::new(), VISITS);
+        let (mut found, mut left) = (Vec::new(), MAX_VISITS);
         for hook in HOOKS {
             let mut names: Vec<&str> = self.rules.iter().map(|rule| rule.chain.as_str()).collect();
             names.dedup();
-            // Chains of nft have any name; base chains are usually named after their hook. A chain that is a jump
-            // target is no base chain.
+            // Base chains of nft may have any name, but are usually named after their hook. A chain that is the target
+            // of a jump is not a base chain.
             let called = |name: &str| {
                 self.rules.iter().any(|rule| matches!(&rule.target, Target::Jump(to) | Target::Goto(to) if to == name))
             };
@@ -79,26 +79,27 @@ impl Rules {
         self.rules.iter().any(|rule| matches!(rule.target, Target::Edit(Edit::Mark { .. })))
     }
 
-    /// Returns the place of a rule that modifies packets of this host itself.
+    /// Returns the place of a rule for packets that this host generates (chain OUTPUT).
     pub fn output(&self) -> Option<Place> {
         self.rules.iter().find(|rule| rule.chain.eq_ignore_ascii_case("output")).map(|rule| rule.at)
     }
 
-    /// Returns the steps of a chain for packets that met `outer`, and the conditions under which evaluation ends.
+    /// Adds the steps of a chain, for packets that met the conditions `outer`, to `found`; returns the conditions,
+    /// within the chain, under which all evaluation ends (ACCEPT).
     fn chain(
         &self,
         name: &str,
         device: &str,
-        outer: &[Rc<Asked>],
+        outer: &[Rc<Earlier>],
         found: &mut Vec<Step>,
         left: &mut usize,
         depth: usize,
-    ) -> Vec<Rc<Asked>> {
+    ) -> Vec<Rc<Earlier>> {
         let mut accepted = Vec::new();
-        // Packets that were sent here, and not returned by an earlier rule.
+        // Conditions under which a packet reaches the current rule: it was sent to the chain and has not left it.
         let mut here = outer.to_vec();
-        let own_from = here.len();
-        if depth >= DEEPEST {
+        let outer_count = here.len();
+        if depth >= MAX_DEPTH {
             return accepted;
         }
         for rule in self.rules.iter().filter(|rule| rule.chain == name) {
@@ -112,34 +113,34 @@ impl Rules {
                 }
             }
             *left = left.saturating_sub(1);
-            if found.len() >= MOST || *left == 0 {
+            if found.len() >= MAX_RULES || *left == 0 {
                 break;
             }
             let when = one_of(rule.conditions.clone());
-            let met = Rc::new(Asked::At(when.clone(), found.len()));
-            // From the view of the calling chain, which adds its own conditions.
-            let inside = |last: Rc<Asked>, here: &[Rc<Asked>]| {
-                let mut all = here.get(own_from..).unwrap_or_default().to_vec();
+            let met = Rc::new(Earlier::At(when.clone(), found.len()));
+            // Relative to the calling chain, which adds its own conditions.
+            let within_chain = |last: Rc<Earlier>, here: &[Rc<Earlier>]| {
+                let mut all = here.get(outer_count..).unwrap_or_default().to_vec();
                 all.push(last);
-                Rc::new(Asked::All(all))
+                Rc::new(Earlier::All(all))
             };
             match &rule.target {
-                Target::Edit(edit) => found.push(Step { when, edit: *edit, asked: here.clone() }),
+                Target::Edit(edit) => found.push(Step { when, edit: *edit, earlier: here.clone() }),
                 Target::Accept => {
-                    accepted.push(inside(Rc::clone(&met), &here));
-                    here.push(Rc::new(Asked::Not(met)));
+                    accepted.push(within_chain(Rc::clone(&met), &here));
+                    here.push(Rc::new(Earlier::Not(met)));
                 }
-                Target::Return => here.push(Rc::new(Asked::Not(met))),
+                Target::Return => here.push(Rc::new(Earlier::Not(met))),
                 Target::Jump(to) | Target::Goto(to) => {
-                    let mut way = here.clone();
-                    way.push(Rc::clone(&met));
-                    for ended in self.chain(to, device, &way, found, left, depth + 1) {
-                        let both = Rc::new(Asked::All(vec![Rc::clone(&met), ended]));
-                        accepted.push(inside(Rc::clone(&both), &here));
-                        here.push(Rc::new(Asked::Not(both)));
+                    let mut path = here.clone();
+                    path.push(Rc::clone(&met));
+                    for ended in self.chain(to, device, &path, found, left, depth + 1) {
+                        let both = Rc::new(Earlier::All(vec![Rc::clone(&met), ended]));
+                        accepted.push(within_chain(Rc::clone(&both), &here));
+                        here.push(Rc::new(Earlier::Not(both)));
                     }
                     if matches!(rule.target, Target::Goto(_)) {
-                        here.push(Rc::new(Asked::Not(met)));
+                        here.push(Rc::new(Earlier::Not(met)));
                     }
                 }
             }
@@ -147,9 +148,10 @@ impl Rules {
         accepted
     }
 
+    /// Adds a rule at the end of its chain, or in front of it.
     fn add(&mut self, rule: Rule, first: bool, report: &mut Report) {
-        if self.rules.len() >= MOST {
-            report.unsupported(rule.at, format!("more than {MOST} rules of the firewall"), None);
+        if self.rules.len() >= MAX_RULES {
+            report.unsupported(rule.at, format!("more than {MAX_RULES} firewall rules"), None);
             return;
         }
         let place = self.rules.iter().position(|own| own.chain == rule.chain).filter(|_| first);
@@ -162,7 +164,7 @@ impl Rules {
         if let Err(trouble) = self.iptables_rule(version, &mut args, report) {
             report.unsupported(
                 trouble.at,
-                format!("a rule of the firewall with {}", trouble.message),
+                format!("a firewall rule with {}", trouble.message),
                 trouble.advice.as_deref(),
             );
         }
@@ -174,7 +176,7 @@ impl Rules {
         let (mut conditions, mut out, mut target) = (vec![Match::Version(version)], None, None);
         // An unsupported condition is reported only if the rule modifies packets.
         let mut unknown: Option<Trouble> = None;
-        let (mut not, mut goes) = (false, false);
+        let (mut not, mut is_goto) = (false, false);
         while let Some(word) = args.take() {
             let negated = core::mem::take(&mut not);
             let mut push = |when: Match| conditions.push(if negated { Match::Not(Box::new(when)) } else { when });
@@ -186,7 +188,7 @@ impl Rules {
                     chain = Some(args.word("chain")?.text.clone());
                     first = true;
                     if args.peek().is_some_and(|word| word.text.parse::<u32>().is_ok_and(|place| place > 1)) {
-                        unknown = Some(Trouble::unsupported(word.at, "a place of its own in the chain"));
+                        unknown = Some(Trouble::unsupported(word.at, "a position in the chain other than the first"));
                     }
                     if args.peek().is_some_and(|word| word.text.parse::<u32>().is_ok()) {
                         let _ = args.take();
@@ -199,11 +201,11 @@ impl Rules {
                     return Ok(());
                 }
                 "-D" | "--delete" | "-R" | "--replace" if !self.rules.is_empty() => {
-                    return Err(Trouble::unsupported(word.at, "a rule that changes or takes away another"));
+                    return Err(Trouble::unsupported(word.at, "a command that replaces or deletes a rule"));
                 }
                 "-D" | "--delete" | "-R" | "--replace" | "-N" | "--new-chain" | "-X" | "--delete-chain" | "-P"
                 | "--policy" | "-Z" | "--zero" | "-L" | "--list" | "-S" | "--list-rules" | "-C" | "--check" => {
-                    report.ignored(start, "it writes nothing into packets");
+                    report.ignored(start, "it does not modify packets");
                     return Ok(());
                 }
                 "-p" | "--protocol" => {
@@ -266,7 +268,7 @@ impl Rules {
                 }
                 "--comment" => drop(args.word("comment")?),
                 "-j" | "--jump" | "-g" | "--goto" => {
-                    goes = word.text.ends_with('g') || word.text.ends_with("goto");
+                    is_goto = word.text.ends_with('g') || word.text.ends_with("goto");
                     let word = args.word("target")?;
                     target = Some((word.at, word.text.clone()));
                     match word.text.as_str() {
@@ -281,11 +283,11 @@ impl Rules {
             }
         }
         let Some(chain) = chain else {
-            report.ignored(start, "it writes nothing into packets");
+            report.ignored(start, "it does not modify packets");
             return Ok(());
         };
         let Some((target_at, target)) = target else {
-            // The unsupported part may be the target.
+            // The unsupported option may be the target.
             if let Some(trouble) = unknown {
                 return Err(trouble);
             }
@@ -293,20 +295,23 @@ impl Rules {
             return Ok(());
         };
         if !matches!(table.as_str(), "mangle") {
-            report.ignored(start, format!("the table {table} writes nothing that tc looks at"));
+            report.ignored(start, format!("the table {table} sets no field that tc matches"));
             return Ok(());
         }
         let edits = match target.as_str() {
-            _ if goes => vec![Target::Goto(target)],
+            _ if is_goto => vec![Target::Goto(target)],
             "MARK" | "CLASSIFY" | "DSCP" | "TOS" => vec![Target::Edit(edit(target_at, args)?)],
             "ACCEPT" => vec![Target::Accept],
             "RETURN" => vec![Target::Return],
             "CONNMARK" => {
-                report.ignored(start, "all packets of a flow are alike, so its mark need not be kept");
+                report.ignored(
+                    start,
+                    "all packets of a flow are marked alike, so connection marks have no further effect",
+                );
                 return Ok(());
             }
             "DROP" | "REJECT" | "LOG" | "TCPMSS" | "TTL" | "CHECKSUM" | "NFLOG" | "NOTRACK" => {
-                report.ignored(start, format!("the target {target} writes nothing that tc looks at"));
+                report.ignored(start, format!("the target {target} sets no field that tc matches"));
                 return Ok(());
             }
             "IMQ" | "SET" | "TPROXY" | "TEE" | "NFQUEUE" | "HMARK" => {
@@ -333,7 +338,7 @@ impl Rules {
         if let Err(trouble) = self.nft_rule(&mut args, report) {
             report.unsupported(
                 trouble.at,
-                format!("a rule of the firewall with {}", trouble.message),
+                format!("a firewall rule with {}", trouble.message),
                 trouble.advice.as_deref(),
             );
         }
@@ -351,7 +356,7 @@ impl Rules {
             other => return Err(Trouble::unsupported(start, format!("`nft {other}`"))),
         };
         if !args.is("rule") {
-            report.ignored(start, "it writes nothing into packets");
+            report.ignored(start, "it does not modify packets");
             return Ok(());
         }
         // The default family is IPv4 (nft(8), "ADDRESS FAMILIES").
@@ -405,7 +410,7 @@ impl Rules {
                             .collect::<Option<_>>()
                             .ok_or_else(unknown)?,
                     );
-                    // Ports follow the protocol to which they belong.
+                    // A condition on ports implies the protocol.
                     if matches!(word.text.as_str(), "tcp" | "udp") {
                         conditions.push(Match::IpProtocol(if word.text == "tcp" { 6 } else { 17 }));
                     }
@@ -439,15 +444,17 @@ fn address(version: u8, source: bool, text: &str) -> Option<Match> {
     })
 }
 
+/// Returns the remark on an invalid DSCP.
 fn no_code(word: &Word) -> Trouble {
     Trouble::unsupported(word.at, format!("the code point `{}`", word.text))
 }
 
+/// Returns the remark on an invalid mark.
 fn no_mark(word: &Word) -> Trouble {
     Trouble::unsupported(word.at, format!("the mark `{}`", word.text))
 }
 
-/// Parses a DSCP, by number or by name in any case.
+/// Parses a DSCP, by number from 0 to 63 or by name in any case.
 fn code(text: &str) -> Option<u8> {
     let number = units::based(text).and_then(|n| u8::try_from(n).ok()).filter(|n| *n < 64);
     number.or_else(|| match text.to_ascii_lowercase().as_str() {
@@ -456,7 +463,7 @@ fn code(text: &str) -> Option<u8> {
     })
 }
 
-/// Parses a value with a mask after a slash.
+/// Parses `VALUE` or `VALUE/MASK`, each at most `all`, the default of the mask.
 fn pair(text: &str, all: u32) -> Option<(u32, u32)> {
     let number = |text: &str| units::based(text).and_then(|n| u32::try_from(n).ok()).filter(|n| *n <= all);
     match text.split_once('/') {
@@ -465,6 +472,8 @@ fn pair(text: &str, all: u32) -> Option<(u32, u32)> {
     }
 }
 
+/// Parses a list of ports and ranges, separated by commas; `between` separates the ends of a range. Returns the
+/// condition that `made` builds of each range.
 pub(crate) fn port_list(text: &str, between: char, made: fn(PortRange) -> Match) -> Option<Match> {
     let range = |text: &str| {
         let (low, high) = text.split_once(between).unwrap_or((text, text));
@@ -481,7 +490,7 @@ fn ports(args: &mut Args<'_>, between: char, made: fn(PortRange) -> Match) -> Re
         .ok_or_else(|| Trouble::unsupported(word.at, format!("the ports `{}`", word.text)))
 }
 
-/// Returns the field that a target of iptables sets.
+/// Parses the option of a target of iptables, such as `--set-mark 1`.
 fn edit(at: Place, args: &mut Args<'_>) -> Result<Edit, Trouble> {
     let option = args.word("option of the target")?;
     let word = args.word("value")?;
@@ -489,7 +498,8 @@ fn edit(at: Place, args: &mut Args<'_>) -> Result<Edit, Trouble> {
     let mark = || pair(text, u32::MAX);
     let found = match option.text.as_str() {
         "--set-mark" => mark().map(|(value, mask)| Edit::Mark { value, mask: mask | value }),
-        // Bits under the mask are cleared, then those of the value inverted: only bits of the mask are known then.
+        // Bits under the mask are cleared, then those of the value are inverted: outside the mask the result depends on
+        // the old mark.
         "--set-xmark" => {
             mark().filter(|(value, mask)| value & !mask == 0).map(|(value, mask)| Edit::Mark { value, mask })
         }
@@ -505,13 +515,14 @@ fn edit(at: Place, args: &mut Args<'_>) -> Result<Edit, Trouble> {
     found.ok_or_else(|| Trouble::unsupported(at, format!("`{} {text}`", option.text)))
 }
 
+/// Parses a handle `MAJOR:MINOR`.
 fn handle(text: &str) -> Option<Handle> {
     let (major, minor) = text.split_once(':')?;
     let part = |text: &str| u16::from_str_radix(text, 16).ok();
     Some(Handle { major: part(major)?, minor: part(minor)? })
 }
 
-/// Parses a value of nft, or a set in braces.
+/// Parses a value of nft, or a set `{ A, B }`.
 fn values(args: &mut Args<'_>) -> Result<Vec<String>, Trouble> {
     let first = args.word("value")?;
     if !first.text.starts_with('{') {
@@ -525,6 +536,7 @@ fn values(args: &mut Args<'_>) -> Result<Vec<String>, Trouble> {
     Ok(inner.split(',').map(|value| value.trim().to_owned()).filter(|value| !value.is_empty()).collect())
 }
 
+/// Returns the condition that a field of nft has a value; `None`: the field is unsupported.
 fn nft_match(key: (&str, &str), value: &str) -> Option<Match> {
     Some(match key {
         ("meta", "l4proto") | ("ip", "protocol") => Match::IpProtocol(protocol_named(value)?),
@@ -541,6 +553,7 @@ fn nft_match(key: (&str, &str), value: &str) -> Option<Match> {
     })
 }
 
+/// Returns the modification by `set` of nft; `None`: the field is unsupported.
 fn nft_edit(key: (&str, &str), value: &Word) -> Option<Edit> {
     let text = value.text.trim_matches('"');
     Some(match key {

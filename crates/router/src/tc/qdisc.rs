@@ -7,15 +7,16 @@ use super::{cake, counting, queues};
 use crate::ir::{Counting, Queue};
 use crate::{Report, Scope};
 
-/// The default priomap of `prio`: skb priorities 0 to 15 to bands.
+/// Default priomap of `prio`: the band, from 0, of each kernel priority 0 to 15.
 pub(super) const PRIOMAP: [u16; 16] = [1, 2, 2, 2, 1, 2, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1];
-/// Default divisor of rates.
+/// Default `r2q` of HTB: a class's rate in B/s divided by it is the quantum in bytes.
 pub(super) const R2Q: u64 = 10;
-/// Limit in packets of the direct queue of HTB: the device's `txqueuelen`, 1000 by default for Ethernet.
-const DIRECT: u64 = 1000;
-/// First handle of disciplines without one.
-const UNNAMED: u16 = 0x8001;
+/// Limit in packets of HTB's direct queue, for packets without a class: the device's `txqueuelen`, by default 1000.
+const DIRECT_QLEN: u64 = 1000;
+/// Major number of the first discipline without a stated handle.
+const FIRST_AUTO_MAJOR: u16 = 0x8001;
 
+/// Executes `tc qdisc add|replace|change|delete …`.
 pub(super) fn command(
     verb: Verb,
     args: &mut Args<'_>,
@@ -55,12 +56,12 @@ pub(super) fn command(
                 stab = counting::table(args)?;
             }
             "estimator" | "est" => {
-                // A rate estimator changes nothing.
+                // A rate estimator does not affect packets.
                 let _ = args.take();
                 let (_, _) = (args.word("interval")?, args.word("time constant")?);
-                report.ignored(word.at, "rate estimators");
+                report.ignored(word.at, "rate estimators have no effect on queues");
             }
-            "ingress_block" | "egress_block" => return Err(Trouble::unsupported(word.at, "blocks of filters")),
+            "ingress_block" | "egress_block" => return Err(Trouble::unsupported(word.at, "shared blocks of filters")),
             _ => {
                 kind_word = args.take();
                 break;
@@ -92,7 +93,7 @@ pub(super) fn command(
     }
     let parent = parent
         .or(old.as_ref().map(|old| old.parent))
-        .ok_or_else(|| Trouble::wrong(at, "the place is missing", "write `root` or `parent 1:10`"))?;
+        .ok_or_else(|| Trouble::wrong(at, "the parent is missing", "write `root` or `parent 1:10`"))?;
     if let Parent::Class(class) = parent
         && word.text != "ingress"
         && word.text != "clsact"
@@ -101,20 +102,20 @@ pub(super) fn command(
         return Err(Trouble::wrong(
             at,
             format!("there is no class {class} on {name}"),
-            "add it before what hangs in it",
+            "add it before the disciplines that are attached to it",
         ));
     }
     if verb == Verb::Add && old.is_some() {
         let advice = "delete the old one first, or use `replace`";
-        return Err(Trouble::wrong(at, "there is a discipline in that place, or with that handle, already", advice));
+        return Err(Trouble::wrong(at, "there is already a discipline at that parent or with that handle", advice));
     }
     if verb == Verb::Change && old.is_none() {
         return Err(Trouble::wrong(at, "there is no discipline to change", "use `add` or `replace`"));
     }
     let kind = kind(word, args, old.as_ref().filter(|_| verb == Verb::Change), report)?;
     if let Some(left) = args.peek() {
-        let message = format!("`{}` and what follows is not known of {}", left.text, word.text);
-        report.unsupported(left.at, message, Some("it was left out"));
+        let message = format!("`{}` and the words after it are not known for {}", left.text, word.text);
+        report.unsupported(left.at, message, Some("they were left out"));
     }
     if let Some(old) = old {
         if verb == Verb::Change {
@@ -125,19 +126,24 @@ pub(super) fn command(
         }
         device.remove(old.major);
     }
-    let unused = (UNNAMED..=u16::MAX).find(|major| device.qdisc(*major).is_none()).unwrap_or(u16::MAX);
+    let unused = (FIRST_AUTO_MAJOR..=u16::MAX).find(|major| device.qdisc(*major).is_none()).unwrap_or(u16::MAX);
     let major =
         if matches!(kind, Kind::Ingress) { u16::MAX } else { major.filter(|major| *major > 0).unwrap_or(unused) };
     if let Parent::Class(class) = parent
         && class.major == major
         && !matches!(kind, Kind::Ingress)
     {
-        return Err(Trouble::wrong(at, format!("{major:x}: cannot hang in its own class"), "give it another handle"));
+        return Err(Trouble::wrong(
+            at,
+            format!("{major:x}: cannot be attached to its own class"),
+            "give it another handle",
+        ));
     }
     device.qdiscs.push(Qdisc { major, parent, kind, stab, at });
     Ok(())
 }
 
+/// Parses a discipline by its kind; classless ones are in `queues`.
 fn kind(
     word: &super::shell::Word,
     args: &mut Args<'_>,
@@ -152,7 +158,7 @@ fn kind(
         "ets" => ets(args)?,
         "pfifo_fast" => Kind::Prio { bands: 3, map: PRIOMAP },
         "cake" => Kind::Cake(cake::read(word.at, args, report)?),
-        // Its queues are compared when the device is built.
+        // The disciplines of its transmit queues are compared when the device is built.
         "mq" => Kind::Mq,
         "ingress" | "clsact" => Kind::Ingress,
         "noqueue" => Kind::Leaf { queue: Queue::Fifo, limit: None, shape: None },
@@ -160,6 +166,7 @@ fn kind(
     })
 }
 
+/// Parses `htb` (tc-htb(8)).
 fn htb(args: &mut Args<'_>, report: &mut Report) -> Result<Kind, Trouble> {
     let (mut default, mut r2q) = (0, R2Q);
     loop {
@@ -167,19 +174,23 @@ fn htb(args: &mut Args<'_>, report: &mut Report) -> Result<Kind, Trouble> {
         if args.is("default") {
             default = args.hexadecimal()?;
         } else if args.is("r2q") {
-            r2q = args.within("divisor of rates", 1, u64::from(u32::MAX))?;
+            r2q = args.within("r2q", 1, u64::from(u32::MAX))?;
         } else if args.is("direct_qlen") {
             let packets = args.number()?;
-            // Limit of the engine's direct queue, and default of a device.
-            if packets != DIRECT {
+            // The engine's direct queue has this limit.
+            if packets != DIRECT_QLEN {
                 report.unsupported(
                     at,
-                    format!("a queue of {packets} packets for what goes around the classes: it is {DIRECT} here"),
-                    Some("give those packets a class"),
+                    format!("a queue of {packets} packets for packets without a class: it has {DIRECT_QLEN} here"),
+                    Some("set `default`, so that each packet has a class"),
                 );
             }
         } else if args.is("offload") {
-            report.unsupported(at, "classes in hardware", Some("they are simulated as the kernel's"));
+            report.unsupported(
+                at,
+                "classes in hardware (`offload`)",
+                Some("they are simulated like classes in software"),
+            );
         } else if args.is("debug") {
             let _ = args.number()?;
         } else {
@@ -188,6 +199,7 @@ fn htb(args: &mut Args<'_>, report: &mut Report) -> Result<Kind, Trouble> {
     }
 }
 
+/// Parses up to 16 bands of a priomap into `map`; further priorities keep theirs.
 fn priomap(args: &mut Args<'_>, bands: u16, map: &mut [u16; 16]) -> Result<(), Trouble> {
     for band in map.iter_mut() {
         if args.peek().is_none_or(|word| !word.text.starts_with(|c: char| c.is_ascii_digit())) {
@@ -198,6 +210,7 @@ fn priomap(args: &mut Args<'_>, bands: u16, map: &mut [u16; 16]) -> Result<(), T
     Ok(())
 }
 
+/// Parses `prio` (tc-prio(8)).
 fn prio(args: &mut Args<'_>) -> Result<Kind, Trouble> {
     let (mut bands, mut map) = (3, PRIOMAP);
     loop {
@@ -213,13 +226,14 @@ fn prio(args: &mut Args<'_>) -> Result<Kind, Trouble> {
     if map.iter().any(|band| *band >= bands) {
         return Err(Trouble::wrong(
             at,
-            "the priomap names a band that there is not",
-            "write a priomap for so few bands",
+            "the priomap names a band that does not exist",
+            format!("write bands from 0 to {}", bands - 1),
         ));
     }
     Ok(Kind::Prio { bands, map })
 }
 
+/// Parses `ets` (tc-ets(8)).
 fn ets(args: &mut Args<'_>) -> Result<Kind, Trouble> {
     let (mut strict, mut quanta, mut bands) = (0, Vec::new(), None);
     // Priorities outside the map go to the last band (`ets_qdisc_change`).
@@ -241,21 +255,21 @@ fn ets(args: &mut Args<'_>) -> Result<Kind, Trouble> {
             break;
         }
     }
-    let least = strict + quanta.len() as u16;
-    let bands = bands.unwrap_or(least);
-    if bands < least || bands == 0 {
+    let needed = strict + quanta.len() as u16;
+    let bands = bands.unwrap_or(needed);
+    if bands < needed || bands == 0 {
         return Err(Trouble::wrong(
             args.start(),
-            "there are fewer bands than strict bands and quanta",
-            "write more `bands`",
+            "ets needs at least one band, and at least one per strict band and quantum",
+            format!("write `bands {}` or more", needed.max(1)),
         ));
     }
     let map = map.map(|band| if band == u16::MAX { bands - 1 } else { band });
     if map.iter().any(|band| *band >= bands) {
         return Err(Trouble::wrong(
             args.start(),
-            "the priomap names a band that there is not",
-            "write a priomap for so few bands",
+            "the priomap names a band that does not exist",
+            format!("write bands from 0 to {}", bands - 1),
         ));
     }
     Ok(Kind::Ets { strict, quanta, bands, map })

@@ -7,7 +7,7 @@ use super::tables::{Kind, Qdisc, Shaping};
 use crate::ir::{Fq, FqCodel, Gred, GredProfile, Limit, Peak, Queue, Red, Sfq, Shape, Share, Timed};
 use crate::{Place, Report};
 
-/// Parses a discipline by its kind.
+/// Parses a classless discipline by its kind; `old` is the discipline that `change` modifies.
 pub(super) fn kind(
     word: &Word,
     args: &mut Args<'_>,
@@ -21,8 +21,8 @@ pub(super) fn kind(
             if word.text == "pfifo_head_drop" {
                 report.unsupported(
                     word.at,
-                    "a queue that drops its oldest packet: it drops the newest here",
-                    Some("use discipline drop-head in the scenario"),
+                    "`pfifo_head_drop` drops the oldest packet: here the arriving one is dropped",
+                    Some("use the discipline drop-head in the scenario"),
                 );
             }
             let limit = if args.is("limit") {
@@ -47,8 +47,8 @@ pub(super) fn kind(
             let known = "htb, hfsc, prio, drr, ets, tbf, cake, sfq, fq, red, gred, pfifo, bfifo, fq_codel, codel, pie, fq_pie, netem";
             report.unsupported(
                 word.at,
-                format!("the discipline `{other}` has no counterpart: what it does is left out"),
-                Some(&format!("known are: {known}")),
+                format!("the discipline `{other}` is not supported and is left out"),
+                Some(&format!("supported are: {known}")),
             );
             while args.take().is_some() {}
             Kind::Opaque
@@ -65,7 +65,7 @@ fn fq(at: Place, args: &mut Args<'_>, report: &mut Report) -> Result<Kind, Troub
         if args.is("limit") {
             limit = args.number()?;
         } else if args.is("flow_limit") {
-            fq.flow_limit = Some(args.within("packets of a flow", 1, u64::from(u32::MAX))? as u32);
+            fq.flow_limit = Some(args.within("limit in packets per flow", 1, u64::from(u32::MAX))? as u32);
         } else if args.is("quantum") {
             fq.quantum = Some(args.size()?);
         } else if args.is("initial_quantum") {
@@ -73,7 +73,7 @@ fn fq(at: Place, args: &mut Args<'_>, report: &mut Report) -> Result<Kind, Troub
         } else if args.is("refill_delay") {
             fq.refill = Some(args.time()?);
         } else if args.is("orphan_mask") {
-            fq.queues = Some(args.within("mask of flows", 0, u64::from(u32::MAX))?.saturating_add(1));
+            fq.queues = Some(args.within("orphan mask", 0, u64::from(u32::MAX))?.saturating_add(1));
         } else if args.is("buckets") {
             // Number of lookup trees: flows in the same tree remain separate.
             let _ = args.number()?;
@@ -86,26 +86,31 @@ fn fq(at: Place, args: &mut Args<'_>, report: &mut Report) -> Result<Kind, Troub
             let value = args.word("value")?;
             report.unsupported(
                 own,
-                format!("a highest rate of each flow, or marks by its delay, {}", value.text),
+                format!("a maximum rate per flow, or CE marks above a delay, of {}", value.text),
                 None,
             );
         } else if args.is("bands") || args.is("priomap") || args.is("weights") {
             while args.peek().is_some_and(|word| word.text.starts_with(|c: char| c.is_ascii_digit())) {
                 let _ = args.take();
             }
-            report.unsupported(own, "bands of fq: all flows are in one here", Some("put prio or drr in front of it"));
+            report.unsupported(
+                own,
+                "bands of fq: all flows are in one band here",
+                Some("attach fq to the classes of prio or drr instead"),
+            );
         } else {
             break;
         }
     }
     report.assumed(
         at,
-        "of fq: packets are those that are forwarded, which it does not pace, and all flows are in one band, as before Linux 6.7",
-        "judge a host that paces its own connections by `pacing` of the transport in the scenario",
+        "fq has only forwarded packets, which it does not pace, and all flows are in one band, as before Linux 6.7",
+        "for a host that paces its own connections, set `pacing` of the transport in the scenario",
     );
     Ok(Kind::Leaf { queue: Queue::Fq(fq), limit: Some(Limit::Packets(limit.max(1))), shape: None })
 }
 
+/// Parses `sfq` (tc-sfq(8)).
 fn sfq(args: &mut Args<'_>, report: &mut Report) -> Result<Kind, Trouble> {
     let (mut sfq, mut limit) = (Sfq::default(), None);
     let mut red: Option<Place> = None;
@@ -138,13 +143,14 @@ fn sfq(args: &mut Args<'_>, report: &mut Report) -> Result<Kind, Trouble> {
     if let Some(at) = red {
         report.unsupported(
             at,
-            "random early detection in each queue of sfq: its queues drop when all are full",
+            "RED in each queue of sfq: here packets are dropped only at sfq's limit",
             Some("use fq_codel to keep queues short"),
         );
     }
     Ok(Kind::Leaf { queue: Queue::Sfq(sfq), limit, shape: None })
 }
 
+/// Parses `tbf` (tc-tbf(8)).
 fn tbf(at: Place, args: &mut Args<'_>) -> Result<Kind, Trouble> {
     let (mut rate, mut burst, mut limit, mut latency) = (None, None, None, None);
     let (mut peak, mut counts) = (None, Counts::default());
@@ -173,22 +179,29 @@ fn tbf(at: Place, args: &mut Args<'_>) -> Result<Kind, Trouble> {
     let bits = match rate {
         Rate::Bits(bits) => bits,
         Rate::Part(_) if limit.is_none() => {
-            return Err(Trouble::unsupported(own, "a latency at a rate in percent: the limit in bytes is not known"));
+            return Err(Trouble::unsupported(
+                own,
+                "`latency` with a rate in percent, so that the limit in bytes is unknown",
+            ));
         }
         Rate::Part(_) => 0,
     };
     let rate = match rate {
         Rate::Bits(bits) => Share::Rate(bits),
         Rate::Part(part) if part % 10_000 == 0 => Share::Percent(part / 10_000),
-        Rate::Part(_) => return Err(Trouble::unsupported(own, "a fraction of a percent")),
+        Rate::Part(_) => return Err(Trouble::unsupported(own, "a rate with a fraction of a percent")),
     };
-    // tc computes the limit: the bytes of a rate in the latency, plus its burst; with two rates the smaller one
+    // tc computes the limit in bytes as rate × latency + burst; with a peak rate, the smaller of the two results
     // (`q_tbf.c`).
     let carried = |rate: u64, us: u64| u64::try_from(u128::from(rate) * u128::from(us) / 8_000_000).unwrap_or(u64::MAX);
     let peak = match (peak, counts.mtu) {
         (Some(rate), Some(burst)) => Some(Peak { rate, burst }),
         (Some(_), None) => {
-            return Err(Trouble::wrong(at, "a peakrate needs an mtu", "write `peakrate 4mbit minburst 1540`"));
+            return Err(Trouble::wrong(
+                at,
+                "a peakrate needs `minburst` or `mtu`",
+                "write `peakrate 4mbit minburst 1540`",
+            ));
         }
         (None, _) => None,
     };
@@ -205,10 +218,11 @@ fn tbf(at: Place, args: &mut Args<'_>) -> Result<Kind, Trouble> {
     Ok(Kind::Leaf { queue: Queue::Fifo, limit: Some(Limit::Bytes(limit)), shape })
 }
 
-/// Memory of a packet of 1514 B, as the kernel counts it against memory limits (`skb->truesize`): 2048 B of data, 256 B
-/// of metadata. Drivers differ.
+/// Memory of a packet of 1514 B in bytes, which the kernel counts against memory limits (`skb->truesize`): 2048 B of
+/// data and 256 B of metadata. It depends on the driver.
 const TRUE_SIZE: u64 = 2304;
 
+/// Parses `fq_codel`, `codel`, `pie` or `fq_pie`, whose options have the same names.
 fn timed(name: &str, args: &mut Args<'_>, report: &mut Report) -> Result<Kind, Trouble> {
     let (mut law, mut limit, mut made) = (Timed::default(), None, FqCodel::default());
     let (mut alpha, mut beta, mut memory) = (None, None, None);
@@ -243,10 +257,14 @@ fn timed(name: &str, args: &mut Args<'_>, report: &mut Report) -> Result<Kind, T
         } else if args.is("nobytemode") {
             law.byte_mode = false;
         } else if args.is("dq_rate_estimator") {
-            report.unsupported(at, "the estimate of the delay by the rate of departure", Some("time stamps are used"));
+            report.unsupported(
+                at,
+                "the delay estimate from the departure rate (`dq_rate_estimator`)",
+                Some("the delay is measured by time stamps here"),
+            );
         } else if args.is("ecn_prob") || args.is("ce_threshold_selector") {
             let value = args.word("value")?;
-            report.unsupported(at, format!("a selection of the packets that are marked, {}", value.text), None);
+            report.unsupported(at, format!("a selection of the packets that may be marked, {}", value.text), None);
         } else if !args.is("no_dq_rate_estimator") {
             break;
         }
@@ -261,12 +279,12 @@ fn timed(name: &str, args: &mut Args<'_>, report: &mut Report) -> Result<Kind, T
     {
         report.unsupported(
             at,
-            "a limit of memory: how much of it a packet takes is the driver's affair",
-            Some("limit the packets; a full frame takes some 2300 B"),
+            "`memory_limit`: the memory of a packet depends on the driver",
+            Some("use `limit` in packets; a full frame takes about 2300 B"),
         );
     }
     if name == "fq_pie" && (made.flows.is_some() || made.quantum.is_some()) {
-        report.unsupported(args.start(), "flows and quantum of fq_pie: 1024 and 1514 B are used", None);
+        report.unsupported(args.start(), "`flows` and `quantum` of fq_pie: 1024 flows and 1514 B are used", None);
     }
     made.law = law;
     let queue = match name {
@@ -278,7 +296,8 @@ fn timed(name: &str, args: &mut Args<'_>, report: &mut Report) -> Result<Kind, T
     Ok(Kind::Leaf { queue, limit, shape: None })
 }
 
-/// Parses the parameters of RED; other options are passed to `others`, each with its value.
+/// Parses the parameters of RED; returns them with the limit in bytes and their place. Options of GRED (`DP`, `prio`)
+/// are added to `others`, each with its value.
 fn red<'a>(
     args: &mut Args<'a>,
     others: &mut Vec<(&'a str, u64)>,
@@ -312,9 +331,12 @@ fn red<'a>(
         } else if args.is("harddrop") {
             red.hard = true;
         } else if args.is("nodrop") {
-            report.unsupported(own, "packets that cannot be marked are dropped here, not spared", None);
+            report.unsupported(own, "`nodrop` of red: packets that are not ECN-capable are dropped here", None);
         } else if args.is("qevent") {
-            return Err(Trouble::unsupported(own, "what is done when RED chooses a packet"));
+            return Err(Trouble::unsupported(
+                own,
+                "`qevent` of red: further actions on packets that it drops or marks",
+            ));
         } else {
             break;
         }
@@ -322,6 +344,7 @@ fn red<'a>(
     Ok((red, limit, at))
 }
 
+/// Checks the thresholds of RED as `tc` and the kernel do.
 fn check_red(red: &Red, limit: Option<u64>, at: Place) -> Result<(), Trouble> {
     let need = |what: &str| {
         Trouble::wrong(at, format!("red needs {what}"), "write `red limit 400k min 30k max 90k avpkt 1000 burst 55`")
@@ -339,7 +362,7 @@ fn check_red(red: &Red, limit: Option<u64>, at: Place) -> Result<(), Trouble> {
         return Err(Trouble::wrong(
             at,
             "max is above limit",
-            "raise the limit: the queue is full before the average is there",
+            "raise `limit`: the queue overflows before the average reaches max",
         ));
     }
     Ok(())
@@ -376,7 +399,7 @@ fn gred(at: Place, args: &mut Args<'_>, old: Option<&Qdisc>, report: &mut Report
             .or_else(|| find("vq"))
             .ok_or_else(|| Trouble::wrong(at, "the profile is missing", "write `DP 1`"))?;
         if dp >= made.count {
-            return Err(Trouble::wrong(at, format!("there is no profile {dp}"), "raise DPs in the set-up"));
+            return Err(Trouble::wrong(at, format!("there is no profile {dp}"), "raise `DPs` of `gred setup`"));
         }
         made.profiles.retain(|profile| profile.dp != dp);
         made.profiles.push(GredProfile { dp, limit, prio: find("prio"), law });

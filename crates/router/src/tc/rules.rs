@@ -1,6 +1,6 @@
 //! Rules of policies from the filters of a device and the earlier modifications of packets.
 
-use super::action::{Edit, drops};
+use super::action::{Edit, drop_all};
 use super::filters::one_of;
 use super::handle::Handle;
 use super::marking::{Marking, Step};
@@ -8,8 +8,8 @@ use super::tables::{Device, Filter, Hook, Kind, Parent, Qdisc, Tables};
 use crate::Report;
 use crate::ir::{Match, Policy, Rule};
 
-/// Returns the modifications of packets that a device sends before its disciplines: by the firewall, then by filters of
-/// `clsact`. Packets that are redirected to a device have met only the filters of their input device.
+/// Returns the modifications of a device's packets before its disciplines: by the firewall, then by egress filters of
+/// `clsact`. If packets are redirected to the device on reception, only the filters before their redirection apply.
 pub(super) fn marking(name: &str, tables: &Tables, report: &mut Report) -> Marking {
     let mut found = Vec::new();
     let mut arrives = false;
@@ -26,9 +26,11 @@ pub(super) fn marking(name: &str, tables: &Tables, report: &mut Report) -> Marki
             if !matches!(filter.when, Match::Any | Match::Version(4)) {
                 report.assumed(
                     filter.at,
-                    format!("of what arrives at {from} only packets that meet this filter come to {name}: the traffic table is \
-                             taken to hold those"),
-                    "leave other packets out of the table",
+                    format!(
+                        "only packets received on {from} that match this filter are redirected to {name}: the traffic \
+                             table has no others"
+                    ),
+                    "remove other packets from the table",
                 );
             }
         }
@@ -40,61 +42,64 @@ pub(super) fn marking(name: &str, tables: &Tables, report: &mut Report) -> Marki
         Ok(steps) => found.extend(steps),
         Err(at) => report.unsupported(
             at,
-            "the chains of the firewall jump to each other too often: they are ignored",
-            Some("give the traffic table a column `mark`, and leave the rules out"),
+            "the chains of the firewall have too many jumps and are ignored",
+            Some("give the traffic table a column `mark`, and remove the rules"),
         ),
     }
     if let Some(at) = tables.firewall.output().filter(|_| !found.is_empty()) {
         report.assumed(
             at,
-            "packets are taken to pass the chain OUTPUT, as those that this host itself sends do",
-            "leave its rules out if the host only forwards",
+            "packets traverse the chain OUTPUT, as if this host generated them",
+            "remove the rules of OUTPUT if the host only forwards",
         );
     }
     let egress = tables.devices.get(name).into_iter().flat_map(|device| &device.filters);
-    let mut asked: Vec<Match> = Vec::new();
+    let mut matched_before: Vec<Match> = Vec::new();
     for filter in egress.filter(|filter| filter.hook == Hook::Egress) {
         if filter.actions.police.is_some() || filter.actions.drop || filter.actions.redirect.is_some() {
             report.unsupported(
                 filter.at,
-                "what clsact drops, polices or redirects",
+                "an egress filter of clsact that drops, polices or redirects",
                 Some("police in the root discipline"),
             );
         }
         for mut step in edits(filter) {
-            if !asked.is_empty() {
-                let mut all: Vec<Match> = asked.iter().map(|when| Match::Not(Box::new(when.clone()))).collect();
+            if !matched_before.is_empty() {
+                let mut all: Vec<Match> =
+                    matched_before.iter().map(|when| Match::Not(Box::new(when.clone()))).collect();
                 all.push(step.when);
                 step.when = Match::All(all);
             }
             found.push(step);
         }
-        // The first match ends the evaluation, unless it says `continue`.
+        // The first filter that matches ends the evaluation, unless its action is `continue`.
         if !filter.actions.next {
-            asked.push(filter.when.clone());
+            matched_before.push(filter.when.clone());
         }
     }
     Marking::new(found, tables.firewall.marks())
 }
 
+/// Returns the modifications by a filter, as steps.
 fn edits(filter: &Filter) -> impl Iterator<Item = Step> + '_ {
     filter.actions.edits.iter().map(|edit| Step::new(filter.when.clone(), *edit))
 }
 
-/// Reports actions on packets that arrive at a device, other than redirection.
-pub(super) fn arriving(device: &Device, report: &mut Report) {
+/// Reports filters of packets received by a device, except those that redirect them.
+pub(super) fn report_ingress(device: &Device, report: &mut Report) {
     for filter in device.filters.iter().filter(|filter| filter.hook == Hook::Ingress) {
         if filter.actions.redirect.is_none() {
             report.unsupported(
                 filter.at,
-                "what is done with packets that arrive",
+                "a filter of received packets that does not redirect them",
                 Some("redirect them to an ifb device, or police them where they are sent"),
             );
         }
     }
 }
 
-/// Sets the rules of a discipline: first those of packets whose priority names one of its classes, then its filters.
+/// Sets the rules of a discipline: first those for packets whose kernel priority selects one of its classes, then its
+/// filters.
 pub(super) fn rules(policy: &mut Policy, device: &Device, qdisc: &Qdisc, before: &Marking, report: &mut Report) {
     let mut marking = before.again();
     let classes: Vec<String> = policy.classes.iter().map(|class| class.name.clone()).collect();
@@ -109,7 +114,7 @@ pub(super) fn rules(policy: &mut Policy, device: &Device, qdisc: &Qdisc, before:
                 }
                 Some(_) => report.unsupported(
                     qdisc.at,
-                    format!("a priority that names {name}, which has classes within"),
+                    format!("a priority that selects class {name}, which has child classes"),
                     None,
                 ),
                 None => too_long(qdisc, report),
@@ -127,21 +132,21 @@ pub(super) fn rules(policy: &mut Policy, device: &Device, qdisc: &Qdisc, before:
             writes.for_each(|edit| marking.push(Step::new(filter.when.clone(), *edit)));
             continue;
         }
-        let police = if filter.actions.drop { Some(drops()) } else { filter.actions.police.clone() };
+        let police = if filter.actions.drop { Some(drop_all()) } else { filter.actions.police.clone() };
         let target = filter.target.map(|target| target.to_string());
         let inner = target.as_ref().filter(|class| is_inner(policy, class));
         if let Some(class) = inner {
             report.warning(
                 filter.at,
-                format!("{class} has classes within, so its packets go to the default class"),
-                "let the filter lead to a class without classes",
+                format!("class {class} has child classes, so packets of this filter go to the default class"),
+                "let the filter select a leaf class",
             );
         }
         let Some(class) = target.clone().filter(|_| inner.is_none()).or_else(|| policy.default.clone()) else {
             report.unsupported(
                 filter.at,
-                "a filter that leads to no class, where there is no default class",
-                Some("write `flowid` with a class without classes"),
+                "a filter that selects no class, without a default class",
+                Some("write `flowid` with a leaf class"),
             );
             continue;
         };
@@ -150,7 +155,7 @@ pub(super) fn rules(policy: &mut Policy, device: &Device, qdisc: &Qdisc, before:
     policy.rules = joined(core::mem::take(&mut policy.rules));
 }
 
-/// Joins consecutive filters that differ only in the IP version into one.
+/// Joins each pair of consecutive rules that differ only in the IP version, 4 before 6, into one.
 fn joined(rules: Vec<Rule>) -> Vec<Rule> {
     let mut made: Vec<Rule> = Vec::new();
     for rule in rules {
@@ -169,7 +174,7 @@ fn joined(rules: Vec<Rule>) -> Vec<Rule> {
     made
 }
 
-/// Returns the IP version of a filter, and its other conditions.
+/// Returns the IP version that a condition begins with, and the rest of the condition.
 fn of_version(when: &Match) -> Option<(u8, Match)> {
     match when {
         Match::Version(version) => Some((*version, Match::Any)),
@@ -181,7 +186,7 @@ fn of_version(when: &Match) -> Option<(u8, Match)> {
     }
 }
 
-/// Returns a conjunction as a flat list without duplicates: substituted marks bring their own conditions.
+/// Flattens a conjunction and removes duplicates, which arise from the substitution of marks.
 fn flat(when: Match) -> Match {
     let Match::All(all) = when else { return when };
     let mut made: Vec<Match> = Vec::new();
@@ -199,27 +204,32 @@ fn flat(when: Match) -> Match {
     one_of(made)
 }
 
+/// Reports actions of a discipline's filter that are not simulated or have an unexpected effect.
 fn report_actions(device: &Device, filter: &Filter, report: &mut Report) {
     let actions = &filter.actions;
     if actions.redirect.is_some() {
-        report.unsupported(filter.at, "packets that a filter sends to another device: they are sent here", None);
+        report.unsupported(
+            filter.at,
+            "a filter that redirects packets to another device: this device sends them here",
+            None,
+        );
     }
     if filter.target.is_none() && actions.edits.iter().any(|edit| matches!(edit, Edit::Priority(_))) && !actions.next {
         report.warning(
             filter.at,
-            "a priority that a filter of the discipline itself writes comes too late to choose a class: such packets go to the \
+            "a priority set by a filter of the discipline itself comes too late to select a class: the packets go to the \
              default class",
-            "write `flowid`, or put the filter into clsact's egress",
+            "write `flowid`, or move the filter to clsact's egress hook",
         );
     }
     if filter.target.is_none() && !actions.any && !actions.next {
         report.warning(
             filter.at,
-            "a filter that leads nowhere: such packets go to the default class, and no later filter is asked",
+            "a filter without a class: its packets go to the default class, and no later filter is evaluated",
             "write `flowid`",
         );
     }
-    // Modified fields are seen by filters of inner disciplines.
+    // Filters of inner disciplines are evaluated on the modified packet.
     let writes = actions.edits.iter().any(|edit| !matches!(edit, Edit::Priority(_)));
     let within = filter.target.and_then(|target| {
         device
@@ -230,12 +240,13 @@ fn report_actions(device: &Device, filter: &Filter, report: &mut Report) {
     if writes && within.is_some() && !actions.next {
         report.unsupported(
             filter.at,
-            "what a filter writes into packets before a discipline within looks at them",
-            Some("write it before the root discipline"),
+            "a filter that modifies packets before an inner discipline classifies them",
+            Some("modify the packets before the root discipline"),
         );
     }
 }
 
+/// `true` if the class has child classes.
 fn is_inner(policy: &Policy, class: &str) -> bool {
     policy.classes.iter().any(|own| own.parent.as_deref() == Some(class))
 }
@@ -243,11 +254,12 @@ fn is_inner(policy: &Policy, class: &str) -> bool {
 fn too_long(qdisc: &Qdisc, report: &mut Report) {
     report.unsupported(
         qdisc.at,
-        "what the firewall writes is only partly known here, or by too many rules",
-        Some("give the traffic table a column `mark`, and leave the rules out"),
+        "a condition on fields that the firewall sets has too many terms",
+        Some("give the traffic table a column `mark`, and remove the rules"),
     );
 }
 
+/// Parses a handle `MAJOR:MINOR`.
 fn handle(name: &str) -> Option<Handle> {
     let (major, minor) = name.split_once(':')?;
     let part = |text: &str| u16::from_str_radix(text, 16).ok();

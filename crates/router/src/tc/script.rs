@@ -1,25 +1,25 @@
-//! Control flow of a script: loops over lists are unrolled; commands within conditions, functions and other loops are
-//! executed once, with a remark if it matters.
+//! Control flow of a script: loops over lists are unrolled; commands in conditions, functions and other loops are
+//! executed once, which is reported if one of them affects queues or marks.
 
 use super::arithmetic::count;
 use super::shell::{Mark, Shell, Word};
 use crate::{Place, Report};
 
-/// Words before a command.
-const BEFORE: [&str; 10] = ["sudo", "then", "do", "else", "{", "!", "exec", "command", "time", "builtin"];
-/// Upper bound on the characters read, including loops, so that every script terminates.
-const MOST: u64 = 2_000_000;
-/// Upper bound on the nesting of blocks.
-const DEEPEST: usize = 64;
+/// Words that may precede a command.
+const PREFIXES: [&str; 10] = ["sudo", "then", "do", "else", "{", "!", "exec", "command", "time", "builtin"];
+/// Maximum number of characters read in repetitions of loops, so that every script terminates.
+const MAX_REPEATED: u64 = 2_000_000;
+/// Maximum nesting of blocks.
+const MAX_DEPTH: usize = 64;
 
 /// A script that is executed command by command.
 pub(super) struct Script<'a> {
     shell: Shell<'a>,
     blocks: Vec<Block<'a>>,
-    /// `true` if a loop was left because the bound was reached.
+    /// `true` if a loop was ended because `max_read` was reached.
     exhausted: bool,
-    /// Upper bound on the characters that loops may read.
-    most: u64,
+    /// Number of characters read at which loops end.
+    max_read: u64,
 }
 
 /// A compound command.
@@ -29,7 +29,7 @@ struct Block<'a> {
     /// `true` if an inner command affects queues or marks.
     matters: bool,
     /// For a loop over a list: its variable, the remaining values, and the position of its body.
-    turns: Option<(String, Vec<String>, Mark<'a>)>,
+    iterations: Option<(String, Vec<String>, Mark<'a>)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,13 +44,18 @@ enum Kind {
 impl<'a> Script<'a> {
     pub fn new(text: &'a str) -> Script<'a> {
         let length = u64::try_from(text.len()).unwrap_or(u64::MAX);
-        Script { shell: Shell::new(text), blocks: Vec::new(), exhausted: false, most: length.saturating_add(MOST) }
+        Script {
+            shell: Shell::new(text),
+            blocks: Vec::new(),
+            exhausted: false,
+            max_read: length.saturating_add(MAX_REPEATED),
+        }
     }
 
-    /// Returns the words of the next command, without keywords before it; empty for pure control flow.
+    /// Returns the words of the next command, without keywords before it; empty for control flow; `None`: the end.
     pub fn command(&mut self, report: &mut Report) -> Option<Vec<Word>> {
         let words = self.shell.command(report)?;
-        let before = words.iter().take_while(|word| BEFORE.contains(&word.text.as_str())).count();
+        let before = words.iter().take_while(|word| PREFIXES.contains(&word.text.as_str())).count();
         let words = words.get(before..).unwrap_or_default().to_vec();
         let Some((first, rest)) = words.split_first() else { return Some(Vec::new()) };
         let at = first.at;
@@ -98,15 +103,16 @@ impl<'a> Script<'a> {
         if self.exhausted {
             report.unsupported(
                 Place::default(),
-                format!("loops that go on beyond {MOST} characters: they were left"),
+                format!("loops that repeat more than {MAX_REPEATED} characters of the script: they were ended"),
                 Some("write the commands one by one"),
             );
         }
     }
 
+    /// Opens a block; beyond the maximum nesting it is ignored.
     fn open(&mut self, kind: Kind, at: Place) {
-        if self.blocks.len() < DEEPEST {
-            self.blocks.push(Block { kind, at, matters: false, turns: None });
+        if self.blocks.len() < MAX_DEPTH {
+            self.blocks.push(Block { kind, at, matters: false, iterations: None });
         }
     }
 
@@ -129,19 +135,22 @@ impl<'a> Script<'a> {
         let Some(first) = list.pop() else { return };
         self.shell.set(&name.text, &first);
         let body = self.shell.mark();
-        if let Some(block) = self.blocks.last_mut().filter(|block| block.kind == Kind::For && block.turns.is_none()) {
-            block.turns = Some((name.text.clone(), list, body));
+        if let Some(block) =
+            self.blocks.last_mut().filter(|block| block.kind == Kind::For && block.iterations.is_none())
+        {
+            block.iterations = Some((name.text.clone(), list, body));
         }
     }
 
+    /// Handles `done`: begins the next iteration of a loop over a list, or closes the loop.
     fn done(&mut self, report: &mut Report) {
         let Some(block) = self.blocks.last_mut().filter(|block| matches!(block.kind, Kind::For | Kind::Loop)) else {
             return;
         };
-        if let Some((name, left, body)) = &mut block.turns
+        if let Some((name, left, body)) = &mut block.iterations
             && let Some(value) = left.pop()
         {
-            if self.shell.read() < self.most {
+            if self.shell.read() < self.max_read {
                 self.shell.set(name, &value);
                 self.shell.jump(body);
                 return;
@@ -151,6 +160,7 @@ impl<'a> Script<'a> {
         self.close(&[Kind::For, Kind::Loop], report);
     }
 
+    /// Closes the innermost block if it is of one of these kinds.
     fn close(&mut self, kinds: &[Kind], report: &mut Report) {
         if self.blocks.last().is_some_and(|block| kinds.contains(&block.kind))
             && let Some(block) = self.blocks.pop()
@@ -160,26 +170,27 @@ impl<'a> Script<'a> {
     }
 }
 
+/// Reports that the commands of a block were executed once, or had no effect.
 fn report_block(block: &Block<'_>, report: &mut Report) {
     let (message, advice) = match block.kind {
-        Kind::For if block.turns.is_some() => return,
+        Kind::For if block.iterations.is_some() => return,
         Kind::For | Kind::Loop => {
-            ("a loop is read once, as if its commands stood alone", "write its commands one by one")
+            ("a loop is read once, since its iterations are not known here", "write the commands of each iteration")
         }
         Kind::Condition => (
-            "whether a condition holds is not known: the commands of all its branches are read",
+            "the outcome of a condition is not known here: the commands of all its branches are read",
             "leave only the branch that is taken",
         ),
         Kind::Case => ("all branches of `case` are read", "leave only the branch that is taken"),
         Kind::Function => (
             "a function is read where it is defined, whether it is called or not",
-            "write its commands where it is called",
+            "write its commands at the place of the call",
         ),
     };
     if block.matters {
         report.unsupported(block.at, message, Some(advice));
     } else {
-        report.ignored(block.at, "no command within is about queues");
+        report.ignored(block.at, "no command in it affects queues");
     }
 }
 
@@ -200,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loop_over_a_list_is_unrolled_with_all_variables_that_change_in_it() {
+    fn a_loop_over_a_list_is_unrolled_and_variables_may_change_in_it() {
         let (found, report) =
             read("i=1\nfor r in 20 30; do\n for d in a b\n do tc $d $r $i; done\n i=$((i+1))\ndone\nend $i");
         assert_eq!(found, ["tc a 20 1", "tc b 20 1", "tc a 30 2", "tc b 30 2", "end 3"]);
@@ -221,11 +232,11 @@ mod tests {
         let text = format!("{}echo x;{}", "for i in {1..90}; do ".repeat(12), "done;".repeat(12));
         let (found, report) = read(&text);
         assert!(found.len() < 1_000_000);
-        assert!(report.notices().iter().any(|notice| notice.message.contains("they were left")), "{report:?}");
+        assert!(report.notices().iter().any(|notice| notice.message.contains("they were ended")), "{report:?}");
     }
 
     #[test]
-    fn a_branch_without_effect_on_queues_is_ignored_and_another_is_reported() {
+    fn a_condition_without_commands_of_tc_is_ignored_and_one_with_such_commands_is_unsupported() {
         let (mut script, mut report) =
             (Script::new("if x; then exit 1; fi\nif y; then\ntc a\nelse\ntc b\nfi"), Report::default());
         while let Some(words) = script.command(&mut report) {

@@ -1,4 +1,4 @@
-//! The subset of a shell that scripts of `tc` use: words, quotes, comments, continued lines, variables and integer
+//! The subset of shell syntax in scripts of `tc`: words, quotes, comments, continued lines, variables and integer
 //! arithmetic.
 
 use super::arithmetic::{evaluate, output};
@@ -12,10 +12,10 @@ pub(super) struct Word {
     pub at: Place,
 }
 
-/// Upper bound on the length of a variable's value, in bytes: values that contain each other grow exponentially.
-const LONGEST_VALUE: usize = 1024;
+/// Maximum length of a variable's value in bytes: a value built from two copies of the last one grows exponentially.
+const MAX_VALUE_LENGTH: usize = 1024;
 
-/// Parser of a script, command by command; unsupported syntax is reported.
+/// Parser of a script: returns its commands one by one, and reports unsupported syntax.
 pub(super) struct Shell<'a> {
     text: core::iter::Peekable<core::str::Chars<'a>>,
     place: Place,
@@ -31,7 +31,8 @@ pub(super) struct Mark<'a> {
     place: Place,
 }
 
-/// Words that begin a compound command: they are returned even if the rest of the command cannot be read.
+/// Keywords of compound commands: they are returned even if the rest of the command cannot be expanded, so that blocks
+/// stay balanced.
 const OPENS: [&str; 6] = ["for", "while", "until", "if", "case", "select"];
 
 /// A word under construction.
@@ -39,9 +40,9 @@ const OPENS: [&str; 6] = ["for", "while", "until", "if", "case", "select"];
 struct Making {
     text: String,
     at: Place,
-    /// `true` if the word has begun, possibly with an empty quotation.
+    /// `true` once the word has begun; an empty quotation is a word, too.
     begun: bool,
-    /// Expansion that failed.
+    /// Message about an expansion that failed.
     trouble: Option<String>,
 }
 
@@ -126,7 +127,7 @@ impl<'a> Shell<'a> {
                     making.begun = true;
                     let mut inner = String::new();
                     while let Some(character) = self.next().filter(|c| *c != '`') {
-                        inner.extend(Some(character).filter(|_| inner.len() < LONGEST_VALUE));
+                        inner.extend(Some(character).filter(|_| inner.len() < MAX_VALUE_LENGTH));
                     }
                     let value = self.output(&inner, &mut making);
                     Self::splice(&value, &mut making, &mut words, &mut trouble);
@@ -151,8 +152,8 @@ impl<'a> Shell<'a> {
             }
         }
         if let Some((at, message)) = trouble {
-            report.unsupported(at, message, Some("write the value in its place"));
-            // At most after `do` or `then`.
+            report.unsupported(at, message, Some("write the value itself"));
+            // A keyword may follow `do` or `then`.
             let opens = words.iter().take(3).position(|word| OPENS.contains(&word.text.as_str()));
             words.truncate(opens.map_or(0, |index| index + 1));
         }
@@ -160,6 +161,7 @@ impl<'a> Shell<'a> {
         Some(words)
     }
 
+    /// Ends the word, if one has begun; the first failed expansion of a command is kept.
     fn end_word(making: &mut Making, words: &mut Vec<Word>, trouble: &mut Option<(Place, String)>) {
         let made = core::mem::take(making);
         if let Some(message) = made.trouble {
@@ -170,6 +172,7 @@ impl<'a> Shell<'a> {
         }
     }
 
+    /// Skips the rest of a redirection: further operators, then the file.
     fn skip_redirection(&mut self) {
         while self.text.peek().is_some_and(|c| matches!(c, '>' | '&' | ' ' | '<')) {
             let _ = self.next();
@@ -179,6 +182,7 @@ impl<'a> Shell<'a> {
         }
     }
 
+    /// Appends the text up to the closing double quote.
     fn quotation(&mut self, making: &mut Making) {
         while let Some(character) = self.next() {
             match character {
@@ -197,7 +201,7 @@ impl<'a> Shell<'a> {
         }
     }
 
-    /// Appends a value to the word, which is split at each space of the value.
+    /// Appends an unquoted value to the word, which is split at each white space of the value.
     fn splice(value: &str, making: &mut Making, words: &mut Vec<Word>, trouble: &mut Option<(Place, String)>) {
         let at = making.at;
         for character in value.chars() {
@@ -209,7 +213,7 @@ impl<'a> Shell<'a> {
                 making.text.push(character);
             }
         }
-        // An unset variable leaves an error without a word.
+        // A failed expansion begins a word, so that its place is kept.
         making.begun |= making.trouble.is_some();
     }
 
@@ -231,11 +235,11 @@ impl<'a> Shell<'a> {
                         Some(_) => {}
                         None => break,
                     }
-                    inner.extend(character.filter(|_| inner.len() < LONGEST_VALUE));
+                    inner.extend(character.filter(|_| inner.len() < MAX_VALUE_LENGTH));
                 }
                 self.output(inner.strip_suffix(')').unwrap_or(&inner), making)
             }
-            // The old form of arithmetic.
+            // The obsolete form of arithmetic expansion of bash.
             Some('[') => {
                 let _ = self.next();
                 self.arithmetic(making, '[', ']')
@@ -273,6 +277,7 @@ impl<'a> Shell<'a> {
         }
     }
 
+    /// Returns the value of a variable; an unset or empty one has the default, if there is one.
     fn value(&self, name: &str, default: Option<&str>, making: &mut Making) -> String {
         match (self.variables.get(name).map(String::as_str), default) {
             (Some(value), _) if !value.is_empty() || default.is_none() => value.to_owned(),
@@ -287,12 +292,12 @@ impl<'a> Shell<'a> {
     /// Returns the output of a supported command.
     fn output(&self, command: &str, making: &mut Making) -> String {
         output(command, &self.variables).unwrap_or_else(|| {
-            making.trouble = Some("the output of a command is not known here".to_owned());
+            making.trouble = Some("the output of this command is not known here".to_owned());
             String::new()
         })
     }
 
-    /// Evaluates `((…))` or `[…]`, after its opening.
+    /// Evaluates the rest of `$((…))` or `$[…]`, after the opening brackets.
     fn arithmetic(&mut self, making: &mut Making, open: char, close: char) -> String {
         let (mut inner, mut depth) = (String::new(), 0usize);
         while let Some(character) = self.next() {
@@ -332,7 +337,7 @@ impl<'a> Shell<'a> {
                 break;
             }
             let end =
-                value.char_indices().map(|(i, c)| i + c.len_utf8()).take_while(|end| *end <= LONGEST_VALUE).last();
+                value.char_indices().map(|(i, c)| i + c.len_utf8()).take_while(|end| *end <= MAX_VALUE_LENGTH).last();
             let _ =
                 self.variables.insert(name.to_owned(), value.get(..end.unwrap_or(0)).unwrap_or_default().to_owned());
             taken += 1;

@@ -8,7 +8,7 @@ use crate::Place;
 use crate::ir::{Counting, HfscClass, HtbClass, Limit, Match, Peak, Queue, Shape};
 use std::collections::BTreeMap;
 
-/// Attachment point of a queueing discipline.
+/// Parent of a queueing discipline: the device, or a class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Parent {
     Root,
@@ -21,7 +21,7 @@ pub(super) struct Tables {
     pub(super) devices: BTreeMap<String, Device>,
     /// Names in the order of first occurrence.
     pub(super) order: Vec<String>,
-    /// Rules of the firewall that modify packets.
+    /// Firewall rules that modify packets.
     pub(super) firewall: Rules,
 }
 
@@ -34,9 +34,11 @@ pub(super) struct Device {
 }
 
 impl Device {
+    /// Returns the discipline with that major number.
     pub(super) fn qdisc(&self, major: u16) -> Option<&Qdisc> {
         self.qdiscs.iter().find(|qdisc| qdisc.major == major)
     }
+    /// Returns the root discipline.
     pub(super) fn root(&self) -> Option<&Qdisc> {
         self.qdiscs.iter().find(|qdisc| qdisc.parent == Parent::Root)
     }
@@ -57,6 +59,7 @@ impl Device {
 }
 
 impl Tables {
+    /// Returns the tables of a device; a new one is empty.
     pub(super) fn device(&mut self, name: &str) -> &mut Device {
         if !self.devices.contains_key(name) {
             self.order.push(name.to_owned());
@@ -71,7 +74,7 @@ pub(super) struct Qdisc {
     pub major: u16,
     pub parent: Parent,
     pub kind: Kind,
-    /// Size table, for itself and its subtree.
+    /// Size table, which applies to the discipline and its subtree.
     pub stab: Counting,
     pub at: Place,
 }
@@ -80,26 +83,31 @@ pub(super) struct Qdisc {
 #[derive(Clone, Debug)]
 pub(super) enum Kind {
     Htb {
+        /// Minor number of the default class; 0: none.
         default: u16,
         /// Divisor of rates in B/s for default quanta.
         r2q: u64,
     },
     Prio {
         bands: u16,
+        /// Band, from 0, of each kernel priority.
         map: [u16; 16],
     },
-    /// HFSC.
     Hfsc {
+        /// Minor number of the default class; 0: none.
         default: u16,
     },
     Drr,
     Ets {
+        /// Number of strict bands, which are the first.
         strict: u16,
+        /// Quanta in bytes of the bands after them.
         quanta: Vec<u64>,
         bands: u16,
+        /// Band, from 0, of each kernel priority.
         map: [u16; 16],
     },
-    /// A queue without classes; with a shaper it is TBF, to whose single class another discipline may be attached.
+    /// A classless discipline; with a shaper it is TBF, to whose single class another discipline may be attached.
     Leaf {
         queue: Queue,
         limit: Option<Limit>,
@@ -107,15 +115,15 @@ pub(super) enum Kind {
     },
     /// CAKE, to whose classes no discipline can be attached.
     Cake(Cake),
-    /// A queue per queue of the device; the first one represents all.
+    /// `mq`: one discipline per transmit queue of the device, of which the first is simulated for all packets.
     Mq,
-    /// An unsupported discipline: its subtree and its filters are read and omitted.
+    /// An unsupported discipline: its classes and filters are accepted but have no effect.
     Opaque,
-    /// Arriving packets; not simulated.
+    /// `ingress` or `clsact`: filters of received packets, which are not simulated except for redirection.
     Ingress,
 }
 
-/// A token bucket filter.
+/// Shaper of a token bucket filter (TBF).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shaping {
     pub shape: Shape,
@@ -131,29 +139,30 @@ pub(super) struct Class {
     pub parent: Option<u16>,
     pub htb: Option<HtbClass>,
     pub hfsc: Option<HfscClass>,
+    /// Quantum of DRR in bytes.
     pub quantum: Option<u64>,
     pub at: Place,
 }
 
-/// `true` if a discipline can be attached there: to a class, or to a band.
+/// `true` if the class or band exists, so that a discipline can be attached to it.
 pub(super) fn exists(device: &Device, class: Handle) -> bool {
     match device.qdisc(class.major).map(|qdisc| &qdisc.kind) {
         Some(Kind::Htb { .. } | Kind::Hfsc { .. } | Kind::Drr) => device.classes.iter().any(|own| own.id == class),
         Some(Kind::Prio { bands, .. } | Kind::Ets { bands, .. }) => (1..=*bands).contains(&class.minor),
         // A token bucket has one class.
         Some(Kind::Leaf { shape: Some(_), .. } | Kind::Leaf { queue: Queue::Netem(_), .. }) => class.minor <= 1,
-        // The queues of a device are classes from 1 on; those of an unknown discipline are unknown.
+        // The transmit queues of a device are the classes from 1; the classes of an unsupported discipline are unknown.
         Some(Kind::Mq | Kind::Opaque) => class.minor > 0,
         Some(Kind::Leaf { .. } | Kind::Cake(_) | Kind::Ingress) | None => false,
     }
 }
 
-/// Place of a filter.
+/// Hook at which a filter is evaluated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Hook {
-    /// In a discipline.
+    /// At a discipline, given by its major number.
     Qdisc(u16),
-    /// Before reception (`ingress`, or `parent ffff:`).
+    /// On reception (`ingress`, or `parent ffff:`).
     Ingress,
     /// Before the root discipline (`clsact`).
     Egress,
@@ -163,14 +172,16 @@ pub(super) enum Hook {
 #[derive(Clone, Debug)]
 pub(super) struct Filter {
     pub hook: Hook,
+    /// Priority; filters with lower numbers are evaluated first.
     pub prio: u32,
     pub when: Match,
+    /// Class of the packets that match (`flowid`).
     pub target: Option<Handle>,
     pub actions: Actions,
     pub at: Place,
 }
 
-/// Command of an object.
+/// Verb of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verb {
     Add,

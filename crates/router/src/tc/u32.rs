@@ -1,7 +1,7 @@
 //! Filters by u32 and by ematch (`basic`): values and masks at offsets of the packet.
 //!
 //! As in iproute2 (`f_u32.c`): a value is decimal, hexadecimal after `0x` or octal after `0`; a mask is hexadecimal
-//! with or without a prefix. Fields of ports are four bytes at an offset of 20: the protocol is not checked.
+//! with or without a prefix. Conditions on ports compare the four bytes at offset 20, without a check of the protocol.
 
 use super::args::{Args, Trouble};
 use super::units;
@@ -9,9 +9,9 @@ use crate::Place;
 use crate::ir::{Match, Net, Net6, PortRange};
 use core::net::{Ipv4Addr, Ipv6Addr};
 
-/// Header to which offsets refer.
+/// Header to which an offset is relative.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum From {
+enum Layer {
     /// IPv4 header.
     Network,
     /// Transport header.
@@ -22,21 +22,23 @@ enum From {
 #[derive(Debug, Default)]
 pub(super) struct Conditions {
     found: Vec<Match>,
+    /// `true` if the filter's protocol is IPv6.
     v6: bool,
 }
 
 impl Conditions {
-    /// Returns the conditions of a filter whose protocol is that IP version; `None`: another protocol.
+    /// Returns the conditions of a filter for that IP version; `None`: a filter for all protocols.
     pub fn of(version: Option<u8>) -> Conditions {
         Conditions { found: version.map(Match::Version).into_iter().collect(), v6: version == Some(6) }
     }
-    /// Restricts the conditions to IPv4: its fields have no meaning in other packets, which a filter for all protocols
-    /// also sees.
+    /// Restricts the filter to IPv4, unless it is for IPv6: a filter for all protocols is also evaluated on packets
+    /// without an IPv4 header, where its fields have no meaning.
     fn of_ipv4(&mut self) {
         if !self.v6 && !self.found.contains(&Match::Version(4)) {
             self.found.insert(0, Match::Version(4));
         }
     }
+    /// Returns the conditions, all of which must hold.
     pub fn into_vec(self) -> Vec<Match> {
         self.found
     }
@@ -59,7 +61,9 @@ impl Conditions {
                     self.ip(args)?;
                 }
                 "ip" | "ip6" if (selector.text == "ip6") == self.v6 => self.ip6(args)?,
-                "ip" | "ip6" => return Err(Trouble::unsupported(at, "fields of another protocol than the filter's")),
+                "ip" | "ip6" => {
+                    return Err(Trouble::unsupported(at, "fields of another IP version than the filter's `protocol`"));
+                }
                 "tcp" | "udp" => {
                     let side = args.word("src or dst")?;
                     match side.text.as_str() {
@@ -78,6 +82,7 @@ impl Conditions {
         }
     }
 
+    /// Parses `FIELD VALUE MASK` after `match ip`.
     fn ip(&mut self, args: &mut Args<'_>) -> Result<(), Trouble> {
         let field = args.word("field")?;
         match field.text.as_str() {
@@ -95,6 +100,7 @@ impl Conditions {
         Ok(())
     }
 
+    /// Parses `FIELD VALUE MASK` after `match ip6`.
     fn ip6(&mut self, args: &mut Args<'_>) -> Result<(), Trouble> {
         let field = args.word("field")?;
         match field.text.as_str() {
@@ -125,7 +131,7 @@ impl Conditions {
         match mask {
             0 => {}
             0xff => self.found.push(Match::IpProtocol(value as u8)),
-            _ => return Err(Trouble::unsupported(at, "a mask of protocols")),
+            _ => return Err(Trouble::unsupported(at, "a partial mask of the IP protocol")),
         }
         Ok(())
     }
@@ -138,16 +144,16 @@ impl Conditions {
 
     /// Parses `u8|u16|u32 VALUE MASK [at [nexthdr+]OFFSET]`.
     fn raw(&mut self, at: Place, width: &str, args: &mut Args<'_>) -> Result<(), Trouble> {
-        let (bytes, most) = match width {
+        let (bytes, max) = match width {
             "u8" => (1, 0xff),
             "u16" => (2, 0xffff),
             _ => (4, u64::from(u32::MAX)),
         };
-        let (value, mask) = (args.key(most)?, args.mask(most)?);
-        let (mut from, mut offset) = (From::Network, 0);
+        let (value, mask) = (args.key(max)?, args.mask(max)?);
+        let (mut from, mut offset) = (Layer::Network, 0);
         if args.is("at") {
             let word = args.word("offset")?;
-            let digits = word.text.strip_prefix("nexthdr+").inspect(|_| from = From::Transport).unwrap_or(&word.text);
+            let digits = word.text.strip_prefix("nexthdr+").inspect(|_| from = Layer::Transport).unwrap_or(&word.text);
             let found = units::based(digits).filter(|offset| *offset < 1 << 16);
             let wrong = || Trouble::unsupported(word.at, format!("the offset `{}`", word.text));
             offset = found.ok_or_else(wrong)?;
@@ -155,19 +161,19 @@ impl Conditions {
         if self.v6 && mask != 0 {
             return Err(Trouble::unsupported(
                 at,
-                "bytes of a packet of IPv6: write `match ip6` with the name of the field",
+                "bytes of an IPv6 packet by offset: write `match ip6` with the name of the field",
             ));
         }
         if mask != 0 {
             self.of_ipv4();
         }
         self.bytes(from, offset, bytes, value, mask).ok_or_else(|| {
-            Trouble::unsupported(at, "bytes of the packet that are no DS field, protocol, address or port")
+            Trouble::unsupported(at, "bytes of the packet other than DS field, protocol, addresses and ports")
         })
     }
 
-    /// Adds the condition of bytes at an offset; `None`: the simulator does not have that field.
-    fn bytes(&mut self, from: From, offset: u64, width: u64, value: u64, mask: u64) -> Option<()> {
+    /// Adds the condition on bytes at an offset; `None`: a byte of the mask is not in a supported field.
+    fn bytes(&mut self, from: Layer, offset: u64, width: u64, value: u64, mask: u64) -> Option<()> {
         let value = value & mask;
         let part = |byte: u64| {
             let shift = 8 * (width - 1 - byte);
@@ -180,20 +186,20 @@ impl Conditions {
             if mask == 0 {
                 continue;
             }
-            let offset = offset + byte + if from == From::Transport { 20 } else { 0 };
+            let offset = offset + byte + if from == Layer::Transport { 20 } else { 0 };
             let address = |net: &mut Net, first: u64| {
                 let shift = 24 - 8 * (offset - first) as u32;
                 net.address |= (value as u32) << shift;
                 net.wildcard &= !((mask as u32) << shift);
             };
             match offset {
-                // Version 4 and a header of 20 bytes.
+                // Version 4 and a header length of 20 bytes, which all packets have here.
                 0 if value == 0x45 & mask => {}
                 1 => self.found.extend(ds_field(value, mask)),
                 9 if mask == 0xff => self.found.push(Match::IpProtocol(value as u8)),
                 12..=15 => address(&mut source, 12),
                 16..=19 => address(&mut destination, 16),
-                // Ports, if the header has no options.
+                // Ports, after a header without options.
                 20 | 22 => {
                     let port = if offset == 20 { &mut from_port } else { &mut to_port };
                     *port = (port.0 | value << 8, port.1 | mask << 8);
@@ -234,7 +240,7 @@ impl Conditions {
         }
         let spaced = text.replace('(', " ( ").replace(')', " ) ");
         let mut words = spaced.split_whitespace();
-        let unknown = || Trouble::unsupported(at, "this ematch: only `cmp(… eq …)`, joined by `and`, is followed");
+        let unknown = || Trouble::unsupported(at, "this ematch: only `cmp(… eq …)`, joined by `and`, is supported");
         loop {
             if words.next() != Some("cmp") || words.next() != Some("(") {
                 return Err(unknown());
@@ -249,6 +255,7 @@ impl Conditions {
         }
     }
 
+    /// Adds the condition of the arguments of `cmp`; `None`: they are unsupported.
     fn cmp(&mut self, words: &[&str]) -> Option<()> {
         let (width, rest) = match words {
             ["u8", "at", rest @ ..] => (1, rest),
@@ -263,8 +270,8 @@ impl Conditions {
             match *word {
                 "layer" => {
                     from = match *value {
-                        "network" | "1" => Some(From::Network),
-                        "transport" | "tcp" | "2" => Some(From::Transport),
+                        "network" | "1" => Some(Layer::Network),
+                        "transport" | "tcp" | "2" => Some(Layer::Transport),
                         _ => return None,
                     }
                 }
@@ -286,50 +293,61 @@ impl Conditions {
     }
 }
 
-/// Returns a condition on a firewall mark under a mask.
+/// Returns the condition that a firewall mark equals `value` in the bits of `mask`.
 pub(super) fn mark(value: u32, mask: u32) -> Match {
     Match::FirewallMark { value: value & mask, mask }
 }
 
-/// Returns the ports that are equal to `value` under the mask; `None`: all ports. A prefix mask is a range.
+/// Returns the ports that equal `value` in the bits of `mask`; `None`: all ports. The error: the mask is not a prefix,
+/// so the ports are not a range.
 fn ports(value: u16, mask: u16, at: Place) -> Result<Option<PortRange>, Trouble> {
     if mask == 0 {
         return Ok(None);
     }
     if mask.leading_ones() + mask.trailing_zeros() != 16 {
-        return Err(Trouble::unsupported(at, "a mask of ports that is no range"));
+        return Err(Trouble::unsupported(at, "a mask of ports that is not a prefix"));
     }
     Ok(Some(PortRange { low: value & mask, high: (value & mask) | !mask }))
 }
 
-/// Returns a condition on the DS field: DSCP, precedence, or bits; `None`: all packets meet it.
+/// Returns the condition that the DS field equals `value` in the bits of `mask`, as one on the DSCP or the precedence
+/// if possible; `None`: all packets meet it.
 pub(super) fn ds_field(value: u64, mask: u64) -> Option<Match> {
     let (value, mask) = ((value & 0xff) as u8, (mask & 0xff) as u8);
     Some(match mask {
         0 => return None,
-        // The whole field, or the complete DSCP: the ECN bits are zero if unused.
+        // The DSCP, or the whole field with ECN bits of 0, which packets without ECN have.
         0xfc | 0xff if mask == 0xfc || value & 3 == 0 => Match::Dscp(vec![value >> 2]),
         0xe0 => Match::Precedence(vec![value >> 5]),
         _ => Match::DsField { value: value & mask, mask },
     })
 }
 
-/// Parses an IPv4 network, such as `10.0.0.0/8`.
+/// Takes an IPv4 network, such as `10.0.0.0/8`.
 pub(super) fn net(args: &mut Args<'_>) -> Result<Net, Trouble> {
     let word = args.word("network")?;
     network(&word.text).ok_or_else(|| {
-        Trouble::wrong(word.at, format!("`{}` is no IPv4 network", word.text), "write it such as 10.0.0.0/8")
+        Trouble::wrong(
+            word.at,
+            format!("`{}` is not an IPv4 network", word.text),
+            "write an address with a prefix length from 0 to 32, such as 10.0.0.0/8",
+        )
     })
 }
 
-/// Parses an IPv6 network, such as `2001:db8::/32`.
+/// Takes an IPv6 network, such as `2001:db8::/32`.
 pub(super) fn net6(args: &mut Args<'_>) -> Result<Net6, Trouble> {
     let word = args.word("network")?;
     network6(&word.text).ok_or_else(|| {
-        Trouble::wrong(word.at, format!("`{}` is no IPv6 network", word.text), "write it such as 2001:db8::/32")
+        Trouble::wrong(
+            word.at,
+            format!("`{}` is not an IPv6 network", word.text),
+            "write an address with a prefix length from 0 to 128, such as 2001:db8::/32",
+        )
     })
 }
 
+/// Parses `any`, `all`, `ADDRESS` or `ADDRESS/LENGTH` of IPv6.
 pub(super) fn network6(text: &str) -> Option<Net6> {
     let (address, length) = text.split_once('/').unwrap_or((text, "128"));
     if matches!(address, "any" | "all") {
@@ -339,6 +357,7 @@ pub(super) fn network6(text: &str) -> Option<Net6> {
     Net6::prefix(address.into(), length.parse().ok()?)
 }
 
+/// Parses `any`, `all`, `ADDRESS`, `ADDRESS/LENGTH` or `ADDRESS/MASK` of IPv4.
 pub(crate) fn network(text: &str) -> Option<Net> {
     let (address, length) = text.split_once('/').unwrap_or((text, "32"));
     if matches!(address, "any" | "all") {
@@ -353,23 +372,23 @@ pub(crate) fn network(text: &str) -> Option<Net> {
 }
 
 impl Args<'_> {
-    /// Takes a value of u32, at most `most`.
-    fn key(&mut self, most: u64) -> Result<u64, Trouble> {
+    /// Takes a value of u32, 0 to `max`.
+    fn key(&mut self, max: u64) -> Result<u64, Trouble> {
         let word = self.word("value")?;
-        let found = units::based(&word.text).filter(|value| *value <= most);
+        let found = units::based(&word.text).filter(|value| *value <= max);
         found.ok_or_else(|| {
-            let message = format!("`{}` is no value up to {most:#x}", word.text);
-            Trouble::wrong(word.at, message, "write it decimal, or hexadecimal after 0x")
+            let message = format!("`{}` is not a value up to {max:#x}", word.text);
+            Trouble::wrong(word.at, message, "write an integer: decimal, hexadecimal after 0x, or octal after 0")
         })
     }
-    /// Takes a mask of u32, at most `most`.
-    fn mask(&mut self, most: u64) -> Result<u64, Trouble> {
+    /// Takes a hexadecimal mask of u32, 0 to `max`.
+    fn mask(&mut self, max: u64) -> Result<u64, Trouble> {
         let word = self.word("mask")?;
         let digits = word.text.trim_start_matches("0x");
-        let found = u64::from_str_radix(digits, 16).ok().filter(|mask| *mask <= most);
+        let found = u64::from_str_radix(digits, 16).ok().filter(|mask| *mask <= max);
         found.ok_or_else(|| {
-            let message = format!("`{}` is no mask up to {most:#x}: masks are hexadecimal", word.text);
-            Trouble::wrong(word.at, message, "write it such as 0xff")
+            let message = format!("`{}` is not a mask up to {max:#x}", word.text);
+            Trouble::wrong(word.at, message, "write a hexadecimal number, with or without 0x, such as 0xff")
         })
     }
 }

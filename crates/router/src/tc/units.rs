@@ -1,6 +1,6 @@
 //! Quantities of `tc` (tc(8), "UNITS"): `bps` is bytes per second, and sizes are in powers of 1024.
 
-/// Parses a rate; returns bit/s.
+/// Parses a rate; returns bit/s, 1 to [`HIGHEST_RATE`](crate::mqc::HIGHEST_RATE).
 pub(super) fn rate(text: &str) -> Option<u64> {
     const UNITS: [(&str, u64); 17] = [
         ("", 1),
@@ -24,7 +24,7 @@ pub(super) fn rate(text: &str) -> Option<u64> {
     scaled(text, &UNITS).filter(|rate| (1..=crate::mqc::HIGHEST_RATE).contains(rate))
 }
 
-/// Parses a size; returns bytes. A cell size after a slash is ignored.
+/// Parses a size; returns bytes, at most 2^40. A cell size after a slash is ignored.
 pub(super) fn size(text: &str) -> Option<u64> {
     const UNITS: [(&str, u64); 8] = [
         ("", 1),
@@ -41,7 +41,7 @@ pub(super) fn size(text: &str) -> Option<u64> {
     scaled(text, &UNITS).or_else(|| scaled(text, &BITS).map(|bits| bits / 8)).filter(|size| *size <= 1 << 40)
 }
 
-/// Parses a time; returns microseconds.
+/// Parses a time; returns microseconds, at most 2^40.
 pub(super) fn time(text: &str) -> Option<u64> {
     const UNITS: [(&str, u64); 10] = [
         ("", 1),
@@ -76,20 +76,20 @@ pub(super) fn based(text: &str) -> Option<u64> {
     }
 }
 
-/// Parses a probability; returns millionths.
+/// Parses a probability from 0 to 1; returns millionths.
 pub(super) fn millionths(text: &str) -> Option<u32> {
     const UNITS: [(&str, u64); 1] = [("", 1_000_000)];
     scaled(text, &UNITS).filter(|p| *p <= 1_000_000).and_then(|p| u32::try_from(p).ok())
 }
 
-/// Parses a percentage without its sign; returns millionths, above 0 and at most 100 % (`parse_percent` of iproute2's
-/// `lib/utils.c` refuses more).
+/// Parses a percentage without its sign, from 0 to 100 (`parse_percent` of iproute2's `tc/tc_util.c`); returns
+/// millionths.
 pub(super) fn percent(text: &str) -> Option<u32> {
     const UNITS: [(&str, u64); 1] = [("", 10_000)];
-    scaled(text, &UNITS).filter(|p| (1..=1_000_000).contains(p)).and_then(|p| u32::try_from(p).ok())
+    scaled(text, &UNITS).filter(|p| *p <= 1_000_000).and_then(|p| u32::try_from(p).ok())
 }
 
-/// Parses a decimal number with a unit; returns whole units of 1, rounded down.
+/// Parses a decimal number with a unit; returns the number in the base unit, rounded down to an integer.
 fn scaled(text: &str, units: &[(&str, u64)]) -> Option<u64> {
     let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
     let (digits, unit) = text.split_at_checked(end)?;
@@ -126,7 +126,7 @@ mod tests {
         assert_eq!(["184", "0xb8", "010", "0", "b8"].map(based), [Some(184), Some(184), Some(8), Some(0), None]);
         assert_eq!(
             ["30", "0.5", "100", "101", "0", "%"].map(percent),
-            [Some(300_000), Some(5_000), Some(1_000_000), None, None, None]
+            [Some(300_000), Some(5_000), Some(1_000_000), None, Some(0), None]
         );
         assert_eq!(["0.02", "1", "1.1", "."].map(millionths), [Some(20_000), Some(1_000_000), None, None]);
     }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tailback_document::decode;
 use tailback_qdisc::Spec;
 
-/// Limit of a queue. `in_bytes`: back-pressure uses fractions of it.
+/// Returns the limit of a queue. `in_bytes`: in bytes, since back-pressure uses fractions of it.
 pub fn limit(draw: &mut Draw, traits: &Traits, in_bytes: bool) -> Value {
     if in_bytes {
         return json!(draw.one(&["3100B", "20kB", "50kB"]));
@@ -15,7 +15,7 @@ pub fn limit(draw: &mut Draw, traits: &Traits, in_bytes: bool) -> Value {
     if draw.chance(0.2) { json!(vec![one; traits.classes as usize]) } else { json!(one) }
 }
 
-/// A discipline; `None`: the default. `in_order`: it must be a FIFO and drop only at arrival.
+/// Returns a discipline; `None`: the default. `in_order`: it must be a FIFO and drop only at arrival.
 pub fn discipline(draw: &mut Draw, traits: &Traits, in_order: bool) -> Option<Value> {
     if traits.addressed || draw.chance(0.35) {
         return None;
@@ -39,7 +39,7 @@ pub fn discipline(draw: &mut Draw, traits: &Traits, in_order: bool) -> Option<Va
     (!traits.notified || !spec.reads_code_point()).then_some(written)
 }
 
-/// Disciplines whose parameters let them act within a short run.
+/// Returns disciplines with parameters that take effect within a short run.
 fn eager() -> Vec<Value> {
     vec![
         json!({ "kind": "drop-tail", "victim": "random" }),
@@ -63,7 +63,7 @@ fn eager() -> Vec<Value> {
     ]
 }
 
-/// Disciplines with classes, classified by flow, class, DSCP and colour.
+/// Returns disciplines with classes that match flow, class, DSCP and colour.
 fn classful() -> Vec<Value> {
     let by_code_point = json!({ "kind": "class-based", "classes": [
         { "match": { "flow": 0 }, "priority": { "rate": "10%", "burst": "3kB" } },
