@@ -17,6 +17,8 @@ pub(crate) struct Origin {
     text: Option<String>,
     spans: BTreeMap<Path, Spans>,
     sets: Vec<Set>,
+    /// Name of the source of `sets` in messages.
+    setter: &'static str,
 }
 
 /// Byte ranges of a key and of its value.
@@ -49,7 +51,7 @@ pub(crate) struct Place<'a> {
 impl Origin {
     /// Returns the origin of a document that is not a file.
     pub fn nowhere(filename: &str) -> Origin {
-        Origin { filename: filename.to_owned(), text: None, spans: BTreeMap::new(), sets: Vec::new() }
+        Origin { filename: filename.to_owned(), text: None, spans: BTreeMap::new(), sets: Vec::new(), setter: "--set" }
     }
     /// Returns the origin of a text with a syntax error at a line and column, both from 1.
     pub fn of_syntax(text: &str, filename: &str, line: usize, column: usize) -> Origin {
@@ -57,6 +59,10 @@ impl Origin {
         let at = start + column.saturating_sub(1);
         let spans = BTreeMap::from([(Path::root(), Spans { key: None, value: Some(at..at + 1) })]);
         Origin { text: Some(text.to_owned()), spans, ..Origin::nowhere(filename) }
+    }
+    /// Returns the origin of changes of a run; they are recorded by [`Origin::set`].
+    pub fn of_changes() -> Origin {
+        Origin { setter: "<change>", ..Origin::nowhere("<change>") }
     }
     pub fn filename(&self) -> &str {
         &self.filename
@@ -70,7 +76,7 @@ impl Origin {
     pub fn place(&self, path: &Path, on_key: bool) -> Option<Place<'_>> {
         if let Some(set) = self.sets.iter().rev().find(|set| path.0.starts_with(&set.path.0)) {
             let range = if on_key { 0..set.value_at.saturating_sub(1) } else { set.value_at..set.text.len() };
-            return Some(Place::new("--set", &set.text, range));
+            return Some(Place::new(self.setter, &set.text, range));
         }
         let text = self.text.as_deref()?;
         let mut at = Some(path.clone());

@@ -321,7 +321,7 @@ fn late(untimely: Untimely, at: Time, world: &World) -> Complaint {
 
 /// Locates complaints in the pairs of a change, as they were written.
 fn located(complaints: Vec<Complaint>, texts: &[(&str, &str)]) -> ScenarioError {
-    let mut origin = Origin::nowhere("<change>");
+    let mut origin = Origin::of_changes();
     for (path, value) in texts {
         origin.set(Path(vec![Step::Key((*path).to_owned())]), &format!("{path}={value}"), path.len() + 1);
     }

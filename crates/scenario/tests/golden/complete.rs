@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tailback_scenario::schema;
 
 /// Parameters and words without a scenario: what they do is not part of a run's results, or another test fixes it.
-const ELSEWHERE: [&str; 25] = [
+const ELSEWHERE: [&str; 29] = [
     "accept = \"coarse-sample\"",
     "accept = \"no-effect\"",
     "accept = \"no-marks\"",
@@ -32,6 +32,10 @@ const ELSEWHERE: [&str; 25] = [
     "run: precision",
     "run: replications",
     "run: seed",
+    "run: tunable",
+    "tunable: key",
+    "tunable: max",
+    "tunable: min",
     "warmup = \"auto\"",
 ];
 
