@@ -37,7 +37,9 @@ __all__ = ["export", "import_", "patched", "verdict"]
 language = click.argument("language", type=click.Choice(["mqc", "tc", "junos", "routeros", "sonic"]))
 writable = click.argument("language", type=click.Choice(["mqc", "tc"]))
 traffic_option = click.option(
-    "--traffic", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Traffic table: CSV, a flow group per row."
+    "--traffic",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Traffic table: CSV, a flow group per row.",
 )
 interface_option = click.option("--interface", metavar="IF", help="Interface; default: the only one with a policy.")
 policy_option = click.option("--policy", metavar="NAME", help="Policy to use, if no interface names one.")
@@ -322,7 +324,11 @@ Exit codes: 0 no group of flows misses a target, 5 one does, or a part of the ju
 @overhead_option
 @platform_option
 @click.option(
-    "--network-delay", type=DURATION_TEXT, default="0s", show_default=True, help="One-way delay of the rest of the path."
+    "--network-delay",
+    type=DURATION_TEXT,
+    default="0s",
+    show_default=True,
+    help="One-way delay of the rest of the path.",
 )
 @click.option(
     "--codec",
@@ -331,7 +337,9 @@ Exit codes: 0 no group of flows misses a target, 5 one does, or a part of the ju
     show_default=True,
     help="Codec of the calls.",
 )
-@click.option("--least-mos", type=click.FloatRange(1, 4.5), default=3.6, show_default=True, help="Minimum MOS of calls.")
+@click.option(
+    "--least-mos", type=click.FloatRange(1, 4.5), default=3.6, show_default=True, help="Minimum MOS of calls."
+)
 @click.option(
     "--bounds",
     type=click.Choice(["y.1541", "g.114"]),
