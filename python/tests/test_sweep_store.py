@@ -55,7 +55,7 @@ def test_a_second_call_runs_nothing(merge: Path, tmp_path: Path) -> None:
 
 
 def test_only_what_is_missing_is_run_again(merge: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stores, "_MOST_RUNS", 4)
+    monkeypatch.setattr(stores, "_MAX_RUNS", 4)
     whole = tailback.sweep(merge, AXES, replications=2, directory=tmp_path / "s")
     assert len(shards(tmp_path / "s")) >= 3
     shards(tmp_path / "s")[1].unlink()
@@ -73,7 +73,7 @@ def test_a_damaged_shard_is_set_aside_and_its_runs_are_run_again(
     tailback: Cli, merge: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # One shard, however slow the machine is.
-    monkeypatch.setattr(stores, "_LEAST_AGE_S", 30.0)
+    monkeypatch.setattr(stores, "_MIN_AGE_S", 30.0)
     call = ["sweep", merge, "--set", "network.buffer=[10kB, 20kB]", "--reps", "2", "--out", tmp_path / "s", "--json"]
     whole = tailback(*call).json
     (shard,) = shards(tmp_path / "s")
@@ -142,7 +142,7 @@ def test_two_clients_on_one_directory_do_not_meet(tailback: Cli, merge: Path, tm
 def test_a_disk_that_fails_in_the_middle_loses_nothing_that_was_on_it(
     merge: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
-    monkeypatch.setattr(stores, "_MOST_RUNS", 3)
+    monkeypatch.setattr(stores, "_MAX_RUNS", 3)
     real, written = stores.write_file, []
 
     def failing(path: Path, content: bytes | str, **options: bool) -> Path:

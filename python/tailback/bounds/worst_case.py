@@ -37,7 +37,7 @@ from tailback.scenario import Scenario
 __all__ = ["Bound", "worst_case"]
 
 _STRICT = "strict priority, and the sources or the policers of its level"
-_MOST = 256
+_MAX_CHOICES = 256
 """Largest number of combinations of token buckets that are tried."""
 
 
@@ -225,7 +225,7 @@ class _Port(Port):
         options = [self._strict(classes[index], held(index), base_bps) for index in strict]
         found: list[tuple[float, str]] = []
         trouble = NotModelledError("nothing bounds the classes of priority")
-        for chosen in itertools.islice(itertools.product(*options), _MOST):
+        for chosen in itertools.islice(itertools.product(*options), _MAX_CHOICES):
             try:
                 found.append(
                     self._class(classes, dict(zip(strict, chosen, strict=True)), service, base_bps, group, members, of)

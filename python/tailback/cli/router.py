@@ -56,7 +56,7 @@ overhead_option = click.option(
 platform_option = click.option(
     "--platform",
     type=click.Choice(["classic", "hqf", "xe", "xr", "nxos", "arista"]),
-    help="Platform whose defaults apply to a Cisco configuration; default: guessed from its commands, else hqf (IOS 15).",
+    help="Platform with the defaults of a Cisco configuration; default: guessed from its commands, or hqf (IOS 15).",
 )
 
 

@@ -214,9 +214,9 @@ def import_configuration(
     Args:
         language: "mqc", "tc", "junos", "routeros" or "sonic".
         text: The configuration or script.
-        traffic: The traffic table as CSV text. Default: traffic derived from the guarantees of the classes, with a remark.
+        traffic: The traffic table as CSV text. Default: derived from the guarantees of the classes, with a notice.
         interface: The interface to simulate. Default: the only one with a policy.
-        policy: The policy to simulate, where no interface names it.
+        policy: The policy to simulate, if no interface names one.
         rate: Rate of the interface's link, such as "10Mbit/s". Default: that of the configuration.
         overhead: Link layer whose header bytes shapers, policers and guarantees include: "none", "ethernet", "dot1q",
             "mpls", "ppp", "pppoe", "atm" (AAL5 with LLC/SNAP), "atm-vc" (without), or a number of bytes from 0 to 255.

@@ -90,13 +90,13 @@ def toml_value(value: Value, _depth: int = 0) -> str:
     return "[" + ", ".join(toml_value(item, _depth + 1) for item in value) + "]"
 
 
-_DEEPEST = 100
+_MAX_DEPTH = 100
 """Upper bound of the nesting of tables and lists; documents have some ten levels, the core's readers permit these."""
 
 
 def check_depth(depth: int) -> None:
     """Raise ScenarioError if tables and lists are nested too deeply."""
-    if depth > _DEEPEST:
+    if depth > _MAX_DEPTH:
         advice = "no key of a document is nested deeper than about ten tables"
         raise unreadable("<scenario>", "tables and lists are nested too deep", advice)
 

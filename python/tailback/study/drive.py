@@ -83,7 +83,7 @@ class _Drive(Replicated[int]):
         return found
 
     @property
-    def most(self) -> int:
+    def max_replications(self) -> int:
         return 0 if self.study.until is None else self.study.until.max_replications
 
     def count(self, unit: int) -> int:

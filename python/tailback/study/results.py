@@ -245,9 +245,9 @@ class Sweep:
         measures = self.shown()
         rows = [
             [*(str(value) for _, value in setting), *(self._cell(setting, measure) for measure in measures)]
-            for setting in list(self.runs)[:_MOST_ROWS]
+            for setting in list(self.runs)[:_MAX_ROWS]
         ]
-        cut = f", the first {_MOST_ROWS} of {len(self.runs)} rows" if len(self.runs) > _MOST_ROWS else ""
+        cut = f", the first {_MAX_ROWS} of {len(self.runs)} rows" if len(self.runs) > _MAX_ROWS else ""
         about = f"{self.title or 'Sweep'}: means with {self.confidence:.0%} intervals{cut}"
         return html_table(about, [*self.paths, *map(str, measures)], rows)
 
@@ -266,7 +266,7 @@ class Sweep:
 
 
 _SHOWN = ("loss", "delay", "throughput")
-_MOST_ROWS = 40
+_MAX_ROWS = 40
 """Upper bound of the number of rows of the table in a notebook."""
 
 

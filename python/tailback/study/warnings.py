@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["after", "before"]
 
-_MOST_POINTS = 200
+_MAX_POINTS = 200
 """Maximum number of points whose scenarios are checked; of a larger study the first ones are."""
 
 _NEUTRAL = frozenset({"run.engine", "run.confidence", "run.replications", "title", "description"})
@@ -22,7 +22,7 @@ _NEUTRAL = frozenset({"run.engine", "run.confidence", "run.replications", "title
 
 def before(study: Study) -> list[ScenarioWarning]:
     """Return the warnings before any run."""
-    cells = study.cells[:_MOST_POINTS]
+    cells = study.cells[:_MAX_POINTS]
     found = gather([cell.scenario.warnings for cell in cells], "points")
     if "no-effect" in accepted(study.base.run_config):
         return found

@@ -159,7 +159,7 @@ class _Replications(Replicated[Point]):
         return self.trial.experiment.profile(self.trial.profile)
 
     @property
-    def most(self) -> int:
+    def max_replications(self) -> int:
         return self.effort.max_replications
 
     def count(self, unit: Point) -> int:
@@ -192,7 +192,7 @@ class _Replications(Replicated[Point]):
         undecided = undecided_points(claims)
         imprecise = _imprecise(self.trial) if self.trial.profile == "full" else set[Point]()
         self.note = f"{len(undecided)} points undecided" + (f", {len(imprecise)} imprecise" if imprecise else "")
-        more = {point for point in undecided | imprecise if self.count(point) < self.most}
+        more = {point for point in undecided | imprecise if self.count(point) < self.max_replications}
         asserted = more & undecided_points(claim for claim in claims if claim.kind is Kind.ASSERTED)
         return [point for point, samples in self.trial.samples.items() if samples and point in (asserted or more)]
 
