@@ -61,7 +61,7 @@ class Measurement:
 def scenario(workload: str) -> _native.Scenario:
     """Return the scenario of a workload."""
     if workload not in WORKLOADS:
-        raise UsageError(f"there is no workload {workload!r}; there are {', '.join(WORKLOADS)}")
+        raise UsageError(f"there is no workload {workload!r}; the workloads are {', '.join(WORKLOADS)}")
     name = f"{workload}.toml"
     return _native.Scenario.from_toml(resources.files(__name__).joinpath(name).read_text(encoding="utf-8"), name)
 

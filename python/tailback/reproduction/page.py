@@ -185,8 +185,8 @@ def _experiment(entry: Entry, others: Mapping[str, str]) -> str:
 
 def _figure(drawn: Drawn, claims: Sequence[Claim], trial: Trial) -> str:
     figure = drawn.figure
-    said = f"{escape(figure.caption)}<br>" if figure.caption else ""
-    caption = f'<figcaption>{said}<span class="made">{_provenance(trial)}</span></figcaption>'
+    text = f"{escape(figure.caption)}<br>" if figure.caption else ""
+    caption = f'<figcaption>{text}<span class="made">{_provenance(trial)}</span></figcaption>'
     beside = f'<div class="claims">{_claims(claims, trial)}</div>' if claims else ""
     return f"""<div class="block">
 <figure><img src="{image(drawn.svg)}" alt="{escape(figure.title)}">{caption}</figure>
@@ -213,9 +213,9 @@ def _claim(claim: Json) -> str:
     notes += [str(claim[key]) for key in ("why",) if key in claim]
     notes.append(f"source: {claim['source']}")
     headline = escape(str(claim.get("headline", "")))
-    said = f'<p class="headline">Headline of the source: {headline}</p>' if headline else ""
+    quoted = f'<p class="headline">Headline of the source: {headline}</p>' if headline else ""
     return f"""<div class="claim {_class(word)}"><div>{_chip(word)}
-<strong>{escape(str(claim["id"]))}</strong> {escape(str(claim["text"]))}</div>{said}
+<strong>{escape(str(claim["id"]))}</strong> {escape(str(claim["text"]))}</div>{quoted}
 <dl>{_found(claim)}<dt>expected</dt><dd>{escape(str(claim["expected"]))}</dd></dl>{_points(claim)}
 <p class="notes">{escape("; ".join(notes))}.</p></div>"""
 

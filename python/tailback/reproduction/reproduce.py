@@ -207,8 +207,8 @@ def _within(watch: Watch | None, place: str) -> Watch | None:
     """Return `watch` with the number of the experiment and of all experiments before each step."""
     if watch is None:
         return None
-    told = watch
-    return lambda what, done, total: told(f"{place}{what}", done, total)
+    show = watch
+    return lambda what, done, total: show(f"{place}{what}", done, total)
 
 
 def _figures(trial: Trial) -> list[Figure]:

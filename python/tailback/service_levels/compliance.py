@@ -86,7 +86,7 @@ def observe(report: Report, group: str) -> list[Observed]:
     """Return a group's service in each whole interval after the warm-up."""
     series = report.data["series"]
     if series is None or "offered_packets" not in series["flows"].get(group, {}):
-        raise ValueError(f"no intervals of {group!r}: set `run.sample` and `run.delay-variation = true`")
+        raise ValueError(f"the report has no samples of {group!r}: set `run.sample` and `run.delay-variation = true`")
     row, times = series["flows"][group], series["time_s"]
     first = next((i for i, at in enumerate(times) if at >= report.data["warmup_s"]), len(times))
     found = []
@@ -178,14 +178,14 @@ def targets(texts: Iterable[str]) -> list[Target]:
         one = tune.target(text)
         if one.metric not in _FIELDS or one.sense != "<=":
             raise UsageError(
-                f"{text!r} cannot be watched: write delay, loss or jitter and <=, such as voice.loss<=0.1%"
+                f"{text!r} is not a target: write an upper limit of delay, loss or jitter, such as voice.loss<=0.1%"
             )
         target = found.get(one.group, Target(one.group))
         name = _FIELDS[one.metric]
         if getattr(target, name) is not None:
             raise UsageError(f"{text!r} is the second limit of {one.group}'s {one.metric}")
         if not (math.isfinite(one.limit) and one.limit >= 0):
-            raise UsageError(f"{text!r} is no limit: a delay, loss or jitter is 0 or more")
+            raise UsageError(f"{text!r} is not a limit: write a delay, loss or jitter of 0 or more")
         limits = {key: getattr(target, key) for key in _FIELDS.values()} | {name: one.limit}
         found[one.group] = Target(one.group, **limits)
     return list(found.values())
@@ -245,11 +245,11 @@ def watchable(scenario: Scenario, targets: Sequence[Target], interval: str) -> S
     names = groups(scenario)
     for target in targets:
         if target.group not in names:
-            raise UsageError(f"there is no group of flows {target.group!r}; there are {', '.join(names)}")
+            raise UsageError(f"there is no group of flows {target.group!r}; the groups are {', '.join(names)}")
     try:
         length = _native.parse_duration(interval)
     except ValueError as error:
-        raise UsageError(f"{interval!r} is no interval: {error}") from None
+        raise UsageError(f"{interval!r} is not an interval: {error}") from None
     watched = scenario.set({"run.sample": interval, "run.delay-variation": True})
     duration, warmup = (watched.run_config[name] for name in ("duration", "warmup"))
     measured = _native.parse_duration(str(duration))
@@ -257,8 +257,8 @@ def watchable(scenario: Scenario, targets: Sequence[Target], interval: str) -> S
         measured -= _native.parse_duration(str(warmup))
     if length * 2 > measured:
         raise UsageError(
-            f"intervals of {interval} do not fit: the run is measured for {measured * 1e-12:g} s, and the first "
-            "interval begins with the first sample after the warm-up; shorten --interval or lengthen run.duration"
+            f"intervals of {interval} are too long: the run is measured for {measured * 1e-12:g} s, and the first "
+            "interval begins with the first sample after the warm-up; reduce --interval or raise run.duration"
         )
     return watched
 

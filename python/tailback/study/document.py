@@ -182,13 +182,13 @@ class Study:
 
     def amounts_to(self, other: Study) -> bool:
         """`True` if all points have the same effect as in another study, although some are written differently."""
-        theirs = {cell.setting: cell for cell in other.cells}
+        others = {cell.setting: cell for cell in other.cells}
         differs = False
         try:
             for cell in self._cells():
-                if cell.setting not in theirs or cell.effect != theirs[cell.setting].effect:
+                if cell.setting not in others or cell.effect != others[cell.setting].effect:
                     return False
-                differs |= cell.hash != theirs[cell.setting].hash
+                differs |= cell.hash != others[cell.setting].hash
         except (ScenarioError, UsageError):
             # Without one of the other study's settings a point may be invalid.
             return False
@@ -239,8 +239,8 @@ class Study:
                     raise UsageError(
                         'a sweep needs a stated run.warmup, such as --set run.warmup=20s; "auto" is for single runs'
                     )
-                told = Variant(self.base, {change.path: change.value for change in changes})
-                yield Cell(point, variant and variant["name"], told, scenario.hash, scenario.effect)
+                own_variant = Variant(self.base, {change.path: change.value for change in changes})
+                yield Cell(point, variant and variant["name"], own_variant, scenario.hash, scenario.effect)
 
     def _change(self, changes: Sequence[_Change]) -> Scenario:
         """Return the scenario with values set; an error names the place in the study."""

@@ -66,9 +66,9 @@ class Failure:
         return {"set": dict(self.point), "seed": self.seed, "error": self.error, "command": self.command}
 
     @classmethod
-    def from_json(cls, told: Mapping[str, Any]) -> Failure:
+    def from_json(cls, data: Mapping[str, Any]) -> Failure:
         """Return a failure from its JSON form."""
-        return cls(tuple(told["set"].items()), told["seed"], told["error"], told["command"])
+        return cls(tuple(data["set"].items()), data["seed"], data["error"], data["command"])
 
 
 @dataclass(frozen=True, slots=True)

@@ -277,8 +277,8 @@ def _manifest(directory: Path) -> tuple[dict[str, Any] | None, str]:
     if wrong := stored.unfit(found, {"sweep": int}):
         return None, wrong
     if found["sweep"] != _VERSION:
-        told = f"has format version {found['sweep']}, but this program reads version {_VERSION}"
-        raise OutputError(f"{path} {told}; use the program that wrote it, or choose another directory")
+        reason = f"has format version {found['sweep']}, but this program reads version {_VERSION}"
+        raise OutputError(f"{path} {reason}; use the program that wrote it, or choose another directory")
     wrong = stored.unfit(found, _SHAPE) or _unfit(found)
     return (None, wrong) if wrong else (found, "")
 

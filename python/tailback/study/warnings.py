@@ -44,14 +44,14 @@ def after(study: Study, runs: Mapping[Setting, Sequence[Run]]) -> list[ScenarioW
     """Return the warnings about results: axes whose values all gave the same runs."""
     if "no-effect" in accepted(study.base.run_config):
         return []
-    said = set(_idle(study.cells, lambda cell: cell.effect))
+    known = set(_idle(study.cells, lambda cell: cell.effect))
     digests = {setting: tuple((run.seed, run.digest) for run in own) for setting, own in runs.items()}
     if not all(digests.values()) or len({len(own) for own in digests.values()}) > 1:
         return []
     return [
         _axis(study, name, "every run has the digest that it has at the others", ran=True)
         for name in _idle(study.cells, lambda cell: digests[cell.setting])
-        if name not in said and not set(study.paths_of(name)) <= _NEUTRAL
+        if name not in known and not set(study.paths_of(name)) <= _NEUTRAL
     ]
 
 

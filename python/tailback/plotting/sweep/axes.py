@@ -96,6 +96,6 @@ def split(rest: Sequence[Axis]) -> tuple[list[Axis], list[Axis]]:
     series: list[Axis] = []
     panels: list[Axis] = []
     for axis in sorted(rest, key=lambda axis: (axis.name != FLOWS, axis.name != MECHANISM, len(axis.places))):
-        many = math.prod(len(a.places) for a in [*series, axis])
-        (series if many <= _MAX_SERIES else panels).append(axis)
+        curves = math.prod(len(a.places) for a in [*series, axis])
+        (series if curves <= _MAX_SERIES else panels).append(axis)
     return series, panels
