@@ -166,16 +166,17 @@ class Scenario:
         loss: float | None = None,
         jitter: str | None = None,
     ) -> Scenario:
-        """Add full-duplex links between two nodes, or between all nodes that match two patterns.
+        """Add full-duplex links: one, or one for each match of a pattern.
 
         Args:
-            between: Names or patterns of the two ends.
-            rate: Rate, such as "10Mbit/s"; two rates: from the first end, from the second end.
-            delay: One-way propagation delay, such as "1ms"; two delays: those of the first and the last link, between
+            between: The two ends. With one pattern there is a link for each match; with two patterns, which must have
+                equally many matches, a link for each pair of matches, in order.
+            rate: Rate of both directions, such as "10Mbit/s"; two rates: from the first end, from the second end.
+            delay: Propagation delay, such as "1ms"; two delays: those of the first and the last link, between
                 which those of the others are evenly spaced.
-            length: Length of the cable, such as "100m", instead of the delay.
-            loss: Probability of the loss of a packet on the link, 0 to 1.
-            jitter: Upper bound of a random further delay of each packet.
+            length: Length of the cable, such as "100m", instead of the delay; 5 ns/m.
+            loss: Probability of random loss of a frame on the link, 0 to 1.
+            jitter: Upper bound of the random additional delay of each frame, uniform from 0.
 
         """
         link = given(between=list(between), rate=rate, delay=delay, length=length, loss=loss, jitter=jitter)
