@@ -110,7 +110,7 @@ def test_the_pages_hold_every_claim_every_point_and_every_figure(tool: ModuleTyp
     assert all((tool.TARGET / picture).stat().st_size > 1000 for picture in pictures)
 
     index = (tool.TARGET / "README.md").read_text()
-    assert index.index("## Headlines") < index.index("## Words by experiment")
+    assert index.index("## Headlines") < index.index("## Verdicts by experiment")
     assert "all \\| of it" in index
     assert "| 1 | 2 | 0 | 1 | 1 |" in index
     assert "lan.md#lan-board-board-with-a-comma" in index
@@ -146,7 +146,7 @@ def test_what_is_not_run_again_stays_with_its_commit(
 
 def test_a_large_drawing_becomes_a_picture(tool: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     reproduce([Board()], "quick", tmp_path / "out")
-    monkeypatch.setattr(tool, "LARGEST_DRAWING", 10)
+    monkeypatch.setattr(tool, "MAX_DRAWING", 10)
     tool.write(tmp_path / "out")
     names = [path.name for path in (tool.TARGET / "lan-board").iterdir()]
     assert {"both.png", "one.png"} <= set(names)

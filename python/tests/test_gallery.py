@@ -267,7 +267,9 @@ def test_the_report_stands_alone_holds_every_claim_and_repeats_itself(tmp_path: 
     ):
         assert text in pages[0], text
     # The sources' headlines come first, then words, and then the counts that decide the exit code.
-    order = [pages[0].index(text) for text in ("Headlines", "&lt;lost&gt;", "Words by experiment", "that are asserted")]
+    order = [
+        pages[0].index(text) for text in ("Headlines", "&lt;lost&gt;", "Verdicts by experiment", "that are asserted")
+    ]
     assert order == sorted(order)
     (shape,) = found.as_json()["experiments"]  # type: ignore[misc]
     origin = shape["provenance"]

@@ -71,7 +71,7 @@ def page(entries: Sequence[Entry], version: str, groups: Mapping[str, str]) -> s
 <header>
 <h1>Tailback: reproduced figures and claims</h1>
 {_scoreboard(entries)}
-<h2>Words by experiment</h2>
+<h2>Verdicts by experiment</h2>
 <p>Version {escape(version)}, profile <code>{escape(profile)}</code>{seed}. Every interval is a 99 % Student-t interval
 over replications. A claim is <em>reproduced</em> when the whole interval satisfies it, <em>not reproduced</em> when the
 whole interval violates it, and <em>undecided</em> otherwise. <em>Calibrated</em>: a parameter was chosen to meet the
@@ -103,7 +103,7 @@ def _scoreboard(entries: Sequence[Entry]) -> str:
     return f"""<h2>Headlines</h2>
 <p>The best-known results of each source, and the measured values.</p>
 <table class="scoreboard">
-<thead><tr><th>experiment</th><th>the source</th><th>measured here</th><th>word</th></tr></thead>
+<thead><tr><th>experiment</th><th>source</th><th>measured here</th><th>verdict</th></tr></thead>
 <tbody>{"".join(rows)}</tbody>
 </table>"""
 
