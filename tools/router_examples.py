@@ -1,7 +1,7 @@
-"""Writes docs/router-examples.md: configurations after public documents, simulated and reported lines.
+"""Writes docs/router-examples.md: configurations from public documents, with the parts that are simulated and reported.
 
-The remarks are the importer's; the rest is in python/tests/samples_public.py. With --check the page is only
-compared.
+The remarks are those of the importer; the other texts are in python/tests/samples_public.py. With --check, nothing is
+written.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Configurations after public documents of several platforms, with names and addre
 each file name the document and say what was completed. For each: what is simulated, what is reported, and a traffic
 table with an outcome that was computed by hand. All are run by
 `test_flows_behind_a_public_configuration_fare_as_computed_by_hand`. Each line is simulated or reported; lines that are
-"ignored" have no effect on queues. Remarks that can change the result stand in **bold**.
+"ignored" have no effect on queues. Remarks that can change the result are in **bold**.
 
 Rows send at a constant rate; "gets" is the throughput at layer 3 of the rows that are overloaded; "all" lose nothing.
 `python tools/router_examples.py` writes this page. [What is understood and how it is mapped](import.md).
@@ -80,7 +80,7 @@ def _traffic(table: str, case: Any) -> str:
 
 
 def _reported(found: Imported) -> str:
-    """All remarks with their lines, except those on lines without effect: of these the numbers of the lines."""
+    """Return all remarks with their lines; of remarks on ignored lines, only the line numbers."""
     lines = []
     for notice in found.notices:
         if notice.level == "ignored":
