@@ -227,7 +227,7 @@ def test_none_fits_where_one_breaks_the_target_and_only_a_target_can_break():
     judged = partial(judge, duration="8s", replications=3)
     found = most_flows(imported(40, 3), "calls", judged)
     assert (found.fits, found.breaks_at) == (0, 1)
-    with pytest.raises(UsageError, match="nothing is asked of `files`"):
+    with pytest.raises(UsageError, match="`files` has no target"):
         most_flows(imported(), "files", judged)
     with pytest.raises(UsageError, match="there is no group `voice`"):
         most_flows(imported(), "voice", judged)

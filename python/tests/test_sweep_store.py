@@ -494,7 +494,7 @@ def test_a_signal_after_the_last_run_says_how_to_write_the_report(
     assert stopped.code == 130
     assert not (out / "report.html").exists()
     line = stopped.err.strip().splitlines()[-1]
-    assert line.startswith("error: interrupted; what was finished is kept. This writes its report: ")
+    assert line.startswith("error: interrupted; finished runs are kept. This command writes their report: ")
     assert tailback("sweep", "--status", out, "--json").json["state"] == "complete"
     # The command that it gives does that.
     assert tailback(*shlex.split(line.partition("report: ")[2])[1:]).code == 0

@@ -90,7 +90,7 @@ def test_a_setting_that_is_so_already_is_noted_and_is_no_warning(
     file.write_text(OWN_BUFFER)
     same = ("--set", "switches.sw.buffer=50000B", "--strict")
     code, _, err = call(capsys, "validate", str(file), *same)
-    assert (code, err) == (0, "switches.sw.buffer=50000B changes nothing: it is so already\n")
+    assert (code, err) == (0, "switches.sw.buffer=50000B changes nothing: the scenario has this value already\n")
     assert call(capsys, "run", str(file), "--reps", "1", "-q", *same)[2] == ""
     # Of two that say the same, either could be left out.
     twice = ("--set", "switches.sw.buffer=20kB", "--set", "switches.sw.buffer=20kB")
@@ -144,7 +144,7 @@ def test_an_interval_that_is_too_wide_says_how_many_replications_it_takes() -> N
     [warning] = wide_intervals([estimate("loss", [1.0, 2.0, 3.0])], 0.95)
     assert warning.name == "wide-interval"
     assert "`loss[data]`" in warning.message
-    assert "± 124% of it from 3 replications; about 99 would" in warning.message
+    assert "± 124% of the mean from 3 replications; about 99 are" in warning.message
     # Mean 1, s = 0.1414, n = 2: 12.706/sqrt(2) s = 127 %. 10 have 2.2622 s/sqrt(10) = 0.1012, 11 have
     # 2.2281 s/sqrt(11) = 0.0950. By the normal quantile (1.960 s / 0.1)^2 = 7.7 would seem to do.
     [warning] = wide_intervals([estimate("loss", [0.9, 1.1])], 0.95)

@@ -47,7 +47,7 @@ class Measurement:
         return self.packet_hops / self.cpu_s
 
     def as_json(self) -> dict[str, object]:
-        """Plain values."""
+        """Return the JSON form."""
         return {
             "workload": self.workload,
             "packet_hops": self.packet_hops,

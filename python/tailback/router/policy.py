@@ -75,7 +75,7 @@ class Notice:
         return f"{self.file or self.source}:{place or ' '}{self.level}: {self.message}{text}{advice}"
 
     def as_json(self) -> dict[str, object]:
-        """Plain values."""
+        """Return the JSON form."""
         return asdict(self)
 
 

@@ -156,7 +156,7 @@ class Watched:
         return self.compliance.lo >= share
 
     def as_json(self) -> dict[str, object]:
-        """Plain values."""
+        """Return the JSON form."""
         limits = {name: getattr(self.target, key) for name, key in _FIELDS.items()}
         return {
             "group": self.target.group,
