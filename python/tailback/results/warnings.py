@@ -53,8 +53,8 @@ def wide_intervals(
     needed = _replications(deviation, confidence)
     mean = estimate.interval.mean
     message = (
-        f"the interval of `{estimate.measure}` is too wide for a conclusion: {mean:.3g} ± {share:.0%} of the mean from {n} "
-        f"replications; about {needed} are needed for ± {_WIDTH:.0%}"
+        f"the interval of `{estimate.measure}` is too wide for a conclusion: {mean:.3g} ± {share:.0%} of the mean "
+        f"from {n} replications; about {needed} are needed for ± {_WIDTH:.0%}"
     )
     return [made("wide-interval", message, f"raise run.duration, or the replications: --reps {needed}")]
 
