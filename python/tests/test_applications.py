@@ -45,7 +45,7 @@ def test_each_application_reports_what_it_began_and_how_long_it_took(result: tai
             assert len(flows) == 2
             counted = (first["offered"]["packets"], first["delivered"]["packets"], first["dropped"]["packets"])
             assert counted[0] == counted[1] + counted[2] + first["in_network"]["packets"]
-        with pytest.raises(KeyError, match="no application is named 'download'; there are files, query, web"):
+        with pytest.raises(KeyError, match="group 'download' has no application; groups with one: files, query, web"):
             report.application("download")
 
 

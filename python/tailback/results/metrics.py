@@ -34,6 +34,7 @@ class Metric:
     unit: str
     """Base unit, as in JSON and Parquet: `bit/s`, `s`, `B`, `packet`, `packet/s`, or `1` for numbers without a unit."""
     about: str
+    """Definition in a few words."""
     title: str = ""
     """Heading of its column in tables; default: its name."""
     is_share: bool = False
@@ -45,21 +46,29 @@ METRICS = {
     "throughput": Metric("bit/s", "payload delivered"),
     "loss": Metric("1", "packets lost per packet offered", is_share=True),
     "delay": Metric("s", "mean one-way delay of packets", "mean delay"),
-    "delay_p50": Metric("s", "median of it", "50 % delay"),
-    "delay_p99": Metric("s", "99th percentile of it", "99 % delay"),
+    "delay_p50": Metric("s", "median one-way delay of packets", "50 % delay"),
+    "delay_p99": Metric("s", "99th percentile of the one-way delay of packets", "99 % delay"),
     "goodput": Metric("bit/s", "payload that reached applications in order, each byte once"),
     "jain": Metric("1", "Jain's fairness index of the goodputs of two or more flows, 1/n to 1"),
     "retransmitted": Metric("1", "segments sent again per segment sent", is_share=True),
     "completion": Metric("s", "mean time from a write to the arrival of its last byte (TCP, RDMA)"),
-    "completion_p99": Metric("s", "99th percentile of it", "99 % completion"),
-    "response": Metric("s", "mean time of an application's page or transfer (flow completion time)"),
-    "response_p99": Metric("s", "99th percentile of it", "99 % response"),
-    "slowdown": Metric("1", "mean of a transfer's time per the time that it would take alone"),
+    "completion_p99": Metric("s", "99th percentile of the time from a write to its last byte", "99 % completion"),
+    "response": Metric("s", "mean completion time of an application's pages or transfers (FCT)"),
+    "response_p99": Metric("s", "99th percentile of the completion time of pages or transfers", "99 % response"),
+    "slowdown": Metric("1", "mean of a transfer's completion time divided by that over the idle path"),
     "jitter": Metric("s", "interarrival jitter (RFC 3550); needs run.delay-variation"),
-    "pdv_p99": Metric("s", "99th percentile of the delay above the least (RFC 5481); the same", "99 % PDV"),
-    "pdv_p999": Metric("s", "99.9th percentile of it; the same", "99.9 % PDV"),
-    "ipdv_p99": Metric("s", "99th percentile of the change of delay between packets (RFC 5481); the same", "99 % IPDV"),
-    "marks": Metric("packet", 'packets that ports marked "congestion experienced", of all flows together'),
+    "pdv_p99": Metric(
+        "s", "99th percentile of the delay above its minimum (RFC 5481); needs run.delay-variation", "99 % PDV"
+    ),
+    "pdv_p999": Metric(
+        "s", "99.9th percentile of the delay above its minimum (RFC 5481); needs run.delay-variation", "99.9 % PDV"
+    ),
+    "ipdv_p99": Metric(
+        "s",
+        "99th percentile of the change of delay between consecutive packets (RFC 5481); needs run.delay-variation",
+        "99 % IPDV",
+    ),
+    "marks": Metric("packet", 'packets that ports marked "congestion experienced", sum of all flows'),
 }
 """Every metric of a summary, by its name. Values are of the time after the warm-up.
 
@@ -68,17 +77,17 @@ Jain's index of goodputs x is (Σx)²/(n·Σx²) (R. Jain, D. Chiu and W. Hawe, 
 """
 
 OTHERS = {
-    "delay_max": Metric("s", "longest one-way delay of a packet"),
+    "delay_max": Metric("s", "maximum one-way delay of packets"),
     "delay_p90": Metric("s", "90th percentile of the one-way delay of packets"),
-    "delay_p999": Metric("s", "99.9th percentile of it"),
-    "drops": Metric("packet", "packets lost at some ports"),
-    "held": Metric("1", "time in which data waits at a port that sends nothing", is_share=True),
-    "lost": Metric("bit/s", "payload lost"),
+    "delay_p999": Metric("s", "99.9th percentile of the one-way delay of packets"),
+    "drops": Metric("packet", "packets lost at given ports"),
+    "held": Metric("1", "share of time in which data waits at a port that sends nothing", is_share=True),
+    "lost": Metric("bit/s", "payload lost per second"),
     "mark_rate": Metric("packet/s", "packets marked per second"),
     "mos": Metric("1", "mean opinion score of calls or video, 1 to 5"),
-    "queue": Metric("B", "bytes waiting at a port"),
-    "stopped": Metric("1", "time in which a stop is in force", is_share=True),
-    "utilisation": Metric("1", "time in which a port sends", is_share=True),
+    "queue": Metric("B", "bytes queued at a port"),
+    "stopped": Metric("1", "share of time with a stop in force at a port", is_share=True),
+    "utilisation": Metric("1", "share of time in which a port sends", is_share=True),
 }
 """Metrics that are not in summaries; experiments and targets compute them from reports."""
 
@@ -123,8 +132,11 @@ class Measure:
     """A metric of all flows, of a group or of a class."""
 
     scope: str
+    """`total`, `group` or `class`."""
     name: str
+    """Name of the group, or number of the class; empty for `total`."""
     metric: str
+    """Name of the metric, a key of `METRICS`."""
 
     @property
     def unit(self) -> str:

@@ -38,6 +38,10 @@ __all__ = [
 ]
 
 Events = Callable[[Report], tuple[int, int]]
+"""Returns the number of events, such as losses, and of the packets among which they were counted."""
+
+
+_PERCENTILES = {"p50": "median", "p90": "90th percentile", "p99": "99th percentile", "p999": "99.9th percentile"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +53,9 @@ class Observable:
     label: str
     """Label in figures and tables, such as "packet loss"."""
     unit: str
+    """Display unit; empty for numbers without one."""
     value: Callable[[Report], float]
+    """Returns the number in the display unit; NaN: the replication has none."""
     events: Events | None = None
     """Events behind a count or a share, which claims of zero need; `None`: it counts no events."""
     lowest: float | None = 0.0
@@ -123,7 +129,7 @@ def mean_delay(flows: str = "*", name: str = "delay", label: str = "mean delay")
     return _observed("delay", name, label, lambda report: report.mean_delay_s(flows), precision=(0.1, 0.0))
 
 
-def max_delay(flows: str = "*", name: str = "max_delay", label: str = "longest delay") -> Observable:
+def max_delay(flows: str = "*", name: str = "max_delay", label: str = "maximum delay") -> Observable:
     """Return the observable of the maximum one-way delay of delivered packets, ms."""
     return _observed("delay_max", name, label, lambda report: report.max_delay_s(flows))
 
@@ -136,7 +142,7 @@ def delay_quantile(class_: int, quantile: str, name: str = "", label: str = "") 
         found = delay.get(f"{quantile}_s")
         return found if isinstance(found, float | int) else float("nan")
 
-    text = label or f"{quantile} delay of class {class_}"
+    text = label or f"{_PERCENTILES[quantile]} of the delay of class {class_}"
     return _observed(f"delay_{quantile}", name or f"{quantile}_class{class_}", text, value)
 
 
@@ -145,7 +151,7 @@ def throughput(flows: str = "*", name: str = "throughput", label: str = "through
     return _observed("throughput", name, label, lambda report: report.throughput_bps(flows), precision=(0.1, 0.0))
 
 
-def offered(flows: str = "*", name: str = "offered", label: str = "realised load") -> Observable:
+def offered(flows: str = "*", name: str = "offered", label: str = "offered load") -> Observable:
     """Return the observable of the payload handed to the network, Mbit/s, sum of the matching flows."""
     return _observed("offered", name, label, lambda report: report.offered_bps(flows))
 
@@ -156,13 +162,13 @@ def stopped(ports: str, name: str = "stopped", label: str = "", destination: str
     With a destination, only stops of that destination count. Time without waiting data counts too: a port at which one
     destination is stopped may send to others all the time.
     """
-    text = label or f"time a stop is in force, {ports}"
+    text = label or f"share of time with a stop in force, {ports}"
     return _observed("stopped", name, text, lambda report: report.stopped_share(ports, destination))
 
 
 def held(ports: str, name: str = "held", label: str = "") -> Observable:
     """Return the observable of the share of time in which data waits at the matching ports while they idle, %."""
-    text = label or f"time data waits for an idle link, {ports}"
+    text = label or f"share of time data waits at an idle port, {ports}"
     return _observed("held", name, text, lambda report: report.held_share(ports))
 
 
@@ -178,7 +184,7 @@ def utilisation(port: str, name: str = "utilisation", label: str = "") -> Observ
 
 def max_queue(ports: str, name: str = "max_queue", label: str = "") -> Observable:
     """Return the observable of the maximum queue of one class at the matching ports, kB."""
-    text = label or f"longest queue, {ports}"
+    text = label or f"maximum queue, {ports}"
     return _observed("queue", name, text, lambda report: report.max_queue_bytes(ports))
 
 
@@ -198,7 +204,7 @@ def port_loss(port: str, name: str = "loss", label: str = "packet loss") -> Obse
     return _observed("loss", name, label, lambda report: report.port_loss(port), events=counts, precision=(0.1, 0.1))
 
 
-def lost_rate(flows: str, name: str = "lost_rate", label: str = "lost") -> Observable:
+def lost_rate(flows: str, name: str = "lost_rate", label: str = "lost payload") -> Observable:
     """Return the observable of the lost payload of the matching flows, Mbit/s."""
 
     def value(report: Report) -> float:
@@ -220,7 +226,7 @@ def jain(flows: str = "*", name: str = "jain", label: str = "Jain's index") -> O
     return _observed("jain", name, label, lambda report: report.jain(flows))
 
 
-def marks(port: str, name: str = "marks", label: str = "marks") -> Observable:
+def marks(port: str, name: str = "marks", label: str = "marked packets") -> Observable:
     """Return the observable of packets marked at the matching ports per second, 1/s."""
 
     def value(report: Report) -> float:
@@ -246,7 +252,7 @@ def pdv(group: str, quantile: str = "p999", name: str = "pdv", label: str = "") 
     Needs `run.delay-variation`.
     """
     key: Literal["pdv_p99_s", "pdv_p999_s"] = "pdv_p99_s" if quantile == "p99" else "pdv_p999_s"
-    text = label or f"{quantile} delay variation"
+    text = label or f"{_PERCENTILES[quantile]} of the delay variation"
     return _observed(key.removesuffix("_s"), name, text, lambda report: report.variation(group)[key])
 
 

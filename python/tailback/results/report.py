@@ -28,8 +28,8 @@ __all__ = ["Report"]
 class _Unpacked:
     """Cache of the decompressed documents of the packed reports that were read last."""
 
-    def __init__(self, most: int) -> None:
-        self._most = most
+    def __init__(self, capacity: int) -> None:
+        self._capacity = capacity
         self._reports: deque[Report] = deque()
         self._lock = threading.Lock()
 
@@ -37,7 +37,7 @@ class _Unpacked:
         """Add a report; above the maximum number of reports, drop the document of the oldest one."""
         with self._lock:
             self._reports.append(report)
-            if len(self._reports) > self._most:
+            if len(self._reports) > self._capacity:
                 self._reports.popleft()._data = None
 
 
@@ -70,7 +70,7 @@ class Report:
         """The whole document."""
         data = self._data
         if data is None:
-            assert self._packed is not None, "what was let go of is packed"
+            assert self._packed is not None, "a report without its document is packed"
             data = cast(ReportData, json.loads(zlib.decompress(self._packed)))
             self._data = data
             _UNPACKED.keep(self)
@@ -184,15 +184,15 @@ class Report:
         """Return the counters of the application of a group; KeyError: the group has none."""
         found = self.data["applications"]
         if group not in found:
-            raise KeyError(f"no application is named {group!r}; there are {', '.join(found) or 'none'}")
+            raise KeyError(f"group {group!r} has no application; groups with one: {', '.join(found) or 'none'}")
         return found[group]
 
     def variation(self, group: str) -> VariationRow:
         """Return the delay variation of a group of flows; KeyError: it was not measured (`run.delay-variation`)."""
         found = self.data["variation"]
         if group not in found:
-            known = ", ".join(found) or "no group; set `run.delay-variation = true`"
-            raise KeyError(f"the variation of {group!r} was not measured, but that of {known}")
+            known = ", ".join(found) or "none; set `run.delay-variation = true`"
+            raise KeyError(f"the delay variation of {group!r} was not measured; groups with it: {known}")
         return found[group]
 
     def congestion(self) -> CongestionRow:
