@@ -33,13 +33,15 @@ class Measurement:
 
     workload: str
     packet_hops: int
+    """Data packets transmitted over links, counted at each link."""
     events: int
+    """Events that the engine executed."""
     cpu_s: float
-    """Processor time of the run itself on all its threads: no start-up, no reading of the scenario."""
+    """Processor time of the run on all its threads, s, without start-up and reading of the scenario."""
     wall_s: float
     """Elapsed time of the run, s."""
     rss_mb: float | None
-    """Largest resident set of the process so far, in MB of 10^6 bytes; `None`: the system does not report it."""
+    """Peak resident memory of the process, MB of 10^6 bytes; `None`: the system does not report it."""
 
     @property
     def hops_per_cpu_s(self) -> float:

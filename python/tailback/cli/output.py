@@ -186,8 +186,11 @@ class Rows:
 
     title: str
     columns: Sequence[str]
+    """Headings."""
     rows: Sequence[Sequence[str]]
+    """Cells of each row, one per column."""
     words: int
+    """Number of leading columns of text; the others are numbers."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Yield one or more tables that fit into the width."""

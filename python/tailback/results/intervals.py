@@ -17,6 +17,7 @@ class Interval:
     """A mean with its two-sided confidence interval; from one value the interval is unbounded."""
 
     mean: float
+    """Mean over replications; NaN: there is no replication."""
     lo: float
     """Lower end, in the unit of the mean; -inf: unbounded."""
     hi: float
@@ -36,7 +37,7 @@ class Interval:
         return Interval(self.mean, lowest, max(self.hi, lowest), self.n)
 
     def is_precise(self, relative: float, absolute: float) -> bool:
-        """`True` if the half width is at most `relative` times the mean, or at most `absolute` in its unit."""
+        """Return `True` if the half width is at most `relative` times the mean, or at most `absolute` in its unit."""
         return self.half_width <= max(relative * abs(self.mean), absolute)
 
     def as_json(self, unit: str) -> dict[str, object]:

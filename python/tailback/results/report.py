@@ -277,5 +277,5 @@ class Report:
 
 
 def _matches(name: str, pattern: str) -> bool:
-    """`True` if a name equals or matches the pattern; both, since `data[1]` is a flow's name and a pattern."""
+    """Return `True` if a name equals or matches the pattern; both, since `data[1]` is a flow's name and a pattern."""
     return name == pattern or fnmatchcase(name, pattern)

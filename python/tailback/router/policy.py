@@ -100,6 +100,7 @@ class Imported:
     """Result of an import."""
 
     language: Language
+    """Language of the configuration."""
     scenario: Scenario | None
     """`None`: a notice is an error."""
     notices: Sequence[Notice]

@@ -412,6 +412,7 @@ class Variant:
 
     base: Scenario
     changes: Mapping[str, Value]
+    """New values by path, as for `Scenario.set`."""
 
     def made(self) -> Scenario:
         """Return the compiled scenario; raises ScenarioError."""

@@ -41,18 +41,23 @@ class Target:
     loss: float | None = None
     """Packets lost per packet that was delivered or lost in the interval, 0 to 1."""
     jitter_s: float | None = None
-    """RFC 3550's jitter at the end of the interval, mean over the flows."""
+    """Jitter (RFC 3550) at the end of the interval, mean over the flows, s."""
 
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """Service of a group of flows in one interval; `delay_s` is `None` if no packet arrived."""
+    """Service of a group of flows in one interval."""
 
     start_s: float
+    """Beginning of the interval, simulated s."""
     end_s: float
+    """End of the interval, simulated s."""
     delay_s: float | None
+    """Mean one-way delay of packets that arrived in the interval, s; `None`: no packet arrived."""
     loss: float
+    """Packets lost per packet that was delivered or lost in the interval, 0 to 1."""
     jitter_s: float
+    """Jitter (RFC 3550) at the end of the interval, mean over the flows, s."""
     throughput_pps: float
     """Packets delivered per second."""
     stuck_s: float | None = None
@@ -64,8 +69,9 @@ class Violation:
     """An interval in which a target was missed."""
 
     start_s: float
+    """Beginning of the interval, simulated s."""
     what: tuple[str, ...]
-    """Of `delay`, `loss` and `jitter` those that were missed."""
+    """Those of `delay`, `loss` and `jitter` that were missed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +80,7 @@ class Checked:
 
     target: Target
     intervals: int
+    """Number of intervals."""
     violations: tuple[Violation, ...]
 
     @property
@@ -145,14 +152,14 @@ class Watched:
     compliance: Interval
     """Share of the intervals in which all bounds were kept, 0 to 1, over the replications."""
     intervals: int
-    """Of all replications together."""
+    """Number of intervals of all replications."""
     missed: Mapping[str, int]
     """Number of intervals in which `delay`, `loss` and `jitter` were missed; without bounds that never were."""
     first_missed_s: float | None
     """Earliest beginning of a missed interval, s; `None`: no interval was missed."""
 
     def is_kept(self, share: float) -> bool:
-        """`True` if the whole confidence interval of the compliance is at least a share, 0 to 1."""
+        """Return `True` if the whole confidence interval of the compliance is at least a share, 0 to 1."""
         return self.compliance.lo >= share
 
     def as_json(self) -> dict[str, object]:
@@ -236,7 +243,7 @@ def _watched(target: Target, checked: Sequence[Checked], confidence: float) -> W
 
 
 def _share(found: Interval) -> Interval:
-    """The part of an interval that is possible for a share."""
+    """Return the interval of a share, clipped to 0 to 1."""
     return Interval(found.mean, max(found.lo, 0.0), min(found.hi, 1.0), found.n)
 
 

@@ -64,10 +64,15 @@ class Until:
     """Stopping rule of the replications of a point."""
 
     metric: str
+    """Metric to which the rule applies, such as `goodput[data]`."""
     of_difference: bool
+    """`True` if the rule applies to the difference of mechanisms, not to the metric itself."""
     relative: float
+    """Target of the interval's half width as a share of the mean."""
     absolute: float
+    """Target of the half width in the metric's unit."""
     max_replications: int
+    """Upper bound of the replications of a point."""
 
 
 class Study:
@@ -181,7 +186,7 @@ class Study:
         return Study(_native.Study.from_json(json.dumps(document)), self.base)
 
     def amounts_to(self, other: Study) -> bool:
-        """`True` if all points have the same effect as in another study, although some are written differently."""
+        """Return `True` if all points have the same effect as in another study, but some are written differently."""
         others = {cell.setting: cell for cell in other.cells}
         differs = False
         try:
@@ -279,7 +284,7 @@ _FIRST_TABLE = re.compile(r"^[ \t]*\[", re.MULTILINE)
 
 
 def is_study(text: str) -> bool:
-    """`True` if a text is a study: it has one of the keys `study` and `scenario`, and not the key `tailback`.
+    """Return `True` if a text is a study: it has one of the keys `study` and `scenario`, and not the key `tailback`.
 
     Only the keys before the first table are tested, by their form, so that a text that is not valid TOML is recognised.
     """

@@ -36,6 +36,7 @@ class Run:
     """One replication at one point."""
 
     seed: int
+    """Seed of the replication."""
     digest: str
     """Digest of its report."""
     measures: Mapping[Measure, float]
@@ -96,16 +97,21 @@ class Sweep:
     paths: tuple[str, ...]
     """Names of the axes; with mechanisms, `mechanism` is the last."""
     confidence: float
+    """Confidence level of the intervals, 0 to 1."""
     runs: dict[Setting, list[Run]]
     """Runs by point, in the order of the study; replications in the order of their seeds."""
     interrupted: bool = False
+    """`True` if Ctrl-C stopped the sweep before all runs had finished."""
     title: str = ""
+    """Title of the study, or an empty text."""
     mechanisms: tuple[str, ...] = ()
+    """Names of the mechanisms, of which the first one is the reference of differences."""
     is_drawn: bool = False
     """`True` if points are random draws, which are shown as clouds and not as curves."""
     hashes: Mapping[Setting, str] = field(default_factory=dict)
     """Hash of the scenario at each point."""
     directory: Path | None = None
+    """Directory of the sweep; `None`: it was not written."""
     imprecise: int = 0
     """Number of points that reached the maximum number of replications before `until` was met."""
     notes: list[str] = field(default_factory=list)

@@ -203,7 +203,7 @@ def read_manifest(directory: Path) -> dict[str, Any]:
 
 
 def is_running(directory: Path) -> bool:
-    """`True` if a process holds the lock."""
+    """Return `True` if a process holds the lock."""
     try:
         with _lock_file(directory, os.O_RDONLY) as file:
             return not _lock(file, shared=True)

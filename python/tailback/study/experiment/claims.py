@@ -42,7 +42,7 @@ class Region:
         return self.lo < value < self.hi
 
     def misses(self, interval: Interval) -> bool:
-        """`True` if no value of the interval satisfies the condition."""
+        """Return `True` if no value of the interval satisfies the condition."""
         if self.closed:
             return interval.hi < self.lo or interval.lo > self.hi
         return interval.hi <= self.lo or interval.lo >= self.hi
