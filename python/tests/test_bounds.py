@@ -87,7 +87,7 @@ def test_what_is_sent_without_a_bucket_or_beyond_its_share_has_no_bound():
     found = import_configuration("mqc", text, traffic=TRAFFIC.format(calls=30), overhead="0")
     unpoliced = worst_case(found.check(), "ce", "sink")["calls"]
     assert unpoliced.seconds is None
-    assert "Mbit/s may arrive" in unpoliced.reason
+    assert "Mbit/s exceed the guaranteed" in unpoliced.reason
 
 
 @pytest.mark.parametrize(

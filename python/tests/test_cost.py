@@ -76,7 +76,7 @@ def test_a_trial_that_fails_says_with_which_seed(monkeypatch: pytest.MonkeyPatch
         (90.0, "1.5 min"),
         (5400.0, "1.5 h"),
         (864_000.0, "10 days"),
-        (math.inf, "more"),
+        (math.inf, "an unknown time"),
     ],
 )
 def test_lengths_of_time_are_said_in_a_unit_that_fits(seconds: float, words: str) -> None:

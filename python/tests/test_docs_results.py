@@ -156,6 +156,6 @@ def test_a_large_drawing_becomes_a_picture(tool: ModuleType, tmp_path: Path, mon
 def test_no_results_is_a_sentence_and_leaves_the_pages(tool: ModuleType, tmp_path: Path) -> None:
     tool.TARGET.mkdir(parents=True)
     (tool.TARGET / "lan.md").write_text("kept")
-    with pytest.raises(SystemExit, match="holds no results"):
+    with pytest.raises(SystemExit, match="there are no results"):
         tool.write(tmp_path)
     assert (tool.TARGET / "lan.md").read_text() == "kept"

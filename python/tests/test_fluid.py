@@ -227,7 +227,7 @@ def test_growth_tells_the_interval() -> None:
 @pytest.mark.parametrize(
     ("texts", "growing", "port", "message"),
     [
-        (["b.jitter<=1ms"], ["a"], None, "fluids have no jitter"),
+        (["b.jitter<=1ms"], ["a"], None, "which the model lacks"),
         (["c.loss<=1%"], ["a"], None, "no group of flows 'c'"),
         (["b.loss<=1%"], ["c"], None, "no group of flows 'c'"),
         (["b.loss<=1%"], ["a"], "nowhere", "no port 'nowhere'"),

@@ -201,11 +201,11 @@ def test_what_cannot_be_watched_or_grown_is_refused() -> None:
     promised = [Target("call", loss=0.01)]
     with pytest.raises(UsageError, match="no group of flows 'cal'"):
         service_levels.watch(scenario, [Target("cal", loss=0.01)])
-    with pytest.raises(UsageError, match="do not fit"):
+    with pytest.raises(UsageError, match="are too long"):
         service_levels.watch(scenario, promised, "15s")
-    with pytest.raises(UsageError, match="is no interval"):
+    with pytest.raises(UsageError, match="is not an interval"):
         service_levels.watch(scenario, promised, "soon")
-    with pytest.raises(UsageError, match="no rate"):
+    with pytest.raises(UsageError, match="no `rate`"):
         service_levels.forecast(bulk, promised, ["data"])
     with pytest.raises(UsageError, match="above 1"):
         service_levels.forecast(scenario, promised, ["data"], most=1.0)

@@ -94,7 +94,7 @@ def test_a_setting_that_is_so_already_is_noted_and_is_no_warning(
     assert call(capsys, "run", str(file), "--reps", "1", "-q", *same)[2] == ""
     # Of two that say the same, either could be left out.
     twice = ("--set", "switches.sw.buffer=20kB", "--set", "switches.sw.buffer=20kB")
-    assert call(capsys, "validate", str(file), *twice)[2].count("it is so already") == 2
+    assert call(capsys, "validate", str(file), *twice)[2].count("the scenario has this value already") == 2
 
 
 def test_an_axis_without_effect_is_said_before_and_only_once(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -148,7 +148,7 @@ def test_an_interval_that_is_too_wide_says_how_many_replications_it_takes() -> N
     # Mean 1, s = 0.1414, n = 2: 12.706/sqrt(2) s = 127 %. 10 have 2.2622 s/sqrt(10) = 0.1012, 11 have
     # 2.2281 s/sqrt(11) = 0.0950. By the normal quantile (1.960 s / 0.1)^2 = 7.7 would seem to do.
     [warning] = wide_intervals([estimate("loss", [0.9, 1.1])], 0.95)
-    assert "± 127% of it from 2 replications; about 11 would" in warning.message
+    assert "± 127% of the mean from 2 replications; about 11 are" in warning.message
     assert "--reps 11" in (warning.suggestion or "")
     # Mean 10: 25 %.
     assert wide_intervals([estimate("delay", [9.0, 10.0, 11.0])], 0.95) == []

@@ -268,7 +268,7 @@ def writing(target: Path) -> Iterator[None]:
         elif error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
             reason = "the directory is not writable; choose another, or change its permissions"
         elif error.errno in (errno.EEXIST, errno.ENOTDIR, errno.EISDIR, errno.ENOTEMPTY, errno.ELOOP):
-            reason = f"the path is in use ({error.strerror}); move the file or directory away, or choose another name"
+            reason = f"the path cannot be used ({error.strerror}); move the file there away, or choose another name"
         else:
             reason = f"{error.strerror or error}; choose another place, or try again"
         raise OutputError(f"{target} was not written: {reason}. No incomplete file was left") from error

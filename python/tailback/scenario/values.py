@@ -98,7 +98,7 @@ def check_depth(depth: int) -> None:
     """Raise ScenarioError if `depth` exceeds the maximum nesting of tables and lists."""
     if depth > _MAX_DEPTH:
         advice = "no key of a document is nested deeper than about ten tables"
-        raise unreadable("<scenario>", f"tables and lists are nested more than {_MAX_DEPTH} levels deep", advice)
+        raise unreadable("<scenario>", f"tables and lists are nested too deep: more than {_MAX_DEPTH} levels", advice)
 
 
 def copied(value: object, depth: int = 0) -> object:
