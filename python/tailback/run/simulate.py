@@ -95,7 +95,8 @@ def run(
 
     Raises:
         ScenarioError: The scenario is invalid; the message has the place and a correction.
-        UsageError: A seed, or a number of replications or parts, is too large.
+        UsageError: A seed is out of range, or a number of replications or parts is too large.
+        ValueError: A number of replications or parts is below 1.
         RunError: No steady state was found for an automatic warm-up, or the simulator failed.
         Interrupted: Ctrl-C; its `result` has the finished replications.
 
