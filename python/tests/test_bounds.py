@@ -77,7 +77,7 @@ def test_the_share_of_the_line_that_rates_count_is_that_of_the_shortest_packet_o
 def test_what_is_sent_without_a_bucket_or_beyond_its_share_has_no_bound():
     bounds = worst_case(imported().check(), "ce", "sink")
     assert bounds["files"].seconds is None
-    assert "`files` sends is not bounded" in bounds["files"].reason
+    assert "the arrivals of `files` are not bounded" in bounds["files"].reason
     # 30 calls send 2.4 Mbit/s, 2.67 at their quickest: the policer bounds them, not the sources.
     policed = worst_case(imported(400, 30).check(), "ce", "sink")["calls"]
     # Its bucket holds the bytes of 400 kbit/s in 200 ms, and one packet finds no queue.
@@ -216,7 +216,7 @@ def test_as_many_calls_fit_as_the_priority_has_room_for():
     found = most_flows(imported(500, 1), "calls", judged)
     assert (found.fits, found.breaks_at) == (6, 7)
     assert set(found.because) == {"loss", "MOS"}
-    assert found.sentence() == f"calls: 6 fit; 7 break {', '.join(found.because)}."
+    assert found.sentence() == f"calls: 6 flows fit; 7 do not ({', '.join(found.because)})."
     counts = [count for count, _ in found.tried]
     assert counts == sorted(counts)
     # From above the same.

@@ -202,7 +202,7 @@ def test_a_line_of_cells_has_no_fluid_model() -> None:
     cells = CLASSES.replace("interface Serial0/0", "interface ATM0/0")
     found = import_configuration("mqc", cells, traffic=ROWS.format(a=6), rate="10Mbit/s")
     assert found.scenario is not None
-    with pytest.raises(NotModelledError, match="the line carries other bytes"):
+    with pytest.raises(NotModelledError, match="the link carries other bytes"):
         fluid(found.scenario, "ce", "sink")
 
 

@@ -185,8 +185,8 @@ def test_a_group_that_is_starved_keeps_no_delay() -> None:
     [
         (["call.mos>=4"], "delay, loss or jitter"),
         (["call.loss>=1%"], "delay, loss or jitter"),
-        (["call.loss<=nan"], "is 0 or more"),
-        (["call.loss<=-1"], "is 0 or more"),
+        (["call.loss<=nan"], "of 0 or more"),
+        (["call.loss<=-1"], "of 0 or more"),
         (["call.loss<=1%", "call.loss<=2%"], "second limit"),
     ],
 )

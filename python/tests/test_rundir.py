@@ -123,7 +123,9 @@ def test_what_a_kill_in_the_middle_of_a_replacement_left_is_found_again(merge: P
     aside = tmp_path / ".run.x1y2.old"
     aside.mkdir()
     saved.rename(aside / "run")
-    with pytest.raises(OutputError, match=r"its replacement was interrupted, and the old directory is .*\.run\.x1y2\.old"):
+    with pytest.raises(
+        OutputError, match=r"its replacement was interrupted, and the old directory is .*\.run\.x1y2\.old"
+    ):
         read_manifest(tmp_path / "run")
     with pytest.raises(OutputError, match="exists and is not empty"):
         result.write(tmp_path / "run")

@@ -246,7 +246,7 @@ def test_a_worker_that_finds_another_trace_refuses(merge: Path) -> None:
     sent = pickle.dumps(scenario)
     assert pickle.loads(sent).hash == scenario.hash
     film.write_text("1000\n3000\n")
-    with pytest.raises(tailback.RunError, match="another one"):
+    with pytest.raises(tailback.RunError, match="a file that the scenario names differs"):
         pickle.loads(sent)
 
 
