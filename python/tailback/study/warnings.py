@@ -49,7 +49,7 @@ def after(study: Study, runs: Mapping[Setting, Sequence[Run]]) -> list[ScenarioW
     if not all(digests.values()) or len({len(own) for own in digests.values()}) > 1:
         return []
     return [
-        _axis(study, name, "every run has the digest that it has at the others", ran=True)
+        _axis(study, name, "every run has the same digest at all of them", ran=True)
         for name in _idle(study.cells, lambda cell: digests[cell.setting])
         if name not in known and not set(study.paths_of(name)) <= _NEUTRAL
     ]
