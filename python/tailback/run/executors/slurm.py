@@ -75,7 +75,7 @@ class SlurmExecutor(Executor):
             self._auto = submitit.AutoExecutor(folder=folder, cluster=cluster)
             self._auto.update_parameters(**parameters)
         except (RuntimeError, ValueError, NameError, TypeError) as error:
-            raise UsageError(f"submitit rejects the options: {error}") from error
+            raise UsageError(f"submitit reports an error: {error}") from error
         self._pending: list[_Pending] = []
         self._lock = threading.Lock()
         self._stop = threading.Event()
