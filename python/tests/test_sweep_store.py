@@ -266,7 +266,7 @@ def test_ctrl_c_keeps_finished_points_and_exits_with_130(merge: Path, tmp_path: 
     child.send_signal(signal.SIGINT)
     _, err = child.communicate(timeout=60)
     assert child.returncode == 130, err
-    assert "what was finished is kept" in err
+    assert "finished runs are kept" in err
     assert json.loads((tmp_path / "s" / "sweep.json").read_text())["state"] == "interrupted"
     lengths = {
         dict(setting)["run.duration"]: len(runs) for setting, runs in tailback.open_sweep(tmp_path / "s").runs.items()
@@ -513,5 +513,5 @@ def test_sigterm_is_ctrl_c(merge: Path, tmp_path: Path) -> None:
         child.send_signal(signal.SIGTERM)
         _, err = child.communicate(timeout=60)
     assert child.returncode == 130
-    assert "interrupted; what was finished is kept" in err
+    assert "interrupted; finished runs are kept" in err
     assert 0 < len(finished(tmp_path / "s")) < 40
