@@ -87,7 +87,7 @@ Examples:
 
 \b
 Exit codes: 0 success, 2 wrong usage, 3 invalid scenario, 4 run or output failed,
-5 a claim failed, 130 interrupted (what was finished is kept).""",
+5 a claim failed, 130 interrupted (finished runs are kept).""",
 )
 @click.version_option(_native.version, message="tailback %(version)s")
 def cli() -> None:
