@@ -119,7 +119,7 @@ def test_an_axis_that_changed_no_result_is_said_afterwards(file: Path) -> None:
     file.write_text(OWN_BUFFER.replace("4Mbit/s", "1Mbit/s"))
     found = tailback.sweep(file, {"switches.sw.buffer": ["1MB", "2MB"]}, replications=2)
     assert [warning.name for warning in found.warnings] == ["no-effect"]
-    assert "changed nothing at its values 1MB, 2MB: every run has the digest" in found.warnings[0].message
+    assert "changed nothing at its values 1MB, 2MB: every run has the same digest" in found.warnings[0].message
     # That engines agree is what they promise.
     assert tailback.sweep(file, {"run.engine": ["merged", "plain"]}, replications=2).warnings == []
 
