@@ -50,7 +50,7 @@ PLAIN = re.compile(
 )
 # A doc comment begins with the item or its action, not with a question word.
 OPENINGS = re.compile(r"(What|Whether|None|Who|Whose|How|Nobody|Nothing)\b(?!:)")
-SUFFIXES = {".rs", ".py", ".md"}
+SUFFIXES = {".rs", ".py", ".pyi", ".md"}
 
 # Line, `True` if it begins a doc comment, and text of a paragraph.
 Paragraph = tuple[int, bool, str]
@@ -114,7 +114,7 @@ def unused(prose: str, words: list[tuple[re.Pattern[str], str]]) -> Iterator[str
             yield f"`{hit[0]}`; write {replacement}: {prose[max(0, hit.start() - 30) : hit.end() + 30]}"
 
 
-READERS = {".rs": rust, ".py": python, ".md": markdown}
+READERS = {".rs": rust, ".py": python, ".pyi": python, ".md": markdown}
 
 
 def complaints(path: Path) -> Iterator[str]:
