@@ -1,33 +1,33 @@
-# Everything that the project does, by name. `make` alone lists it.
+# Tasks of the project; `make` lists them.
 #
-# What a step has installed or built leaves a stamp in .venv, so that the next call skips it. Nothing outside this folder
-# is touched, but for the package caches of cargo and pip and, once, `rustup target add wasm32-unknown-unknown`.
+# Steps that install or build leave stamps in .venv, so that the next call skips them. Files outside this folder are not
+# changed, except the package caches of cargo and pip, components of rustup, and its target wasm32-unknown-unknown.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-# The steps share two caches and all cores already.
+# The targets share caches, and each uses all cores.
 .NOTPARALLEL:
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 OUT ?= out
-# Named in full, so that the source package, which is built in a temporary folder, finds what is built already.
+# An absolute path, so that the build of the source package in a temporary folder uses the same target folder.
 export CARGO_TARGET_DIR ?= $(CURDIR)/target
 TARGET := $(CARGO_TARGET_DIR)
 CARGO := cargo
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_QUIET := 1
-# maturin installs into the environment that these name; whichever is active in the caller's shell is not ours.
+# maturin installs into the environment that these variables name, not into the active one of the caller's shell.
 export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 unexport CONDA_PREFIX
 export CARGO_TERM_PROGRESS_WHEN ?= never
 
 RUST_SOURCES := $(shell find crates -type f -not -path '*/target/*') Cargo.toml Cargo.lock
 PYTHON_SOURCES := $(shell find python/tailback -type f -not -name '*.pyc' -not -name '*.so' 2>/dev/null)
-# The Python extension cannot be linked into a test program without libpython; its tests are Python's.
+# The Python extension cannot be linked into a test program without libpython; the Python tests cover it.
 TESTED_CRATES := --workspace --exclude tailback-py
 WASM := $(TARGET)/wasm32-unknown-unknown/release/tailback_wasm.wasm
 
@@ -40,15 +40,15 @@ help: ## List the targets
 $(BIN)/python:
 	@tools/make_venv.sh "$(PYTHON)" "$(VENV)"
 
-# The versions that were tested, each with its hash: what was published under a number later is not taken.
+# The tested versions with their hashes: other files under the same version numbers are rejected.
 $(VENV)/.needed: requirements/run.txt | $(BIN)/python
 	$(BIN)/pip install --require-hashes -r requirements/run.txt
 	@touch $@
 
-# The extension; Python files are used in place, so only Rust needs a new build.
+# The extension. Python files are used in place, so only changes of Rust need a new build.
 $(VENV)/.installed: $(RUST_SOURCES) pyproject.toml $(VENV)/.needed
 	@command -v cargo >/dev/null || { echo "Tailback needs Rust 1.88 or newer; see https://rustup.rs"; exit 1; }
-	@echo "Building the extension; some 4 minutes on 2 cores the first time."
+	@echo "Building the extension: about 4 minutes on 2 cores the first time."
 	$(BIN)/maturin develop --release --locked
 	@touch $@
 
@@ -60,27 +60,27 @@ $(VENV)/.tested: requirements/dev.txt | $(VENV)/.installed
 build: $(VENV)/.installed ## Build and install the package into .venv
 
 .PHONY: quick
-quick: $(VENV)/.installed ## Build, and reproduce one experiment: a first figure within a minute of the build
+quick: $(VENV)/.installed ## Build, and reproduce one experiment within a minute of the build
 	$(BIN)/tailback reproduce lan-a1 --quick --out $(OUT)/quick
 	@echo "The figures are in $(OUT)/quick/report.html"
 
 .PHONY: run
-run: $(OUT)/.reproduced ## Reproduce every experiment (10 minutes of 2 cores); the report is out/report.html
+run: $(OUT)/.reproduced ## Reproduce every experiment (10 minutes on 2 cores); the report is out/report.html
 	@echo "The report is $(OUT)/report.html"
 
 $(OUT)/.reproduced: $(VENV)/.installed $(PYTHON_SOURCES)
-	@echo "Reproducing every experiment at quick length; some 10 minutes on 2 cores, and it goes on where it was stopped."
+	@echo "Reproducing every experiment at quick length: about 10 minutes on 2 cores."
 	$(BIN)/tailback reproduce all --quick --out $(OUT)
 	@touch $@
 
-# A change of Rust is there in seconds of building; the simulator is some two thirds as fast as the released one.
+# Rebuilds in seconds after a change of Rust; the simulator has about two thirds of the speed of a release build.
 .PHONY: dev
-dev: $(VENV)/.needed ## Build the extension for work on it: seconds per change, slower runs
+dev: $(VENV)/.needed ## Build the extension for development: rebuilds in seconds, slower runs
 	@command -v cargo >/dev/null || { echo "Tailback needs Rust 1.88 or newer; see https://rustup.rs"; exit 1; }
 	$(BIN)/maturin develop --locked --quiet
 
-# Hours. Stopped or killed and called again, it goes on where it was; `make results RUN=lan` does one group or experiment and
-# keeps the pages of the others. Code 5 says that claims failed or are undecided: the pages are there to tell that.
+# Takes hours; the same command resumes it after a stop or a kill. `make results RUN=lan` runs one group or experiment and keeps
+# the pages of the others. Exit code 5, failed or undecided claims, is no error here: the pages show them.
 RUN ?= all
 .PHONY: results
 results: $(VENV)/.installed ## Reproduce every experiment at full length (hours) and write docs/results
@@ -90,7 +90,7 @@ results: $(VENV)/.installed ## Reproduce every experiment at full length (hours)
 # --- Tests ------------------------------------------------------------------------------------------------------
 
 .PHONY: test
-test: test-rust test-python test-wasm ## Run every test (the long ones are in `validate`)
+test: test-rust test-python test-wasm ## Run all tests except the long ones, which `validate` runs
 
 .PHONY: test-rust
 test-rust: ## Run the tests of the Rust crates
@@ -101,14 +101,14 @@ test-python: $(VENV)/.tested ## Run the tests of the Python package
 	$(BIN)/python -m pytest -m "not slow"
 
 .PHONY: test-wasm
-test-wasm: $(VENV)/.installed ## Check that WebAssembly gives the native digests
+test-wasm: $(VENV)/.installed ## Check that the WebAssembly module gives the same digests as the native program
 	@tools/wasm_ready.sh || exit 0; \
 	set -x; \
 	$(CARGO) build --locked --release --target wasm32-unknown-unknown -p tailback-wasm; \
 	$(BIN)/python tools/wasm_digest.py $(WASM)
 
 .PHONY: check
-check: $(VENV)/.tested ## Check format, lints, types and the stubs, warnings as errors
+check: $(VENV)/.tested ## Check format, lints, types, stubs and Rust documentation; warnings are errors
 	@tools/rust_components.sh rustfmt clippy
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
@@ -125,7 +125,7 @@ format: $(VENV)/.tested ## Put all sources into the common format
 	$(BIN)/ruff format
 
 .PHONY: audit
-audit: $(BIN)/python ## Check licences and known advisories of everything that is pinned
+audit: $(BIN)/python ## Check licences and known advisories of all pinned packages
 	tools/audit.sh $(PYTHON)
 
 .PHONY: lock
@@ -147,24 +147,24 @@ validate: $(VENV)/.tested ## Run the long tests too (random networks, every clai
 	$(BIN)/python validation/tcp.py --out $(OUT)/validation
 	$(BIN)/python validation/linux/compare.py --out $(OUT)/validation
 
-# The witness of `validate`, which skips the comparison without it.
+# `validate` compares policies with this kernel, and skips the comparison without it.
 .PHONY: kernel
-kernel: $(OUT)/validation/kernel/linux ## Build a Linux kernel in virtual time for `validate` (5 to 10 minutes of two cores)
+kernel: $(OUT)/validation/kernel/linux ## Build a Linux kernel with virtual time for `validate` (5 to 10 minutes on 2 cores)
 
 $(OUT)/validation/kernel/linux:
 	validation/linux/build_kernel.sh $(dir $@)
 
-# An hour for each target; `make fuzz FUZZ_SECONDS=600` ten minutes.
+# Time for each target; default: an hour.
 FUZZ_SECONDS ?= 3600
 .PHONY: fuzz
 fuzz: ## Fuzz the readers of documents, assignments, traces, studies and router configurations
 	tools/fuzz.sh $(FUZZ_SECONDS)
 
-# A larger draw than that of `validate`; stopped and called again, it goes on where it was. SEED is HEAD's hash if none is given.
+# A larger draw than that of `validate`; the same command resumes it. The default of SEED is the hash of HEAD.
 COUNT ?= 500
 SEED ?=
 .PHONY: mutants
-mutants: $(VENV)/.tested ## Break the code in COUNT places, drawn by SEED, and list the changes that no test notices
+mutants: $(VENV)/.tested ## Test COUNT mutants of the code, drawn by SEED, and list those that no test detects
 	$(BIN)/python tools/mutate.py --count $(COUNT) $(if $(SEED),--seed $(SEED)) --out $(OUT)/mutants
 
 # --- Measurements -----------------------------------------------------------------------------------------------
@@ -175,16 +175,16 @@ bench: $(VENV)/.installed ## Measure packet-hops per CPU second, and instruction
 	$(BIN)/python tools/bench.py --binary $(TARGET)/release/tailback-bench --tailback $(BIN)/tailback --out $(OUT)/bench.md
 
 .PHONY: bench-peers
-bench-peers: ## Measure ns-2, ns-3 and the bare C engine in turn with ours
+bench-peers: ## Measure ns-2, ns-3, a bare event loop in C and Tailback alternately
 	$(CARGO) build --locked --release -p tailback-bench
 	$(PYTHON) tools/bench_peers.py --binary $(TARGET)/release/tailback-bench --build $(TARGET)/peers --out $(OUT)/bench-peers.md
 
 .PHONY: bench-disciplines
-bench-disciplines: $(VENV)/.installed ## Count the instructions that each queue discipline takes per packet
+bench-disciplines: $(VENV)/.installed ## Count the instructions per packet of each queue discipline
 	$(CARGO) build --locked --release -p tailback-bench
 	$(BIN)/python tools/bench_disciplines.py --binary $(TARGET)/release/tailback-bench --out $(OUT)/bench-disciplines.md
 
-# Goes on where it was stopped; a new program is measured anew. PERFORMANCE="--parts instructions" measures only a part.
+# The same command resumes it; a new program is measured again. PERFORMANCE="--parts instructions" measures only a part.
 PERFORMANCE ?=
 .PHONY: performance
 performance: $(VENV)/.installed ## Measure this version and write the tables of docs/performance.md (minutes)
@@ -192,7 +192,7 @@ performance: $(VENV)/.installed ## Measure this version and write the tables of 
 	$(BIN)/python tools/performance.py --binary $(TARGET)/release/tailback-bench $(PERFORMANCE)
 
 .PHONY: bench-sweep
-bench-sweep: $(VENV)/.tested ## Measure how busy a sweep keeps the processors, on threads and on Dask
+bench-sweep: $(VENV)/.tested ## Measure the processor utilisation of a sweep, on threads and on Dask
 	$(BIN)/python tools/sweep_load.py
 
 # --- Packages ---------------------------------------------------------------------------------------------------
@@ -204,7 +204,7 @@ wheel: $(VENV)/.installed ## Build a wheel and a source package, and test the wh
 	$(BIN)/python tools/check_wheel.py dist
 
 .PHONY: clean
-clean: ## Remove everything that the other targets made
+clean: ## Remove all files that the other targets made
 	rm -rf $(VENV) $(OUT) dist target .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	rm -f python/tailback/_native*.so
 	find python tools -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,20 +1,20 @@
 #!/usr/bin/env bash
-# Checks licences, sources and known advisories of all crates and Python packages that are pinned. What cannot be reached is said
-# and skipped; what is found wrong is an error. Usage: audit.sh PYTHON
+# Checks licences, sources and known advisories of all pinned crates and Python packages. A database of advisories that cannot be
+# reached is named and skipped; a violation or an advisory is an error. Usage: audit.sh PYTHON
 set -euo pipefail
 cd "$(dirname "$0")/.."
 tools=$(mktemp -d)
 trap 'rm -rf "$tools"' EXIT
 "$1" -m venv "$tools"
 "$tools/bin/pip" install --quiet pip-audit
-# A program of Rust, so it is kept: the first time takes minutes.
+# Kept in target/tools, since its build takes minutes.
 command -v cargo-deny >/dev/null || cargo install --quiet --locked --root target/tools cargo-deny
 PATH="$tools/bin:$PATH:$PWD/target/tools/bin"
 
 echo "crates: licences, sources, wildcards"
 cargo-deny --workspace --all-features check --hide-inclusion-graph licenses bans sources
 
-# Both data bases are on the network.
+# look WHAT UNREACHABLE COMMAND...: runs a check against a database on the network; UNREACHABLE matches the log if it is offline
 look() {
   local what=$1 unreachable=$2
   shift 2
@@ -22,7 +22,7 @@ look() {
   local log="$tools/log"
   "$@" >"$log" 2>&1 && { tail -n 1 "$log"; return; }
   if grep -qE "$unreachable" "$log"; then
-    echo "  skipped: the data base cannot be reached from here"
+    echo "  skipped: the database of advisories cannot be reached"
   else
     cat "$log"
     return 1

@@ -1,7 +1,7 @@
-"""Prints packet-hops per CPU second and, where valgrind is installed, instructions per packet-hop.
+"""Prints packet-hops per CPU second and, if valgrind is installed, instructions per packet-hop.
 
-Instruction counts repeat exactly for the same program, so they show small changes that seconds on a shared machine
-hide.
+Instruction counts are the same each time for the same program, so they show changes that are smaller than the noise of
+seconds on a shared machine.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 
 import measure
 
-# Two lengths each: their difference excludes start-up and the reading of the scenario.
+# Two durations of each workload, whose difference excludes start-up and reading of the scenario.
 LENGTHS = {
     "forward": ("50ms", "150ms"),
     "udpqueue": ("50s", "150s"),
@@ -32,12 +32,12 @@ LENGTHS = {
 
 
 def count(binary: str, workload: str, duration: str) -> tuple[int, int]:
-    """Run a workload under callgrind: instructions and packet-hops."""
+    """Run a workload under callgrind, and return its instructions and packet-hops."""
     return measure.instructions([binary, workload, f"run.duration={duration}", "run.warmup=0s"], "hops")
 
 
 def instructions_per_hop(binary: str, workload: str) -> float:
-    """Return the instructions that one more packet-hop takes."""
+    """Return the instructions per additional packet-hop."""
     (short, few), (long, many) = (count(binary, workload, duration) for duration in LENGTHS[workload])
     return (long - short) / (many - few)
 
@@ -53,7 +53,7 @@ def main() -> None:
     answer = subprocess.run([options.tailback, "bench", "--json"], stdout=subprocess.PIPE, check=True, text=True)
     valgrind = shutil.which("valgrind") is not None
     if not valgrind:
-        print("skipped: instruction counts need valgrind (Debian package valgrind)")
+        print("no instruction counts: they need valgrind (Debian package valgrind)")
     rows = []
     for run in json.loads(answer.stdout):
         speed = measure.Run(run["packet_hops"], run["cpu_s"]).speed

@@ -1,10 +1,10 @@
 """Prints the instructions per arriving packet of each discipline of `internet-rivals`.
 
-The load is `overload` of tailback-bench: the same packets arrive at the same instants whatever the discipline does, and
-the link is always busy. The engine is the plain one, in which all ports have the general form: the merged one has a
-faster form for drop-tail and RED. So the instructions of a whole run, minus those with drop-tail, are the cost of the
-discipline above that of a queue with a limit. Two lengths each: their difference excludes start-up and the filling of
-the queue. The counts are valgrind's, and repeat exactly for the same program.
+The load is `overload` of tailback-bench: the same packets arrive at the same times under every discipline, and the link
+is always busy. The engine is the plain one, since the merged one has a faster form of port for drop-tail and RED. The
+instructions of a whole run minus those with drop-tail are the additional cost of the discipline. Two durations are run,
+whose difference excludes start-up and the filling of the queue. The counts are those of valgrind, and are the same each
+time for the same program.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ BASE = "drop-tail"
 
 
 def count(binary: str, queue: dict[str, Value], buffer: str, duration: str) -> tuple[int, int]:
-    """Run the load under callgrind: instructions, and packets that arrived."""
+    """Run the load under callgrind, and return its instructions and the packets that arrived."""
     at = "switches.r0.ports.r1"
     settings = [f"{at}.discipline={toml_value(queue)}", f"{at}.buffer={buffer}"]
     settings += [f"run.duration={duration}", 'run.engine="plain"']
@@ -32,7 +32,7 @@ def count(binary: str, queue: dict[str, Value], buffer: str, duration: str) -> t
 
 
 def per_packet(binary: str, queue: dict[str, Value], buffer: str) -> float:
-    """Return the instructions of the whole run that one more arriving packet takes."""
+    """Return the instructions of the whole run per additional arriving packet."""
     (short, few), (long, many) = (count(binary, queue, buffer, duration) for duration in (SHORT, LONG))
     return (long - short) / (many - few)
 
@@ -53,7 +53,7 @@ def main() -> None:
         counts[name] = per_packet(options.binary, queue, buffer)
         print(f"{name}: {counts[name]:.0f}", flush=True)
     rows = [[name, f"{n - counts[BASE]:.0f}", f"{n:.0f}"] for name, n in counts.items()]
-    header = ["discipline", f"instructions per arriving packet, more than {BASE}", "in all"]
+    header = ["discipline", f"instructions per arriving packet, more than {BASE}", "in total"]
     about = f"Tailback {__version__}, {platform.machine()}, `overload` from {SHORT} to {LONG}\n\n"
     measure.write(options.out, about + measure.table(header, rows))
 

@@ -1,4 +1,4 @@
-"""Measures other simulators and Tailback in turn on the same workloads, and writes the ratios as a Markdown table.
+"""Measures other simulators and Tailback alternately on the same workloads, and writes a Markdown table of the ratios.
 
 Absolute speeds drift on a shared machine, so each round runs Tailback and then the peer (A B A B), and the result is
 the median of the rounds' ratios.
@@ -24,27 +24,27 @@ LENGTH = {"DC_T": "0.2"}
 
 
 class Absent(Exception):
-    """A peer cannot be run here; the message names the package to install."""
+    """A peer cannot be run on this machine; the message names the package to install."""
 
 
 @dataclass(frozen=True)
 class Peer:
-    """Another program for the same work."""
+    """Another simulator, or a bare event loop, that runs the same workloads."""
 
     name: str
     prepare: Callable[[Path], list[str]]
-    """Builds it under the given folder if necessary, and returns the command without the workload."""
+    """Builds the peer below the given folder, if necessary, and returns the command without the workload."""
     arguments: list[str] = field(default_factory=list)
     """Arguments after the workload."""
     workloads: tuple[str, ...] = WORKLOADS
-    """Those that it has; `ceiling` takes any other name for `udpqueue`."""
+    """Workloads that the peer has; `ceiling` runs `udpqueue` for any unknown name."""
     counting_arguments: list[str] = field(default_factory=list)
-    """Arguments after the workload that count packet-hops, if the timed run does not."""
+    """Arguments after the workload with which the peer counts packet-hops, if it does not in the timed run."""
     counting_env: dict[str, str] = field(default_factory=dict)
 
 
 def need(program: str, package: str) -> str:
-    """Find a program, or raise `Absent` with its package."""
+    """Return the path of a program; raises `Absent` with its package."""
     path = shutil.which(program)
     if path is None:
         raise Absent(f"needs `{program}` (Debian package {package})")
@@ -52,7 +52,7 @@ def need(program: str, package: str) -> str:
 
 
 def compiled(command: list[str], source: Path, program: Path, libraries: list[str], package: str) -> list[str]:
-    """Compile `source` unless it is done already."""
+    """Compile `source` if `program` is older, and return the command; raises `Absent` if that fails."""
     if not program.exists() or program.stat().st_mtime < source.stat().st_mtime:
         program.parent.mkdir(parents=True, exist_ok=True)
         result = subprocess.run([*command, str(source), "-o", str(program), *libraries], capture_output=True, text=True)
@@ -62,19 +62,19 @@ def compiled(command: list[str], source: Path, program: Path, libraries: list[st
 
 
 def ns2(_: Path) -> list[str]:
-    """Prepare ns-2."""
+    """Return the command of ns-2."""
     return [need("ns", "ns2"), str(PEERS / "ns2.tcl")]
 
 
 def ns3(build: Path) -> list[str]:
-    """Prepare ns-3."""
+    """Build the program for ns-3, and return its command."""
     compiler = [need("g++", "g++"), "-std=c++17", "-O3", "-march=native", "-w"]
     libraries = [f"-lns3-{module}" for module in NS3_MODULES]
     return compiled(compiler, PEERS / "ns3.cc", build / "ns3", libraries, "libns3-dev")
 
 
 def ceiling(build: Path) -> list[str]:
-    """Prepare the bare C engine."""
+    """Build the bare event loop in C, and return its command."""
     compiler = [need("gcc", "gcc"), "-O3", "-march=native"]
     return compiled(compiler, PEERS / "ceiling.c", build / "ceiling", ["-lm"], "gcc")
 
@@ -88,23 +88,24 @@ ALL = (
 
 
 def compare(peer: Peer, command: list[str], ours: list[str], workload: str, rounds: int) -> list[str]:
-    """Measure one peer on one workload; the row of the table."""
+    """Measure one peer on one workload, and return the row of the table."""
     counted = None
     if peer.counting_arguments or peer.counting_env:
         counted = measure.run([*command, workload, *peer.counting_arguments], {**LENGTH, **peer.counting_env}).hops
-    mine, theirs = [], []
+    own_speeds, peer_speeds = [], []
     for _ in range(rounds):
-        mine.append(measure.run([*ours, workload]).speed)
+        own_speeds.append(measure.run([*ours, workload]).speed)
         timed = measure.run([*command, workload, *peer.arguments], LENGTH)
-        theirs.append(measure.Run(counted if counted is not None else timed.hops, timed.cpu_s).speed)
-    ratio = statistics.median(a / b for a, b in zip(mine, theirs, strict=True))
-    return [f"{workload}, {peer.name}", *(f"{statistics.median(s):.2f}" for s in (mine, theirs)), f"{ratio:.2f}"]
+        peer_speeds.append(measure.Run(counted if counted is not None else timed.hops, timed.cpu_s).speed)
+    ratio = statistics.median(a / b for a, b in zip(own_speeds, peer_speeds, strict=True))
+    medians = (f"{statistics.median(speeds):.2f}" for speeds in (own_speeds, peer_speeds))
+    return [f"{workload}, {peer.name}", *medians, f"{ratio:.2f}"]
 
 
 def main() -> None:
     """Measure the installed peers."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--binary", required=True, help="our benchmark program, tailback-bench")
+    parser.add_argument("--binary", required=True, help="the benchmark program of Tailback, tailback-bench")
     parser.add_argument("--build", required=True, type=Path, help="folder for the peers' programs")
     parser.add_argument("--out", required=True, type=Path, help="file to write the table to")
     parser.add_argument("--rounds", type=int, default=3, help="runs of each program (default 3)")
@@ -124,7 +125,7 @@ def main() -> None:
             rows.append(compare(peer, command, [options.binary], workload, options.rounds))
             print(*rows[-1], sep=" | ", flush=True)
     header = ["workload, peer", "Tailback", "peer", "ratio"]
-    note = f"\nMillion packet-hops per CPU second of the whole process, median of {options.rounds} runs made in turn.\n"
+    note = f"\nMillion packet-hops per CPU second of the whole process, median of {options.rounds} alternating runs.\n"
     measure.write(options.out, measure.table(header, rows) + note)
 
 

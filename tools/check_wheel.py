@@ -1,4 +1,4 @@
-"""Checks the packages in a folder: their contents against git, and the wheel in an environment that has no Rust."""
+"""Checks the packages in a folder: compares files with git, and tests the wheel in an environment without Rust."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 
 WHEEL_MB = 6.0
-"""Upper bound of the size of the wheel."""
+"""Upper bound of the size of the wheel, MB."""
 
 INSTALLED_MB = 300.0
-"""Upper bound of the size with all dependencies, without the extra for figures."""
+"""Upper bound of the installed size with all dependencies, without the extra `plot`, MB."""
 
 
 def only(folder: Path, pattern: str) -> Path:
-    """Return the one file of the folder that matches."""
+    """Return the only file of the folder that matches; exits if there is none or more than one."""
     found = sorted(folder.glob(pattern))
     if len(found) != 1:
         sys.exit(f"expected one {pattern} in {folder}, found {[path.name for path in found]}")
@@ -32,26 +32,26 @@ def only(folder: Path, pattern: str) -> Path:
 
 
 def tracked(prefix: str) -> set[str]:
-    """List the files under `prefix` that git knows, relative to the repository."""
+    """Return the files below `prefix` that git tracks, relative to the repository."""
     command = ["git", "-C", str(ROOT), "ls-files", "--", prefix]
     return set(subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines())
 
 
 def check_contents(wheel: Path, sdist: Path) -> None:
-    """Refuse stray files in either package, and missing ones in the wheel."""
+    """Exit if a package has files that git does not track, or lacks files of the Python package."""
     with zipfile.ZipFile(wheel) as archive:
         names = [name for name in archive.namelist() if not name.endswith("/")]
     packed = {f"python/{name}" for name in names if name.startswith("tailback/")}
     native = {name for name in packed if "/_native." in name and not name.endswith(".pyi")}
     if len(native) != 1:
-        sys.exit(f"{wheel.name} holds {len(native)} native modules instead of one: {sorted(native)}")
+        sys.exit(f"{wheel.name} has {len(native)} native modules instead of one: {sorted(native)}")
     with tarfile.open(sdist) as archive:
         sources = {member.name.partition("/")[2] for member in archive.getmembers() if member.isfile()} - {"PKG-INFO"}
     known = tracked(".")
     wanted = {name for name in known if name.startswith("python/tailback/")}
-    problems = [f"{wheel.name} holds {name}, which git does not know" for name in sorted(packed - native - wanted)]
+    problems = [f"{wheel.name} has {name}, which git does not track" for name in sorted(packed - native - wanted)]
     problems += [f"{wheel.name} lacks {name}" for name in sorted(wanted - packed)]
-    problems += [f"{sdist.name} holds {name}, which git does not know" for name in sorted(sources - known)]
+    problems += [f"{sdist.name} has {name}, which git does not track" for name in sorted(sources - known)]
     problems += [f"{sdist.name} lacks {name}" for name in sorted(wanted - sources)]
     if problems:
         sys.exit("\n".join(problems))
@@ -59,7 +59,7 @@ def check_contents(wheel: Path, sdist: Path) -> None:
 
 
 def without_rust() -> dict[str, str]:
-    """Copy the environment, with a search path on which there is no Rust."""
+    """Return the environment with a search path without Rust."""
     env = {name: value for name, value in os.environ.items() if not name.startswith(("CARGO", "RUST", "VIRTUAL_ENV"))}
     folders = [folder for folder in env["PATH"].split(os.pathsep) if not Path(folder, "cargo").exists()]
     env["PATH"] = os.pathsep.join(folder for folder in folders if not Path(folder, "rustc").exists())
@@ -67,7 +67,7 @@ def without_rust() -> dict[str, str]:
 
 
 def check_platform(wheel: Path) -> None:
-    """Refuse a wheel of one Python version only, or one that Linux distributions of its tag could not load."""
+    """Exit if the wheel is too large, not for the stable ABI, or not loadable on the Linux distributions of its tag."""
     if "-abi3-" not in wheel.name:
         sys.exit(f"{wheel.name} is not for the stable ABI")
     if sys.platform == "linux":
@@ -76,14 +76,14 @@ def check_platform(wheel: Path) -> None:
         )
         tag = re.search(r"manylinux_\d+_\d+_\w+", done.stdout)
         if done.returncode or tag is None or tag[0] not in wheel.name:
-            sys.exit(f"auditwheel does not pass {wheel.name}:\n{done.stdout}{done.stderr}")
+            sys.exit(f"auditwheel rejects {wheel.name}:\n{done.stdout}{done.stderr}")
         print(f"auditwheel: consistent with {tag[0]}")
     if wheel.stat().st_size > WHEEL_MB * 1e6:
-        sys.exit(f"{wheel.name} has {wheel.stat().st_size / 1e6:.1f} MB; at most {WHEEL_MB} are wanted")
+        sys.exit(f"{wheel.name} has {wheel.stat().st_size / 1e6:.1f} MB; at most {WHEEL_MB} MB are allowed")
 
 
 def print_sizes(python: Path) -> float:
-    """Print what each installed package takes on the disk, largest first, and return the sum in MB."""
+    """Print the size on disk of each installed package, largest first, and return the sum in MB."""
     done = subprocess.run([python, "-c", SIZES], check=True, capture_output=True, text=True)
     sizes: dict[str, int] = json.loads(done.stdout)
     for name, size in sorted(sizes.items(), key=lambda item: -item[1]):
@@ -93,7 +93,7 @@ def print_sizes(python: Path) -> float:
     return total
 
 
-# Files of a distribution, byte code included, without the tools that came with the environment.
+# Program that prints the size of each distribution, byte code included, without the tools of the environment.
 SIZES = """
 import importlib.metadata as m, json
 found = {}
@@ -106,7 +106,7 @@ print(json.dumps(found))
 
 
 def check_use(wheel: Path) -> None:
-    """Install the wheel into an empty environment, run the README's first example, and draw with the extra."""
+    """Test the wheel in an empty environment: the README's first example, a sweep, figures with `tailback[plot]`."""
     env = without_rust()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -146,7 +146,7 @@ def check_use(wheel: Path) -> None:
 def main() -> None:
     """Check the packages of one folder."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path, help="folder that holds one wheel and one source package")
+    parser.add_argument("folder", type=Path, help="folder with one wheel and one source package")
     folder = parser.parse_args().folder
     wheel = only(folder, "*.whl")
     check_contents(wheel, only(folder, "*.tar.gz"))

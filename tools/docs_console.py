@@ -1,8 +1,8 @@
-"""Runs the commands and the Python sessions of the documentation, and compares their outputs with the pages.
+"""Runs the commands and the Python sessions of the documentation, and compares their output with that on the pages.
 
-A fenced block of kind `console` holds commands after `$ ` and, below each, its output (both streams); one of kind
-`pycon` holds a Python session. Both start in a copy of docs/examples, which the blocks of one page share. With
---write the outputs in the pages are replaced, for intended changes.
+A fenced block of kind `console` has commands after `$ ` and, below each, its output (both streams); a block of kind
+`pycon` has a Python session. All blocks of a page run in one copy of docs/examples. With --write, the output on the
+pages is replaced, after intended changes.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ _BLOCK = re.compile(r"^```(console|pycon)\n(.*?)^```$", re.MULTILINE | re.DOTALL
 
 
 def pages() -> list[Path]:
-    """Return every page with commands or sessions."""
+    """Return all pages with commands or sessions."""
     found = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
     return [page for page in found if page.exists() and _BLOCK.search(page.read_text(encoding="utf-8"))]
 
 
 def refreshed(text: str, folder: Path) -> str:
-    """Return a page's text with the output that its blocks give now."""
+    """Return the text of a page with the current output of its blocks."""
     variables: dict[str, object] = {"__name__": "__main__"}
 
     def block(match: re.Match[str]) -> str:
@@ -57,7 +57,7 @@ def _console(body: str, folder: Path) -> Iterator[str]:
             check=False,
         )
         yield f"$ {command}"
-        # A table ends with an empty line; the page does not need it.
+        # Tables end with an empty line, which pages leave out.
         yield from done.stdout.rstrip().splitlines()
 
 
@@ -85,7 +85,7 @@ def _session(body: str, variables: dict[str, object]) -> Iterator[str]:
 
 @contextlib.contextmanager
 def workplace() -> Iterator[Path]:
-    """Enter a copy of the examples, with this interpreter's `tailback` on the path."""
+    """Change into a copy of the examples that has the command `tailback` of this interpreter in `.bin`."""
     before = Path.cwd()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "examples"
@@ -102,13 +102,13 @@ def workplace() -> Iterator[Path]:
 
 
 def main() -> int:
-    """Compare or rewrite the pages given, or all."""
+    """Compare or rewrite the given pages; default: all."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("pages", nargs="*", type=Path, help="default: all that have something to run")
-    parser.add_argument("--write", action="store_true", help="put the present output into the pages")
+    parser.add_argument("pages", nargs="*", type=Path, help="default: all pages with commands or sessions")
+    parser.add_argument("--write", action="store_true", help="write the current output to the pages")
     arguments = parser.parse_args()
     stale = 0
-    say: Callable[[str], object] = print
+    output: Callable[[str], object] = print
     for page in [path.resolve() for path in arguments.pages] or pages():
         before = page.read_text(encoding="utf-8")
         with workplace() as folder:
@@ -118,12 +118,12 @@ def main() -> int:
         stale += 1
         if arguments.write:
             page.write_text(after, encoding="utf-8")
-            say(f"written: {page.relative_to(ROOT)}")
+            output(f"written: {page.relative_to(ROOT)}")
         else:
             name = str(page.relative_to(ROOT))
-            say("".join(unified_diff(before.splitlines(True), after.splitlines(True), name, f"{name} as it is now")))
+            output("".join(unified_diff(before.splitlines(True), after.splitlines(True), name, f"{name} (current)")))
     if stale and not arguments.write:
-        say(f"{stale} pages are stale; if the change is meant: {sys.executable} tools/docs_console.py --write")
+        output(f"{stale} pages are stale; if the change is intended: {sys.executable} tools/docs_console.py --write")
         return 1
     return 0
 

@@ -1,14 +1,14 @@
-"""Draws the figures of the documentation from scenarios of the gallery and of docs/examples; they are in `drawings/`.
+"""Draws the figures of the documentation from scenarios of the gallery and of docs/examples, by functions of drawings/.
 
-    python tools/docs_figures.py                   draws all of them, in a minute
-    python tools/docs_figures.py merging video     draws some
-    python tools/docs_figures.py --check [NAME...] draws into memory and names those that differ from docs/figures
-    python tools/docs_figures.py --check --quick   the same of those that take little time
+    python tools/docs_figures.py                   draws all figures, in about a minute
+    python tools/docs_figures.py merging video     draws the named figures
+    python tools/docs_figures.py --check [NAME...] writes nothing, and names the figures that differ from docs/figures
+    python tools/docs_figures.py --check --quick   the same for the figures that take little time
     python tools/docs_figures.py --table           writes docs/figures.md, the list of figures, pages and scenarios
 
-The same version gives the same files: seeds are fixed, and the drawings carry no dates. With the version of matplotlib
-in requirements/run.txt, which brings its own FreeType and fonts, `--check` compares bytes; with any other it compares
-texts exactly and places within 1.5 points (`drawing_compare.py`). The exit code is 1 if a figure differs.
+The same version gives the same files: seeds are fixed, and the drawings have no dates. With the version of matplotlib
+in requirements/run.txt, which includes FreeType and fonts, `--check` compares bytes; with another version it compares
+texts exactly and positions within 1.5 points (`drawing_compare.py`). The exit code is 1 if a figure differs.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ HEAD = "| figure | page | scenario | seed |"
 
 
 def as_svg(drawn: Figure) -> bytes:
-    """Return the file of a figure."""
+    """Return the content of a figure's file."""
     return lighter(plot.to_bytes(drawn, "svg"))
 
 
 def save(name: str, drawn: Figure) -> Path:
-    """Write a figure."""
+    """Write a figure, and return its path."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     path = FOLDER / f"{name}.svg"
     path.write_bytes(as_svg(drawn))
@@ -58,7 +58,7 @@ def pinned() -> bool:
 
 
 def stale(name: str, exact: bool) -> str:
-    """Return how a committed figure differs from the one drawn now; empty if it is current."""
+    """Return the difference of a committed figure from the one drawn now, in words; empty if there is none."""
     path = FOLDER / f"{name}.svg"
     if not path.exists():
         return "not in docs/figures"
@@ -81,7 +81,7 @@ def check(names: list[str]) -> int:
             differing.append(name)
             print(f"{name}: {found}", flush=True)
     if differing:
-        print(f"Stale. Look at what changed and why, then: python tools/docs_figures.py {' '.join(differing)}")
+        print(f"Stale. If the changes are intended: python tools/docs_figures.py {' '.join(differing)}")
         return 1
     print(
         f"{len(names)} figures are current ({'same bytes' if exact else 'same look: matplotlib is not the pinned one'})"
@@ -105,7 +105,7 @@ def seed_of(source: str) -> int:
 
 
 def table() -> str:
-    """Return the page that lists all figures: its text as it is, and the table as it should be."""
+    """Return the page that lists all figures: the text before the table unchanged, and a new table."""
     rows = [HEAD, "|---|---|---|---:|"]
     for name, drawing in sorted(FIGURES.items()):
         pages = ", ".join(f"[{page.stem}]({os.path.relpath(page, FOLDER.parent)})" for page in pages_of(name))
@@ -122,11 +122,11 @@ def table() -> str:
 
 
 def main() -> int:
-    """Draw the figures named, or all; or compare them."""
+    """Draw or compare the named figures; default: all."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("names", nargs="*", choices=[[], *FIGURES], help="default: all")
-    parser.add_argument("--check", action="store_true", help="write nothing; name the figures that differ")
-    parser.add_argument("--quick", action="store_true", help="leave out those that take long")
+    parser.add_argument("--check", action="store_true", help="write nothing, and name the figures that differ")
+    parser.add_argument("--quick", action="store_true", help="leave out figures that take long")
     parser.add_argument("--table", action="store_true", help="write docs/figures.md")
     arguments = parser.parse_args()
     if arguments.table:

@@ -1,8 +1,7 @@
 """Writes docs/scenarios.md, the reference of the scenario document, from `tailback schema`.
 
-The meaning, form, range and default of a key come from the schema, and so from the types of the core. Other prose
-is in tools/scenarios.md. With --check nothing is written, and a stale page is
-an error.
+The meaning, form, range and default of a key are those of the schema, which is generated from the types of the core.
+The other text is in tools/scenarios.md. With --check, nothing is written, and a stale page is an error.
 """
 
 from __future__ import annotations
@@ -38,19 +37,19 @@ ORDER = re.findall(
     start stop source application state
     """,
 )
-"""Keys in the order in which people write them; the rest follows by name."""
+"""Keys in the usual order of writing; all others follow in alphabetical order."""
 
 _UNIT = re.compile(r"\(((?:[\wµ/?\[\]]+\|?)+)\)\\s\*\$$")
 
 
 class Schema:
-    """The schema, with its references."""
+    """The schema of the scenario document, whose references are followed."""
 
     def __init__(self, root: Node) -> None:
         self.root = root
 
     def alternatives(self, node: Node) -> list[Node]:
-        """Return the alternatives of a node: references followed, choices expanded, null left out."""
+        """Return the alternatives of a node without references, choices and null."""
         if "$ref" in node:
             return self.alternatives(self.root["$defs"][node["$ref"].rpartition("/")[2]])
         for choice in ("oneOf", "anyOf"):
@@ -59,9 +58,9 @@ class Schema:
         return [] if node.get("type") == "null" else [node]
 
     def tables(self, node: Node, within: tuple[str, ...] = ()) -> list[Node]:
-        """Return the possible tables of a node, including those in lists and under free names.
+        """Return the possible tables of a node, including those in lists and in tables with free keys.
 
-        `within` are the references that have been followed: recursive types are not expanded again.
+        `within` are the references that were followed; recursive types are not expanded again.
         """
         if node.get("$ref") in within:
             return []
@@ -78,7 +77,7 @@ class Schema:
 
 
 def form(schema: Schema, node: Node) -> str:
-    """Return the form of a value, in a few words."""
+    """Return the form of a value in a few words."""
     stated = str(node.get("format", ""))
     if stated and not re.fullmatch(r"u?int\d*|double|float", stated):
         return stated
@@ -132,12 +131,12 @@ def _rank(item: tuple[str, object]) -> tuple[int, str]:
 
 
 def words(text: object) -> str:
-    """Return a description on one line that a table can hold."""
+    """Return a description as one line for a cell of a table."""
     return " ".join(str(text or "").split()).replace("|", "\\|")
 
 
 def table(schema: Schema, node: Node) -> Iterator[str]:
-    """Yield a table's keys, one row each; nothing if it has none but `kind`."""
+    """Yield the lines of a Markdown table with a row per key; nothing if `kind` is the only key."""
     keys = [(key, found) for key, found in sorted(node["properties"].items(), key=_rank) if key != "kind"]
     if not keys:
         return
@@ -153,7 +152,7 @@ def table(schema: Schema, node: Node) -> Iterator[str]:
 
 
 def inner_tables(schema: Schema, node: Node, seen: set[str]) -> Iterator[tuple[str, Sequence[Node]]]:
-    """Yield each key whose value is a table, with its tables; equal ones once in the whole page."""
+    """Yield each key whose value is a table, with its possible tables; those in `seen` are left out."""
     for key, found in sorted(node["properties"].items(), key=_rank):
         tables = schema.tables(found)
         name = json.dumps(tables, sort_keys=True)
@@ -219,7 +218,7 @@ def units(schema: Schema) -> str:
 
 
 def _spelled(pattern: str) -> list[str]:
-    """Return the words of `[kM]?B`: an optional or required first letter."""
+    """Return the units that a pattern such as `[kM]?B` matches."""
     match = re.fullmatch(r"\[(\w+)\](\??)(.*)", pattern)
     if not match:
         return [pattern]
@@ -228,7 +227,7 @@ def _spelled(pattern: str) -> list[str]:
 
 
 def page() -> str:
-    """Return the page: the template with its lines that begin with @ filled in."""
+    """Return the page: the template, with lines that begin with @ replaced."""
     schema = Schema(tailback.schema())
     seen: set[str] = set()
 
@@ -246,9 +245,9 @@ def page() -> str:
 
 
 def main() -> int:
-    """Write the page, or compare it."""
+    """Write or check the page."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--check", action="store_true", help="write nothing; fail if the page is stale")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit code 1 if the page is stale")
     arguments = parser.parse_args()
     text = page()
     if not arguments.check:

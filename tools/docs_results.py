@@ -3,11 +3,11 @@
     tailback reproduce all --full --out out/full
     python tools/docs_results.py out/full
 
-One page per group, with every claim (its word, what was expected, what was measured at all points, its source, and why
-it is not asserted) and every figure, and an index that opens with the scoreboard of headlines. The results of an
-experiment are kept with its pictures as `results.json`, so that groups can be run one by one: an experiment without
-finished results in the folder keeps its former ones, and its section names their commit. An experiment without any is
-named as missing. All other files in docs/results are removed.
+There is one page per group, with every claim (its verdict, the expected and the measured values at all points, its
+source, and why it is not asserted) and every figure, and an index that begins with the scoreboard of headlines. The
+results of each experiment are kept next to its figures as `results.json`, so that groups can be run separately: an
+experiment without finished results in the folder keeps the earlier ones, and its section names their commit.
+Experiments without any results are listed as missing. All other files in docs/results are removed.
 """
 
 from __future__ import annotations
@@ -22,34 +22,36 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from drawing_weight import LARGEST_DRAWING, lighter
+from drawing_weight import MAX_DRAWING, lighter
 from tailback.gallery.registry import EXPERIMENTS, GROUPS, folder
 from tailback.reproduction.scoreboard import measured_text, number
 from tailback.study.experiment.claims import WORDS
 
 TARGET = Path(__file__).resolve().parent.parent / "docs" / "results"
-LARGEST_FILE = 2_000_000
+MAX_FILE = 2_000_000
+"""Upper bound of the size of a file in docs/results, bytes."""
 RESULTS = "results.json"
-LARGEST_FOLDER = 40_000_000
+MAX_FOLDER = 40_000_000
+"""Upper bound of the size of docs/results, bytes."""
 
 Json = dict[str, Any]
 
 _HELD = {"pass": "holds", "fail": "does not hold", "undecided": "undecided", "not asserted": "not asserted"}
 WORDS_MEAN = """Every interval is a 99 % interval over replications ([statistics](../statistics.md#verdicts-of-claims)).
-*Reproduced*: the whole interval satisfies the claim. *Not reproduced*: the whole interval violates it. *Undecided*: it
-holds both outcomes. *Calibrated*: something was chosen after the result was seen, so that meeting it proves nothing
-about the source. *Comparison*: shown beside others; there is nothing that it should be. The numbers do not depend on
+*Reproduced*: the whole interval satisfies the claim. *Not reproduced*: the whole interval violates it. *Undecided*: the
+interval contains values of both kinds. *Calibrated*: a parameter was chosen to meet the claim, so that meeting it
+proves nothing about the source. *Comparison*: a measured value without an expected one. The numbers do not depend on
 the machine."""
 
 
 def cell(text: object) -> str:
-    """Return text that a table's cell can hold."""
+    """Return a text escaped for a cell of a table."""
     escaped = str(text).replace("|", "\\|").replace("<", "&lt;").replace("*", "\\*").replace("_", "\\_")
     return escaped.replace("\n", " ")
 
 
 def found(claim: Json) -> str:
-    """Lay out the deciding value of a claim: the interval at its worst point, or a note that there are several."""
+    """Return the interval at the deciding point of a claim; of a comparison of several points, their number."""
     if claim["verdict"] == "comparison" and claim["points"] > 1:
         return f"{claim['points']} points, below"
     where = f" at {claim['at']}" if claim["at"] else ""
@@ -59,7 +61,7 @@ def found(claim: Json) -> str:
 
 
 def details(claim: Json) -> list[str]:
-    """Lay out the details of a claim: its source, the reason if it is not asserted, and all its points."""
+    """Return the details of a claim: its source, the reason if it is not asserted, and all its points."""
     lines = [f"**{claim['id']}**: source: {cell(claim['source'])}."]
     if "why" in claim:
         lines[0] += f" {cell(claim['why'])}."
@@ -82,16 +84,16 @@ def details(claim: Json) -> list[str]:
 
 
 def made(experiment: Json) -> str:
-    """Lay out the command, the digest, the version and the commit of an experiment's results."""
+    """Return the command, the digest, the version and the commit of an experiment's results."""
     origin = experiment["provenance"]
     where = f", commit `{origin['commit']}`" if origin["commit"] else ""
     return f"`{origin['command']}`, digest `{origin['digest']}`, version {origin['tailback']}{where}"
 
 
 def take(folder: Path, experiment: Json) -> None:
-    """Copy an experiment's results and figures to the documentation, in place of former ones.
+    """Replace an experiment's results and figures in the documentation.
 
-    A figure is a vector drawing, or a bitmap if that has more than `LARGEST_DRAWING` bytes.
+    A figure is the SVG drawing, or the PNG if the SVG has more than `MAX_DRAWING` bytes.
     """
     home = TARGET / experiment["id"]
     shutil.rmtree(home, ignore_errors=True)
@@ -102,20 +104,20 @@ def take(folder: Path, experiment: Json) -> None:
     for figure in experiment["figures"]:
         source = folder / experiment["id"] / f"{figure['name']}.svg"
         drawing = lighter(source.read_bytes())
-        if len(drawing) <= LARGEST_DRAWING:
+        if len(drawing) <= MAX_DRAWING:
             (home / source.name).write_bytes(drawing)
         else:
             shutil.copyfile(source.with_suffix(".png"), home / f"{figure['name']}.png")
 
 
 def picture(experiment: str, name: str) -> str:
-    """Return the address of a figure in the documentation."""
+    """Return the path of a figure, relative to docs/results."""
     kind = "svg" if (TARGET / experiment / f"{name}.svg").exists() else "png"
     return f"{experiment}/{name}.{kind}"
 
 
 def section(experiment: Json) -> list[str]:
-    """Lay out one experiment."""
+    """Return the lines of an experiment's section."""
     name = experiment["id"]
     page = f"../../python/tailback/gallery/{folder(name)}/README.md"
     low, high = experiment["replications"]["least"], experiment["replications"]["most"]
@@ -127,7 +129,7 @@ def section(experiment: Json) -> list[str]:
         "",
         f"[The experiment's page]({page}). {made(experiment)}; {effort}{missed}.",
         "",
-        "| word | claim | expected | measured |",
+        "| verdict | claim | expected | measured |",
         "|---|---|---|---|",
     ]
     for claim in experiment["claims"]:
@@ -154,14 +156,14 @@ def section(experiment: Json) -> list[str]:
 
 
 def counted(experiments: Iterable[Json]) -> list[int]:
-    """Count claims by word."""
+    """Return the number of claims by verdict, in the order of `WORDS`."""
     words = [claim["verdict"] for experiment in experiments for claim in experiment["claims"]]
     return [words.count(word) for word in WORDS]
 
 
 def board(experiments: Sequence[Json]) -> list[str]:
-    """Lay out the scoreboard of headlines and the counts of words."""
-    lines = ["## Headlines", "", "| experiment | the source | measured here | word |", "|---|---|---|---|"]
+    """Return the lines of the scoreboard of headlines, and of the number of claims by verdict."""
+    lines = ["## Headlines", "", "| experiment | source | measured here | verdict |", "|---|---|---|---|"]
     for experiment in experiments:
         name = experiment["id"]
         link = f"[{name}]({name.split('-', 1)[0]}.md#{anchor(experiment)})"
@@ -170,7 +172,7 @@ def board(experiments: Sequence[Json]) -> list[str]:
             for claim in experiment["claims"]
             if "headline" in claim
         ]
-    lines += ["", "## Words by experiment", "", f"| experiment | title | {' | '.join(WORDS)} |"]
+    lines += ["", "## Verdicts by experiment", "", f"| experiment | title | {' | '.join(WORDS)} |"]
     lines.append("|---|---|" + "---:|" * len(WORDS))
     for experiment in experiments:
         name = experiment["id"]
@@ -181,13 +183,13 @@ def board(experiments: Sequence[Json]) -> list[str]:
 
 
 def anchor(experiment: Json) -> str:
-    """Return the fragment that leads to an experiment's heading, as GitHub makes it."""
+    """Return the fragment of the link to an experiment's heading, as on GitHub."""
     heading = f"{experiment['id']}: {experiment['title']}".lower()
     return re.sub(r"[^\w\- ]", "", heading).replace(" ", "-")
 
 
 def missing(known: Iterable[str], there: Iterable[Json]) -> list[str]:
-    """Return a sentence about the experiments without results."""
+    """Return the lines that name the experiments without results."""
     absent = [name for name in known if name not in {experiment["id"] for experiment in there}]
     return [f"Not run for these pages: {', '.join(absent)}.", ""] if absent else []
 
@@ -199,10 +201,10 @@ def finished(file: Path) -> Json | None:
 
 
 def gather(folder: Path) -> list[Json]:
-    """Copy the results of a folder to the documentation; returns them with the former ones that are kept."""
+    """Copy the results of a folder to the documentation; return them, and the earlier ones that are kept."""
     new = {name: found for name in EXPERIMENTS if (found := finished(folder / name / RESULTS))}
     if not new:
-        raise SystemExit(f"{folder} holds no results: run `tailback reproduce all --full --out {folder}` first")
+        raise SystemExit(f"there are no results in {folder}: run `tailback reproduce all --full --out {folder}` first")
     old = {name: found for name in EXPERIMENTS if name not in new and (found := finished(TARGET / name / RESULTS))}
     for path in TARGET.iterdir() if TARGET.exists() else ():
         if path.is_file():
@@ -222,7 +224,7 @@ def commits(there: Iterable[Json]) -> list[str]:
 
 
 def write(folder: Path) -> int:
-    """Write all pages; returns the size of pages and pictures in bytes."""
+    """Write all pages; return the size of docs/results in bytes."""
     there = gather(folder)
     index = ["# Results", "", "`make results` writes these pages.", "", WORDS_MEAN, ""]
     for group, title in GROUPS.items():
@@ -239,8 +241,8 @@ def write(folder: Path) -> int:
     _page("README.md", index)
     sizes = {path: path.stat().st_size for path in TARGET.rglob("*") if path.is_file()}
     for path, size in sizes.items():
-        if size > LARGEST_FILE:
-            raise SystemExit(f"{path} has {size} bytes, more than {LARGEST_FILE}")
+        if size > MAX_FILE:
+            raise SystemExit(f"{path} has {size} bytes, more than {MAX_FILE}")
     return sum(sizes.values())
 
 
@@ -251,11 +253,11 @@ def _page(name: str, lines: Sequence[str]) -> None:
 def main() -> int:
     """Write the pages."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path, help="what `--out` of `tailback reproduce` named")
+    parser.add_argument("folder", type=Path, help="folder given to `tailback reproduce` as `--out`")
     total = write(parser.parse_args().folder)
     print(f"{TARGET}: {total / 1e6:.1f} MB")
-    if total > LARGEST_FOLDER:
-        print(f"more than {LARGEST_FOLDER / 1e6:.0f} MB", file=sys.stderr)
+    if total > MAX_FOLDER:
+        print(f"docs/results has more than {MAX_FOLDER / 1e6:.0f} MB", file=sys.stderr)
         return 1
     return 0
 

@@ -1,7 +1,7 @@
-"""Compares two SVG drawings as they look, with a tolerance for versions of matplotlib and FreeType.
+"""Compares the appearance of two SVG drawings, with a tolerance for versions of matplotlib and FreeType.
 
-Texts, their order, colours and kinds of elements must be equal. Places may differ by `NEAR`: each vertex of a line must
-be that close to the other line, so lines with other vertices but the same course are equal.
+Texts, their order, colours and kinds of elements must be equal. Positions may differ by `NEAR`: each vertex of a line
+must be within that distance of the other line, so that lines of the same course with different vertices are equal.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from xml.etree import ElementTree
 from drawing_text import HREF, SVG
 
 NEAR = 1.5
-"""Largest distance between drawings that count as equal, points.
+"""Maximum distance between elements of equal drawings, points.
 
-Versions of FreeType differ in the sizes of letters, and so in the places of axes, by 0.6 between matplotlib 3.10 and
-3.11, and of legends, by 1.2.
+Versions of FreeType have different sizes of letters: between matplotlib 3.10 and 3.11, axes move by 0.6 points, and
+legends by 1.2 points.
 """
 
 Point = tuple[float, float]
@@ -34,14 +34,14 @@ _SIZES = {"M": 2, "L": 2, "H": 1, "V": 1, "Q": 4, "C": 6, "Z": 0}
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """An element as it looks."""
+    """An element with its text, style and geometry."""
 
     kind: str
     text: str
     """Characters of a text."""
     style: tuple[tuple[str, str], ...]
     lines: tuple[tuple[Point, ...], ...]
-    """Lines of a path, corners of a picture, or the place of a text."""
+    """Lines of a path, corners of an image, or the position of a text."""
 
 
 def difference(first: bytes, second: bytes) -> str:
@@ -52,24 +52,24 @@ def difference(first: bytes, second: bytes) -> str:
     a, b = list(_shapes(one)), list(_shapes(other))
     texts = [[shape.text for shape in shapes if shape.kind == "text"] for shapes in (a, b)]
     if texts[0] != texts[1]:
-        mine, theirs = next((pair for pair in zip(*texts, strict=False) if pair[0] != pair[1]), ("", ""))
-        return f"text {mine!r} against {theirs!r}" if mine != theirs else "number of texts"
+        left, right = next((pair for pair in zip(*texts, strict=False) if pair[0] != pair[1]), ("", ""))
+        return f"text {left!r} against {right!r}" if left != right else "number of texts"
     if len(a) != len(b):
         return f"{len(a)} elements against {len(b)}"
-    for mine, theirs in zip(a, b, strict=True):
-        if (mine.kind, mine.text, mine.style) != (theirs.kind, theirs.text, theirs.style):
-            return f"{mine.kind} {dict(mine.style)} against {theirs.kind} {dict(theirs.style)}"
-        if len(mine.lines) != len(theirs.lines):
-            return f"{mine.kind} of {len(mine.lines)} lines against {len(theirs.lines)}"
-        far = max((_apart(p, q) for p, q in zip(mine.lines, theirs.lines, strict=True)), default=0.0)
+    for left, right in zip(a, b, strict=True):
+        if (left.kind, left.text, left.style) != (right.kind, right.text, right.style):
+            return f"{left.kind} {dict(left.style)} against {right.kind} {dict(right.style)}"
+        if len(left.lines) != len(right.lines):
+            return f"{left.kind} of {len(left.lines)} lines against {len(right.lines)}"
+        far = max((_apart(p, q) for p, q in zip(left.lines, right.lines, strict=True)), default=0.0)
         if far > NEAR:
-            where = mine.lines[0][0]
-            return f"{mine.kind} {mine.text!r} at {where[0]:.0f}, {where[1]:.0f}: {far:.2f} points apart"
+            where = left.lines[0][0]
+            return f"{left.kind} {left.text!r} at {where[0]:.0f}, {where[1]:.0f}: {far:.2f} points apart"
     return ""
 
 
 def _shapes(root: ElementTree.Element) -> Iterator[Shape]:
-    """Yield what a drawing shows, in its order."""
+    """Yield the visible elements of a drawing, in their order."""
     rules = {
         name: _declared(body) for style in root.iter(f"{SVG}style") for name, body in _RULE.findall(style.text or "")
     }
@@ -80,7 +80,7 @@ def _shapes(root: ElementTree.Element) -> Iterator[Shape]:
         if element.tag in hidden:
             return
         moved = _TRANSLATED.match(element.get("transform", ""))
-        # What a transform holds beyond its place is compared as it is written.
+        # The part of a transform after the translation is compared as text.
         rest = _TRANSLATED.sub("", element.get("transform", ""), count=1)
         at = (at[0] + float(moved[1]), at[1] + float(moved[2])) if moved else at
         style = {**outer, **rules.get(element.get("class", ""), {}), **_declared(element.get("style", ""))}
@@ -148,14 +148,14 @@ def _lines(path: str) -> Iterator[Line]:
 
 
 def _apart(one: Sequence[Point], other: Sequence[Point]) -> float:
-    """Return 0 if each vertex of either line is near the other, else the distance of one that is not."""
+    """Return 0 if each vertex of either line is near the other line, else the distance of a vertex that is not."""
     return max(_beside(one, other), _beside(other, one))
 
 
 def _beside(points: Sequence[Point], line: Sequence[Point]) -> float:
-    """Return the distance of the first point that is not near a line followed in the same order; 0 without one.
+    """Return the distance of the first point that is not near the line, in the order of both; 0: there is none.
 
-    It is at least twice `NEAR`, as for a point near another part of the line.
+    The distance is at least twice `NEAR`, also if the point is near another part of the line.
     """
     if len(line) == 1:
         far = max(math.dist(point, line[0]) for point in points)

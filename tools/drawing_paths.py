@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import groupby, pairwise
 
 TOLERANCE = 0.05
-"""Largest distance of a removed vertex from the remaining line, points."""
+"""Maximum distance of a removed vertex from the remaining line, points."""
 COLUMN = 0.1
 """Width of a column, points, in which a polyline keeps at most its first, lowest, highest and last vertex."""
 
@@ -28,10 +28,10 @@ def number(value: float) -> str:
 
 
 def shortened(path: str, thinned: bool = False) -> str:
-    """Return a path as matplotlib writes it, with absolute M, L, Q, C and z, in fewer characters.
+    """Return a path of matplotlib, which has absolute M, L, Q, C and z only, in fewer characters.
 
-    Polylines lose vertices within `TOLERANCE` of the remaining line; with `thinned` (lines that are neither dashed nor
-    filled) also all but the extremes of each `COLUMN`.
+    Vertices of polylines within `TOLERANCE` of the remaining line are removed; with `thinned`, for lines that are
+    neither dashed nor filled, also all vertices of each `COLUMN` except the extreme ones.
     """
     steps = [
         (letter, _points([round(float(value), 2) for value in values.split()]))
@@ -114,7 +114,7 @@ def _shorter(letter: str, points: Sequence[Point], at: Point) -> str:
 
 
 def _repeated(path: str) -> str:
-    """Return a path without a command's letter where it repeats."""
+    """Return a path without repeated letters of commands."""
     written, last = [], ""
     for letter, values in _STEPS.findall(path):
         if letter != last or letter in "MmZz":

@@ -1,4 +1,4 @@
-"""Turns the text that matplotlib draws as outlines in SVG files back into text."""
+"""Converts text that matplotlib drew as outlines in SVG files back to text."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HREF = "{http://www.w3.org/1999/xlink}href"
 
 _WEIGHTS = {"DejaVuSans": "", "DejaVuSans-Bold": "bold"}
 _LIGATURES = {"ffi": "\ufb03", "ffl": "\ufb04", "ff": "\ufb00", "fi": "\ufb01", "fl": "\ufb02"}
-# In 3.9, the oldest version that is supported, the flag has another name.
+# In matplotlib 3.9, the oldest supported version, the flag has another name.
 _UNSCALED = ft2font.LoadFlags.NO_SCALE if hasattr(ft2font, "LoadFlags") else getattr(ft2font, "LOAD_NO_SCALE")  # noqa: B009
 _FONT_UNITS = 100
 """Units per em in which matplotlib places glyphs."""
@@ -29,15 +29,15 @@ _MOVED = re.compile(r"translate\(([^ )]+) 0\)")
 
 @cache
 def _font(name: str) -> FT2Font:
-    # Until 3.10 matplotlib takes no Path.
+    # matplotlib before 3.11 does not accept a Path.
     return FT2Font(str(Path(matplotlib.get_data_path()) / "fonts" / "ttf" / f"{name}.ttf"))
 
 
 def as_text(label: str, attributes: dict[str, str], glyphs: list[ElementTree.Element]) -> ElementTree.Element | None:
-    """Return glyphs as text; `None`: they are not the characters of the label on one line, but a formula."""
+    """Return glyphs as text; `None`: they are a formula, not the characters of the label on one line."""
     place = _PLACE.fullmatch(attributes.get("transform", ""))
     found = [glyph.get(HREF, "").removeprefix("#").rpartition("-") for glyph in glyphs]
-    # Until 3.9 a glyph's place is its `x`.
+    # In matplotlib 3.9 the position of a glyph is its `x`.
     moves = [_MOVED.fullmatch(glyph.get("transform", f"translate({glyph.get('x', 0)} 0)")) for glyph in glyphs]
     name = found[0][0] if found else ""
     if not place or not all(moves) or name not in _WEIGHTS:
@@ -46,7 +46,7 @@ def as_text(label: str, attributes: dict[str, str], glyphs: list[ElementTree.Ele
     joined = label
     for letters, ligature in _LIGATURES.items():
         joined = joined.replace(letters, ligature)
-    # Glyphs are named by their index in the font; until matplotlib 3.10 by their code point, without ligatures.
+    # Glyphs are named by their index in the font; before matplotlib 3.11, by their code point, without ligatures.
     by_index, by_code = [font.get_char_index(ord(c)) for c in joined], [ord(c) for c in label]
     named = [identifier[2] for identifier in found]
     if {identifier[:2] for identifier in found} != {(name, "-")} or not label.strip():
@@ -62,7 +62,7 @@ def as_text(label: str, attributes: dict[str, str], glyphs: list[ElementTree.Ele
     offsets = [float(move[1]) for move in moves if move]
     advance = font.load_glyph(indices[last], flags=_UNSCALED).horiAdvance * _FONT_UNITS / font.units_per_EM
     x, y, angle, scale = float(place[1]), float(place[2]), float(place[3] or 0), float(place[4])
-    # Viewers do not draw spaces in front.
+    # Viewers do not draw leading spaces.
     x += math.cos(math.radians(angle)) * offsets[first] * scale
     y += math.sin(math.radians(angle)) * offsets[first] * scale
     written = ElementTree.Element(f"{SVG}text")

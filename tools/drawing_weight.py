@@ -1,11 +1,11 @@
-"""Makes the SVG files that matplotlib writes lighter, with the same look.
+"""Makes SVG files of matplotlib smaller, with the same look.
 
     python tools/drawing_weight.py FILE...    rewrites the files in place
 
-Text that matplotlib drew as outlines becomes `<text>` with the width it had, except formulas; numbers have two
-decimals; equal styles become one class; elements that draw nothing, groups without attributes and unused identifiers
-are removed; polylines lose vertices that are closer to the line than `drawing_paths.TOLERANCE`. The metadata stays.
-The same input gives the same output; a file that is not matplotlib's own, or is already light, is returned unchanged.
+Text that matplotlib drew as outlines, except formulas, becomes `<text>` of the same width; numbers have two decimals;
+equal styles become one class; elements that draw nothing, groups without attributes and unused identifiers are removed;
+vertices of polylines within `drawing_paths.TOLERANCE` of the remaining line are removed. The metadata is kept. The same
+input gives the same output; a file that is not matplotlib's own, or was already made smaller, is returned unchanged.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from xml.etree import ElementTree
 from drawing_paths import number, shortened
 from drawing_text import HREF, SVG, as_text
 
-LARGEST_DRAWING = 60_000
+MAX_DRAWING = 60_000
 """Upper bound on the size of a committed drawing, bytes."""
 FAMILY = "DejaVu Sans, Verdana, sans-serif"
 
@@ -39,18 +39,18 @@ _NAMESPACES = {
     "rdf": "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
 }
 _DEFAULTS = b"*{stroke-linejoin: round; stroke-linecap: butt}"
-"""The style sheet in each file of matplotlib."""
+"""Style sheet in each file of matplotlib."""
 _COMMENT = "comment"
 _JOINS = ("stroke-linejoin", "stroke-linecap")
 _HYPHENS = re.compile("- (?=-)")
-"""What matplotlib makes of -- in a comment."""
+"""Form of -- in a comment of matplotlib."""
 _COORDINATE = re.compile(r"[-+.\d]+(?:e[-+]?\d+)?")
 _TURNED = re.compile(r"(?<=translate\()[^)]*|(?<=rotate\()[^)]*")
 _TARGET = re.compile(r"(?<=url\(#)[^)]+|(?<=^#).+")
 
 
 def lighter(drawing: bytes) -> bytes:
-    """Return a drawing of matplotlib with fewer bytes and the same look; any other is returned unchanged."""
+    """Return a drawing of matplotlib with fewer bytes and the same look; other drawings are returned unchanged."""
     if _DEFAULTS not in drawing:
         return drawing
     for prefix, address in _NAMESPACES.items():
@@ -70,7 +70,7 @@ def lighter(drawing: bytes) -> bytes:
         _shorten(element, styles[element])
     sheet = _classes(elements, styles)
 
-    # An attribute of the root is inherited; a style sheet for all elements would override what a `use` passes on.
+    # Attributes of the root are inherited; a style sheet for all elements would override the styles of a `use`.
     root.attrib |= {"font-family": FAMILY, "stroke-linejoin": "round"}
     root[:] = metadata
     for tag, text, inner in (("style", sheet, ()), ("defs", None, used.values())):
@@ -93,7 +93,7 @@ def _comment(text: str | None) -> ElementTree.Element:
 def _flattened(
     parent: ElementTree.Element, definitions: dict[str, ElementTree.Element]
 ) -> Iterator[ElementTree.Element]:
-    """Yield what a parent draws, without groups that have no attributes; definitions are collected."""
+    """Yield the drawn elements of a parent, without groups that have no attributes; collect definitions."""
     label = ""
     for child in parent:
         if child.tag == _COMMENT:
@@ -119,7 +119,7 @@ def _flattened(
 def _used(
     drawn: Iterable[ElementTree.Element], definitions: dict[str, ElementTree.Element]
 ) -> dict[str, ElementTree.Element]:
-    """Return the definitions that are referred to, by identifier, in the order of their first use."""
+    """Return the referenced definitions by identifier, in the order of their first use."""
     used: dict[str, ElementTree.Element] = {}
     for top in drawn:
         for element in top.iter():
@@ -130,7 +130,7 @@ def _used(
 
 
 def _style(element: ElementTree.Element) -> Style:
-    """Take the style, and the clip path of a line or an area, from an element."""
+    """Remove the style, and the clip path of a line or an area, from an element, and return them."""
     parts = [part.partition(":") for part in element.attrib.pop("style", "").split(";")]
     style = {key.strip(): value.strip() for key, _, value in parts if value}
     if element.tag == f"{SVG}path" and "clip-path" in element.attrib:
@@ -143,7 +143,7 @@ def _all(tops: Iterable[ElementTree.Element]) -> list[ElementTree.Element]:
 
 
 def _rename(used: dict[str, ElementTree.Element], drawn: Iterable[ElementTree.Element]) -> None:
-    """Give short identifiers to the definitions that are used, and to no other element."""
+    """Replace the identifiers of the used definitions by short ones, and remove all others."""
     names = dict(zip(used, _names(), strict=False))
     for element in _all([*used.values(), *drawn]):
         element.attrib.pop("id", None)
@@ -158,7 +158,7 @@ def _rename(used: dict[str, ElementTree.Element], drawn: Iterable[ElementTree.El
 def _styles(
     used: dict[str, ElementTree.Element], drawn: Iterable[ElementTree.Element]
 ) -> dict[ElementTree.Element, Style]:
-    """Take the styles from elements, without what has no effect since the definition that a `use` names sets it."""
+    """Remove and return the styles of elements; those of a `use` without properties that its definition sets."""
     elements = _all([*used.values(), *drawn])
     styles = {element: _style(element) for element in elements}
     for element in elements:
@@ -183,7 +183,7 @@ def _shorten(element: ElementTree.Element, style: Style) -> None:
 def _joined(
     drawn: Iterable[ElementTree.Element], styles: dict[ElementTree.Element, Style]
 ) -> Iterator[ElementTree.Element]:
-    """Yield the elements; neighbouring lines of one opaque style become one path, and so do bars from left to right."""
+    """Yield the elements; consecutive lines of one opaque style, and bars from left to right, become one path."""
     last: ElementTree.Element | None = None
     right = math.inf
     for element in drawn:
@@ -193,7 +193,7 @@ def _joined(
             yield element
             continue
         sides = [round(float(value), 2) for value in _COORDINATE.findall(element.attrib["d"])[::2]]
-        # Areas that overlap would be one area, with another outline.
+        # Overlapping areas would become one area with another outline.
         beside = style.get("fill") == "none" or ("stroke" not in style and min(sides) >= right)
         if last is not None and beside and style == styles[last]:
             last.set("d", last.attrib["d"] + element.attrib["d"])
@@ -210,7 +210,7 @@ def _names() -> Iterator[str]:
 
 
 def _classes(elements: list[ElementTree.Element], styles: dict[ElementTree.Element, Style]) -> str:
-    """Set the styles of elements, as a class if there are several of a style; returns the style sheet."""
+    """Set the styles of elements, as a class if several elements have a style; return the style sheet."""
     texts = {element: ";".join(f"{key}:{value}" for key, value in styles[element].items()) for element in elements}
     counted = Counter(text for text in texts.values() if text)
     classes = dict(zip((text for text, times in counted.items() if times > 1), _names(), strict=False))
@@ -223,14 +223,14 @@ def _classes(elements: list[ElementTree.Element], styles: dict[ElementTree.Eleme
 
 
 def main() -> int:
-    """Rewrite the files named."""
+    """Rewrite the named files."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("files", nargs="+", type=Path)
     for path in parser.parse_args().files:
         before = path.read_bytes()
         after = lighter(before)
         path.write_bytes(after)
-        print(f"{path}: {len(before)} -> {len(after)} bytes" + " (too large)" * (len(after) > LARGEST_DRAWING))
+        print(f"{path}: {len(before)} -> {len(after)} bytes" + " (too large)" * (len(after) > MAX_DRAWING))
     return 0
 
 

@@ -1,28 +1,28 @@
 #!/usr/bin/env bash
-# Runs each fuzz target for so many seconds: tools/fuzz.sh SECONDS [TARGET...]. What is found lies in fuzz/artifacts and
-# ends with an error; without cargo-fuzz or a C++ compiler one line says why nothing is done.
+# Runs each fuzz target, or the named ones, for SECONDS: tools/fuzz.sh SECONDS [TARGET...]. A crash is an error, and its input is in
+# fuzz/artifacts. Without cargo-fuzz or a C++ compiler, prints the reason and does nothing.
 set -euo pipefail
 cd "$(dirname "$0")/../fuzz"
 seconds=$1
 shift
 if ! command -v cargo-fuzz >/dev/null; then
-    echo "fuzz targets skipped: no cargo-fuzz; cargo install cargo-fuzz --locked"
+    echo "skipped: fuzz targets need cargo-fuzz (cargo install cargo-fuzz --locked)"
     exit 0
 fi
 if ! command -v c++ >/dev/null; then
-    echo "fuzz targets skipped: no C++ compiler, which libFuzzer is built with"
+    echo "skipped: fuzz targets need a C++ compiler, with which libFuzzer is built (Debian package g++)"
     exit 0
 fi
 targets=("$@")
 [ ${#targets[@]} -gt 0 ] || mapfile -t targets < <(cargo fuzz list)
 for target in "${targets[@]}"; do
-    # New inputs go to fuzz/found, which is not kept; those in fuzz/corpus are.
+    # New inputs are written to fuzz/found, which is not committed; fuzz/corpus is.
     mkdir -p "found/$target"
-    # Documents and studies are changed as a whole, in a form that is longer than the file: a limit of length that grows
-    # slowly would leave them to changes of bytes, and several changes on top of each other are mostly refused at once.
+    # Documents and studies have mutators of their own, which work on a form that is longer than the file: with libFuzzer's growing
+    # limit of length, only mutations of bytes would remain. Several mutations at once are mostly rejected, so the depth is 1.
     whole=()
     [[ $target == document || $target == study ]] && whole=(-len_control=0 -mutate_depth=1 -cross_over=0)
-    # No sanitizer: the code is safe Rust but for a few lines, and so the stable toolchain will do.
+    # No sanitizer, since nearly all code is safe Rust; so the stable toolchain is enough.
     cargo fuzz run --sanitizer none "$target" "found/$target" "corpus/$target" -- \
         -max_total_time="$seconds" -timeout=30 -max_len=20000 -rss_limit_mb=3000 -print_final_stats=1 "${whole[@]}"
 done

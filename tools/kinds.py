@@ -1,6 +1,6 @@
-"""Writes `python/tailback/scenario/kinds.py`: the schema's kinds as types, so that a type checker finds a misspelt one.
+"""Writes python/tailback/scenario/kinds.py: the kinds of the schema as types, so that type checkers find misspelt ones.
 
-With --check the file is only compared with the schema.
+With --check, only compares the file with the schema.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tailback import _native
 
 FILE = Path(__file__).resolve().parent.parent / "python" / "tailback" / "scenario" / "kinds.py"
 
-_HEAD = '''"""Names of kinds as types: type checkers find misspelt ones. Made by tools/kinds.py from the schema."""
+_HEAD = '''"""Names of kinds as types, for type checkers. Generated from the schema by tools/kinds.py."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ __all__ = ["DisciplineKind", "Kind", "SourceKind"]
 
 
 def text() -> str:
-    """Return the module."""
+    """Return the source of the module."""
     names: dict[str, list[str]] = json.loads(_native.names())
     return _HEAD + "".join(
         [
-            _type("SourceKind", names["sources"], "A traffic model."),
-            _type("DisciplineKind", names["disciplines"], "A queue discipline."),
-            _type("Kind", sorted(set(_kinds(json.loads(_native.schema())))), "Anything that a `kind` can be."),
+            _type("SourceKind", names["sources"], "Name of a traffic model."),
+            _type("DisciplineKind", names["disciplines"], "Name of a queue discipline."),
+            _type("Kind", sorted(set(_kinds(json.loads(_native.schema())))), "Value of any key `kind`."),
         ]
     )
 

@@ -1,8 +1,7 @@
-"""Checks the language of comments, docstrings and pages: tools/language.py [PATH...]; without a path, all of CHECKED.
+"""Checks the language of comments, docstrings and pages: tools/language.py [PATH...]; default: the paths of CHECKED.
 
-The words come from docs/glossary.md, table "Words that are not used". Code, strings and `literals` are not checked.
-
-Exits with 1 if there are findings, and prints their places.
+The words are those of the table "Words that are not used" in docs/glossary.md. Code, strings and `literals` are not
+checked. Prints the findings with their places; the exit code is 1 if there are any.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 GLOSSARY = ROOT / "docs" / "glossary.md"
-# Paths without findings, which a test keeps so.
+# Paths that must have no findings; a test checks them.
 CHECKED: tuple[str, ...] = (
     "CONTRIBUTING.md",
     "README.md",
@@ -41,19 +40,19 @@ CHECKED: tuple[str, ...] = (
     "tools",
     "validation",
 )
-# Left out of directories: written by tools, from sources that are checked themselves.
+# Paths that are skipped in directories: tools write them from sources that are checked.
 GENERATED: tuple[str, ...] = ("docs/results", "docs/router-examples.md", "docs/scenarios.md")
-# Plain English with a word of the table: "two ways to divide it", "so long that it overflows", "unless told otherwise".
+# Allowed phrases with a word of the table: "two ways to divide it", "so long that it overflows".
 PLAIN = re.compile(
     r"\bways (?:to|of \w+ing|in which)\b|\bin (?:\w+ )?ways\b|\bunless told otherwise\b"
     r"|\bso (?:many|much|long|often)\b(?=[^.;:]* that\b)",
     re.IGNORECASE,
 )
-# A doc comment opens with the item or its action, not with a question.
+# A doc comment begins with the item or its action, not with a question word.
 OPENINGS = re.compile(r"(What|Whether|None|Who|Whose|How|Nobody|Nothing)\b(?!:)")
-SUFFIXES = {".rs", ".py", ".md"}
+SUFFIXES = {".rs", ".py", ".pyi", ".md"}
 
-# A place, and a paragraph there; `opens` if it is the beginning of a doc comment.
+# Line, `True` if it begins a doc comment, and text of a paragraph.
 Paragraph = tuple[int, bool, str]
 
 
@@ -109,13 +108,13 @@ def markdown(text: str) -> Iterator[Paragraph]:
 def unused(prose: str, words: list[tuple[re.Pattern[str], str]]) -> Iterator[str]:
     """Yield the words of the table in a text, each with its replacement and the text around it."""
     prose = PLAIN.sub("``", prose)
-    for form, cure in words:
+    for form, replacement in words:
         hit = form.search(prose)
         if hit:
-            yield f"`{hit[0]}`; write {cure}: {prose[max(0, hit.start() - 30) : hit.end() + 30]}"
+            yield f"`{hit[0]}`; write {replacement}: {prose[max(0, hit.start() - 30) : hit.end() + 30]}"
 
 
-READERS = {".rs": rust, ".py": python, ".md": markdown}
+READERS = {".rs": rust, ".py": python, ".pyi": python, ".md": markdown}
 
 
 def complaints(path: Path) -> Iterator[str]:
@@ -126,12 +125,12 @@ def complaints(path: Path) -> Iterator[str]:
         prose = re.sub(r"`[^`]*`|\"[^\"]*\"|\]\([^)]*\)", "``", paragraph)
         found = OPENINGS.match(prose) if opens else None
         if found:
-            yield f"{place}: a doc comment opens with `{found[0]}`; name the item, or its action: {paragraph[:60]}"
+            yield f"{place}: a doc comment begins with `{found[0]}`; name the item, or its action: {paragraph[:60]}"
         yield from (f"{place}: {finding}" for finding in unused(prose, words))
 
 
 def files(paths: list[str]) -> Iterator[Path]:
-    """Yield the files below the paths, without generated ones in directories."""
+    """Yield the files below the paths; generated files in directories are skipped."""
     generated = [ROOT / name for name in GENERATED]
     for name in paths:
         path = ROOT / name
@@ -148,7 +147,7 @@ def main() -> None:
     for complaint in found:
         print(complaint.removeprefix(f"{ROOT}/"))
     if found:
-        sys.exit(f"{len(found)} places")
+        sys.exit(f"{len(found)} findings")
 
 
 if __name__ == "__main__":

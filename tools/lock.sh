@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Renews requirements/: the exact versions and the hashes of all that the build, the program and the tests install, for every
-# platform and CPython from 3.11 on. Usage: lock.sh PYTHON [--upgrade]; without --upgrade versions stay where they can.
+# Writes requirements/: exact versions and hashes of all packages that the build, the program and the tests install, for every
+# platform and CPython from 3.11 on. Usage: lock.sh PYTHON [--upgrade]; without --upgrade, versions change only where they must.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 python=$1 && shift
@@ -10,6 +10,6 @@ trap 'rm -rf "$tool"' EXIT
 "$tool/bin/pip" install --quiet uv
 common=(--universal --generate-hashes --python-version 3.11 --no-annotate --no-emit-index-url --no-emit-find-links
   --custom-compile-command "make lock" --quiet "$@")
-# The larger set first: the smaller one has the same versions.
+# The larger set is first, since the smaller one takes its versions from it.
 "$tool/bin/uv" pip compile "${common[@]}" --extra test pyproject.toml requirements/build.in -o requirements/dev.txt
 "$tool/bin/uv" pip compile "${common[@]}" --extra plot -c requirements/dev.txt pyproject.toml requirements/build.in -o requirements/run.txt

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Makes the virtual environment, or says what the machine lacks. Usage: make_venv.sh PYTHON FOLDER
+# Makes the virtual environment, or prints what is missing on this machine. Usage: make_venv.sh PYTHON FOLDER
 set -euo pipefail
 python=$1 venv=$2
 
 command -v "$python" >/dev/null || {
-  echo "Tailback needs Python 3.11 or newer, and there is no '$python'. Install it, or name one: make PYTHON=python3.12 run" >&2
+  echo "Tailback needs Python 3.11 or newer, and there is no '$python'. Install one, or name another: make PYTHON=python3.12 run" >&2
   exit 1
 }
 "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || {
@@ -12,8 +12,8 @@ command -v "$python" >/dev/null || {
   exit 1
 }
 if ! "$python" -m venv "$venv"; then
-  # A half-made folder would pass for a finished one the next time.
+  # The next call would take an incomplete folder for a complete one.
   rm -rf "$venv"
-  echo "'$python -m venv' failed. On Debian and Ubuntu it is a package of its own: apt-get install python3-venv" >&2
+  echo "'$python -m venv' failed. On Debian and Ubuntu it is a separate package: apt-get install python3-venv" >&2
   exit 1
 fi

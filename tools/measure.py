@@ -1,4 +1,4 @@
-"""Runs a program once and returns its output and its processor time."""
+"""Measurements of programs: processor time, instructions and memory, and Markdown tables of them."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ class Run:
     """One run of a benchmark program."""
 
     hops: int
-    """Packet-hops, as the program counted them; -1 when it does not count."""
+    """Packet-hops that the program counted; -1: it does not count."""
     cpu_s: float
-    """User and system time of the whole process in seconds, set-up included."""
+    """User and system time of the whole process, with its start, seconds."""
     wall_s: float = 0.0
-    """Time from its start to its end in seconds."""
+    """Time from the start of the process to its end, seconds."""
 
     @property
     def speed(self) -> float:
-        """Million packet-hops per CPU second."""
+        """Packet-hops per CPU second, millions."""
         return self.hops / self.cpu_s / 1e6
 
 
 def run(command: Sequence[str | Path], env: Mapping[str, str] | None = None) -> Run:
-    """Run `command`, whose output has a line `RESULT … hops=N`, and measure it."""
+    """Run `command`, whose output has a line `RESULT … hops=N`, and return its measurements."""
     words = [str(word) for word in command]
     started = time.monotonic()
     process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env={**os.environ, **(env or {})})
     assert process.stdout is not None
     output = process.stdout.read()
-    # wait4 gives the usage of this child alone; resource.getrusage would add up all children.
+    # wait4 returns the usage of this child only; resource.getrusage would return the sum of all children.
     _, status, usage = os.wait4(process.pid, 0)
     ended = time.monotonic()
     process.returncode = os.waitstatus_to_exitcode(status)
@@ -54,20 +54,20 @@ def run(command: Sequence[str | Path], env: Mapping[str, str] | None = None) -> 
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Lay out a Markdown table: the first column to the left, the others to the right."""
+    """Return a Markdown table, whose first column is aligned to the left and the others to the right."""
     lines = [header, ["---", *["---:"] * (len(header) - 1)], *rows]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
 def write(path: Path, text: str) -> None:
-    """Print `text` and keep it in the file at `path`."""
+    """Print `text` and write it to the file at `path`."""
     print(text)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
 
 
 def instructions(command: Sequence[str], counted: str) -> tuple[int, int]:
-    """Run `command` under callgrind: its instructions, and the number of its line `RESULT … COUNTED=N`."""
+    """Run `command` under callgrind; return its instructions, and N of its line `RESULT … COUNTED=N`."""
     words = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", *command]
     result = subprocess.run(words, capture_output=True, text=True)
     taken = re.search(r"Collected : (\d+)", result.stderr)
@@ -78,10 +78,10 @@ def instructions(command: Sequence[str], counted: str) -> tuple[int, int]:
 
 
 def peak_mb(command: Sequence[str | Path]) -> float:
-    """Run `command` and return the peak of its resident memory in MB; Linux only.
+    """Run `command` and return its peak resident memory, MB; Linux only.
 
-    The high-water mark of the kernel is read until the program ends: the usage that `wait4` returns includes the memory
-    of this interpreter, from which the program was forked.
+    The kernel's high-water mark is read every 5 ms until the program ends, since the usage that `wait4` returns
+    includes the memory of this interpreter, from which the program was forked.
     """
     process = subprocess.Popen([str(word) for word in command], stdout=subprocess.DEVNULL)
     found = 0

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Runs the tests of the unsafe code under Miri, natively: the ring of packets and the C interface of the wasm module.
-# Some five minutes. Without a nightly toolchain that has miri and rust-src one line says why nothing is done.
+# Runs the tests of the unsafe code under Miri, for the native target: the ring of packets and the C interface of the wasm module.
+# Takes about five minutes. Without a nightly toolchain with miri and rust-src, prints the reason and does nothing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 if ! cargo +nightly miri --version >/dev/null 2>&1; then
-    echo "Miri skipped: no nightly toolchain with it; rustup toolchain install nightly --component miri,rust-src"
+    echo "skipped: Miri needs a nightly toolchain (rustup toolchain install nightly --component miri,rust-src)"
     exit 0
 fi
 export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/miri"

@@ -1,11 +1,12 @@
 """Draws mutants of laws, schedulers, congestion control, recovery, ledger and event queue, and runs the tests on each.
 
-A mutant that no test notices is a survivor: a test is missing, or the mutant does the same as the original. Those that
-were looked at and do the same, or differ in what no test can see, are in `mutants.toml` with the reason.
+A mutant that no test detects is a survivor: a test is missing, or the mutant is equivalent to the original. Survivors
+that were examined and are equivalent, or differ in nothing that a test could observe, are in `mutants.toml` with the
+reason.
 
-All mutants of a draw are compiled at once (mutation_sites.py). A run without any says which tests reach which mutant;
-then each mutant's tests run, the quickest first, until one fails, hangs or crashes. Interrupted and called again, it
-goes on where it was. Exit code 1: with 95 % confidence more than 3 % of all mutants survive.
+All mutants of a draw are compiled into one program (mutation_sites.py). A run without mutants records which tests reach
+which mutant; then the tests of each mutant run, the shortest first, until one fails, hangs or crashes. The same command
+resumes an interrupted run. Exit code 1: more than 3 % of all mutants survive, with 95 % confidence.
 """
 
 from __future__ import annotations
@@ -40,10 +41,11 @@ AREAS = {
     "ledger": ["crates/sim/src/ledger.rs", "crates/sim/src/accounts.rs", "crates/sim/src/drop_causes.rs"],
     "event queue": ["crates/sim/src/event_queue"],
 }
-# Code that cannot change a result, by file: its functions, and the begins of its lines.
+# Code that cannot change a result: for each file, patterns of functions and of the beginnings of lines.
 LEFT_OUT = {
     # The order of events is total, so neither the form of the queue nor the width of its buckets can affect a
-    # result. These choose them, count what the choice depends on (a wrong count costs time), or give hints to prefetch.
+    # result. This code chooses them, counts what the choice depends on (a wrong count costs time), or hints at
+    # prefetches.
     "crates/sim/src/event_queue/calendar.rs": (
         r"resize|try_widen|fits_wide|list_threshold|shift_for_density",
         r"(self\.)?stats\.|self\.(stats|hints_enabled|since_wide_check|wide_failures) [+=]"
@@ -58,21 +60,25 @@ LEFT_OUT = {
         r"$.",
         r"self\.stats\.|if self\.hints_enabled|hint\(Upcoming|Form::Tournament if self\.tournament\.leaves_taken",
     ),
-    # They assert, and a broken one asserts less.
+    # Assertions: a mutant of one asserts less.
     "crates/transport/src/sender/board.rs": (r"audit", r"$."),
     "crates/transport/src/sender/show.rs": (r"audit", r"$."),
-    # The bytes that packets touch decide whether memory is prefetched.
+    # The number of bytes that packets access decides about prefetching only.
     "crates/sim/src/ledger.rs": (r"hot_bytes|prefetch_account", r"$."),
 }
 CRATES = ["qdisc", "transport", "sim"]
-# The tests of the scenario crate run the others' code by documents.
+# The tests of the scenario crate run the code of the others through documents.
 TESTED = ["tailback-qdisc", "tailback-transport", "tailback-sim", "tailback-scenario"]
-TOLERATED = 0.03
-# Failures of random tests are expected, and not kept.
-NOTHING_WRITTEN = {"PROPTEST_FAILURE_PERSISTENCE": "off"}
-MEMORY_KIB = 3_000_000
-# Most of a small draw's time is the build.
-QUICKLY = {"CARGO_PROFILE_TEST_OPT_LEVEL": "1", "CARGO_PROFILE_TEST_DEBUG": "false", "RUSTFLAGS": "--cap-lints=allow"}
+TOLERATED = 0.03  # share of all mutants that may survive
+# Failures of property tests are expected; their cases are not saved.
+UNSAVED_FAILURES = {"PROPTEST_FAILURE_PERSISTENCE": "off"}
+MEMORY_KIB = 3_000_000  # of the address space of a test program
+# A small draw spends most of its time in the build.
+QUICK_BUILD = {
+    "CARGO_PROFILE_TEST_OPT_LEVEL": "1",
+    "CARGO_PROFILE_TEST_DEBUG": "false",
+    "RUSTFLAGS": "--cap-lints=allow",
+}
 
 
 Key: TypeAlias = "tuple[str, str, str, str]"
@@ -80,16 +86,18 @@ Key: TypeAlias = "tuple[str, str, str, str]"
 
 @dataclass
 class Test:
-    """A test of a test program, and what a run without mutants says of it."""
+    """A test of a test program, with its results of the run without mutants."""
 
     program: str
     name: str
     seconds: float = 0.0
+    """Wall-clock time."""
     reached: list[int] = field(default_factory=list)
+    """Numbers of the mutants whose code the test executes."""
 
 
 def git(*words: str) -> str:
-    """Return what git prints."""
+    """Return the output of a git command."""
     return subprocess.run(["git", *words], cwd=ROOT, check=True, capture_output=True, text=True).stdout
 
 
@@ -102,24 +110,24 @@ def population() -> list[Site]:
 
 
 def left_out(site: Site) -> bool:
-    """Return whether a mutant is of code that cannot change a result."""
+    """Return `True` if a mutant is in code that cannot change a result."""
     functions, lines = LEFT_OUT.get(site.path, (r"$.", r"$."))
-    # A statement of several lines may hold more than its first.
+    # A statement of several lines may have other code than that of its first line.
     listed = "\n" not in site.original and re.match(lines, site.before)
     return bool(re.fullmatch(functions, site.function) or listed)
 
 
 class Draw:
-    """Mutants drawn from a seed, their build, and their results, in a folder."""
+    """Mutants that are drawn by a seed, with their build and results in a folder."""
 
     def __init__(self, folder: Path, seed: str, count: int, jobs: int, only: str) -> None:
-        """Prepare the folder; what another draw or other sources have left there is not used."""
+        """Prepare the folder; the state of another draw or of other sources is not used."""
         self.folder, self.jobs = folder, jobs
         self.tree, self.state = folder / "tree", folder / "state.json"
-        everything = [site for site in population() if only in site.path]
-        self.size = len(everything)
-        random.Random(seed).shuffle(everything)
-        self.queue, self.count = everything, min(count, len(everything))
+        mutants = [site for site in population() if only in site.path]
+        self.size = len(mutants)
+        random.Random(seed).shuffle(mutants)
+        self.queue, self.count = mutants, min(count, len(mutants))
         sources = git("ls-files", "-s", "crates", "Cargo.lock") + git("diff", "HEAD", "crates")
         self.key = f"{seed} {count} {only} {hashlib.sha256(sources.encode()).hexdigest()}"
         self.chosen: dict[int, Site] = {}
@@ -129,13 +137,14 @@ class Draw:
         self.owners: dict[str, str] = {}
         """Folder of the crate of each test program."""
         self.seconds = 0.0
-        """Processor time of building and testing; of it, this call's so far."""
+        """Processor time of all builds and tests, s."""
         self.counted = 0.0
+        """Part of it that this call has added, s."""
 
     # State.
 
     def load(self) -> bool:
-        """Read the state of an earlier call of the same draw."""
+        """Read the state of an earlier call of the same draw; return `False` if there is none."""
         if not self.state.exists():
             return False
         kept = json.loads(self.state.read_text())
@@ -149,7 +158,7 @@ class Draw:
         return True
 
     def save(self) -> None:
-        """Write the state; a reader never sees half of it."""
+        """Write the state atomically."""
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
         total = used.ru_utime + used.ru_stime
         self.seconds, self.counted = self.seconds + total - self.counted, total
@@ -168,7 +177,7 @@ class Draw:
     # Build.
 
     def build(self) -> list[str]:
-        """Compile the mutants; return the test programs. What does not compile is replaced by the next of the draw."""
+        """Compile the mutants and return the test programs; replace mutants that do not compile by further ones."""
         waiting = list(self.queue)
         self.chosen = {number: waiting.pop(0) for number in range(1, self.count + 1)}
         while wrong := self.refused(self.write()):
@@ -183,7 +192,7 @@ class Draw:
         return [one["executable"] for one in messages if one.get("executable") and one["profile"]["test"]]
 
     def refused(self, places: dict[str, dict[int, tuple[int, int]]]) -> set[int]:
-        """Return the mutants that the compiler refuses, or the first of them that it comes to."""
+        """Return mutants that do not compile; empty if all do."""
         done, messages = self.cargo(["check", "--keep-going"], [f"tailback-{crate}" for crate in CRATES])
         wrong = self.blamed(messages, places)
         if not done and not wrong:
@@ -191,11 +200,11 @@ class Draw:
         return wrong
 
     def cargo(self, words: list[str], packages: list[str]) -> tuple[bool, list[dict[str, Any]]]:
-        """Run cargo on the tree. Returns whether it succeeds, and its messages."""
+        """Run cargo on the tree; return `True` if it succeeds, and its messages."""
         done = subprocess.run(
             ["cargo", *words, "--offline", "--message-format=json", *(f"-p{name}" for name in packages)],
             cwd=self.tree,
-            env={**os.environ, **QUICKLY, "CARGO_TARGET_DIR": str(self.folder / "target")},
+            env={**os.environ, **QUICK_BUILD, "CARGO_TARGET_DIR": str(self.folder / "target")},
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,
@@ -204,12 +213,12 @@ class Draw:
         return done.returncode == 0, [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
 
     def write(self) -> dict[str, dict[int, tuple[int, int]]]:
-        """Write the sources with the mutants; return where in which file each is."""
+        """Write the sources with the mutants; return the range of bytes of each mutant, by file."""
         by_path: dict[str, dict[int, Site]] = {}
         for number, site in self.chosen.items():
             by_path.setdefault(site.path, {})[number] = site
         places = {}
-        # Tests read examples and pages too.
+        # Tests also read examples and pages.
         listed = [path for path in git("ls-files").splitlines() if not path.startswith("docs/results")]
         present = [path for path in listed if (ROOT / path).is_file()]
         for path in present:
@@ -222,14 +231,14 @@ class Draw:
             if not target.exists() or target.read_bytes() != content:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_bytes(content)
-        # A file that has been moved since would be a second module of that name.
+        # A file that was moved since an earlier call would be a second module of that name.
         for found in self.tree.rglob("*.rs"):
             if str(found.relative_to(self.tree)) not in present:
                 found.unlink()
         return places
 
     def blamed(self, messages: list[dict[str, Any]], places: dict[str, dict[int, tuple[int, int]]]) -> set[int]:
-        """Return the mutants at which the compiler's errors are."""
+        """Return the mutants in whose ranges the compiler reports errors."""
         wrong: set[int] = set()
         for one in messages:
             if one["reason"] != "compiler-message" or one["message"]["level"] != "error":
@@ -243,21 +252,21 @@ class Draw:
     # Tests.
 
     def explore(self, programs: list[str]) -> None:
-        """Run every test without mutants: its time, and which mutants it reaches."""
+        """Run every test without mutants, and record its time and the mutants that it reaches."""
         for program in programs:
             listed = self.run(program, ["--list", "--format", "terse"], 60, {})[1]
             names = [line.removesuffix(": test") for line in listed.splitlines() if line.endswith(": test")]
             self.tests += [Test(program, name) for name in names]
-        print(f"{len(self.tests)} tests, once without mutants", flush=True)
+        print(f"{len(self.tests)} tests run without mutants", flush=True)
         with ThreadPoolExecutor(self.jobs) as pool:
             passed = list(pool.map(self.measure, self.tests))
         for test, ok in zip(self.tests, passed, strict=True):
             if not ok:
-                print(f"left out, ignored or failing without mutants: {test.name}", flush=True)
+                print(f"not used, since it is ignored or fails without mutants: {test.name}", flush=True)
         self.tests = [test for test, ok in zip(self.tests, passed, strict=True) if ok]
 
     def measure(self, test: Test) -> bool:
-        """Run a test without mutants. Returns whether it passes."""
+        """Run a test without mutants; return `True` if it passes."""
         reached = self.folder / "reached" / hashlib.sha256(f"{test.program} {test.name}".encode()).hexdigest()
         reached.parent.mkdir(exist_ok=True)
         reached.unlink(missing_ok=True)
@@ -269,10 +278,10 @@ class Draw:
         return code == 0 and "1 passed" in output
 
     def run(self, program: str, words: list[str], seconds: float, extra: dict[str, str]) -> tuple[int | None, str]:
-        """Run a test program; the code is None if it does not end."""
+        """Run a test program for at most `seconds`; return its exit code (`None`: it did not end) and output."""
         manifest = self.tree / "crates" / self.owners[program]
-        environment = {**os.environ, **NOTHING_WRITTEN, "CARGO_MANIFEST_DIR": str(manifest), **extra}
-        # A loop that allocates ends early.
+        environment = {**os.environ, **UNSAVED_FAILURES, "CARGO_MANIFEST_DIR": str(manifest), **extra}
+        # The limit of memory ends loops that allocate without end.
         command = ["sh", "-c", f'ulimit -v {MEMORY_KIB}; exec "$@"', "sh", program, "--test-threads=1", *words]
         try:
             done = subprocess.run(
@@ -283,7 +292,7 @@ class Draw:
         return done.returncode, done.stdout
 
     def judge(self, number: int) -> str:
-        """Return what became of a mutant: `killed by TEST`, `hangs TEST`, or `survives N tests`."""
+        """Return the result of a mutant: `killed by TEST`, `hangs TEST`, `crashes one of …` or `survives N tests`."""
         tests = sorted((test for test in self.tests if number in test.reached), key=lambda test: test.seconds)
         for batch in batches(tests):
             names = [test.name for test in batch]
@@ -298,13 +307,13 @@ class Draw:
 
 
 def complaint(messages: list[dict[str, Any]]) -> str:
-    """Return the first errors of a compilation that fails for no single mutant's fault."""
+    """Return the first errors of a compilation whose errors are not in the code of a mutant."""
     errors = [one["message"]["rendered"] for one in messages if one["reason"] == "compiler-message"]
-    return "\n".join(["mutate: the mutants do not compile, for no single one's fault", *errors[:3]])
+    return "\n".join(["mutate: compilation fails, with errors outside the code of mutants", *errors[:3]])
 
 
 def batches(tests: list[Test]) -> list[list[Test]]:
-    """Group tests of a program: a few quick ones first, then more at a time, but no more than take half a minute."""
+    """Return batches of tests of one program each: first small ones, then larger ones of at most 30 s."""
     found: list[list[Test]] = []
     size, left = 4, list(tests)
     while left:
@@ -320,13 +329,13 @@ def batches(tests: list[Test]) -> list[list[Test]]:
 
 
 def allowed() -> dict[Key, str]:
-    """Return the survivors that were looked at, with their reasons."""
+    """Return the survivors that were examined, with their reasons."""
     listed = tomllib.loads(ALLOWED.read_text(encoding="utf-8"))["mutant"]
     return {(one["file"], one["function"], one["before"], one["after"]): one["reason"] for one in listed}
 
 
 def fewer(survivors: int, count: int, share: float) -> float:
-    """Return the probability of fewer survivors than these in a draw of `count`, if `share` of all mutants survive."""
+    """Return the probability of fewer than `survivors` in a draw of `count`, if `share` of all mutants survive."""
     total, term = 0.0, (1 - share) ** count
     for k in range(survivors):
         total += term
@@ -342,7 +351,7 @@ def interval(survivors: int, count: int) -> tuple[float, float]:
 
 
 def bisected(falling: Callable[[float], float]) -> float:
-    """Return where a falling function of a share is zero."""
+    """Return the zero of a decreasing function of a share, from 0 to 1."""
     low, high = 0.0, 1.0 - 1e-9
     for _ in range(50):
         middle = (low + high) / 2
@@ -353,9 +362,9 @@ def bisected(falling: Callable[[float], float]) -> float:
 def main() -> int:
     """Run the command."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--count", type=int, default=500, help="mutants to draw (default 500)")
+    parser.add_argument("--count", type=int, default=500, help="number of mutants to draw (default 500)")
     parser.add_argument("--seed", help="seed of the draw (default: the first 8 hex digits of HEAD)")
-    parser.add_argument("--only", default="", help="only files whose path has this in it")
+    parser.add_argument("--only", default="", help="only files whose path contains this text")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="mutants at a time")
     parser.add_argument("--out", type=Path, default=ROOT / "out" / "mutants", help="folder for build and results")
     args = parser.parse_args()
@@ -367,7 +376,7 @@ def main() -> int:
     draw = Draw(folder, seed, args.count, args.jobs, args.only)
     stale = allowed().keys() - {site.key for site in draw.queue}
     if stale and not args.only:
-        sys.exit("\n".join([f"mutate: {ALLOWED.name} names mutants that there are not:", *map(str, sorted(stale))]))
+        sys.exit("\n".join([f"mutate: {ALLOWED.name} lists mutants that do not exist:", *map(str, sorted(stale))]))
     print(f"{draw.count} of {draw.size} mutants, seed {seed}", flush=True)
     if not draw.load():
         programs = draw.build()
@@ -385,14 +394,14 @@ def main() -> int:
 
 
 def owner(program: str) -> str:
-    """Return the folder of the crate that a test program belongs to, as the compiler wrote it next to the program."""
+    """Return the folder of the crate of a test program, from the compiler's dependency file next to the program."""
     listed = Path(program).with_suffix(".d").read_text(encoding="utf-8")
     first = listed.split("crates/", 1)[1]
     return first.split("/", 1)[0]
 
 
 def report(draw: Draw) -> int:
-    """Print survivors and shares. Returns the exit code."""
+    """Print the survivors and their share; return the exit code."""
     known = allowed()
     survivors = [draw.chosen[number] for number, result in draw.results.items() if result.startswith("survives")]
     explained = [site for site in survivors if site.key in known]
@@ -411,19 +420,19 @@ def report(draw: Draw) -> int:
     low, high = interval(len(open_ones), count)
     print(
         f"\n{len(open_ones)} of {count} survive without a reason: {len(open_ones) / count:.1%},"
-        f" 95 % interval {low:.1%} to {high:.1%}; in the form of {ALLOWED.name}: {entries}"
+        f" 95 % interval {low:.1%} to {high:.1%}; as entries for {ALLOWED.name}: {entries}"
     )
     print(f"{draw.seconds / 60:.0f} CPU minutes")
     too_many = 1 - fewer(len(open_ones), count, TOLERATED) < 0.05
     if too_many:
-        print(f"too many: were {TOLERATED:.0%} of all mutants to survive, fewer than 5 % of draws would have so many")
+        print(f"too many: with 95 % confidence more than {TOLERATED:.0%} of all mutants survive")
     return int(too_many)
 
 
 def entry(site: Site) -> str:
-    """Return a survivor as an entry of the list of those with a reason, which is to be filled in."""
+    """Return a survivor as an entry for mutants.toml, with an empty reason."""
     fields = {"file": site.path, "function": site.function, "before": site.before, "after": site.after, "reason": ""}
-    # JSON's strings are TOML's.
+    # Strings of JSON are valid TOML.
     lines = [f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in fields.items()]
     return "\n".join(["[[mutant]]", *lines, ""])
 

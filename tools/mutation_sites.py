@@ -1,4 +1,4 @@
-"""Finds the places of Rust sources that can be mutated, and writes sources in which each mutant can be switched on.
+"""Finds the mutants of Rust sources, and writes sources in which each mutant can be switched on.
 
 All mutants of a draw are compiled into one program (mutant schemata; R. Untch, J. Offutt and M. J. Harrold, "Mutation
 analysis using mutant schemata", ISSTA 1993): `a < b` becomes `(if crate::mutants::on(7) { a <= b } else { a < b })`.
@@ -46,7 +46,7 @@ ASSIGNING = {
     "<<=": ">>=",
     ">>=": "<<=",
 }
-# Not run, or evaluated by the compiler, where nothing can be switched.
+# Nodes that are not executed, or are evaluated by the compiler, so that no mutant in them can be switched on.
 OPAQUE = {
     "attribute_item",
     "inner_attribute_item",
@@ -72,7 +72,7 @@ NUMBERS = {"u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32", "i64"
 
 @dataclass(frozen=True)
 class Site:
-    """One mutant: `original`, the bytes from `start` to `end` of a file, replaced by `changed`."""
+    """A mutant: `original`, the bytes from `start` to `end` of a file, is replaced by `changed`."""
 
     path: str
     line: int
@@ -81,17 +81,17 @@ class Site:
     original: str
     changed: str
     form: str
-    """`value`, an expression; `statement`; or `entry`, a statement in front of a function's body."""
+    """`value`: an expression; `statement`; `entry`: a statement before a function's body."""
     function: str
-    """Name of the function around it, or nothing."""
+    """Name of the enclosing function; empty: there is none."""
     before: str
-    """The lines that it is in, with single spaces."""
+    """Original lines of the mutant, with single spaces."""
     after: str
-    """The same lines with the mutant."""
+    """These lines with the mutant."""
 
     @property
     def key(self) -> tuple[str, str, str, str]:
-        """Return what names the mutant while other lines of the file change."""
+        """Identity of the mutant, which does not change with other lines of the file."""
         return self.path, self.function, self.before, self.after
 
     def __str__(self) -> str:
@@ -134,7 +134,7 @@ def _function(node: Node, source: bytes) -> str:
 
 
 def _is_test(node: Node, source: bytes) -> bool:
-    """Return whether the attributes in front of an item leave it to tests."""
+    """Return `True` if an attribute of an item restricts it to tests."""
     before = node.prev_sibling
     while before is not None and before.type in {"attribute_item", "line_comment"}:
         if before.type == "attribute_item" and "test" in _text(before, source):
@@ -213,7 +213,7 @@ def _holds_let(node: Node) -> bool:
 
 
 def _bodies(node: Node, source: bytes) -> Iterator[Found]:
-    """Yield functions that return at once."""
+    """Yield the mutants of a function that return a constant at once."""
     body, kind = node.child_by_field_name("body"), node.child_by_field_name("return_type")
     if body is None or body.named_child_count == 0:
         return
@@ -234,13 +234,13 @@ def _bodies(node: Node, source: bytes) -> Iterator[Found]:
         values = [f"{text}::ZERO"]
     for value in values:
         if value and _text(body, source).strip("{} \n") == value:
-            # It returns nothing else.
+            # The function returns this value anyway.
             continue
         yield node, entry, f"return {value};".replace(" ;", ";"), "entry"
 
 
 def instrumented(source: bytes, chosen: dict[int, Site]) -> tuple[bytes, dict[int, tuple[int, int]]]:
-    """Return a file with these mutants, by number, in it, and where in the new file each is."""
+    """Return a file with the chosen mutants, by number, and the range of bytes of each in the new file."""
     text = _rendered(
         source, 0, len(source), sorted(chosen.items(), key=lambda one: (one[1].start, -one[1].end, one[0]))
     )
@@ -252,7 +252,7 @@ def instrumented(source: bytes, chosen: dict[int, Site]) -> tuple[bytes, dict[in
 
 
 def _rendered(source: bytes, start: int, end: int, chosen: list[tuple[int, Site]]) -> bytes:
-    """Return a part of a source with the mutants inside it, the outer ones first in `chosen`."""
+    """Return a part of a source with its mutants; in `chosen`, outer ones are before inner ones."""
     parts, at, left = [], start, list(chosen)
     while left:
         number, site = left.pop(0)

@@ -1,17 +1,17 @@
 """Measures one version of Tailback and writes the tables of docs/performance.md, between their markers.
 
-    make performance                                   all parts but the peers, then the page; some minutes
+    make performance                                   all parts except the peers, then the page; minutes
     make performance PERFORMANCE="--parts workloads"   some parts: instructions, memory, seconds, disciplines, …
     python tools/performance.py --write                only the page, from docs/performance.json
     python tools/performance.py --check                compares the page with docs/performance.json
 
-Each finished measurement is kept at once in docs/performance.json, so a run that was stopped continues where it was. It
-belongs to one program, by the hash of `tailback-bench`: with another program all that is there is measured again, so
-the page never shows two versions in one table. Peers have their own date and version, since they are measured more
-rarely.
+Each measurement is written to docs/performance.json as soon as it is finished, so a run that was stopped can be
+resumed. The file belongs to one program, identified by the hash of `tailback-bench`: with another program everything is
+measured again, so that no table shows two versions. Peers have their own date and version, since they are measured less
+often.
 
-Instruction counts are valgrind's and repeat exactly. Seconds are taken in rounds, all workloads in turn, and the median
-is shown; with the load of the machine, which they depend on.
+Instruction counts are those of valgrind, and are the same each time. Seconds are measured in rounds of all workloads;
+the page shows their median, with the load of the machine, on which they depend.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ Json = dict[str, Any]
 
 
 def about(binary: Path) -> Json:
-    """Return what a measurement belongs to."""
+    """Return the program, the machine and the tools of a measurement."""
     text = Path("/proc/cpuinfo").read_text(encoding="utf-8") if Path("/proc/cpuinfo").exists() else ""
     model = re.search(r"^model name\s*: (.*)$", text, re.MULTILINE)
     return {
@@ -85,7 +85,7 @@ def _first_line(*command: str) -> str:
 
 
 def load() -> float:
-    """Return the number of processes that were ready to run, mean of the last minute."""
+    """Return the load of the machine: the mean number of runnable processes in the last minute."""
     return round(os.getloadavg()[0], 1)
 
 
@@ -93,7 +93,7 @@ class Store:
     """Measurements of one program, in a file."""
 
     def __init__(self, binary: Path) -> None:
-        """Open the file; what belongs to another program is dropped, except for the peers."""
+        """Open the file; measurements of another program are dropped, except those of peers."""
         self.data: Json = json.loads(DATA.read_text(encoding="utf-8")) if DATA.exists() else {}
         now = about(binary)
         if self.data.get("about", {}).get("program") != now["program"]:
@@ -121,7 +121,7 @@ def instructions(store: Store, binary: Path) -> None:
 
 
 def memory(store: Store, binary: Path) -> None:
-    """Take the peak of each workload's resident memory, which does not depend on the load of the machine."""
+    """Measure the peak of each workload's resident memory, which does not depend on the load of the machine."""
     part = store.part("memory")
     for workload in bench.LENGTHS:
         if workload not in part:
@@ -131,7 +131,7 @@ def memory(store: Store, binary: Path) -> None:
 
 
 def seconds(store: Store, binary: Path) -> None:
-    """Take CPU seconds of each workload, in rounds."""
+    """Measure CPU seconds of each workload, in rounds."""
     part = store.part("seconds")
     for turn in range(ROUNDS):
         for workload in bench.LENGTHS:
@@ -156,7 +156,7 @@ def disciplines(store: Store, binary: Path) -> None:
 
 
 def threads(store: Store, binary: Path) -> None:
-    """Take the seconds of one large run on one and on two threads, in turn."""
+    """Measure the seconds of one large run on one and on two threads, alternately."""
     part = store.part("threads")
     for turn in range(ROUNDS):
         for count in ("1", "2"):
@@ -170,7 +170,7 @@ def threads(store: Store, binary: Path) -> None:
 
 
 def peers(store: Store, binary: Path) -> None:
-    """Measure the peers that are installed; all again, since a ratio needs both programs in turn."""
+    """Measure the installed peers and Tailback alternately; earlier measurements are not used."""
     rows: dict[str, list[str]] = {}
     missing = []
     for peer in bench_peers.ALL:
@@ -200,7 +200,7 @@ MEASURE: dict[str, Callable[[Store, Path], None]] = {
 
 
 def origin(of: Json) -> str:
-    """Return a sentence about what was measured, when and where."""
+    """Return a sentence about the date, the program and the machine of a measurement."""
     tools = ", ".join(str(of[tool]) for tool in ("rustc", "valgrind") if of[tool] != "none")
     return (
         f"Measured on {of['date']}: Tailback {of['tailback']}, crates at commit `{of['commit']}`, release build with "
@@ -240,7 +240,7 @@ def tables(data: Json) -> dict[str, str]:
 
     costs = data.get("disciplines", {})
     if base := costs.get(bench_disciplines.BASE):
-        header = ["discipline", "instructions per arriving packet, more than drop-tail", "in all"]
+        header = ["discipline", "instructions per arriving packet, more than drop-tail", "in total"]
         rows = [[name, f"{n - base}".replace("-", "\N{MINUS SIGN}"), str(n)] for name, n in costs.items()]
         written["disciplines"] = f"{origin(of)}\n\n{measure.table(header, rows)}"
     else:
@@ -308,9 +308,7 @@ def main() -> int:
     written = page(json.loads(DATA.read_text(encoding="utf-8")), text)
     if options.check:
         if written != text:
-            print(
-                "docs/performance.md is not what docs/performance.json says; run: python tools/performance.py --write"
-            )
+            print("docs/performance.md differs from docs/performance.json; run: python tools/performance.py --write")
         return int(written != text)
     PAGE.write_text(written, encoding="utf-8")
     return 0

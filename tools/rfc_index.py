@@ -1,8 +1,8 @@
-"""Writes docs/rfc-index.md: for each section of an RFC or draft that the Rust sources cite, where it is and its tests.
+"""Writes docs/rfc-index.md: the files and the tests that cite each section of an RFC or draft.
 
-A citation is spelled "RFC 5681 section 3.1" (also "sections 4.1 and 4.2", "sections 5.4 to 5.7", "equation 3",
-"appendix A"). In a file whose heading names one document and no other, "section 3.1" alone is one, too. With --check
-nothing is written, and a stale page is an error.
+A citation has the form "RFC 5681 section 3.1" (also "sections 4.1 and 4.2", "sections 5.4 to 5.7", "equation 3",
+"appendix A"). In a file whose heading names only one document, "section 3.1" is a citation of that document. With
+--check, nothing is written, and a stale page is an error.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ _COMMENT = re.compile(r"^\s*(?://[/!]?|#)\s?")
 _FUNCTION = re.compile(r"^(?P<indent>\s*)(?:pub(?:\([a-z]+\))? )?(?:const )?fn (?P<name>\w+)")
 
 WHOLE = "whole"
-"""A document without a section."""
+"""Section of a citation that names a document only."""
 
 
 @dataclass
 class Rule:
-    """A section, and the places that cite it."""
+    """A section, with the source files and the tests that cite it."""
 
     sources: set[str] = field(default_factory=set)
     tests: set[str] = field(default_factory=set)
@@ -44,7 +44,7 @@ Index = dict[tuple[str, str], Rule]
 
 
 def sections(parts: str | None) -> list[str]:
-    """Return the sections that a citation lists; a document without any is cited as a whole."""
+    """Return the sections of a citation; `WHOLE` if it has none."""
     if parts is None:
         return [WHOLE]
     kind = re.match(r"[A-Za-z]+", parts)
@@ -63,7 +63,7 @@ def sections(parts: str | None) -> list[str]:
 
 
 def comments(lines: list[str]) -> Iterator[tuple[int, str]]:
-    """Return each run of comment lines as one text, with the number of its first line; others alone."""
+    """Yield consecutive comment lines as one text, and comments after code, each with the index of its first line."""
     start, text = 0, ""
     for number, line in [*enumerate(lines), (len(lines), "")]:
         mark = _COMMENT.match(line)
@@ -80,7 +80,7 @@ def comments(lines: list[str]) -> Iterator[tuple[int, str]]:
 
 
 def citations(text: str, heading: str | None) -> Iterator[tuple[str, str]]:
-    """Return the documents and sections that a comment cites."""
+    """Yield the documents and sections that a comment cites."""
     taken: list[tuple[int, int]] = []
     for found in _CITATION.finditer(text):
         taken.append(found.span())
@@ -95,14 +95,14 @@ def citations(text: str, heading: str | None) -> Iterator[tuple[str, str]]:
 
 
 def heading_of(lines: list[str]) -> str | None:
-    """Return the only document that the heading of a file names; `None`: there is none, or several."""
+    """Return the document that the heading of a file names; `None`: it names none, or several."""
     text = " ".join(line for line in lines if line.startswith("//!"))
     documents = {found["document"] for found in _CITATION.finditer(text)}
     return documents.pop() if len(documents) == 1 else None
 
 
 def test_at(lines: list[str], number: int) -> str | None:
-    """Return the test that a comment belongs to, within it or right before it; `None`: it belongs to the file."""
+    """Return the name of the test that contains or follows a comment; `None`: the comment belongs to no test."""
     below = number
     while below < len(lines) and (_COMMENT.match(lines[below]) or lines[below].lstrip().startswith("#[")):
         below += 1
@@ -156,7 +156,7 @@ def gather() -> Index:
 
 
 def versioned(index: Index) -> Index:
-    """Return the index in which a draft that is cited with and without its version is one."""
+    """Return the index with citations of a draft without its version added to those with it."""
     versions = {re.sub(r"-\d\d$", "", document): document for document, _ in index if re.search(r"-\d\d$", document)}
     merged: Index = defaultdict(Rule)
     for (document, section), rule in index.items():
@@ -167,7 +167,7 @@ def versioned(index: Index) -> Index:
 
 
 def order(section: str) -> tuple[int, list[tuple[bool, int | str]]]:
-    """Return the sort key of a section: the whole document, numbers, equations, appendices."""
+    """Return the sort key of a section: the whole document first, then numbers, equations and appendices."""
     if section == WHOLE:
         return 0, []
     rank = 2 if section.startswith("equation") else 3 if section.startswith("appendix") else 1
@@ -176,7 +176,7 @@ def order(section: str) -> tuple[int, list[tuple[bool, int | str]]]:
 
 
 def missing(index: Index, document: str, section: str) -> str:
-    """Return the entry of a rule that no test names."""
+    """Return the entry for the tests of a section that no test cites."""
     within = "" if section == WHOLE else f"{section}."
     named = (part for (of, part), rule in index.items() if of == document and rule.tests)
     return "by section" if any(part.startswith(within) for part in named) else "none named"
@@ -212,9 +212,9 @@ def page(index: Index) -> str:
 
 
 def main() -> int:
-    """Write the page, or compare it."""
+    """Write or check the page."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--check", action="store_true", help="compare the page, and write nothing")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit code 1 if the page is stale")
     text = page(gather())
     if parser.parse_args().check:
         if not PAGE.exists() or PAGE.read_text(encoding="utf-8") != text:

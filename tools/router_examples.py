@@ -1,7 +1,7 @@
-"""Writes docs/router-examples.md: configurations after public documents, simulated and reported lines.
+"""Writes docs/router-examples.md: configurations from public documents, with the parts that are simulated and reported.
 
-The remarks are the importer's; the rest is in python/tests/samples_public.py. With --check the page is only
-compared.
+The remarks are those of the importer; the other texts are in python/tests/samples_public.py. With --check, nothing is
+written.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def _traffic(table: str, case: Any) -> str:
 
 
 def _reported(found: Imported) -> str:
-    """All remarks with their lines, except those on lines without effect: of these the numbers of the lines."""
+    """Return all remarks with their lines; of remarks on ignored lines, only the line numbers."""
     lines = []
     for notice in found.notices:
         if notice.level == "ignored":

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Makes sure that cargo has the named components, or says how to get them. Usage: rust_components.sh rustfmt clippy
+# Installs the named components of Rust with rustup, if they are missing, or prints how to install them.
+# Usage: rust_components.sh rustfmt clippy
 set -euo pipefail
 for component in "$@"; do
   case $component in

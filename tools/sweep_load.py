@@ -1,7 +1,7 @@
 """Measures the processor utilisation of a sweep, on threads and on a Dask scheduler with a worker per processor.
 
-"Busy" is processor time divided by the processors' time; on a shared machine it is limited by other programs. "Wanted"
-adds the time for which threads were ready and waited for a processor, and can exceed 100 %.
+"Busy" is the processor time of the sweep divided by the time of all processors; on a shared machine, other programs
+limit it. "Wanted" also includes the time for which threads were ready and waited for a processor, and can exceed 100 %.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ EXAMPLE = Path(__file__).resolve().parent.parent / "docs" / "examples" / "merge.
 
 @dataclass(frozen=True)
 class Measured:
-    """One sweep."""
+    """Measurements of one sweep."""
 
     name: str
     digest: str
     wall_s: float
     cpu_s: float
     wait_s: float
-    """Seconds for which threads were ready to run and had no processor."""
+    """Time for which threads were ready to run and had no processor, summed over threads, s."""
     work_s: float
-    """Processor seconds inside the simulator alone."""
+    """Processor time of the simulator only, s."""
 
     def row(self, cores: int, first: Measured) -> str:
-        """As a line of a table."""
+        """Return a row of the table."""
         busy = self.cpu_s / (cores * self.wall_s)
         wanted = (self.cpu_s + self.wait_s) / (cores * self.wall_s)
         work = self.work_s / self.cpu_s
@@ -69,7 +69,7 @@ def measure(name: str, points: int, duration: str, backend: Backend, workers: li
 
 
 def used_s(processes: list[int]) -> tuple[float, float]:
-    """Seconds for which the threads of some processes ran, and for which they were ready and did not."""
+    """Return the seconds for which the threads of some processes ran, and for which they waited for a processor."""
     ran, waited = 0.0, 0.0
     for pid in processes:
         for thread in Path(f"/proc/{pid}/task").iterdir():
@@ -80,7 +80,7 @@ def used_s(processes: list[int]) -> tuple[float, float]:
 
 @contextlib.contextmanager
 def dask(count: int) -> Iterator[tuple[str, list[int]]]:
-    """A scheduler and workers of one thread each, without nannies: their processes are the ones that are measured."""
+    """Start a scheduler and workers of one thread each, without nannies, whose processes would not be measured."""
     python = [sys.executable, "-m"]
     scheduler = subprocess.Popen(
         [*python, "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard"],
@@ -103,13 +103,13 @@ def dask(count: int) -> Iterator[tuple[str, list[int]]]:
 def main() -> None:
     """Measure both and print a table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--points", type=int, default=10_000)
-    parser.add_argument("--duration", default="70s", help="simulated length of a run: some 8 ms of work")
-    parser.add_argument("--rounds", type=int, default=1, help="how often both are measured in turn")
+    parser.add_argument("--points", type=int, default=10_000, help="number of points (default 10,000)")
+    parser.add_argument("--duration", default="70s", help="simulated length of a run (default 70s: about 8 ms of work)")
+    parser.add_argument("--rounds", type=int, default=1, help="number of alternating measurements (default 1)")
     options = parser.parse_args()
     cores = default_threads()
-    print(f"{options.points} points, {cores} processors, load of others {os.getloadavg()[0]:.1f}\n")
-    print("| executor | wall, s | busy | wanted | of that in the simulator | ratio |")
+    print(f"{options.points} points, {cores} processors, load of other programs {os.getloadavg()[0]:.1f}\n")
+    print("| executor | wall, s | busy | wanted | simulator, share of busy | wall, ratio to threads |")
     print("|---|---|---|---|---|---|")
     with dask(cores) as (address, pids):
         remote = open_backend("dask", scheduler=address)

@@ -9,7 +9,7 @@ import { readFileSync } from "node:fs";
 const module = new WebAssembly.Module(readFileSync(process.argv[2]));
 const imports = WebAssembly.Module.imports(module);
 if (imports.length > 0) {
-  // An import would be a clock, a random source or a host's mathematics: a way for results to differ.
+  // An import would be a clock, a random source or the host's mathematics, with which results could differ.
   throw new Error(`the module imports ${imports.map((i) => `${i.module}.${i.name}`).join(", ")}; it must import nothing`);
 }
 const wasm = new WebAssembly.Instance(module).exports;
@@ -20,7 +20,7 @@ function run(toml, seed) {
   new Uint8Array(wasm.memory.buffer, at, text.length).set(text);
   const failed = wasm.tailback_run(at, text.length, BigInt(seed));
   wasm.tailback_free(at, text.length);
-  // The memory may have grown, so the view is made anew.
+  // The memory may have grown, which detaches earlier views of it.
   const result = new Uint8Array(wasm.memory.buffer, wasm.tailback_result_ptr(), wasm.tailback_result_len());
   const answer = new TextDecoder().decode(result);
   if (failed) throw new Error(answer);

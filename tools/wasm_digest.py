@@ -1,7 +1,6 @@
-"""Compares the digests of the WebAssembly module with the native ones, over the gallery and the benchmarks.
+"""Compares the digests of the WebAssembly module with the native ones, for scenarios of the gallery and benchmarks.
 
-Most scenarios have other purposes and are shortened: every model and mechanism must draw and compute, but not for
-long.
+The scenarios are shortened: every model and mechanism must run, but not for long.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from tailback import _native
 
 ROOT = Path(__file__).resolve().parent.parent
 SEED = 7
-# Long enough for bursts to coincide, and short enough for a few seconds of WebAssembly in all.
+# Long enough for bursts to coincide, and short enough for a few seconds of WebAssembly in total.
 SHORT = {
     "forward": "20ms",
     "udpqueue": "50s",
@@ -28,7 +27,7 @@ SHORT = {
     "fattree1024": "20us",
 }
 SHORT_GALLERY = "2s"
-# Links there are of 10 Gbit/s.
+# Its links have 10 Gbit/s or more, so that a short time has many events.
 SHORT_DATACENTRE = "10ms"
 MECHANISMS: dict[str, dict[str, str]] = {
     "plain": {},
@@ -39,7 +38,7 @@ MECHANISMS: dict[str, dict[str, str]] = {
     "fill-rate": {"detection": '{ kind = "fill-rate" }'},
     "mac": {"signal": '{ kind = "mac", quanta = 1000 }'},
 }
-# Disciplines of which a bare kind does nothing, or drops all, with classes and figures of their own.
+# Parameters of disciplines that with their defaults would do nothing or drop all packets.
 CLASSFUL: dict[str, dict[str, str]] = {
     "class-based": {
         "classes": '[{ match = { class = 0 }, priority = { rate = "20%", burst = "3kB" } },'
@@ -70,7 +69,7 @@ def read(path: Path) -> _native.Scenario:
 
 
 def scenarios() -> list[tuple[str, _native.Scenario]]:
-    """Return the repository's scenarios, shortened, and one of every kind under each mechanism and each discipline."""
+    """Return the shortened scenarios of the repository, and `every_kind.toml` under each mechanism and discipline."""
     package = ROOT / "python" / "tailback"
     benchmarks = sorted((package / "bench").glob("*.toml"))
     gallery = sorted((package / "gallery").rglob("*.toml"))
@@ -84,7 +83,7 @@ def scenarios() -> list[tuple[str, _native.Scenario]]:
         try:
             found.append((name, read(path).with_set(settings)))
         except _native.ScenarioError:
-            print(f"{name}: left out, since something begins in it only later")
+            print(f"{name}: left out, since something in it begins after its shortened end")
     every_kind = read(ROOT / "tools" / "every_kind.toml")
     for name, mechanism in MECHANISMS.items():
         changes = [(f"backpressure.{key}", value) for key, value in mechanism.items()]
@@ -97,7 +96,7 @@ def scenarios() -> list[tuple[str, _native.Scenario]]:
         try:
             marking = every_kind.with_set([*changes, ("network.discipline.ecn", "true")])
         except _native.ScenarioError:
-            continue  # It marks always, or never.
+            continue  # The discipline has no `ecn`: it always marks, or never.
         found.append((f"every kind, {name}, ECN", marking))
     return found
 

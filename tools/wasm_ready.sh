@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Succeeds when a WebAssembly build can be made and run here; else says what is missing, on one line.
+# Succeeds if a WebAssembly module can be built and run on this machine; otherwise prints what is missing.
 set -euo pipefail
 target=wasm32-unknown-unknown
 

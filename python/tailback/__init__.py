@@ -72,7 +72,7 @@ def names() -> dict[str, list[str]]:
 
 
 def explain(name: str) -> str | None:
-    """Describe a kind and its parameters with units and defaults; `None`: there is no such kind."""
+    """Return the description of a kind and its parameters, with units and defaults; `None`: there is no such kind."""
     return _native.explain(name)
 
 

@@ -1,4 +1,4 @@
-"""`python -m tailback` is the command `tailback`."""
+"""Entry point of `python -m tailback`, which is the command `tailback`."""
 
 from tailback.cli import main
 

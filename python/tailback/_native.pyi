@@ -39,36 +39,36 @@ digest_version: str
 """Version of the digest, such as "tb2": digests of different versions are never equal."""
 
 class ScenarioError(ValueError):
-    """A scenario that cannot be run, with where it is wrong and what to write instead."""
+    """A scenario that cannot be run, with the place of each error and a correction."""
 
     message: str
     """The first problem in one sentence."""
     path: str
-    """Where in the document, such as `links[0].rate`; empty for the whole."""
+    """Path in the document, such as `links[0].rate`; empty: the whole document."""
     line: int | None
-    """Line in the file, from 1; none where the problem has no single place."""
+    """Line in the file, from 1; `None`: the problem has no single place."""
     column: int | None
-    """Column in the line, from 1."""
+    """Column in the line, from 1; `None`: the problem has no single place."""
     suggestion: str | None
-    """What to write instead, where that is known."""
+    """Correction, if one is known."""
     rendered: str
     """All problems found, each with its source line and a caret."""
     problems: list[dict[str, str | int | None]]
-    """Every problem with its message, path, line, column, suggestion and rendered text."""
+    """All problems found, each with the keys `message`, `path`, `line`, `column`, `suggestion` and `rendered`."""
 
 class Cancelled(Exception):
     """The run was stopped through its `Cancel`."""
 
 @final
 class Cancel:
-    """Stops the runs that it was given to."""
+    """Flag that stops the runs to which it was passed."""
 
     def __init__(self) -> None: ...
     def cancel(self) -> None:
-        """Ask for an end; runs stop within a few milliseconds."""
+        """Set the flag; runs stop within a few milliseconds."""
     @property
     def cancelled(self) -> bool:
-        """Whether `cancel` was called."""
+        """`True` if `cancel` was called."""
 
 @final
 class Scenario:
@@ -81,7 +81,7 @@ class Scenario:
     def from_json(text: str, folder: str = "", allow_files: bool = False) -> Scenario:
         """Read the same document as JSON; raises `ScenarioError`."""
     def with_set(self, assignments: list[tuple[str, str]]) -> Scenario:
-        """Return a copy with `path = value` applied in order; a value is TOML, or else a string."""
+        """Return a copy with `path = value` applied in order; a value that is not valid TOML is taken as a string."""
     def to_json(self) -> str:
         """Return the canonical document with all defaults filled in."""
     def to_toml(self) -> str:
@@ -93,11 +93,11 @@ class Scenario:
         """Hash of the canonical document."""
     @property
     def effect(self) -> str:
-        """Hash of what the document amounts to: without what nothing goes by."""
+        """Hash of the document without settings that have no effect."""
     def offered(self) -> dict[str, tuple[float, float] | None]:
-        """Return what each group of flows offers, bit/s in buffers and on the wire; None if it is not known."""
+        """Return the load that each group of flows offers, in bit/s of buffer and of wire bytes; `None`: unknown."""
     def warnings(self) -> list[dict[str, str | int | None]]:
-        """Return what looks wrong although it is allowed: the keys of a problem, and `name`."""
+        """Return the warnings about valid but suspicious settings: the keys of a problem, and `name`."""
     def without_effect(self, assignments: list[tuple[str, str]]) -> list[dict[str, str | int | None]]:
         """Return a warning for each assignment that changes nothing; raises `ScenarioError`."""
     @property
@@ -117,13 +117,13 @@ class Scenario:
         At most `parallel` parts of the network have a thread each; the digest does not depend on it.
         """
     def count(self, seed: int, parallel: int = 1) -> tuple[int, int]:
-        """Run one replication as `run` does and return its packet-hops and events only, not a text about each flow."""
+        """Run one replication as `run` does and return only the numbers of packet-hops and events."""
     def run_in_turn(self, seed: int, parts: int) -> str:
-        """Run one replication in at most so many parts, one after the other on this thread: a test of parts."""
+        """Run one replication in at most `parts` parts, one after the other on this thread, to test the partition."""
     def network(self, seed: int) -> str:
-        """Return nodes, links and the pairs that flows join as JSON, patterns and counts spelled out."""
+        """Return nodes, links and the host pairs of flows as JSON, with patterns and counts expanded."""
     def parts(self, most: int, seed: int) -> str:
-        """Return the parts of a parallel run as JSON: nodes of each, links between them, look-ahead in seconds."""
+        """Return the partition of a run on at most `most` threads as JSON: nodes, links between parts, lookahead, s."""
 
 @final
 class Simulation:
@@ -203,22 +203,22 @@ def names() -> str:
     """Return the registered kinds as JSON, such as {"sources": ["cbr", ...]}."""
 
 def explain(name: str) -> str | None:
-    """Describe a kind and its parameters; none if there is no such kind."""
+    """Return the description of a kind and its parameters; `None`: there is no such kind."""
 
 def parse_rate(text: str) -> int:
-    """Read "10Mbit/s" as bit/s; raises ValueError with what to write instead."""
+    """Return a rate such as "10Mbit/s" in bit/s; raises ValueError with the accepted form."""
 
 def parse_duration(text: str) -> int:
-    """Read "20ms" as picoseconds; raises ValueError with what to write instead."""
+    """Return a duration such as "20ms" in picoseconds; raises ValueError with the accepted form."""
 
 def parse_bytes(text: str) -> int:
-    """Read "50kB" as bytes; raises ValueError with what to write instead."""
+    """Return a size such as "50kB" in bytes; raises ValueError with the accepted form."""
 
 def t_quantile(p: float, dof: float) -> float:
-    """Quantile of Student's t distribution: p between 0 and 1, dof above 0."""
+    """Return the quantile of Student's t distribution for `p` between 0 and 1 and `dof` > 0 degrees of freedom."""
 
 def mser5(values: list[float]) -> int | None:
-    """Return how many leading values the MSER-5 rule drops; none if it finds no steady state."""
+    """Return the number of leading values that MSER-5 drops as warm-up; `None`: it finds no steady state."""
 
 def import_router(
     language: str,
@@ -232,13 +232,13 @@ def import_router(
     duration: str | None = None,
     platform: str | None = None,
 ) -> str:
-    """Read a configuration ("mqc" or "tc") and a traffic table; the scenario, the policies and the reports as JSON."""
+    """Read a router configuration and a traffic table; return the scenario, the policies and the reports as JSON."""
 
 def translate_router(from_: str, text: str, to: str) -> str:
-    """Write a configuration in another language; text and reports as JSON."""
+    """Write a configuration in another language; return its text and the reports as JSON."""
 
 def export_router(language: str, document: str, port: str | None = None, name: str | None = None) -> str:
-    """Write the policy of a port of a scenario, given as canonical JSON; text and report as JSON."""
+    """Write the policy of a port of a scenario, given as canonical JSON; return its text and the report as JSON."""
 
 def patch_router(
     language: str,
@@ -250,22 +250,22 @@ def patch_router(
     rate_bps: int | None = None,
     overhead: str | None = None,
 ) -> str:
-    """Write the values of a scenario into the text that it was made of; text, changes and reports as JSON."""
+    """Write a scenario's values into the configuration it was imported from; return text, changes, reports as JSON."""
 
 def speech_rating(delay_s: float, loss: float, burst_ratio: float, codec: str) -> float:
-    """Rating R of a call by the E-model (ITU-T G.107); raises ValueError for a codec that is not known."""
+    """Return the rating R of a call, at most 93.2, by the E-model (ITU-T G.107); raises ValueError: unknown codec."""
 
 def mos(rating: float) -> float:
-    """Mean opinion score, 1 to 4.5, of a rating."""
+    """Return the mean opinion score, 1 to 4.5, of a rating R (ITU-T G.107, Annex B)."""
 
 def video_score(rate_bps: float, loss: float, frame_rate: float, codec: str) -> float:
-    """Video quality by ITU-T G.1070, 1 to 5; raises ValueError for a codec that is not known."""
+    """Return the video quality, 1 to 5, by ITU-T G.1070; raises ValueError: unknown codec."""
 
 def y1541_limits(class_: int) -> tuple[float | None, float | None, float | None]:
-    """Mean delay and variation in seconds, and loss, that class 0 to 5 of ITU-T Y.1541 allows; none is unspecified."""
+    """Return mean delay, s, delay variation, s, and loss ratio of class 0 to 5 of ITU-T Y.1541; `None`: unspecified."""
 
 def y1541_violations(class_: int, delay_s: float, variation_s: float, loss: float) -> list[str]:
-    """Return which of `delay`, `variation` and `loss` exceed what a class of ITU-T Y.1541 allows."""
+    """Return those of `delay`, `variation` and `loss` that exceed the limits of class 0 to 5 of ITU-T Y.1541."""
 
 def y1541_class(delay_s: float, variation_s: float, loss: float) -> int:
-    """Return the strictest class of ITU-T Y.1541 that a stream meets."""
+    """Return the strictest class of ITU-T Y.1541, 0 to 5, that a stream meets."""

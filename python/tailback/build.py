@@ -1,4 +1,4 @@
-"""Identity of the program: results of two builds are not mixed, whatever their version says."""
+"""Identity of the compiled core: results of two builds are not mixed, even if both have the same version."""
 
 from __future__ import annotations
 
@@ -13,5 +13,5 @@ __all__ = ["engine"]
 
 @cache
 def engine() -> str:
-    """Return a hash of the core that is loaded, 16 hexadecimal digits: every build of other sources has another."""
+    """Return a hash of the loaded core, 16 hexadecimal digits; it differs between builds of different sources."""
     return hashlib.sha256(Path(_native.__file__).read_bytes()).hexdigest()[:16]

@@ -23,14 +23,19 @@ __all__ = [
 
 EXIT_OK = 0
 EXIT_USAGE = 2
+"""Exit code of a wrong call: an unknown command, option, kind or experiment, or a value out of range."""
 EXIT_SCENARIO = 3
+"""Exit code of an invalid document or configuration; with `--strict`, also of one with warnings."""
 EXIT_RUN = 4
+"""Exit code of a failed run, a lost executor, or results that could not be written or read."""
 EXIT_CLAIM = 5
+"""Exit code of a claim or target that is not met, or of too many undecided claims."""
 EXIT_INTERRUPTED = 130
+"""Exit code after Ctrl-C or SIGTERM: 128 plus the number of SIGINT, as shells report it."""
 
 
 def unreadable(file: str, message: str, suggestion: str) -> ScenarioError:
-    """Return the error of a document that is not readable text, with the attributes of all others."""
+    """Return the error of a document that cannot be read as text; it has all attributes of a ScenarioError."""
     error = ScenarioError(f"{file}: {message}; {suggestion}")
     error.message, error.path, error.line, error.column, error.suggestion = message, "", None, None, suggestion
     error.rendered = f"error: {message}\n  --> {file}\n   = help: {suggestion}\n"
@@ -40,13 +45,14 @@ def unreadable(file: str, message: str, suggestion: str) -> ScenarioError:
 
 
 class TailbackError(Exception):
-    """Base of the errors that Tailback raises itself; `ScenarioError` is the other one."""
+    """Base of Tailback's errors except `ScenarioError`, which is a ValueError."""
 
     exit_code = EXIT_RUN
+    """Exit code of the command line."""
 
 
 class UsageError(TailbackError):
-    """A call or command that makes no sense, such as an unknown experiment."""
+    """A wrong call or command, such as an unknown experiment or a number out of range."""
 
     exit_code = EXIT_USAGE
 
@@ -56,8 +62,8 @@ class RunError(TailbackError):
 
 
 class ExecutorError(RunError):
-    """Loss of the executor: a pool that broke, a scheduler that is gone, a job that was refused."""
+    """A failed executor: a broken pool, a scheduler that does not answer, or a job that was rejected."""
 
 
 class OutputError(RunError):
-    """Results that could not be written, or read again: no room, no permission, something in the way, or damage."""
+    """Results that could not be written or read: disk full, no permission, path in use, or damaged file."""

@@ -12,7 +12,7 @@ from tailback.run.adaptive import Replicated, grown
 class Units(Replicated[str]):
     """Units that are precise once each has its number of replications, with a limit on the number of rounds."""
 
-    most = 20  # type: ignore[assignment]
+    max_replications = 20  # type: ignore[assignment]
 
     def __init__(self, enough: Mapping[str, int], rounds: int = 99) -> None:
         self.enough = enough

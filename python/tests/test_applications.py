@@ -45,7 +45,7 @@ def test_each_application_reports_its_exchanges_times_and_slowdown(result: tailb
             assert len(flows) == 2
             counted = (first["offered"]["packets"], first["delivered"]["packets"], first["dropped"]["packets"])
             assert counted[0] == counted[1] + counted[2] + first["in_network"]["packets"]
-        with pytest.raises(KeyError, match="no application is named 'download'; there are files, query, web"):
+        with pytest.raises(KeyError, match="group 'download' has no application; groups with one: files, query, web"):
             report.application("download")
 
 

@@ -77,7 +77,7 @@ def test_framing_overhead_is_that_of_the_shortest_packet_of_a_write():
 def test_poisson_traffic_has_no_bound_and_overload_has_one_only_with_a_policer():
     bounds = worst_case(imported().check(), "ce", "sink")
     assert bounds["files"].seconds is None
-    assert "`files` sends is not bounded" in bounds["files"].reason
+    assert "the arrivals of `files` are not bounded" in bounds["files"].reason
     # 30 calls send 2.4 Mbit/s, or 2.67 Mbit/s with the shortest gaps: the policer bounds them, not the sources.
     policed = worst_case(imported(400, 30).check(), "ce", "sink")["calls"]
     # Its bucket holds 200 ms at 400 kbit/s, 10,000 B; one more packet of 200 B passes if the link is idle.
@@ -87,7 +87,7 @@ def test_poisson_traffic_has_no_bound_and_overload_has_one_only_with_a_policer()
     found = import_configuration("mqc", text, traffic=TRAFFIC.format(calls=30), overhead="0")
     unpoliced = worst_case(found.check(), "ce", "sink")["calls"]
     assert unpoliced.seconds is None
-    assert "Mbit/s may arrive" in unpoliced.reason
+    assert "Mbit/s exceed the guaranteed" in unpoliced.reason
 
 
 @pytest.mark.parametrize(
@@ -216,7 +216,7 @@ def test_as_many_calls_fit_as_the_priority_rate_carries():
     found = most_flows(imported(500, 1), "calls", judged)
     assert (found.fits, found.breaks_at) == (6, 7)
     assert set(found.because) == {"loss", "MOS"}
-    assert found.sentence() == f"calls: 6 fit; 7 break {', '.join(found.because)}."
+    assert found.sentence() == f"calls: 6 flows fit; 7 do not ({', '.join(found.because)})."
     counts = [count for count, _ in found.tried]
     assert counts == sorted(counts)
     # A search that starts above the limit has the same result.
@@ -227,7 +227,7 @@ def test_no_flow_fits_if_one_misses_the_target_and_a_group_without_targets_is_re
     judged = partial(judge, duration="8s", replications=3)
     found = most_flows(imported(40, 3), "calls", judged)
     assert (found.fits, found.breaks_at) == (0, 1)
-    with pytest.raises(UsageError, match="nothing is asked of `files`"):
+    with pytest.raises(UsageError, match="`files` has no target"):
         most_flows(imported(), "files", judged)
     with pytest.raises(UsageError, match="there is no group `voice`"):
         most_flows(imported(), "voice", judged)

@@ -79,7 +79,7 @@ def test_a_failed_trial_is_an_error_with_its_seed(monkeypatch: pytest.MonkeyPatc
         (90.0, "1.5 min"),
         (5400.0, "1.5 h"),
         (864_000.0, "10 days"),
-        (math.inf, "more"),
+        (math.inf, "an unknown time"),
     ],
 )
 def test_durations_are_shown_in_a_suitable_unit(seconds: float, words: str) -> None:

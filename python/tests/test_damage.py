@@ -97,7 +97,7 @@ def swept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Stud
         mechanisms=[{"name": name, "set": {"backpressure.scope": name}} for name in ("none", "plain")],
     )
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(stores, "_MOST_RUNS", 3)
+        patch.setattr(stores, "_MAX_RUNS", 3)
         yield directory, study, core.sweep(study, replications=2, directory=directory)
 
 

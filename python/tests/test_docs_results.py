@@ -110,7 +110,7 @@ def test_the_pages_hold_every_claim_every_point_and_every_figure(tool: ModuleTyp
     assert all((tool.TARGET / picture).stat().st_size > 1000 for picture in pictures)
 
     index = (tool.TARGET / "README.md").read_text()
-    assert index.index("## Headlines") < index.index("## Words by experiment")
+    assert index.index("## Headlines") < index.index("## Verdicts by experiment")
     assert "all \\| of it" in index
     assert "| 1 | 2 | 0 | 1 | 1 |" in index
     assert "lan.md#lan-board-board-with-a-comma" in index
@@ -146,7 +146,7 @@ def test_results_that_are_not_run_again_keep_their_commit(
 
 def test_a_large_drawing_is_stored_as_png(tool: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     reproduce([Board()], "quick", tmp_path / "out")
-    monkeypatch.setattr(tool, "LARGEST_DRAWING", 10)
+    monkeypatch.setattr(tool, "MAX_DRAWING", 10)
     tool.write(tmp_path / "out")
     names = [path.name for path in (tool.TARGET / "lan-board").iterdir()]
     assert {"both.png", "one.png"} <= set(names)
@@ -158,6 +158,6 @@ def test_a_directory_without_results_is_refused_and_leaves_the_pages_unchanged(
 ) -> None:
     tool.TARGET.mkdir(parents=True)
     (tool.TARGET / "lan.md").write_text("kept")
-    with pytest.raises(SystemExit, match="holds no results"):
+    with pytest.raises(SystemExit, match="there are no results"):
         tool.write(tmp_path)
     assert (tool.TARGET / "lan.md").read_text() == "kept"

@@ -75,7 +75,7 @@ def references(root: ElementTree.Element) -> Iterator[str]:
 @pytest.mark.parametrize("path", COMMITTED, ids=lambda path: path.stem)
 def test_committed_drawings_are_light(tool: ModuleType, path: Path) -> None:
     drawing = path.read_bytes()
-    assert len(drawing) <= tool.LARGEST_DRAWING
+    assert len(drawing) <= tool.MAX_DRAWING
     assert tool.lighter(drawing) == drawing
 
 
@@ -93,7 +93,7 @@ def heavy(results: Path, largest: int) -> list[str]:
 
 
 def test_drawings_of_results_of_this_digest_version_are_light(tool: ModuleType) -> None:
-    assert heavy(ROOT / "docs" / "results", tool.LARGEST_DRAWING) == []
+    assert heavy(ROOT / "docs" / "results", tool.MAX_DRAWING) == []
 
 
 def test_a_heavy_drawing_of_a_result_is_found_by_the_digest_version(tmp_path: Path) -> None:

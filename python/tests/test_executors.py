@@ -139,13 +139,13 @@ def test_points_and_experiments_of_the_gallery_can_be_pickled(merge: Path) -> No
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"name": "dask"}, "address of its scheduler"),
+        ({"name": "dask"}, "needs --scheduler with an address"),
         ({"name": "threads", "scheduler": "tcp://x"}, "the executor is threads"),
-        ({"name": "threads", "options": {"a": "b"}}, "for the executors dask and slurm"),
-        ({"name": "dask", "scheduler": "tls://x", "options": {"ca": "b"}}, "its options are tls_ca_file"),
+        ({"name": "threads", "options": {"a": "b"}}, "needs the executor dask or slurm"),
+        ({"name": "dask", "scheduler": "tls://x", "options": {"ca": "b"}}, "the options are tls_ca_file"),
         ({"name": "dask", "scheduler": "tls://x", "options": {"tls_ca_file": "no.pem"}}, "there is no such file"),
         ({"name": "dask", "scheduler": "tcp://x", "options": {"tls_ca_file": __file__}}, "begins with tls://"),
-        ({"name": "dask", "scheduler": "tcp://x", "workers": 3}, "was started with"),
+        ({"name": "dask", "scheduler": "tcp://x", "workers": 3}, "has no effect on"),
         ({"name": "slurm", "options": {"cluster": "local", "batch_s": "-1"}}, "above 0"),
     ],
 )
@@ -414,7 +414,7 @@ def test_missing_slurm_is_an_error(tailback: Cli, study: Path, tmp_path: Path) -
         pytest.skip("Slurm is there")
     refused = tailback("sweep", study, "--executor", "slurm", "--out", tmp_path / "s")
     assert refused.code == 2
-    assert "submitit refuses" in refused.err
+    assert "submitit reports an error" in refused.err
 
 
 def mpiexec() -> str:

@@ -203,7 +203,7 @@ def test_an_atm_link_has_no_fluid_model() -> None:
     cells = CLASSES.replace("interface Serial0/0", "interface ATM0/0")
     found = import_configuration("mqc", cells, traffic=ROWS.format(a=6), rate="10Mbit/s")
     assert found.scenario is not None
-    with pytest.raises(NotModelledError, match="the line carries other bytes"):
+    with pytest.raises(NotModelledError, match="the link carries other bytes"):
         fluid(found.scenario, "ce", "sink")
 
 
@@ -228,7 +228,7 @@ def test_growth_per_interval_gives_the_number_of_intervals() -> None:
 @pytest.mark.parametrize(
     ("texts", "growing", "port", "message"),
     [
-        (["b.jitter<=1ms"], ["a"], None, "fluids have no jitter"),
+        (["b.jitter<=1ms"], ["a"], None, "which the model lacks"),
         (["c.loss<=1%"], ["a"], None, "no group of flows 'c'"),
         (["b.loss<=1%"], ["c"], None, "no group of flows 'c'"),
         (["b.loss<=1%"], ["a"], "nowhere", "no port 'nowhere'"),

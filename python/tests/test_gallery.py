@@ -266,8 +266,10 @@ def test_the_report_loads_nothing_external_shows_every_claim_and_is_reproducible
         "<code>code</code>",
     ):
         assert text in pages[0], text
-    # Headlines of the sources come first, then the words, then the counts that decide the exit code.
-    order = [pages[0].index(text) for text in ("Headlines", "&lt;lost&gt;", "Words by experiment", "that are asserted")]
+    # Headlines of the sources come first, then the verdicts, then the counts that decide the exit code.
+    order = [
+        pages[0].index(text) for text in ("Headlines", "&lt;lost&gt;", "Verdicts by experiment", "that are asserted")
+    ]
     assert order == sorted(order)
     (shape,) = found.as_json()["experiments"]  # type: ignore[misc]
     origin = shape["provenance"]

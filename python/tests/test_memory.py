@@ -23,7 +23,7 @@ def test_a_study_keeps_no_scenario_of_its_points(merge: Path) -> None:
 
 def test_packed_reports_give_the_same_tables(merge: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = tailback.run(merge, replications=20)
-    monkeypatch.setattr(results, "_MOST_SIZE", 0)
+    monkeypatch.setattr(results, "_MAX_SIZE", 0)
     packed = tailback.run(merge, replications=20)
     assert all(report._data is None and report._text is None for report in packed.reports)
     assert packed.digest == whole.digest
@@ -35,7 +35,7 @@ def test_packed_reports_give_the_same_tables(merge: Path, monkeypatch: pytest.Mo
 
 
 def test_a_packed_report_takes_less_than_a_quarter_of_its_json(merge: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(results, "_MOST_SIZE", 0)
+    monkeypatch.setattr(results, "_MAX_SIZE", 0)
     (report,) = tailback.run(merge, replications=1).reports
     written = len(json.dumps(report.data))
     assert report._packed is not None

@@ -186,8 +186,8 @@ def test_a_starved_group_misses_its_delay_target() -> None:
     [
         (["call.mos>=4"], "delay, loss or jitter"),
         (["call.loss>=1%"], "delay, loss or jitter"),
-        (["call.loss<=nan"], "is 0 or more"),
-        (["call.loss<=-1"], "is 0 or more"),
+        (["call.loss<=nan"], "of 0 or more"),
+        (["call.loss<=-1"], "of 0 or more"),
         (["call.loss<=1%", "call.loss<=2%"], "second limit"),
     ],
 )
@@ -202,11 +202,11 @@ def test_invalid_targets_intervals_and_growing_flows_are_refused() -> None:
     promised = [Target("call", loss=0.01)]
     with pytest.raises(UsageError, match="no group of flows 'cal'"):
         service_levels.watch(scenario, [Target("cal", loss=0.01)])
-    with pytest.raises(UsageError, match="do not fit"):
+    with pytest.raises(UsageError, match="are too long"):
         service_levels.watch(scenario, promised, "15s")
-    with pytest.raises(UsageError, match="is no interval"):
+    with pytest.raises(UsageError, match="is not an interval"):
         service_levels.watch(scenario, promised, "soon")
-    with pytest.raises(UsageError, match="no rate"):
+    with pytest.raises(UsageError, match="no `rate`"):
         service_levels.forecast(bulk, promised, ["data"])
     with pytest.raises(UsageError, match="above 1"):
         service_levels.forecast(scenario, promised, ["data"], most=1.0)

@@ -414,7 +414,7 @@ def test_a_target_is_a_service_or_limits_and_anything_else_is_refused():
         "delay<=nan",
         "loss<=nan",
     ):
-        with pytest.raises(UsageError, match="no target"):
+        with pytest.raises(UsageError, match="is not a target"):
             objective_of(46, bad)
     with pytest.raises(UsageError, match="no bounds"):
         objective_of(46, None, bounds="g114")  # type: ignore[arg-type]
@@ -430,7 +430,7 @@ def test_a_target_of_the_table_replaces_that_of_the_code_point(tmp_path):
     made = judge(found, duration="6s", replications=3)
     calls, files = made.rows
     assert (calls.objective, files.misses) == (None, ("loss",))
-    assert made.sentences()[0].startswith("There is no voice in the table")
+    assert made.sentences()[0].startswith("There is no voice in the traffic table")
     policy, traffic = tmp_path / "p.txt", tmp_path / "t.csv"
     policy.write_text(LLQ.format(kilobits=900))
     traffic.write_text(table.replace("loss<=1%", "loss<=1"))

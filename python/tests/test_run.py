@@ -130,7 +130,7 @@ def test_progress_is_reported_in_the_callers_thread_and_ends_with_all_replicatio
 
 
 def test_zero_replications_are_refused() -> None:
-    with pytest.raises(ValueError, match="at least one"):
+    with pytest.raises(ValueError, match="write 1 to"):
         run(Scenario.from_toml(MERGE), replications=0)
 
 

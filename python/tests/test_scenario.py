@@ -77,7 +77,7 @@ def test_a_mistake_in_the_builder_is_found_by_check() -> None:
 
 
 def test_a_second_host_of_the_same_name_is_refused_at_once() -> None:
-    with pytest.raises(ValueError, match="unique"):
+    with pytest.raises(ValueError, match="has 'd' already"):
         built().host("d")
 
 

@@ -246,7 +246,7 @@ def test_a_pickled_scenario_whose_trace_has_changed_is_refused(merge: Path) -> N
     sent = pickle.dumps(scenario)
     assert pickle.loads(sent).hash == scenario.hash
     film.write_text("1000\n3000\n")
-    with pytest.raises(tailback.RunError, match="another one"):
+    with pytest.raises(tailback.RunError, match="a file that the scenario names differs"):
         pickle.loads(sent)
 
 

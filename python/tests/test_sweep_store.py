@@ -55,7 +55,7 @@ def test_a_second_call_runs_nothing(merge: Path, tmp_path: Path) -> None:
 
 
 def test_only_missing_runs_are_run_again(merge: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stores, "_MOST_RUNS", 4)
+    monkeypatch.setattr(stores, "_MAX_RUNS", 4)
     whole = tailback.sweep(merge, AXES, replications=2, directory=tmp_path / "s")
     assert len(shards(tmp_path / "s")) >= 3
     shards(tmp_path / "s")[1].unlink()
@@ -73,7 +73,7 @@ def test_a_damaged_shard_is_set_aside_and_its_runs_are_run_again(
     tailback: Cli, merge: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # A shard is written after 30 s at the earliest, so that there is only one at the end, even on a slow machine.
-    monkeypatch.setattr(stores, "_LEAST_AGE_S", 30.0)
+    monkeypatch.setattr(stores, "_MIN_AGE_S", 30.0)
     call = ["sweep", merge, "--set", "network.buffer=[10kB, 20kB]", "--reps", "2", "--out", tmp_path / "s", "--json"]
     whole = tailback(*call).json
     (shard,) = shards(tmp_path / "s")
@@ -144,7 +144,7 @@ def test_a_second_client_on_a_directory_is_refused(tailback: Cli, merge: Path, t
 def test_a_disk_that_fails_during_a_sweep_loses_no_stored_run(
     merge: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
-    monkeypatch.setattr(stores, "_MOST_RUNS", 3)
+    monkeypatch.setattr(stores, "_MAX_RUNS", 3)
     real, written = stores.write_file, []
 
     def failing(path: Path, content: bytes | str, **options: bool) -> Path:
@@ -182,7 +182,7 @@ def test_a_full_disk_ends_a_sweep_with_an_error_message_and_exit_code_4(merge: P
     call = ["sweep", merge, "--set", "network.buffer=[10kB]", "--reps", 40, "--out", tmp_path / "s"]
     failed = run_cli(*call, preexec_fn=no_room)
     assert failed.returncode == 4, failed.stderr
-    assert "no room left on the disk" in failed.stderr
+    assert "the disk is full" in failed.stderr
     assert "the same command again" in failed.stderr
     assert not shards(tmp_path / "s")
     assert run_cli(*call).returncode == 0
@@ -270,7 +270,7 @@ def test_ctrl_c_keeps_finished_points_and_exits_with_130(merge: Path, tmp_path: 
     child.send_signal(signal.SIGINT)
     _, err = child.communicate(timeout=60)
     assert child.returncode == 130, err
-    assert "what was finished is kept" in err
+    assert "finished runs are kept" in err
     assert json.loads((tmp_path / "s" / "sweep.json").read_text())["state"] == "interrupted"
     lengths = {
         dict(setting)["run.duration"]: len(runs) for setting, runs in tailback.open_sweep(tmp_path / "s").runs.items()
@@ -498,7 +498,7 @@ def test_a_signal_after_the_last_run_shows_the_command_that_writes_the_report(
     assert stopped.code == 130
     assert not (out / "report.html").exists()
     line = stopped.err.strip().splitlines()[-1]
-    assert line.startswith("error: interrupted; what was finished is kept. This writes its report: ")
+    assert line.startswith("error: interrupted; finished runs are kept. This command writes their report: ")
     assert tailback("sweep", "--status", out, "--json").json["state"] == "complete"
     # The shown command writes the report.
     assert tailback(*shlex.split(line.partition("report: ")[2])[1:]).code == 0
@@ -517,5 +517,5 @@ def test_sigterm_ends_a_sweep_like_ctrl_c(merge: Path, tmp_path: Path) -> None:
         child.send_signal(signal.SIGTERM)
         _, err = child.communicate(timeout=60)
     assert child.returncode == 130
-    assert "interrupted; what was finished is kept" in err
+    assert "interrupted; finished runs are kept" in err
     assert 0 < len(finished(tmp_path / "s")) < 40

@@ -90,11 +90,11 @@ def test_a_setting_equal_to_the_document_is_noted_without_a_warning(
     file.write_text(OWN_BUFFER)
     same = ("--set", "switches.sw.buffer=50000B", "--strict")
     code, _, err = call(capsys, "validate", str(file), *same)
-    assert (code, err) == (0, "switches.sw.buffer=50000B changes nothing: it is so already\n")
+    assert (code, err) == (0, "switches.sw.buffer=50000B changes nothing: the scenario has this value already\n")
     assert call(capsys, "run", str(file), "--reps", "1", "-q", *same)[2] == ""
     # Each of two equal settings changes nothing in addition to the other.
     twice = ("--set", "switches.sw.buffer=20kB", "--set", "switches.sw.buffer=20kB")
-    assert call(capsys, "validate", str(file), *twice)[2].count("it is so already") == 2
+    assert call(capsys, "validate", str(file), *twice)[2].count("the scenario has this value already") == 2
 
 
 def test_an_axis_without_effect_is_warned_of_once_before_the_runs(
@@ -121,7 +121,7 @@ def test_an_axis_that_changed_no_result_is_warned_of_after_the_runs(file: Path) 
     file.write_text(OWN_BUFFER.replace("4Mbit/s", "1Mbit/s"))
     found = tailback.sweep(file, {"switches.sw.buffer": ["1MB", "2MB"]}, replications=2)
     assert [warning.name for warning in found.warnings] == ["no-effect"]
-    assert "changed nothing at its values 1MB, 2MB: every run has the digest" in found.warnings[0].message
+    assert "changed nothing at its values 1MB, 2MB: every run has the same digest" in found.warnings[0].message
     # Engines give equal results by design, so that there is no warning.
     assert tailback.sweep(file, {"run.engine": ["merged", "plain"]}, replications=2).warnings == []
 
@@ -146,11 +146,11 @@ def test_the_warning_of_a_wide_interval_names_the_replications_that_are_needed()
     [warning] = wide_intervals([estimate("loss", [1.0, 2.0, 3.0])], 0.95)
     assert warning.name == "wide-interval"
     assert "`loss[data]`" in warning.message
-    assert "± 124% of it from 3 replications; about 99 would" in warning.message
+    assert "± 124% of the mean from 3 replications; about 99 are" in warning.message
     # Mean 1, s = 0.1414, n = 2: 12.706/sqrt(2) s = 127 %. 10 have 2.2622 s/sqrt(10) = 0.1012, 11 have
     # 2.2281 s/sqrt(11) = 0.0950. The normal quantile would give too few: (1.960 s / 0.1)^2 = 7.7.
     [warning] = wide_intervals([estimate("loss", [0.9, 1.1])], 0.95)
-    assert "± 127% of it from 2 replications; about 11 would" in warning.message
+    assert "± 127% of the mean from 2 replications; about 11 are" in warning.message
     assert "--reps 11" in (warning.suggestion or "")
     # A mean of 10 has a half-width of 25 %.
     assert wide_intervals([estimate("delay", [9.0, 10.0, 11.0])], 0.95) == []

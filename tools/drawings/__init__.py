@@ -1,4 +1,4 @@
-"""The figures of the documentation, by subject. A new figure is a function here."""
+"""Figures of the documentation: a function for each, in modules by subject."""
 
 from drawings import datacentre, edge, lan, marking, notification, queues, sweeps, traffic, transports
 from drawings.common import FIGURES

@@ -1,4 +1,4 @@
-"""Shared parts of figures: small scenarios, their measurement, and the register of figures."""
+"""Shared parts of figures: scenarios, measurements, and the register of figures."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ Draw = Callable[[], "Figure"]
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """A figure and what it is drawn from."""
+    """A figure and its sources."""
 
     draw: Draw
     sources: tuple[str, ...]
-    """Ids of experiments, and files below `docs/examples`; empty: drawn without a simulation."""
+    """Ids of experiments, and files below `docs/examples`; empty: the figure needs no simulation."""
     slow: bool
-    """`True` if it takes more than a quarter of a processor second."""
+    """`True` if the figure takes more than 0.25 processor seconds."""
 
     def __call__(self) -> Figure:
-        """Draw it; raises an AssertionError if it was drawn from other sources than it states."""
+        """Draw the figure; raises AssertionError if it read other sources than `sources`."""
         _loaded.clear()
         drawn = self.draw()
         assert _loaded == set(self.sources), f"drawn from {sorted(_loaded)}, not from {sorted(self.sources)}"
@@ -48,7 +48,7 @@ class Drawing:
 
 FIGURES: dict[str, Drawing] = {}
 _loaded: set[str] = set()
-"""Sources that were read since the drawing began."""
+"""Sources that were read since the beginning of the drawing."""
 
 
 def figure(*sources: str, slow: bool = False) -> Callable[[Draw], Draw]:
@@ -62,14 +62,14 @@ def figure(*sources: str, slow: bool = False) -> Callable[[Draw], Draw]:
 
 
 def path_of(source: str) -> Path:
-    """Return the scenario's or study's file of a source; of an experiment `scenario.toml`."""
+    """Return the path of a source's scenario or study; for an experiment, that of its `scenario.toml`."""
     if source in EVERY:
         return ROOT / "python" / "tailback" / "gallery" / folder(source) / "scenario.toml"
     return DOCS / "examples" / source
 
 
 def example(name: str, settings: Mapping[str, Value] | None = None) -> Scenario:
-    """Return the scenario of a file below `docs/examples`, with changes."""
+    """Return the scenario of a file below `docs/examples`, with changed settings."""
     _loaded.add(name)
     return Scenario.from_toml(path_of(name).read_text(encoding="utf-8"), name).set(settings or {})
 
@@ -81,13 +81,13 @@ def study(name: str) -> Study:
 
 
 def gallery(id: str, settings: Mapping[str, Value] | None = None, /, **point: AxisValue) -> Scenario:  # noqa: A002
-    """Return the scenario of an experiment at a point, at its quick length, with changes."""
+    """Return the scenario of an experiment at a point, with the duration of `--quick` and changed settings."""
     _loaded.add(id)
     return experiment(id).at(Point(**point), "quick").set(settings or {})
 
 
 def first(scenario: Scenario) -> Report:
-    """Return the first replication's report."""
+    """Run one replication, and return its report."""
     return run(scenario, replications=1).reports[0]
 
 
@@ -99,18 +99,18 @@ def series(report: Report) -> SeriesData:
 
 
 def queue_kb(found: SeriesData, *ports: str) -> list[float]:
-    """Return the bytes waiting at some ports together, in kB."""
+    """Return the samples of the queue, kB, sum of some ports."""
     return [sum(values) / 1e3 for values in zip(*(found["ports"][port]["queue_bytes"] for port in ports), strict=True)]
 
 
 def between(found: SeriesData, start: float, end: float, values: Sequence[float]) -> tuple[list[float], list[float]]:
-    """Return the instants in milliseconds after `start` and the values, from `start` to `end` in seconds."""
+    """Return the times from `start` to `end` (both s), in ms after `start`, and the values at these times."""
     kept = [(1e3 * (t - start), v) for t, v in zip(found["time_s"], values, strict=True) if start <= t <= end]
     return [t for t, _ in kept], [v for _, v in kept]
 
 
 def shade(axes: Axes, found: SeriesData, port: str, start: float, end: float) -> None:
-    """Shade the times during which a port was stopped."""
+    """Shade the times at which a port is stopped."""
     times, stopped = between(found, start, end, [float(value) for value in found["ports"][port]["stopped"]])
     axes.fill_between(
         times, 0, stopped, step="post", color=SKY, alpha=0.25, linewidth=0, transform=axes.get_xaxis_transform()
@@ -118,14 +118,14 @@ def shade(axes: Axes, found: SeriesData, port: str, start: float, end: float) ->
 
 
 def observed(scenario: Scenario, id: str, names: Sequence[str], replications: int) -> list[Interval]:  # noqa: A002
-    """Return means over replications of an experiment's observables."""
+    """Return the means of an experiment's observables over replications, with their intervals."""
     known = {metric.name: metric for metric in experiment(id).metrics}
     reports = run(scenario, replications=replications).reports
     return [mean_interval([known[name].value(report) for report in reports], CONFIDENCE).clipped(0) for name in names]
 
 
 def interval(scenario: Scenario, measure: Callable[[Report], float], replications: int = 5) -> Interval:
-    """Return a measure's mean over replications."""
+    """Return the mean of a number over replications, with its interval."""
     return mean_interval([measure(report) for report in run(scenario, replications=replications).reports], CONFIDENCE)
 
 

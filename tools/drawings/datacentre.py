@@ -17,7 +17,7 @@ RACK = "figures/rack.toml"
 
 
 def rack(control: Table, duration: float, *, join: float, delay: str = "1us", queue: Table | None = None) -> Scenario:
-    """Return docs/examples/figures/rack.toml with a congestion control; each host joins `join` ms after another."""
+    """Return docs/examples/figures/rack.toml with a congestion control; hosts start `join` ms apart."""
     changes: dict[str, Value] = {
         "run": {"duration": f"{duration:g}ms", "sample": f"{duration / 600:g}ms", "seed": 1},
         "links[0].delay": delay,
@@ -30,7 +30,7 @@ def rack(control: Table, duration: float, *, join: float, delay: str = "1us", qu
 
 
 def shares(scenario: Scenario, span: int = 6) -> Figure:
-    """Draw the queue of a rack's bottleneck, and the goodput of each sender, over `span` samples each."""
+    """Draw the queue of a rack's bottleneck, and the goodput of each sender, averaged over `span` samples."""
     found = series(first(scenario))
     times = [1e3 * at for at in found["time_s"]]
     drawn = plot.new(1, 2, width=8.4, height=2.1, sharex=True)
@@ -51,25 +51,25 @@ def shares(scenario: Scenario, span: int = 6) -> Figure:
 
 @figure(RACK)
 def dcqcn() -> Figure:
-    """Four senders join one after another."""
+    """Draw four senders that start one after another, under DCQCN."""
     return shares(rack(kind("dcqcn"), 80, join=10))
 
 
 @figure(RACK)
 def hpcc() -> Figure:
-    """Four senders join one after another."""
+    """Draw four senders that start one after another, under HPCC."""
     return shares(rack(kind("hpcc"), 12, queue=kind("drop-tail"), join=1.5, delay="5us"))
 
 
 @figure(RACK)
 def swift() -> Figure:
-    """Four senders join one after another."""
+    """Draw four senders that start one after another, under Swift."""
     return shares(rack(kind("swift"), 8, queue=kind("drop-tail"), join=1))
 
 
 @figure(RACK)
 def timely() -> Figure:
-    """Four senders begin at once, at line rate and at their shares."""
+    """Draw four senders that begin at once, at line rate or at their equal shares."""
     drawn = plot.new(1, 2, width=8.4, height=2.1, sharex=True)
     top, bottom = drawn.axes
     for start, words, colour in ((1.0, "line rate", RED), (0.25, "a quarter of it", GREEN)):
@@ -92,7 +92,7 @@ def timely() -> Figure:
 
 @figure("figures/qcn.toml", slow=True)
 def qcn() -> Figure:
-    """A queue and the rates of its four sources, two of which end half-way."""
+    """Draw a queue and the rates of its four sources, two of which end half-way."""
     drawn = plot.new(1, 2, width=8.4, height=2.1, sharex=True)
     top, bottom = drawn.axes
     found = series(first(example("figures/qcn.toml")))
@@ -112,7 +112,7 @@ def qcn() -> Figure:
 
 @figure("figures/pfc.toml", slow=True)
 def priority_flow_control() -> Figure:
-    """Two hosts that fill a shared buffer, and a third whose port leads elsewhere."""
+    """Draw two hosts that fill a shared buffer, and a third one that sends to another port."""
     drawn = plot.new(1, 2, width=8.4, height=2.1, sharex=True)
     top, bottom = drawn.axes
     found = series(first(example("figures/pfc.toml")))

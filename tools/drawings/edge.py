@@ -1,4 +1,4 @@
-"""Figures of the disciplines with classes, of the routers' fair queue and of weighted RED."""
+"""Figures of the disciplines with classes, of routers' fair queueing, and of weighted RED."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def arrow(axes: Axes, start: tuple[float, float], end: tuple[float, float]) -> N
 
 @figure()
 def congestion_management() -> Figure:
-    """Stages of a port: classification, dropping, queues, scheduling, shaping."""
+    """Draw the stages of a port: classification, dropping, queues, scheduling, shaping."""
     drawn = plot.new(1, 1, width=7.4, height=3.0)
     (axes,) = drawn.axes
     with plot.style():
@@ -60,7 +60,7 @@ def congestion_management() -> Figure:
     return drawn
 
 
-# Of each flow: weight, then arrival and length of its packets in milliseconds of the link.
+# For each flow: its weight, and arrival and transmission time of its packets, ms.
 FLOWS = (
     ("A, weight 2", 2.0, ((0.0, 1.0), (0.0, 1.0), (0.0, 1.0))),
     ("B, weight 1", 1.0, ((0.0, 1.0), (0.0, 1.0))),
@@ -69,7 +69,7 @@ FLOWS = (
 
 
 def fluid() -> list[tuple[int, float, float]]:
-    """Flow, start and finish of each packet in the fluid server that shares the link by weight."""
+    """Return flow, start and finish of each packet in a fluid server that shares the link by weights."""
     step = 1e-3
     queues = [[(at, length) for at, length in packets] for _, _, packets in FLOWS]
     started: list[float | None] = [None] * len(queues)
@@ -94,7 +94,7 @@ def fluid() -> list[tuple[int, float, float]]:
 
 @figure()
 def wfq_finish_times() -> Figure:
-    """Packets in a fluid server, and in the order in which it finishes them."""
+    """Draw packets in a fluid server, and the order in which it finishes them."""
     drawn = plot.new(1, 1, width=6.8, height=3.0)
     (axes,) = drawn.axes
     finished = sorted(fluid(), key=lambda packet: (round(packet[2], 2), packet[0]))
@@ -118,13 +118,13 @@ def wfq_finish_times() -> Figure:
 
 
 def slope(low: float, high: float, denominator: float) -> tuple[list[float], list[float]]:
-    """Corners of the drop probability of a profile."""
+    """Return the vertices of the curve of a profile's drop probability."""
     return [0, low, high, high, 64], [0, 0, 100 / denominator, 100, 100]
 
 
 @figure()
 def wred_profiles() -> Figure:
-    """Drop probability by the average queue: one profile, and one for each class of traffic."""
+    """Draw the drop probability against the average queue: one profile, and a profile for each code point."""
     drawn = plot.new(2, 1, width=7.4, height=2.9)
     one, many = drawn.axes
     with plot.style():

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 @figure("merge.toml", slow=True)
 def merging() -> Figure:
-    """The queues where three hosts merge, without and with back-pressure."""
+    """Draw the queues where the traffic of three hosts merges, without and with back-pressure."""
     start, end = 20.0, 24.0
     drawn = plot.new(1, 2, width=8.4, height=2.2, sharex=True)
     top, bottom = drawn.axes
@@ -60,18 +60,18 @@ def merging() -> Figure:
 
 @figure("office.toml", slow=True)
 def plot_of_a_run() -> Figure:
-    """Figure by `tailback plot` of the tutorial's run with time series."""
+    """Draw the tutorial's run with time series, as `tailback plot` does."""
     changes = {"backpressure.scope": "plain", "run.sample": "10ms", "run.duration": "15s"}
     return run(example("office.toml", changes)).plot()
 
 
 MERGING: dict[str, AxisValue] = {"traffic": "uniform-uniform", "mechanism": "plain", "rate": 3, "burst": 24}
-"""Point of lan-a1: three sources of 3 Mbit/s in bursts of 24 kB under 802.3x."""
+"""Point of lan-a1: three sources of 3 Mbit/s each in bursts of 24 kB, under 802.3x."""
 
 
 @figure("lan-a1", slow=True)
 def watermark() -> Figure:
-    """One episode: a queue between its two thresholds, and the neighbour that it stops."""
+    """Draw one stop: a queue between its two thresholds, and the queue of the neighbour that it stops."""
     coarse = series(first(gallery("lan-a1", {"run.sample": "1ms", "run.duration": "12s"}, **MERGING)))
     queue = queue_kb(coarse, "sw0->d")
     start = next(t for t, q in zip(coarse["time_s"], queue, strict=True) if t > 11 and q > 40) - 0.02
@@ -93,7 +93,7 @@ def watermark() -> Figure:
 
 @figure("figures/detection.toml")
 def fill_rate() -> Figure:
-    """The same overload seen by the two detectors."""
+    """Draw the response of the two detectors to the same overload."""
     drawn = plot.new(1, 1, width=8.4, height=2.6)
     (axes,) = drawn.axes
     detectors: dict[Kind, str] = {"watermark": RED, "fill-rate": BLUE}
@@ -110,7 +110,7 @@ def fill_rate() -> Figure:
 
 @figure("figures/response.toml")
 def rate_response() -> Figure:
-    """Traffic of a notified neighbour: all or nothing, or slower."""
+    """Draw the traffic of a notified neighbour that stops, or that sends at a lower rate."""
     drawn = plot.new(1, 2, width=8.4, height=2.1, sharex=True)
     top, bottom = drawn.axes
     responses = (("block", kind("block"), RED), ("rate", kind("rate"), BLUE))
@@ -118,7 +118,7 @@ def rate_response() -> Figure:
         scenario = example("figures/response.toml", {"backpressure.response": response})
         found = series(first(scenario))
         sent = found["ports"]["edge1->core"]["sent_bytes"]
-        # A frame takes 1.2 ms, so a rate needs more than one sample.
+        # A frame takes 1.2 ms, so rates are averaged over several samples.
         span = 10
         rates = [0.0] * span + [(b - a) * 8e-3 / span for a, b in zip(sent, sent[span:], strict=False)]
         top.plot(*between(found, 0, 0.15, queue_kb(found, "core->d")), color=colour, linewidth=1.2)
@@ -133,7 +133,7 @@ def rate_response() -> Figure:
 
 @figure("lan-b1", slow=True)
 def per_class() -> Figure:
-    """Video with bursty data of a lower class: the effect of each mechanism on both."""
+    """Draw the loss of video, and of bursty data of a lower class, under each mechanism."""
     drawn = plot.new(2, 1, width=4.3, height=3.2)
     rates = (1, 3, 5, 6, 7)
     for index, scope in enumerate(("none", "plain", "class")):
@@ -156,7 +156,7 @@ def per_class() -> Figure:
 
 @figure("lan-c1", slow=True)
 def per_destination() -> Figure:
-    """A flow that shares a backbone with another one, whose destination is congested."""
+    """Draw the delay of a flow that shares a backbone with a flow to a congested destination."""
     drawn = plot.new(2, 1, width=4.3, height=3.2)
     rates = (2, 4, 6, 8, 9)
     delay, loss = drawn.axes
@@ -177,7 +177,7 @@ def per_destination() -> Figure:
 
 @figure("lan-models", slow=True)
 def saturation() -> Figure:
-    """Throughput of saturated switches with uniform destinations."""
+    """Draw the throughput of saturated switches with uniform destinations."""
     drawn = plot.new(1, 1, width=6.4, height=3.4)
     (axes,) = drawn.axes
     sizes = (2, 3, 4, 6, 8, 12, 16)
@@ -205,7 +205,7 @@ def saturation() -> Figure:
 
 @figure("figures/shared-memory.toml", slow=True)
 def shared_memory() -> Figure:
-    """The longest queue under dynamic thresholds when several ports are overloaded at once."""
+    """Draw the mean queue under dynamic thresholds if several ports are overloaded at once."""
     drawn = plot.new(1, 1, width=6.0, height=3.2)
     (axes,) = drawn.axes
     memory, hot = 200.0, (1, 2, 3, 4, 6, 8)
@@ -229,7 +229,7 @@ def shared_memory() -> Figure:
 
 @figure("figures/chain.toml")
 def cut_through() -> Figure:
-    """Delay of a full frame over a chain of idle switches."""
+    """Draw the delay of a frame of maximum size over a chain of idle switches."""
     drawn = plot.new(1, 1, width=6.0, height=3.2)
     (axes,) = drawn.axes
     hops = (1, 2, 3, 4, 5, 6)
@@ -248,7 +248,7 @@ def cut_through() -> Figure:
 
 @figure("lan-headroom", slow=True)
 def headroom_needed() -> Figure:
-    """Overshoot of the high threshold against cable and response time, and the headroom by the formula."""
+    """Draw the overshoot of the high threshold against cable length and response time, and the computed headroom."""
     drawn = plot.new(2, 1, width=4.3, height=3.0, sharey=True)
     sweeps: tuple[tuple[str, tuple[float, ...], str], ...] = (
         ("length", (0.2, 2, 4, 6, 10), "cable (km), response time 1.024 µs"),

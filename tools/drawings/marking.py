@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def loss_by_colour(queue: Table) -> Figure:
-    """Draw the loss of each colour at a link of 10 Mbit/s, 12 Mbit/s arriving, against the share in profile."""
+    """Draw the loss of each colour at a link of 10 Mbit/s with a load of 12 Mbit/s, against the load in profile."""
     drawn = plot.new(1, 1, width=6.4, height=3.0)
     (axes,) = drawn.axes
     profiles = (1, 2, 4, 6, 8, 9, 10, 11)
@@ -53,13 +53,13 @@ def loss_by_colour(queue: Table) -> Figure:
 
 @figure("figures/colours.toml", slow=True)
 def rio() -> Figure:
-    """Loss by colour under RIO."""
+    """Draw the loss by colour under RIO."""
     return loss_by_colour(discipline("rio"))
 
 
 @figure("figures/colours.toml", slow=True)
 def ered() -> Figure:
-    """Loss by colour under enhanced RED."""
+    """Draw the loss by colour under enhanced RED."""
     red = {"min": "20packets", "max": "80packets", "mean-packet": "1000B"}
     return loss_by_colour(discipline("ered", red=red))
 
@@ -75,7 +75,7 @@ METERS: dict[str, Table] = {
 
 @figure("figures/meters.toml")
 def markers() -> Figure:
-    """Shares of colours at four loads, by meter."""
+    """Draw the shares of colours at four loads, for each meter."""
     drawn = plot.new(len(METERS), width=2.2, height=2.6, sharey=True)
     loads = (0.5, 1, 2, 4)
     colours = (("green", GREEN), ("yellow", ORANGE), ("red", RED))
@@ -100,7 +100,7 @@ def markers() -> Figure:
 
 @figure("internet-e18", slow=True)
 def reservation() -> Figure:
-    """Goodput of a connection with a reservation, by mechanism."""
+    """Draw the goodput of a connection with a reservation, for each mechanism."""
     drawn = plot.new(1, 1, width=6.4, height=3.4)
     (axes,) = drawn.axes
     rates = (1, 2, 3, 4, 5, 6, 7)
@@ -118,7 +118,7 @@ def reservation() -> Figure:
 
 @figure("internet-e20")
 def packet_marking() -> Figure:
-    """The marked and the best-effort window of a sender with a target, and its observed rate."""
+    """Draw the marked and the best-effort window of a sender with a target rate, and its observed rate."""
     drawn = plot.new(1, 2, width=8.4, height=2.1, sharex=True)
     changes = {"run.duration": "60s", "run.warmup": "0s", "run.sample": "100ms"}
     scenario = gallery("internet-e20", changes, engine=INTEGRATED, targets=MIXED, others=FEW, window=300)

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 @figure("dumbbell.toml")
 def dumbbell() -> Figure:
-    """The queue of docs/examples/dumbbell.toml, as a FIFO and under CoDel."""
+    """Draw the queue of docs/examples/dumbbell.toml, as a FIFO and under CoDel."""
     drawn = plot.new(1, 1, width=8.4, height=2.6)
     (axes,) = drawn.axes
     for name, words, colour in (("drop-tail", "FIFO", RED), ("codel", "CoDel", BLUE)):
         scenario = example("dumbbell.toml", {"switches.left.discipline.kind": name, "run.sample": "100ms"})
         report = first(scenario)
         found = series(report)
-        # 10 Mbit/s send 1.25 kB in a millisecond.
+        # 10 Mbit/s are 1.25 kB per ms.
         delays = [kilobytes / 1.25 for kilobytes in queue_kb(found, "left->right")]
         call = 1e3 * report.mean_delay_s("call")
         label = f"{words}: one-way delay of the call {call:.0f} ms"
@@ -37,7 +37,7 @@ def dumbbell() -> Figure:
 
 @figure("figures/overload.toml", slow=True)
 def drop_head() -> Figure:
-    """The delay of packets through an overloaded FIFO that drops at either end."""
+    """Draw the delay of packets in an overloaded FIFO that drops at its head or at its tail."""
     drawn = plot.new(1, 1, width=6.0, height=3.0)
     (axes,) = drawn.axes
     loads = (0.8, 0.9, 1.0, 1.1, 1.3, 1.6, 2.0)
@@ -56,148 +56,148 @@ def drop_head() -> Figure:
 
 @figure(CROWD)
 def drop_tail() -> Figure:
-    """A bottleneck under drop-tail."""
+    """Draw a bottleneck under drop-tail."""
     return bottleneck(discipline("drop-tail"))
 
 
 PROBABILITY = {"probability": ("probability", 1.0)}
 RED_BAND = kind("red", min="20packets", max="60packets", mean_packet="1040B", count="packets")
-"""RED with a band that suits the dumbbell; the rest is the default."""
+"""RED with thresholds for the dumbbell; other parameters are the defaults."""
 
 
 def red_band() -> Table:
-    """Return the same as a nested table."""
+    """Return these parameters as a nested table."""
     return {key: value for key, value in RED_BAND.items() if key != "kind"}
 
 
 @figure(CROWD)
 def red() -> Figure:
-    """A bottleneck under RED."""
+    """Draw a bottleneck under RED."""
     return bottleneck(RED_BAND, average="average_packets", state=PROBABILITY)
 
 
 @figure(CROWD)
 def red_adaptive() -> Figure:
-    """A bottleneck under the adaptive RED of Floyd et al."""
+    """Draw a bottleneck under the adaptive RED of Floyd et al."""
     queue = {**RED_BAND, "adaptive": kind("floyd")}
     return bottleneck(queue, average="average_packets", state={"max_probability": ("max-p", 1.0)})
 
 
 @figure(CROWD)
 def blue() -> Figure:
-    """A bottleneck under Blue."""
+    """Draw a bottleneck under Blue."""
     return bottleneck(discipline("blue", ecn=True), ecn=True, state=PROBABILITY)
 
 
 @figure(FLOOD, slow=True)
 def sfb() -> Figure:
-    """A bottleneck under stochastic fair Blue."""
+    """Draw a bottleneck under stochastic fair Blue."""
     return bottleneck(discipline("sfb"), flood=True, state={"max_probability": ("largest probability", 1.0)})
 
 
 @figure(FLOOD)
 def sfq() -> Figure:
-    """A bottleneck under stochastic fairness queueing."""
+    """Draw a bottleneck under stochastic fairness queueing."""
     return bottleneck(discipline("sfq"), flood=True)
 
 
 @figure(FLOOD)
 def sfq_red() -> Figure:
-    """A bottleneck under stochastic fairness queueing with RED."""
+    """Draw a bottleneck under stochastic fairness queueing with RED."""
     band = {**red_band(), "min": "2packets", "max": "6packets", "weight": 0.02}
     return bottleneck(discipline("sfq-red", buckets=16, red=band), flood=True)
 
 
 @figure(FLOOD)
 def drr() -> Figure:
-    """A bottleneck under deficit round robin."""
+    """Draw a bottleneck under deficit round robin."""
     return bottleneck(discipline("drr"), flood=True)
 
 
 @figure(FLOOD)
 def fred() -> Figure:
-    """A bottleneck under FRED."""
+    """Draw a bottleneck under FRED."""
     return bottleneck(discipline("fred", mean_packet="1040B"), flood=True, average="average_packets")
 
 
 @figure(FLOOD)
 def sred() -> Figure:
-    """A bottleneck under stabilized RED."""
+    """Draw a bottleneck under stabilized RED."""
     return bottleneck(discipline("sred"), flood=True, state={"estimated_flows": ("estimated flows", 1.0)})
 
 
 @figure(FLOOD)
 def choke() -> Figure:
-    """A bottleneck under CHOKe."""
+    """Draw a bottleneck under CHOKe."""
     return bottleneck(discipline("choke", red=red_band()), flood=True, average="average_packets")
 
 
 @figure(FLOOD, slow=True)
 def red_pd() -> Figure:
-    """A bottleneck under RED-PD."""
+    """Draw a bottleneck under RED-PD."""
     filters = {"largest_filter_probability": ("filter's probability", 1.0)}
     return bottleneck(discipline("red-pd", red=red_band()), flood=True, average="average_packets", state=filters)
 
 
 @figure(CROWD)
 def codel() -> Figure:
-    """A bottleneck under CoDel."""
+    """Draw a bottleneck under CoDel."""
     return bottleneck(discipline("codel"), state={"count": ("count", 1.0)})
 
 
 @figure(FLOOD)
 def fq_codel() -> Figure:
-    """A bottleneck under FQ-CoDel."""
+    """Draw a bottleneck under FQ-CoDel."""
     return bottleneck(discipline("fq-codel"), flood=True)
 
 
 @figure(CROWD)
 def pie() -> Figure:
-    """A bottleneck under PIE."""
+    """Draw a bottleneck under PIE."""
     return bottleneck(discipline("pie"), state=PROBABILITY)
 
 
 @figure(FLOOD)
 def fq_pie() -> Figure:
-    """A bottleneck under FQ-PIE."""
+    """Draw a bottleneck under FQ-PIE."""
     largest = {"largest_probability": ("largest probability", 1.0)}
     return bottleneck(discipline("fq-pie"), flood=True, state=largest)
 
 
 @figure(FLOOD)
 def cobalt() -> Figure:
-    """A bottleneck under COBALT."""
+    """Draw a bottleneck under COBALT."""
     return bottleneck(discipline("cobalt"), flood=True, state=PROBABILITY)
 
 
 @figure(CROWD)
 def dualpi2() -> Figure:
-    """A bottleneck under DualPI2, with classic traffic only."""
+    """Draw a bottleneck under DualPI2, with classic traffic only."""
     return bottleneck(discipline("dualpi2"), state={"base_probability": ("p'", 1.0)})
 
 
 @figure(CROWD)
 def pi() -> Figure:
-    """A bottleneck under PI."""
+    """Draw a bottleneck under PI."""
     return bottleneck(discipline("pi", mean_packet="1040B"), state=PROBABILITY)
 
 
 @figure(CROWD, slow=True)
 def rem() -> Figure:
-    """A bottleneck under REM."""
+    """Draw a bottleneck under REM."""
     return bottleneck(discipline("rem", mean_packet="1040B"), state=PROBABILITY)
 
 
 @figure(CROWD)
 def avq() -> Figure:
-    """A bottleneck under the adaptive virtual queue."""
+    """Draw a bottleneck under the adaptive virtual queue."""
     rate = {"virtual_rate_bits_per_second": ("virtual rate (Mbit/s)", 1e-6)}
     return bottleneck(discipline("avq", mean_packet="1040B"), state=rate)
 
 
 @figure("figures/sparse.toml", slow=True)
 def fair_queueing() -> Figure:
-    """The delay of a sparse flow among backlogged ones, under each kind of tags."""
+    """Draw the delay of a sparse flow among backlogged ones, under each tag-based discipline."""
     drawn = plot.new(1, 1, width=6.4, height=3.4)
     (axes,) = drawn.axes
     crowds = (2, 4, 8, 16, 32)

@@ -14,6 +14,6 @@ if TYPE_CHECKING:
 
 @figure("study.toml", slow=True)
 def sweep_map() -> Figure:
-    """Loss over load and buffer, as the report of the study's sweep draws it."""
+    """Draw the loss against load and buffer, as in the report of the study's sweep."""
     found = sweep(study("study.toml"))
     return next(picture.figure for picture in figures(found) if picture.title == "Map of loss (%)")

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @figure("figures/stream.toml", slow=True)
 def traffic() -> Figure:
-    """Arrivals of six models of one mean rate, at two scales of time."""
+    """Draw the arrivals of six models with the same mean rate, in bins of two lengths."""
     models = (
         ("poisson", source("poisson", packet="1500B", rate="10Mbit/s")),
         ("uniform-fixed", source("uniform-fixed", burst="24kB", rate="10Mbit/s")),
@@ -61,7 +61,7 @@ def traffic() -> Figure:
 
 @figure("lan-traffic")
 def video() -> Figure:
-    """The sizes of 30 s of generated video frames."""
+    """Draw the sizes of the frames of 30 s of generated video."""
     scenario = gallery("lan-traffic", {"run.duration": "31s"}, what=SIZES, traffic=VIDEO, mechanism="none", load=STREAM)
     delivered = series(first(scenario))["flows"]["data"]["delivered_bytes"]
     # A frame is a burst within one sample; frames are 33 ms apart.
@@ -80,7 +80,7 @@ def video() -> Figure:
 
 @figure("figures/transfers.toml", slow=True)
 def applications() -> Figure:
-    """The slowdown of transfers by load: all segments at once through fair queueing, and TCP."""
+    """Draw the slowdown of transfers against load: all segments sent at once through fair queueing, and TCP."""
     drawn = plot.new(1, 1, width=6.0, height=3.2)
     (axes,) = drawn.axes
     loads = (0.2, 0.4, 0.6, 0.8)

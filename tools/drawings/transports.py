@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @figure("figures/recovery.toml")
 def tcp_recovery() -> Figure:
-    """The window of one connection through drop-tail, with each kind of recovery."""
+    """Draw the window of one connection through drop-tail, with each kind of recovery."""
     flavours: tuple[Kind, ...] = ("tahoe", "reno", "newreno", "sack")
     drawn = plot.new(1, len(flavours), width=8.4, height=1.4, sharex=True, sharey=True)
     for axes, name in zip(drawn.axes, flavours, strict=True):
@@ -55,7 +55,7 @@ PATH = "figures/path.toml"
 
 
 def _path(control: Kind, buffer: str, rate: str, delay: str, **more: Value) -> Scenario:
-    """Return docs/examples/figures/path.toml with a congestion control and other values."""
+    """Return docs/examples/figures/path.toml with a congestion control and other settings."""
     changes: dict[str, Value] = {
         "flows[tcp].transport.congestion-control": kind(control),
         "switches.r0.ports.r1.buffer": buffer,
@@ -66,7 +66,7 @@ def _path(control: Kind, buffer: str, rate: str, delay: str, **more: Value) -> S
 
 
 def _window_and_queue(panels: dict[str, tuple[Scenario, str]], segment: float = 1500) -> Figure:
-    """Draw the outstanding and the waiting segments, a panel each."""
+    """Draw the outstanding and the queued segments, in a panel each."""
     drawn = plot.new(1, len(panels), width=8.4, height=1.8, sharex=True, sharey=True)
     for axes, (title, (scenario, flow)) in zip(drawn.axes, panels.items(), strict=True):
         found = series(first(scenario))
@@ -83,7 +83,7 @@ def _window_and_queue(panels: dict[str, tuple[Scenario, str]], segment: float = 
 
 @figure(PATH, slow=True)
 def cubic() -> Figure:
-    """One connection over a long path: CUBIC and NewReno."""
+    """Draw one connection over a long path, with CUBIC and with NewReno."""
     names: dict[Kind, str] = {"reno": "NewReno", "cubic": "CUBIC"}
     return _window_and_queue(
         {title: (_path(name, "150packets", "50Mbit/s", "50ms"), "tcp") for name, title in names.items()}
@@ -92,7 +92,7 @@ def cubic() -> Figure:
 
 @figure(PATH)
 def dctcp() -> Figure:
-    """Two connections over a queue that marks above 20 packets: DCTCP, and NewReno with ECN."""
+    """Draw two connections over a queue that marks above 20 packets, with DCTCP and with NewReno and ECN."""
     red = discipline(
         "red",
         ecn=True,
@@ -120,7 +120,7 @@ def dctcp() -> Figure:
 
 @figure(PATH, slow=True)
 def bbr() -> Figure:
-    """One connection over a buffer of two bandwidth-delay products: both versions and CUBIC."""
+    """Draw one connection over a buffer of two bandwidth-delay products, with both versions of BBR and with CUBIC."""
     shorter: dict[str, Value] = {"run.duration": "30s"}
     names: dict[Kind, str] = {"cubic": "CUBIC", "bbr": "BBR version 1", "bbr3": "BBR version 3"}
     return _window_and_queue(
@@ -130,7 +130,7 @@ def bbr() -> Figure:
 
 @figure("internet-e10", slow=True)
 def subtcp() -> Figure:
-    """Loss of many connections, with windows that grow by one segment and by a tenth."""
+    """Draw the loss of many connections, under Reno and under SubTCP."""
     drawn = plot.new(1, 1, width=6.0, height=3.2)
     (axes,) = drawn.axes
     counts = (25, 50, 100, 200, 300)

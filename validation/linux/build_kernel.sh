@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # Build the Linux kernel as a program (User-Mode Linux) with virtual time and every queueing discipline.
 #
-#   validation/linux/build_kernel.sh FOLDER     the program is FOLDER/linux; some 5 to 10 minutes on two cores
+#   validation/linux/build_kernel.sh FOLDER     builds FOLDER/linux; takes 5 to 10 minutes on two cores
 #
-# The source is Debian's package linux-source-6.1, unmodified (`LINUX_SOURCE` names another archive). Needed beside it:
-# gcc, make, flex, bison, bc and libelf-dev. Only the configuration is ours.
+# The source is Debian's package linux-source-6.1, unmodified (`LINUX_SOURCE` names another archive); only the configuration
+# is changed. The build needs gcc, make, flex, bison, bc and libelf-dev.
 set -euo pipefail
 
-folder=${1:?which folder?}
+folder=${1:?usage: build_kernel.sh FOLDER}
 source=${LINUX_SOURCE:-/usr/src/linux-source-6.1.tar.xz}
 if [[ ! -e $source ]]; then
     echo "no $source: install the Debian packages linux-source-6.1, flex, bison, bc, libelf-dev" >&2
@@ -20,8 +20,8 @@ cd "$tree"
 
 make ARCH=um defconfig >/dev/null
 options=(
-    # The clock stands still while there is work and jumps to the next timer: Documentation of `time-travel=` in
-    # arch/um/kernel/time.c.
+    # Virtual time: the clock stops while the kernel works, and jumps to the next timer (`time-travel=` in
+    # arch/um/kernel/time.c).
     UML_TIME_TRAVEL_SUPPORT HIGH_RES_TIMERS
     HOSTFS TMPFS
     NAMESPACES NET NET_NS INET UNIX PACKET VETH DUMMY TUN BRIDGE IFB IP_MULTIPLE_TABLES

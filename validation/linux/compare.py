@@ -2,11 +2,11 @@
 
     python validation/linux/compare.py [--policies REGEX] [--seeds 5] [--kernel PROGRAM] [--out FOLDER] [--page PAGE]
 
-Each policy is imported, exported as a script of tc, and that script runs as it is in a guest with sources of the same
-packet sizes, rates and intervals (guest.py). The results are compared with `tailback run` of the scenario of that
-script and, if the policy was written in another language, of the scenario that was exported. Nothing is fitted. The
-table is written to FOLDER/linux.md and FOLDER/linux.json, with `--page` also into the page's marked region. Results of
-the kernel are cached in FOLDER/linux.
+Each policy is imported and exported as a script of tc, which runs unchanged in a guest with sources of the same packet
+sizes, rates and intervals (guest.py). The results are compared with those of Tailback for the scenario imported from
+that script and, if the policy is in another language, also for the scenario imported from the policy. No parameter is
+fitted. The table is written to FOLDER/linux.md and FOLDER/linux.json, with `--page` also into the page's marked region.
+Results of the kernel are cached in FOLDER/linux.
 
 Exits with 1 if the guest fails or a value outside the tolerances is not in the policy's `known`
 (docs/validation-linux.md gives the reasons of those), with 0 if the kernel or a tool is missing.
@@ -37,23 +37,25 @@ from tailback.router.policy import export_configuration, import_configuration
 BEGIN, END = "<!-- validation/linux/compare.py writes from here -->", "<!-- to here -->"
 WARMUP_S, DURATION_S = 4, 24
 LINE = "10Gbit/s"
-"""Rate of the link behind the policy in the scenario. A veth pair has no rate: 1.2 us for 1500 B are negligible."""
+"""Rate of the scenario's link behind the policy: 1.2 us for 1500 B are negligible. A veth pair has no rate."""
 METRICS = ("throughput_bps", "loss", "mean_s", "p99_s")
 TOLERANCE = 0.1
 """Permitted difference as a fraction of the kernel's value."""
-LEAST = {"throughput_bps": 0.0, "loss": 0.002, "mean_s": 1e-4, "p99_s": 1e-4}
-"""Differences that are always permitted: 0.2 points of loss, 0.1 ms of delay (1500 B take 1.2 ms at 10 Mbit/s)."""
+MIN_TOLERANCE = {"throughput_bps": 0.0, "loss": 0.002, "mean_s": 1e-4, "p99_s": 1e-4}
+"""Permitted absolute differences: 0.2 percentage points of loss, 0.1 ms of delay (1500 B take 1.2 ms at 10 Mbit/s)."""
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """A policy, ready to be run on either side."""
+    """A policy, prepared to be run on the kernel and on Tailback."""
 
     policy: Policy
     script: str
+    """Commands of tc."""
     groups: Sequence[Group]
+    """Sources of the guest."""
     scenarios: Mapping[str, tb.Scenario]
-    """Scenarios to run: of the `script`, and of the `policy` if it was written in another language than tc's."""
+    """Scenarios by origin: `script`, and, if the policy is in another language than tc, also `policy`."""
     remarks: Sequence[str]
     """Warnings of the export."""
 
@@ -64,10 +66,14 @@ class Row:
 
     policy: str
     predicted_by: str
+    """Key of the scenario: `script` or `policy`."""
     group: str
     kernel: dict[str, Interval]
+    """Intervals of the kernel."""
     ours: dict[str, Interval]
+    """Intervals of Tailback."""
     outside: list[str] = field(default_factory=list)
+    """Metrics outside the tolerances."""
 
 
 def prepare(policy: Policy) -> Prepared:
@@ -130,7 +136,7 @@ def close(metric: str, kernel: float, ours: float) -> bool:
     """Return `True` if the values of a metric agree within the tolerances."""
     if math.isnan(kernel) or math.isnan(ours):
         return math.isnan(kernel) == math.isnan(ours)
-    return abs(ours - kernel) <= max(TOLERANCE * kernel, LEAST[metric])
+    return abs(ours - kernel) <= max(TOLERANCE * kernel, MIN_TOLERANCE[metric])
 
 
 def compare(policy: str, by: str, group: str, kernel: Sequence[Outcome], ours: Sequence[Outcome]) -> Row:
@@ -148,13 +154,13 @@ def _cell(metric: str, kernel: Interval, ours: Interval) -> str:
     scale = {"throughput_bps": 1e-6, "loss": 100, "mean_s": 1e3, "p99_s": 1e3}[metric]
     digits = {"throughput_bps": 3, "loss": 2, "mean_s": 2, "p99_s": 2}[metric]
 
-    def told(interval: Interval) -> str:
+    def text(interval: Interval) -> str:
         if math.isnan(interval.mean):
             return "none"
         half = (interval.hi - interval.lo) / 2
         return f"{scale * interval.mean:.{digits}f} ± {scale * half:.{digits}f}"
 
-    return f"{told(kernel)} / {told(ours)}"
+    return f"{text(kernel)} / {text(ours)}"
 
 
 def table(rows: Sequence[Row]) -> str:
@@ -180,11 +186,11 @@ def rewrite(page: Path, region: str) -> None:
 def main() -> int:
     """Run the policies, write the results, and return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--policies", default="", help="only those whose name matches this regular expression")
-    parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--out", type=Path, default=Path("out/validation"))
-    parser.add_argument("--kernel", type=Path, help="what build_kernel.sh made; default: OUT/kernel/linux")
-    parser.add_argument("--page", type=Path, help="a page whose marked region the table replaces; needs all policies")
+    parser.add_argument("--policies", default="", help="run only policies whose name matches this regular expression")
+    parser.add_argument("--seeds", type=int, default=5, help="number of seeds; default 5")
+    parser.add_argument("--out", type=Path, default=Path("out/validation"), help="folder; default out/validation")
+    parser.add_argument("--kernel", type=Path, help="program built by build_kernel.sh; default: OUT/kernel/linux")
+    parser.add_argument("--page", type=Path, help="page whose marked region the table replaces; only with all policies")
     options = parser.parse_args()
     if options.page and options.policies:
         parser.error("--page needs all policies")
@@ -198,7 +204,7 @@ def main() -> int:
     rows: list[Row] = []
     failed = False
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        asked = {
+        runs = {
             one.policy.name: [
                 pool.submit(measured, kernel, Run(one.script, one.groups, seed, WARMUP_S, DURATION_S), answers)
                 for seed in seeds
@@ -207,7 +213,7 @@ def main() -> int:
         }
         for one in prepared:
             try:
-                theirs = [run.result() for run in asked[one.policy.name]]
+                measurements = [run.result() for run in runs[one.policy.name]]
             except GuestError as error:
                 print(f"{one.policy.name}: {error}", file=sys.stderr)
                 failed = True
@@ -216,7 +222,7 @@ def main() -> int:
                 ours = predicted(scenario, one.groups, options.seeds)
                 for group in one.groups:
                     name = group.name
-                    row = compare(one.policy.name, by, name, [run[name] for run in theirs], ours[name])
+                    row = compare(one.policy.name, by, name, [found[name] for found in measurements], ours[name])
                     failed |= any(f"{name} {metric}" not in one.policy.known for metric in row.outside)
                     rows.append(row)
                     print(table(rows[-1:]).splitlines()[-1], flush=True)
@@ -227,10 +233,10 @@ def main() -> int:
     )
     values = len(METRICS) * len(rows)
     inside = values - sum(len(row.outside) for row in rows)
-    told = f"{inside} of {values} values are inside the tolerances ({options.seeds} seeds)"
-    print(told)
+    summary = f"{inside} of {values} values are inside the tolerances ({options.seeds} seeds)"
+    print(summary)
     if options.page:
-        rewrite(options.page, f"{told}.\n\n{table(rows)}")
+        rewrite(options.page, f"{summary}.\n\n{table(rows)}")
     return 1 if failed else 0
 
 

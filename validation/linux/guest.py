@@ -1,8 +1,8 @@
-"""A scenario's flows through a policy of a Linux kernel that runs as a program (User-mode Linux), in virtual time.
+"""Runs the flows of a scenario through a policy in a Linux kernel that runs as a program (User-mode Linux).
 
 `Kernel.run` runs the policy's script unchanged in the guest, with sources that have the packet sizes, rates and
-intervals of the scenario's flows, and returns the results of each group. The guest's clock stands still while it
-computes, so that results do not depend on the speed or the load of the machine (arch/um/kernel/time.c,
+intervals of the scenario's flows, and returns the results of each group. The guest has virtual time: its clock stops
+while it computes, so that results do not depend on the speed or the load of the machine (arch/um/kernel/time.c,
 `time-travel=inf-cpu`).
 """
 
@@ -28,7 +28,7 @@ HERE = Path(__file__).resolve().parent
 PORT = 5001
 """Port on which the sink listens."""
 START_S = 5
-"""Start of the sources, seconds of the guest's clock: all are ready by then."""
+"""Start of the sources, seconds of the guest's clock; all programs have started by then."""
 DRAIN_S = 5
 """Time for which the sink records after the sources have stopped, seconds: packets that arrive later count as lost."""
 RECORD = np.dtype(
@@ -61,7 +61,7 @@ class Group:
     rate_bps: float = 0
     """Rate of each flow at layer 3, bit/s; 0 for TCP."""
     wander: float = 0
-    """Largest fraction by which an interval is longer or shorter, at random and uniform."""
+    """Maximum random deviation of an interval, uniform, as a fraction of the interval."""
     congestion_control: str = "reno"
     rtt_s: float = 0
     """Round-trip time without queues, seconds."""
@@ -94,7 +94,7 @@ class Outcome:
 
 
 def code_point(text: str) -> int:
-    """Return the number of a code point such as `ef` or `12`."""
+    """Return the number of a code point, 0 to 63, from a text such as `ef` or `12`."""
     found = _CODE_POINTS.get(text.lower())
     return int(text) if found is None else found
 
@@ -143,7 +143,7 @@ class Run:
     """Duration of the run, warm-up included, seconds."""
 
     def case(self) -> str:
-        """Return the script of the guest's init: see guest.sh."""
+        """Return the script that the guest's init executes: see guest.sh."""
         end_s = START_S + self.duration_s
         lines = [f"source_host {i} {group.rtt_s * 1e6:.0f}us" for i, group in self._numbered()]
         lines = [line.replace(" 0us", " 0") for line in lines]
@@ -209,12 +209,12 @@ class Kernel:
 
     @classmethod
     def found(cls, program: Path, build: Path) -> Kernel | str:
-        """Compile traffic.c in `build` and return both; if something is missing or fails, a sentence that says so."""
+        """Compile traffic.c in `build`, and return the kernel with it; if that fails, return the reason."""
         for tool, package in (("gcc", "gcc"), ("tc", "iproute2"), ("ip", "iproute2")):
             if shutil.which(tool) is None:
                 return f"needs `{tool}` (Debian package {package})"
         if not os.access(program, os.X_OK):
-            return f"needs the kernel {program}: `make kernel` builds it (some 10 minutes)"
+            return f"needs the kernel {program}: `make kernel` builds it (about 10 minutes)"
         build.mkdir(parents=True, exist_ok=True)
         traffic = build / "traffic"
         command = ["gcc", "-O2", "-Wall", "-Wextra", "-Werror", str(HERE / "traffic.c"), "-o", str(traffic), "-lm"]
@@ -222,7 +222,7 @@ class Kernel:
         return cls(program.resolve(), traffic) if made.returncode == 0 else f"traffic.c: {made.stderr}"
 
     def run(self, run: Run, keep: Path | None = None) -> dict[str, Outcome]:
-        """Return the results of a run; raises GuestError. `keep` is a file for the guest's log."""
+        """Return the results of a run by group; write the guest's log to `keep`. Raises GuestError."""
         with tempfile.TemporaryDirectory(prefix="tailback-guest-") as name:
             folder = Path(name)
             (folder / "case.sh").write_text(run.case(), encoding="utf-8")
@@ -232,7 +232,7 @@ class Kernel:
             command += [f"init={HERE / 'guest.sh'}", f"case={folder}", f"uml_dir={folder}/uml"]
             command += ["con=null", "con0=null,fd:1", "time-travel=inf-cpu"]
             try:
-                told = subprocess.run(
+                output = subprocess.run(
                     command,
                     stdin=subprocess.DEVNULL,
                     capture_output=True,
@@ -248,6 +248,6 @@ class Kernel:
                     keep.write_text(log, encoding="utf-8")
             failed = folder / "failed"
             if failed.exists() or not (folder / "done").exists():
-                reason = failed.read_text(encoding="utf-8") if failed.exists() else told[-2000:]
+                reason = failed.read_text(encoding="utf-8") if failed.exists() else output[-2000:]
                 raise GuestError(f"{reason}\n{log}")
             return run.outcomes(folder)

@@ -1,13 +1,14 @@
 #!/bin/bash
-# Init of the guest: lays the network of a case out, runs it, and powers off.
+# Init of the guest: sets up the network of a case, runs the case, and powers off.
 #
-# The kernel's command line names the case's folder (`case=FOLDER`): it is mounted as /run/case, the only place of the machine that
-# can be written, and holds the program of traffic.c and the case, a script that calls `source_host`, `policy` and `launch`.
+# The kernel's command line names the folder of the case (`case=FOLDER`). It is mounted as /run/case, the only folder of the host
+# machine that the guest can write, and contains the program of traffic.c and case.sh, which calls `source_host`, `policy` and
+# `launch`.
 #
 #   source i (eth0) ── (from$i) router (eth1) ── (eth0) sink
 #
-# The policy under test is on the router's eth1. Links are veth pairs: no rate, no delay. A row's round trip stands on the way
-# back, in front of its source, where nothing else queues. Programs start slowly in such a kernel, so few are started.
+# The policy under test is on the router's eth1. Links are veth pairs, without rate and delay. The round-trip time of a row is a delay
+# on the return path, in front of its source, where no other packets queue. Programs start slowly in this kernel, so few are used.
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin
 mount -t proc proc /proc
 mount -t sysfs sys /sys
@@ -17,16 +18,16 @@ mount -t hostfs none /run/case -o "$(sed 's/.*\<case=\([^ ]*\).*/\1/' /proc/cmdl
 traffic=/run/case/traffic
 exec >/run/case/guest.log 2>&1
 
-# The kernel goes over to timers of a nanosecond a tick after it has booted, and tc takes bursts that a script does not state from
-# their resolution, as on a machine that has been up for longer.
+# The kernel switches to timers with a resolution of 1 ns some time after it has booted. tc derives bursts that a script does not state
+# from the resolution, so wait until it is that of a machine that has been up for longer.
 sleep 1
-[[ $(cut -d' ' -f4 /proc/net/psched) == 3b9aca00 ]] || echo "FAILED: timers are coarse: $(cat /proc/net/psched)" >/run/case/failed
+[[ $(cut -d' ' -f4 /proc/net/psched) == 3b9aca00 ]] || echo "FAILED: timers do not have 1 ns: $(cat /proc/net/psched)" >/run/case/failed
 
 failed() { echo "FAILED: $*" >/run/case/failed; }
 inside() { ip netns exec "$@"; }
 mac() { printf '02:00:%02x:%02x:%02x:%02x' ${1//./ }; }
 
-# pair LEFT DEVICE ADDRESS RIGHT DEVICE ADDRESS: a link whose ends know each other's addresses, so that nobody asks
+# pair LEFT DEVICE ADDRESS RIGHT DEVICE ADDRESS [ROUTE]: a link with permanent neighbour entries, so that there are no ARP packets
 pair() {
     local left right
     left=$(mac "$3") right=$(mac "$6")
@@ -44,12 +45,12 @@ neigh replace $3 lladdr $left dev $5 nud permanent
 END
 }
 
-# settings HOST DEVICE...: once the devices are there
+# settings HOST DEVICE...: settings of the host's kernel and of its devices, which must exist
 settings() {
     local host=$1
     shift
-    # Of what the kernel itself sends, nothing shall pass the policy. Windows that nothing but the network limits; no options of TCP
-    # that lengthen its headers; nothing that one connection leaves to the next.
+    # No packets of the kernel itself may pass the policy (IPv6). TCP has windows that only the network limits, no options that lengthen
+    # its headers, and no metrics that a connection saves for the next one.
     inside "$host" sh -c 'cd /proc/sys/net
         for off in ipv6/conf/*/disable_ipv6; do [ ! -e $off ] || echo 1 >$off; done
         cd ipv4
@@ -59,7 +60,7 @@ settings() {
         exec "$@"' sh $traffic plain "$@"
 }
 
-# source_host INDEX RTT: a host for a row of the traffic table; RTT is a word of netem, or 0
+# source_host INDEX RTT: a host for a row of the traffic table; RTT is a delay of netem, such as 40000us, or 0
 source_host() {
     ip netns add "source$1"
     pair "source$1" eth0 "10.1.$1.2" router "from$1" "10.1.$1.1" "route add default via 10.1.$1.1"
@@ -68,20 +69,20 @@ source_host() {
     inbound+=("from$1")
 }
 
-# policy FILE: runs the script under test as it is, when all hosts are there
+# policy FILE: runs the script under test unchanged; all hosts must exist
 policy() {
     settings router eth1 "${inbound[@]}"
-    inside router bash "$1" >/run/case/policy.log 2>&1 || failed "the policy's script, code $?"
-    # tc is silent unless something is wrong, and what fails in the middle of a script does not show in its code.
-    [[ ! -s /run/case/policy.log ]] || failed "a command of the policy: $(cat /run/case/policy.log)"
+    inside router bash "$1" >/run/case/policy.log 2>&1 || failed "the policy's script has exit code $?"
+    # tc prints only errors, and the exit code of a script does not show a failure in its middle.
+    [[ ! -s /run/case/policy.log ]] || failed "a command of the policy failed: $(cat /run/case/policy.log)"
 }
 
-# launch WHERE ARGUMENTS: starts the traffic program in a host
+# launch HOST ARGUMENTS: starts the traffic program on a host
 pids=()
 launch() {
-    local where=$1
+    local host=$1
     shift
-    inside "$where" $traffic "$@" || failed "$where: traffic $*" &
+    inside "$host" $traffic "$@" || failed "$host: traffic $*" &
     pids+=($!)
 }
 

@@ -1,4 +1,4 @@
-"""Policies that are compared, each with its traffic."""
+"""Policies of the comparison, each with its traffic."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ class Policy:
 
     name: str
     about: str
-    """Purpose of the case, a phrase."""
+    """Purpose of the case, as a phrase."""
     language: Language
     text: str
     traffic: str
-    """Table of traffic in CSV, as `tailback import` reads it."""
+    """Traffic table as CSV, for `tailback import`."""
     known: frozenset[str] = frozenset()
     """Metrics outside the tolerances, as `group metric`; docs/validation-linux.md gives the reasons."""
 
 
 WAIT = frozenset({"voice mean_s", "voice p99_s"})
-"""Known differences in the wait of a priority packet at a token bucket, at most about one packet time."""
+"""Known differences in the delay of a priority packet at a token bucket, of at most about one packet time."""
 VOICE = "voice,ef,80kbit/s,200,10,cbr\n"
 COLUMNS = "name,dscp,rate,packet,count,model\n"
 
@@ -137,7 +137,7 @@ tc qdisc add dev eth1 parent 1:20 pfifo limit 64
 POLICIES = [
     Policy(
         "llq",
-        "a Cisco policy with a priority class, written for tc; one class above its share",
+        "a Cisco policy with a priority class, exported to tc; one class above its share",
         "mqc",
         LLQ,
         COLUMNS + VOICE + "gold,af31,600kbit/s,1000,10,cbr\nbulk,0,1Mbit/s,1500,8,cbr\n",
@@ -145,7 +145,7 @@ POLICIES = [
     ),
     Policy(
         "llq, too many calls",
-        "the same with more calls than the priority class is policed to",
+        "the Cisco policy with more calls than the policer of the priority class admits",
         "mqc",
         LLQ,
         COLUMNS + "voice,ef,80kbit/s,200,15,cbr\ngold,af31,600kbit/s,1000,10,cbr\nbulk,0,1Mbit/s,1500,8,cbr\n",
@@ -153,14 +153,14 @@ POLICIES = [
     ),
     Policy(
         "htb llq",
-        "the same thought in tc's words: prio 0 behind a policer, two classes that borrow",
+        "a similar policy written for tc: prio 0 behind a policer, two classes that borrow",
         "tc",
         HTB_LLQ,
         COLUMNS + "voice,ef,80kbit/s,200,15,cbr\ngold,af31,300kbit/s,1000,10,poisson\nbulk,0,1Mbit/s,1500,10,poisson\n",
     ),
     Policy(
         "htb llq, tcp",
-        "with endless transfers in the default class",
+        "the policy written for tc, with endless transfers in the default class",
         "tc",
         HTB_LLQ,
         "name,dscp,rate,packet,count,model,rtt\nvoice,ef,80kbit/s,200,10,cbr,\ngold,af31,300kbit/s,1000,10,poisson,\n"
@@ -168,7 +168,7 @@ POLICIES = [
     ),
     Policy(
         "hub",
-        "a shaper for the line, one for each of two sites, priority within each",
+        "a shaper for the link, a shaper for each of two sites, priority within each site",
         "tc",
         HUB,
         COLUMNS + "voice-a,ef,80kbit/s,200,20,cbr\nbulk-a,af21,4Mbit/s,1500,2,poisson\n"
@@ -186,7 +186,7 @@ POLICIES = [
     ),
     Policy(
         "fq_codel",
-        "fq_codel in the default class of htb, transfers and calls in it",
+        "fq_codel in the default class of htb, with transfers and calls in that class",
         "tc",
         HTB_FQ_CODEL,
         "name,dscp,rate,packet,count,model,rtt\nvoice,ef,80kbit/s,200,10,cbr,\nother-voice,0,80kbit/s,200,5,cbr,\n"
@@ -195,28 +195,28 @@ POLICIES = [
     ),
     Policy(
         "borrow 1:2:3",
-        "three classes of one rate borrow in turns of quanta of 3028, 6056 and 9084 B",
+        "three classes of equal rates that borrow in turns, with quanta of 3028, 6056 and 9084 B",
         "tc",
         BORROW.format(q1=3028, q2=6056, q3=9084),
         COLUMNS + THREE,
     ),
     Policy(
         "borrow, small quanta",
-        "the same with quanta of 1000, 1514 and 2000 B, less than two packets",
+        "three classes of equal rates that borrow in turns, with quanta below two packets: 1000, 1514 and 2000 B",
         "tc",
         BORROW.format(q1=1000, q2=1514, q3=2000),
         COLUMNS + THREE,
     ),
     Policy(
         "borrowed voice",
-        "calls above the rate of their class, which borrow before all others: they wait for a packet under way",
+        "calls above the rate of their class, which borrows before all others: they wait for one packet at most",
         "tc",
         BORROWED_VOICE,
         COLUMNS + VOICE + "bulk,0,6Mbit/s,1500,1,poisson\n",
     ),
     Policy(
         "small packets",
-        "packets below the least frame of Ethernet: what a shaper counts of them",
+        "packets shorter than the minimum Ethernet frame, and the bytes that a shaper counts for them",
         "tc",
         SMALL,
         COLUMNS + "small,ef,100kbit/s,40,15,cbr\nlarge,0,100kbit/s,1500,15,cbr\n",

@@ -1,17 +1,16 @@
-// What the guest needs beside the kernel and iproute2: sources, a sink, and a recorder of packets. One program, so that the guest
-// needs no other.
+// The program of the guest, in addition to the kernel and iproute2: sources, a sink, and a recorder of packets.
 //
-//   traffic plain DEV...                    switches off what merges and splits packets, so that a discipline sees those of the wire
-//   traffic sink PORT                       takes TCP connections and UDP packets at that port, and forgets them
+//   traffic plain DEV...                    switches off offloads, so that disciplines get the packets of the wire
+//   traffic sink PORT                       accepts TCP connections and UDP packets at that port, and discards the data
 //   traffic udp ADDRESS PORT TOS FLOWS BYTES BPS MODEL WANDER SEED START END
-//                                           FLOWS sources of packets of BYTES (with headers of IP and UDP) at BPS each
+//                                           runs FLOWS sources of packets of BYTES (with IP and UDP headers) at BPS bit/s each
 //   traffic tcp ADDRESS PORT TOS FLOWS CC MSS SPREAD SEED START END
-//                                           FLOWS endless transfers that start within SPREAD seconds
-//   traffic record DEV in|out FILE END      writes each packet with a payload that the device receives or sends into FILE
+//                                           runs FLOWS endless transfers that start within SPREAD seconds
+//   traffic record DEV in|out FILE END      writes a record of each packet with a payload that the device receives or sends to FILE
 //   traffic halt                            powers the guest off
 //
-// MODEL is `cbr` (a random phase, then gaps that are drawn uniformly within the fraction WANDER to either side) or `poisson`.
-// START and END are times of the guest's monotonic clock in seconds, so that all programs mean the same instant.
+// MODEL is `cbr` (a random phase, then gaps with a uniform random deviation of at most the fraction WANDER) or `poisson`.
+// START and END are times of the guest's monotonic clock, which all programs share, in seconds.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -38,7 +37,7 @@
 #include <unistd.h>
 
 #define BILLION 1000000000LL
-// Packets that a recorder fetches at once, bytes of each, and how often it does.
+// Number of packets that a recorder reads at once, bytes of each, and interval between reads.
 #define BATCH 256
 #define HEAD 128
 #define FETCH_NS 50000000LL
@@ -99,7 +98,7 @@ static void watch(int poll, int fd, uint32_t events) {
     if (epoll_ctl(poll, EPOLL_CTL_ADD, fd, &event) < 0) fail("epoll_ctl");
 }
 
-// Packets of UDP stay in the socket, which soon is full: nobody reads them, and nobody is told that the port is closed.
+// UDP packets are not read: they fill the socket's buffer. The open socket prevents ICMP messages about a closed port.
 static void sink(int port) {
     struct sockaddr_in own = at(NULL, port);
     int one = 1, tcp = socket(AF_INET, SOCK_STREAM, 0), udp = socket(AF_INET, SOCK_DGRAM, 0);
@@ -123,7 +122,7 @@ static void sink(int port) {
     }
 }
 
-// Each flow has a port of its own, and each packet the number that it has within its flow.
+// Each flow has a port of its own, and each packet has its number within the flow.
 static void udp(char **v) {
     struct sockaddr_in to = at(v[0], atoi(v[1]));
     int tos = atoi(v[2]), flows = atoi(v[3]), bytes = atoi(v[4]), poisson = !strcmp(v[6], "poisson");
@@ -175,7 +174,7 @@ static void tcp(char **v) {
             if (setsockopt(made, IPPROTO_TCP, TCP_CONGESTION, v[4], strlen(v[4]))) fail(v[4]);
             if (setsockopt(made, IPPROTO_TCP, TCP_MAXSEG, &mss, sizeof mss)) fail("TCP_MAXSEG");
             if (setsockopt(made, IPPROTO_IP, IP_TOS, &tos, sizeof tos)) fail("IP_TOS");
-            // A short backlog in the socket: what is written is soon sent.
+            // A small send buffer, so that data is sent soon after it is written.
             setsockopt(made, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &backlog, sizeof backlog);
             if (connect(made, (void *)&to, sizeof to) && errno != EINPROGRESS) fail("connect");
             watch(poll, made, EPOLLOUT);
@@ -188,18 +187,18 @@ static void tcp(char **v) {
     }
 }
 
-// As `RECORD` in guest.py reads it.
+// Read by guest.py as `RECORD`.
 struct record {
-    int64_t time_ns;     // when the device sent or received it, by the guest's monotonic clock
+    int64_t time_ns;     // time at which the device sent or received it, guest's monotonic clock
     uint32_t source;     // address of the source
     uint32_t number;     // UDP: number within the flow; TCP: sequence number
     uint16_t port;       // port of the source
-    uint16_t id;         // identification of IP, which tells a retransmission from the original
-    uint16_t bytes;      // length with the header of IP
-    uint16_t payload;    // length without the headers of IP and UDP or TCP
+    uint16_t id;         // IP identification, which distinguishes a retransmission from the original
+    uint16_t bytes;      // length with the IP header
+    uint16_t payload;    // length without the headers of IP and of UDP or TCP
 };
 
-// Time stamps of packets are of the wall clock, which nobody sets in the guest.
+// Offset of the wall clock, which packets are stamped with and no program sets, from the monotonic clock.
 static int64_t wall_ahead_ns(void) {
     struct timespec t;
     clock_gettime(CLOCK_REALTIME, &t);
@@ -215,7 +214,7 @@ static void write_down(FILE *out, const uint8_t *ip, struct msghdr *message, int
     made.source = ntohl(made.source);
     if (protocol == IPPROTO_UDP) {
         memcpy(&made.number, inner + 8, 4);
-        made.id = 0; // of no use: a packet's number tells it
+        made.id = 0; // not needed: UDP packets have numbers
         made.payload = made.bytes - header - 8;
     } else {
         memcpy(&made.number, inner + 4, 4);
@@ -247,7 +246,7 @@ static void record(char **v) {
     struct iovec io[BATCH];
     struct sockaddr_ll from[BATCH];
     static char control[BATCH][128];
-    // The kernel has put the time into each packet, so they may be fetched later, many at once.
+    // The kernel stamps each packet, so that packets can be read later, many at once.
     for (int64_t next = now_ns(); next < end + FETCH_NS; next += FETCH_NS) {
         sleep_until(next);
         for (int got = BATCH; got == BATCH;) {
@@ -273,7 +272,7 @@ int main(int count, char **v) {
     struct rlimit most = {65536, 65536};
     signal(SIGPIPE, SIG_IGN);
     setrlimit(RLIMIT_NOFILE, &most);
-    prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0); // nanosecond: else wake-ups are up to 50 us late
+    prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0); // 1 ns; with the default, wake-ups are up to 50 us late
     if (count > 2 && !strcmp(v[1], "plain")) plain(count - 2, v + 2);
     else if (count == 3 && !strcmp(v[1], "sink")) sink(atoi(v[2]));
     else if (count == 13 && !strcmp(v[1], "udp")) udp(v + 2);

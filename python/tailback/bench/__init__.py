@@ -33,13 +33,15 @@ class Measurement:
 
     workload: str
     packet_hops: int
+    """Data packets transmitted over links, counted at each link."""
     events: int
+    """Events that the engine executed."""
     cpu_s: float
-    """Processor time of the run itself on all its threads: no start-up, no reading of the scenario."""
+    """Processor time of the run on all its threads, s, without start-up and reading of the scenario."""
     wall_s: float
     """Elapsed time of the run, s."""
     rss_mb: float | None
-    """Largest resident set of the process so far, in MB of 10^6 bytes; `None`: the system does not report it."""
+    """Peak resident memory of the process, MB of 10^6 bytes; `None`: the system does not report it."""
 
     @property
     def hops_per_cpu_s(self) -> float:
@@ -47,7 +49,7 @@ class Measurement:
         return self.packet_hops / self.cpu_s
 
     def as_json(self) -> dict[str, object]:
-        """Plain values."""
+        """Return the JSON form."""
         return {
             "workload": self.workload,
             "packet_hops": self.packet_hops,
@@ -61,7 +63,7 @@ class Measurement:
 def scenario(workload: str) -> _native.Scenario:
     """Return the scenario of a workload."""
     if workload not in WORKLOADS:
-        raise UsageError(f"there is no workload {workload!r}; there are {', '.join(WORKLOADS)}")
+        raise UsageError(f"there is no workload {workload!r}; the workloads are {', '.join(WORKLOADS)}")
     name = f"{workload}.toml"
     return _native.Scenario.from_toml(resources.files(__name__).joinpath(name).read_text(encoding="utf-8"), name)
 

@@ -105,14 +105,14 @@ class FluidPort:
         """Read the port; raises NotModelledError if the mean rate of a group is not known."""
         self._port = Port(json.loads(scenario.native.to_json()), node, neighbour)
         if "accounting" in self._port.line:
-            raise NotModelledError("the line carries other bytes than those of frames (`accounting`)")
+            raise NotModelledError("the link carries other bytes than those of frames (`accounting`)")
         self._offered: dict[str, float] = {}
         self._wire: dict[str, float] = {}
         rates = scenario.native.offered()
         for group in self._port.groups:
             found = rates.get(group.name)
             if found is None:
-                raise NotModelledError(f"what `{group.name}` sends depends on the network, or is not known")
+                raise NotModelledError(f"the load of `{group.name}` depends on the network, or is unknown")
             self._offered[group.name], self._wire[group.name] = found
 
     def __call__(self, factors: Mapping[str, float] | None = None) -> dict[str, Fluid]:
@@ -146,7 +146,7 @@ class FluidPort:
             meter, exceed = conditioner.get("meter", {}), conditioner.get("exceed", {})
             marks = any("mark" in conditioner.get(colour, {}) for colour in ("conform", "exceed", "violate"))
             if meter.get("kind") != "token-bucket" or exceed.get("drop") is not True or marks:
-                raise NotModelledError("a conditioner other than a policer that drops")
+                raise NotModelledError("a conditioner that is not a dropping policer")
             _plain(conditioner)
             matches, names = conditioner.get("match"), conditioner.get("flows")
             held = [
@@ -159,10 +159,10 @@ class FluidPort:
             ]
             metered.update(held)
             if conditioner.get("per", "flow") == "flow" and any(groups[name].flows > 1 for name in held):
-                raise NotModelledError("a policer for each flow")
-            total, most = sum(sent[name] for name in held), rate_bps(meter["rate"])
-            if total > most:
-                sent |= {name: sent[name] * most / total for name in held}
+                raise NotModelledError("policers per flow of a group of several flows")
+            total, limit = sum(sent[name] for name in held), rate_bps(meter["rate"])
+            if total > limit:
+                sent |= {name: sent[name] * limit / total for name in held}
         return sent
 
 
@@ -254,9 +254,9 @@ class _Server:
         held = self._sorted(levels, demands, names.index(table.get("default") or names[-1]))
         found: Served = {}
         for level, own in zip(levels, held, strict=True):
-            got = self.serve(level.get("discipline"), capacity, base, own, str(level.get("limit", "")))
-            capacity = max(capacity - sum(carried for carried, _ in got.values()), 0.0)
-            found |= got
+            served = self.serve(level.get("discipline"), capacity, base, own, str(level.get("limit", "")))
+            capacity = max(capacity - sum(carried for carried, _ in served.values()), 0.0)
+            found |= served
         return found
 
     def _class_based(self, table: Json, capacity: float, base: float, demands: Mapping[str, float]) -> Served:
@@ -303,23 +303,23 @@ class _Server:
         if len({class_.get("parent") for class_ in classes}) > 2 or any(
             class_.get("parent") is not None and class_["name"] in inner for class_ in classes
         ):
-            raise NotModelledError("htb with more than a root and its leaves")
+            raise NotModelledError("htb with more levels than a root and its leaves")
         for class_ in classes:
             _plain(class_)
         roots = [class_ for class_ in classes if class_["name"] in inner]
         leaves = [class_ for class_ in classes if class_["name"] not in inner]
         if table.get("default") is None:
-            raise NotModelledError("htb without a default")
+            raise NotModelledError("htb without a default class")
         held = self._sorted(leaves, demands, [leaf["name"] for leaf in leaves].index(table["default"]))
         for root in roots:
             capacity = min(capacity, rate_bps(root.get("ceil") or root["rate"]))
         rates = [rate_bps(leaf["rate"]) for leaf in leaves]
-        most = [rate_bps(leaf.get("ceil") or leaf["rate"]) for leaf in leaves]
-        wanted = [min(sum(own.values()), limit) for own, limit in zip(held, most, strict=True)]
+        ceilings = [rate_bps(leaf.get("ceil") or leaf["rate"]) for leaf in leaves]
+        wanted = [min(sum(own.values()), limit) for own, limit in zip(held, ceilings, strict=True)]
         # Guaranteed rates are served first; the rest in the order of priority, within a priority by quanta.
         got = [min(want, rate) for want, rate in zip(wanted, rates, strict=True)]
         if sum(got) > capacity:
-            raise NotModelledError("htb whose guarantees pass what it has")
+            raise NotModelledError("htb whose guaranteed rates exceed its capacity")
         quanta = [
             float(leaf.get("quantum") or min(max(rate / 8 / table.get("r2q", 10), 1000), 200_000))
             for leaf, rate in zip(leaves, rates, strict=True)

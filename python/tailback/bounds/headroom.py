@@ -61,7 +61,7 @@ def response_time_s(rate_bps: float) -> float:
     for highest, quanta in _REACTION_QUANTA:
         if rate_bps <= highest:
             return quanta * QUANTUM_BITS / rate_bps
-    raise UsageError("the reaction limit is known up to 100 Gbit/s; give --response-time")
+    raise UsageError("IEEE 802.3 limits the reaction time for rates up to 100 Gbit/s; set --response-time")
 
 
 def headroom(

@@ -127,7 +127,7 @@ class Port:
             elif key == "not":
                 holds = not any(self.holds(one, group) for one in values)
             else:
-                raise NotModelledError(f"its class depends on `{key}`, which is not known before a run")
+                raise NotModelledError(f"the class of a packet depends on `{key}`, which is unknown before a run")
             if not holds:
                 return False
         return True

@@ -37,7 +37,7 @@ from tailback.scenario import Scenario
 __all__ = ["Bound", "worst_case"]
 
 _STRICT = "strict priority, and the sources or the policers of its level"
-_MOST = 256
+_MAX_COMBINATIONS = 256
 """Largest number of combinations of token buckets that are tried."""
 
 
@@ -88,7 +88,7 @@ class _Port(Port):
         """Return the bound of a group that leaves the port."""
         try:
             if "accounting" in self.line:
-                raise NotModelledError("the line carries other bytes than those of frames (`accounting`)")
+                raise NotModelledError("the link carries other bytes than those of frames (`accounting`)")
             ahead = self._access_s(group)
             own, through = self._port_s(group)
         except NotModelledError as reason:
@@ -106,7 +106,7 @@ class _Port(Port):
         kind = source.get("kind")
         quickest, late = 1 - float(source.get("wander") or 0), float(source.get("jitter") or 0)
         if kind not in {"cbr", "on-off"} or quickest <= 0 or ("rate" not in source and "interval" not in source):
-            raise NotModelledError(f"what `{group.name}` sends is not bounded by a token bucket")
+            raise NotModelledError(f"the arrivals of `{group.name}` are not bounded by a token bucket")
         if source.get("rate") is not None:
             rate = _native.parse_rate(source["rate"]) / 8
         else:
@@ -125,7 +125,7 @@ class _Port(Port):
             raise NotModelledError("several groups share a host")
         wire = group.wire / group.packet
         if sent.rate * wire > rate:
-            raise NotModelledError(f"`{group.name}` sends more than its own link carries")
+            raise NotModelledError(f"`{group.name}` sends at a higher rate than that of its host's link")
         return sent.burst * wire / rate + delay_s(link)
 
     def _arrival(self, group: Group) -> _Curve:
@@ -193,7 +193,7 @@ class _Port(Port):
             return self._priority(discipline, service, base_bps, group, members)
         if kind == "class-based":
             return self._class_based(discipline, service, base_bps, group, members)
-        raise NotModelledError(f"`{kind}` guarantees its queues no rate after a latency")
+        raise NotModelledError(f"`{kind}` guarantees its queues no service curve of rate and latency")
 
     def _priority(
         self, discipline: Json, service: _Service, base_bps: float, group: Group, members: Sequence[Group]
@@ -224,8 +224,8 @@ class _Port(Port):
         strict = [index for index, class_ in enumerate(classes) if class_.get("priority") is not None]
         options = [self._strict(classes[index], held(index), base_bps) for index in strict]
         found: list[tuple[float, str]] = []
-        trouble = NotModelledError("nothing bounds the classes of priority")
-        for chosen in itertools.islice(itertools.product(*options), _MOST):
+        trouble = NotModelledError("the classes of priority are not bounded")
+        for chosen in itertools.islice(itertools.product(*options), _MAX_COMBINATIONS):
             try:
                 found.append(
                     self._class(classes, dict(zip(strict, chosen, strict=True)), service, base_bps, group, members, of)
@@ -304,8 +304,8 @@ def _delay(arrival: _Curve, service: _Service) -> float:
     # Rates are rounded to whole bits: equal rates may differ slightly.
     if arrival.rate > service.rate * (1 + 1e-9):
         raise NotModelledError(
-            f"up to {arrival.rate * 8 / 1e6:.4g} Mbit/s may arrive, "
-            f"and {service.rate * 8 / 1e6:.4g} Mbit/s are guaranteed"
+            f"arrivals of up to {arrival.rate * 8 / 1e6:.4g} Mbit/s exceed "
+            f"the guaranteed {service.rate * 8 / 1e6:.4g} Mbit/s"
         )
     return service.latency + arrival.burst / service.rate
 
@@ -314,7 +314,7 @@ def _left(service: _Service, above: _Curve, blocking: float) -> _Service:
     """Return the service left by strict priority: higher classes go first, after a packet of `blocking` bytes."""
     rate = service.rate - above.rate
     if rate <= 0:
-        raise NotModelledError("those of higher priority may take all of the rate")
+        raise NotModelledError("traffic of higher priority may use all of the rate")
     return _Service(rate, (service.rate * service.latency + above.burst + blocking) / rate)
 
 

@@ -1,4 +1,4 @@
-"""The command line. `main` is the entry point; each file next to it holds commands of one purpose.
+"""The command line. `main` is the entry point; each other module of this package has commands of one purpose.
 
 Modules of commands are loaded when their command is called, and Polars and matplotlib only when something is
 written or drawn, so that `tailback --help` answers at once.
@@ -23,24 +23,24 @@ __all__ = ["main"]
 
 COMMANDS = {
     "list": ("inspect", "list_", "List experiments, benchmark workloads and registered kinds."),
-    "validate": ("inspect", "validate", "Check a scenario file and say what is wrong with it."),
-    "schema": ("inspect", "schema", "Print the JSON Schema of scenario files."),
+    "validate": ("inspect", "validate", "Check a scenario or study file and show its errors and warnings."),
+    "schema": ("inspect", "schema", "Print the JSON Schema of scenario or study files."),
     "explain": ("inspect", "explain", "Explain a kind, such as uniform-uniform, or an experiment."),
-    "run": ("simulate", "run", "Run a scenario and show losses, delays and throughput."),
-    "sweep": ("sweep", "sweep", "Run a study, or a grid of settings; goes on where it stopped."),
+    "run": ("simulate", "run", "Run a scenario and show loss, delay and throughput."),
+    "sweep": ("sweep", "sweep", "Run a study or a grid of settings; resume it where it stopped."),
     "compare": ("simulate", "compare", "Compare two runs or scenarios, paired by seed."),
     "plot": ("simulate", "plot", "Draw a run directory, or the network of a scenario."),
-    "import": ("router", "import_", "Make a scenario of a router's configuration: Cisco MQC or Linux tc."),
+    "import": ("router", "import_", "Make a scenario from a router's configuration, such as Cisco MQC or Linux tc."),
     "export": ("router", "export", "Write a scenario's policy as Cisco MQC or Linux tc."),
-    "verdict": ("router", "verdict", "Will my voice survive? A configuration's classes against their targets."),
-    "tune": ("tune", "tune", "Search the cheapest settings that keep targets."),
-    "watch": ("watch", "watch", "Compare every interval with service levels; forecast when they break."),
+    "verdict": ("router", "verdict", "Compare delay, loss and jitter of a router policy's classes with their targets."),
+    "tune": ("tune", "tune", "Search for the cheapest settings that meet targets."),
+    "watch": ("watch", "watch", "Compare each interval with service levels; forecast when they are violated."),
     "reproduce": ("gallery", "reproduce", "Reproduce published figures and check their claims."),
     "headroom": ("tools", "headroom", "Compute the buffer headroom that back-pressure needs."),
-    "bench": ("tools", "bench", "Measure packet-hops per processor second."),
+    "bench": ("tools", "bench", "Measure packet-hops per second of processor time."),
     "completion": ("tools", "completion", "Print the completion script of a shell."),
 }
-"""Command: module, function, and the line that `--help` shows without loading either."""
+"""Module, function and line of `--help` of each command; `--help` loads no module."""
 
 
 class _Lazy(click.Group):
@@ -82,12 +82,12 @@ class _Lazy(click.Group):
 Examples:
   tailback reproduce lan --quick --out out     figures and claims of the LAN slides
   tailback run scenario.toml --reps 10         losses and delays with intervals
-  tailback validate scenario.toml              what is wrong, where, and what to write
+  tailback validate scenario.toml              errors with their places and corrections
   tailback explain self-similar                a traffic model and its parameters
 
 \b
 Exit codes: 0 success, 2 wrong usage, 3 invalid scenario, 4 run or output failed,
-5 a claim failed, 130 interrupted (what was finished is kept).""",
+5 a claim failed, 130 interrupted (finished runs are kept).""",
 )
 @click.version_option(_native.version, message="tailback %(version)s")
 def cli() -> None:
@@ -96,13 +96,13 @@ def cli() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and exit with its code; no error ever shows a traceback."""
-    # Job schedulers, service managers and containers stop a program by SIGTERM: it has the effect of Ctrl-C.
+    # Job schedulers, service managers and containers stop a program by SIGTERM: handle it as Ctrl-C.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         code = _main(arguments)
         sys.stdout.flush()
     except BrokenPipeError:
-        # The reader has closed the pipe, as `head` does. Python would report an error when it flushes at exit.
+        # The reader has closed the pipe, as `head` does. Python would report an error from its flush at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = EXIT_OK
     sys.exit(code)
@@ -130,7 +130,7 @@ def _main(arguments: Sequence[str] | None) -> int:
     except BrokenPipeError:
         raise
     except SystemExit:
-        # click outside its standalone mode, and rich, raise this only for a pipe without a reader.
+        # click (with standalone_mode=False) and rich raise this only for a pipe without a reader.
         raise BrokenPipeError from None
     except Exception as error:
         if _debugging():
@@ -138,10 +138,10 @@ def _main(arguments: Sequence[str] | None) -> int:
         print_error(f"{type(error).__name__}: {error} (set TAILBACK_DEBUG=1 to see where)")
         return EXIT_USAGE if isinstance(error, ValueError) else EXIT_RUN
     except BaseException as error:
-        # A broken invariant of the core that is not caught there; it is not an Exception.
+        # A panic of the core, which is not an Exception.
         if type(error).__module__ != "pyo3_runtime" or _debugging():
             raise
-        print_error(f"Tailback has a mistake: {error} (set TAILBACK_DEBUG=1 to see where, and please report it)")
+        print_error(f"this is a bug of Tailback: {error} (please report it, with the output under TAILBACK_DEBUG=1)")
         return EXIT_RUN
     return code if isinstance(code, int) else EXIT_OK
 

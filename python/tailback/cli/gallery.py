@@ -46,15 +46,22 @@ def _complete(ctx: click.Context, parameter: click.Parameter, incomplete: str) -
     context_settings=SETTINGS,
     epilog="""\b
 Examples:
-  tailback reproduce                         everything, quick, report in out/report.html
+  tailback reproduce                         all experiments, quick; report in out/report.html
   tailback reproduce lan-a1 --out /tmp/a1    one experiment
   tailback reproduce lan --seed 3000000      the same with other random numbers
-  tailback reproduce lan --full              narrow intervals, the whole grid: takes hours""",
+  tailback reproduce lan --full              narrow intervals, all points: takes hours""",
 )
 @click.argument("what", metavar="[ID|GROUP|all]", default="all", shell_complete=_complete)
 @click.option("--quick", "profile", flag_value="quick", default=True, help="Few points, short runs (default).")
-@click.option("--full", "profile", flag_value="full", help="All points, to 10 % relative or 0.1 point absolute.")
-@click.option("--out", type=click.Path(path_type=Path), default=Path("out"), show_default=True, help="Where to write.")
+@click.option(
+    "--full",
+    "profile",
+    flag_value="full",
+    help="All points, to ±10 % of the mean or ±0.1 percentage points of a share.",
+)
+@click.option(
+    "--out", type=click.Path(path_type=Path), default=Path("out"), show_default=True, help="Directory to write."
+)
 @seed_option
 @executor_options
 @threads_option
@@ -76,9 +83,9 @@ def reproduce(
 ) -> int:
     """Reproduce published figures and check their claims: an experiment, a group, or all.
 
-    Writes report.html, which stands alone, and figures, samples and claims of each experiment. Exit code 5 when a claim
-    fails, or when more claims stay undecided than the profile allows. Ctrl-C keeps what is finished; --full, stopped or
-    killed and called again with the same --out, goes on where it was.
+    Writes report.html, which needs no other file, and figures, samples and claims of each experiment. The exit code is
+    5 if a claim fails, or if more claims are undecided than the profile allows. Ctrl-C keeps finished experiments. With
+    --full, the same command with the same --out resumes a run that was stopped or killed.
     """
     from tailback.gallery.registry import GROUPS, select
     from tailback.reproduction.reproduce import reproduce as reproduce_all
@@ -87,11 +94,13 @@ def reproduce(
     name: ProfileName = "full" if profile == "full" else "quick"
     if strict and (warnings := [warning for one in chosen for warning in one.warnings(name)]):
         print_warnings(warnings)
-        print_error("nothing was run: there are warnings, and --strict was given")
+        print_error("nothing was run, because of warnings and --strict")
         return EXIT_SCENARIO
     with open_executor(executor, scheduler, options, threads) as backend, watch_bar(quiet=quiet) as watch:
-        told = None if quiet or name == "quick" else _teller(len(chosen))
-        found = reproduce_all(chosen, name, out, seed=seed, watch=watch, finished=told, executor=backend, groups=GROUPS)
+        report_trial = None if quiet or name == "quick" else _reporter(len(chosen))
+        found = reproduce_all(
+            chosen, name, out, seed=seed, watch=watch, finished=report_trial, executor=backend, groups=GROUPS
+        )
     if as_json:
         print_json(found.as_json())
     else:
@@ -99,22 +108,22 @@ def reproduce(
     if not quiet:
         print_note(f"report: {found.report}")
     if found.interrupted:
-        print_error("interrupted; the report holds what was finished")
+        print_error("interrupted; the report contains the finished experiments")
         return EXIT_INTERRUPTED
     if not found.passed:
         counts = found.counts
         print_error(
             f"{counts['fail']} claims failed, {counts['undecided']} undecided "
-            f"(at most {found.undecided_allowed} may be with --{found.profile})"
+            f"(at most {found.undecided_allowed} are allowed with --{found.profile})"
         )
         return EXIT_CLAIM
     return EXIT_OK
 
 
-def _teller(experiments: int) -> Callable[[Trial, int], None]:
-    """Return a function that reports each finished experiment on stderr, as the progress of hours of work."""
+def _reporter(experiments: int) -> Callable[[Trial, int], None]:
+    """Return a function that reports each finished experiment on stderr: a full reproduction takes hours."""
 
-    def tell(trial: Trial, number: int) -> None:
+    def report_trial(trial: Trial, number: int) -> None:
         counts = ", ".join(f"{n} {word}" for word, n in words([trial]).items() if n)
         low, high = trial.replications
         effort = (
@@ -122,12 +131,12 @@ def _teller(experiments: int) -> Callable[[Trial, int], None]:
             if high > low
             else (f"{len(trial.samples)} points, {low} replications")
         )
-        resumed = f", {trial.resumed} of them from before" if trial.resumed else ""
+        resumed = f", {trial.resumed} from an earlier call" if trial.resumed else ""
         print_note(f"{number} of {experiments}: {trial.experiment.id}: {counts} ({effort}{resumed})")
 
     from tailback.study.experiment.runner import words
 
-    return tell
+    return report_trial
 
 
 def _print(found: Reproduction) -> None:
@@ -144,7 +153,7 @@ def _print(found: Reproduction) -> None:
         for line in found.headlines
     ]
     if board:
-        columns = ("experiment", "the source", "measured here", "word")
+        columns = ("experiment", "source", "measured here", "verdict")
         screen.print(table("Headlines", columns, board, words=4))
     rows = []
     for entry in found.entries:
@@ -153,7 +162,7 @@ def _print(found: Reproduction) -> None:
             measured = _table(data["measured"])
             shown = [str(data["verdict"]), claim.text, measured_text(measured), str(measured["n"])]
             rows.append([entry.trial.experiment.id, claim.id, *shown])
-    columns_of_claims = ("experiment", "claim", "word", "text", "measured (worst point)", "n")
+    columns_of_claims = ("experiment", "claim", "verdict", "text", "measured (worst point)", "n")
     screen.print(table("Claims, 99 % intervals", columns_of_claims, rows, words=4))
     screen.print(", ".join(f"{n} {word}" for word, n in found.words.items()))
     screen.print("asserted: " + ", ".join(f"{n} {kind}" for kind, n in found.counts.items() if kind != "reported"))

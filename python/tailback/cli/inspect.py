@@ -79,18 +79,18 @@ Examples:
 @strict_option
 @json_option
 def validate(file: str, settings: list[tuple[str, str]], allow_files: bool, strict: bool, as_json: bool) -> int:
-    """Check the scenario or study FILE and say what is wrong with it, where, and what to write instead.
+    """Check the scenario or study FILE and show each error with its place and a correction.
 
-    What is valid and makes little sense is a warning.
+    Valid but suspicious settings are warnings.
     """
     from tailback.study.document import Study, is_study
 
     try:
-        # Once: a pipe gives its text but once.
+        # Read once: the file may be a pipe.
         text = read_document(file)
         if is_study(text):
             if settings:
-                raise UsageError("a study states what is set; --set is for scenarios")
+                raise UsageError("--set is for scenarios; write the setting into the study file")
             return _valid_study(file, Study.load(file, text, allow_files=allow_files), strict, as_json)
         scenario = load(file, text, allow_files=allow_files).with_texts(settings).check()
     except ScenarioError as error:
@@ -126,11 +126,11 @@ def _valid_study(file: str, study: Study, strict: bool, as_json: bool) -> int:
     epilog="""\b
 Editors that read JSON Schema complete and check scenario files with it:
   tailback schema > tailback.schema.json
-  and begin the file with   #:schema ./tailback.schema.json""",
+  first line of the scenario file:   #:schema ./tailback.schema.json""",
 )
-@click.option("--study", is_flag=True, help="That of study files.")
+@click.option("--study", is_flag=True, help="Print the schema of study files.")
 def schema(study: bool) -> None:
-    """Print the JSON Schema of scenario files."""
+    """Print the JSON Schema of scenario files, or of study files."""
     click.echo(_native.study_schema() if study else _native.schema())
 
 
@@ -156,7 +156,7 @@ def explain(name: str) -> None:
     if text is None:
         known = [*EVERY, *(kind for kinds in tailback.names().values() for kind in kinds)]
         near = get_close_matches(name, known, n=1)
-        advice = f"; did you mean {near[0]}?" if near else "; `tailback list` shows what there is"
+        advice = f"; did you mean {near[0]}?" if near else "; `tailback list` shows all"
         raise UsageError(f"there is no kind or experiment {name!r}{advice}")
-    # Longer parts, such as a list of kinds, belong to a parameter, whose description is indented further.
+    # Continuation lines are indented below the description of their parameter.
     click.echo(fitted(text.rstrip(), hanging=8))

@@ -12,15 +12,15 @@ from collections.abc import Iterator, Sequence
 __all__ = ["wrapped"]
 
 _COLUMNS = 80
-"""As wide as the explanations of kinds."""
+"""Maximum width of a line, characters: that of the explanations of kinds."""
 _ITEM = re.compile(r"[ ]*(?:[-*]|\d+\.) +")
 _SHORT = 16
-"""Letters of a cell that is not broken into lines, such as a number with its unit."""
+"""Maximum length, characters, of a cell that is not broken into lines, such as a number with its unit."""
 _RULE = re.compile(r"[|: -]+")
 
 
 def wrapped(text: str) -> str:
-    """Return a page whose paragraphs, items of lists and tables are no wider than 80 columns, or than the terminal.
+    """Return a page wrapped to 80 columns, or to the width of a narrower terminal.
 
     Indented text, such as drawings of networks, is not changed.
     """
@@ -29,7 +29,7 @@ def wrapped(text: str) -> str:
 
 
 def _blocks(lines: Sequence[str]) -> Iterator[list[str]]:
-    """Yield units of wrapping: the lines of a paragraph, of an item, or of a table; anything else line by line."""
+    """Yield blocks that are wrapped as a whole: a paragraph, a list item or a table; other lines one by one."""
     block: list[str] = []
     for line in lines:
         is_table, in_table = line.startswith("|"), bool(block) and block[0].startswith("|")
@@ -62,7 +62,7 @@ def _fitted(block: list[str], width: int) -> list[str]:
 
 
 def _table(rows: list[str], width: int) -> list[str]:
-    """Return a table with lines within its cells, where its rows are too long for a line."""
+    """Return a table; if a row is wider than `width`, its cells are broken into lines."""
     if all(len(row) <= width for row in rows):
         return rows
     from rich.console import Console

@@ -48,7 +48,7 @@ SETTINGS: dict[str, Any] = {"max_content_width": 110, "help_option_names": ["-h"
 
 
 class Written(click.ParamType):  # type: ignore[type-arg]
-    """A quantity with its unit, as scenarios have it; becomes a number, or stays the text that it is."""
+    """Parameter type of a quantity with its unit, as in scenarios; its value is a number, or the checked text."""
 
     def __init__(self, name: str, parse: Callable[[str], float], *, stays_text: bool = False) -> None:
         self.name = name
@@ -56,7 +56,7 @@ class Written(click.ParamType):  # type: ignore[type-arg]
         self._stays_text = stays_text
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> object:
-        """Return the number in bit/s, bytes or picoseconds, or the text."""
+        """Return the number in bit/s, bytes or picoseconds; with `stays_text`, the text unchanged."""
         if not isinstance(value, str):
             return value
         try:
@@ -74,7 +74,7 @@ DURATION_TEXT = Written("duration", _native.parse_duration, stays_text=True)
 
 
 def _split(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> list[tuple[str, str]]:
-    """Split path=value; the value may hold more equals signs."""
+    """Split path=value at the first equals sign."""
     del ctx
     found = []
     for text in values:
@@ -89,7 +89,7 @@ scenario_file = click.argument(
     "file", metavar="FILE", type=click.Path(exists=True, dir_okay=False, readable=True, allow_dash=True)
 )
 allow_files_option = click.option(
-    "--allow-files", is_flag=True, help="Let it read files outside its folder; for scenarios that you trust."
+    "--allow-files", is_flag=True, help="Let the scenario read files outside its folder; for trusted scenarios only."
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")
 settings_option = click.option(
@@ -103,12 +103,12 @@ settings_option = click.option(
 seed_option = click.option("--seed", type=click.IntRange(min=0), help="Base seed; replication k runs with seed + k.")
 reps_option = click.option("--reps", type=click.IntRange(min=1), help="Number of replications.")
 threads_option = click.option(
-    "--threads", type=click.IntRange(min=1), help="Replications at a time; one per processor unless given."
+    "--threads", type=click.IntRange(min=1), help="Replications at a time; default: one per processor."
 )
 
 
 def _metrics(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> list[str]:
-    """Split at commas and check the names; `goodput[data]` is that of a group or class."""
+    """Split at commas and check the names; `goodput[data]` is the metric of a group or class."""
     del ctx
     names = list(dict.fromkeys(name.strip() for text in values for name in text.split(",") if name.strip()))
     for name in names:
@@ -116,7 +116,10 @@ def _metrics(ctx: click.Context, parameter: click.Parameter, values: tuple[str, 
         if metric not in METRICS:
             raise click.BadParameter(f"there is no metric {metric!r}; {advice_on(metric)}", param=parameter)
         if bracket and not (rest.endswith("]") and rest != "]"):
-            raise click.BadParameter(f"{name!r} is not written such as {metric}[data]", param=parameter)
+            raise click.BadParameter(
+                f"{name!r} is not a metric; write the group or class in brackets, such as {metric}[data]",
+                param=parameter,
+            )
     return names
 
 
@@ -142,16 +145,14 @@ def metric_option(about: str) -> Callable[[Command], Command]:
     )
 
 
-strict_option = click.option("--strict", is_flag=True, help="Exit with code 3 where there are warnings.")
-estimate_option = click.option(
-    "--estimate", is_flag=True, help="Run nothing: tell how long it would take, from a trial."
-)
+strict_option = click.option("--strict", is_flag=True, help="Treat warnings as errors: exit code 3.")
+estimate_option = click.option("--estimate", is_flag=True, help="Only estimate the run time, from a short trial.")
 quiet_option = click.option("-q", "--quiet", is_flag=True, help="No progress bar and no notes on stderr.")
-output_option = click.option("--out", type=click.Path(path_type=Path), help="Where to write results.")
+output_option = click.option("--out", type=click.Path(path_type=Path), help="Run directory to write.")
 
 
 def executor_options(command: Command) -> Command:
-    """Add the options that say where replications run."""
+    """Add the options of the executor of replications."""
     for option in (
         click.option(
             "--option",
@@ -159,15 +160,16 @@ def executor_options(command: Command) -> Command:
             multiple=True,
             callback=_split,
             metavar="NAME=VALUE",
-            help="Of Slurm: a parameter of submitit, such as slurm_partition=long; may be repeated.",
+            help="Slurm: parameter of submitit, such as slurm_partition=long. Dask: TLS file, such as "
+            "tls_ca_file=ca.pem. May be repeated.",
         ),
-        click.option("--scheduler", metavar="ADDRESS", help="Of Dask: its scheduler, such as tcp://head:8786."),
+        click.option("--scheduler", metavar="ADDRESS", help="Dask: address of the scheduler, such as tcp://head:8786."),
         click.option(
             "--executor",
             type=click.Choice(["threads", "dask", "mpi", "slurm"]),
             default="threads",
             show_default=True,
-            help="Where replications run.",
+            help="Executor of the replications.",
         ),
     ):
         command = option(command)
@@ -197,7 +199,7 @@ def open_executor(
 def _hush() -> None:
     """Silence Dask's and Tornado's tracebacks about a lost scheduler, which Tailback reports in one sentence."""
     if os.environ.get("TAILBACK_DEBUG", "") in ("", "0"):
-        # Dask sets its levels when it is imported; ours must come after.
+        # Importing Dask sets its log levels, so ours are set afterwards.
         with suppress(ModuleNotFoundError):
             import distributed  # noqa: F401
         for logger in ("distributed", "distributed.client", "distributed.comm", "tornado.application", "asyncio"):

@@ -46,11 +46,11 @@ __all__ = [
 ]
 
 _WIDE = 160
-"""Columns of a table that goes into a file or a pipe."""
+"""Width, characters, of a table that is written to a file or a pipe."""
 
 
 _CONTROL = re.compile("[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u061c\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069]")
-"""Characters that move the cursor, colour or reorder text; a scenario from elsewhere may have them in any text."""
+"""Characters that move the cursor, colour or reorder text; any text of an untrusted scenario may contain them."""
 
 
 def visible(text: str) -> str:
@@ -59,13 +59,13 @@ def visible(text: str) -> str:
 
 
 _SOURCE = re.compile(r"\s*\d*\s*\|")
-"""A line of a file as an error shows it, whose carets stand below it."""
+"""Source line in an error message; it is not wrapped, since carets on the next line point into it."""
 
 
 def fitted(text: str, *, hanging: int = 2, error: bool = False) -> str:
-    """Return a text with lines that fit into the terminal, if stdout (or stderr, with `error`) is one.
+    """Return a text wrapped to the terminal's width, if stdout (with `error`: stderr) is a terminal.
 
-    Words stay whole; what is left of a line is `hanging` columns further to the right.
+    Lines are broken between words only; continuation lines are indented by `hanging` further characters.
     """
     if not (sys.stderr if error else sys.stdout).isatty():
         return text
@@ -82,12 +82,12 @@ def fitted(text: str, *, hanging: int = 2, error: bool = False) -> str:
 
 
 def print_line(text: str) -> None:
-    """Print a line of results on stdout, broken at words where a terminal is narrower."""
+    """Print a line of results on stdout, wrapped to the width of a terminal."""
     click.echo(fitted(visible(text)))
 
 
 def print_json(value: object) -> None:
-    """Print JSON on stdout; not a number becomes null beforehand, since JSON has none."""
+    """Print JSON on stdout; the caller has replaced NaN and infinities, which JSON lacks, by null."""
     click.echo(json.dumps(value, indent=2, allow_nan=False))
 
 
@@ -97,24 +97,24 @@ def print_error(message: str) -> None:
     click.echo(label + fitted(f"error: {visible(message.rstrip())}", error=True).removeprefix("error:"), err=True)
 
 
-_MOST_WARNINGS = 10
+_MAX_WARNINGS = 10  # printed at a time
 
 
-def print_warnings(warnings: Sequence[ScenarioWarning], *, said: Collection[ScenarioWarning] = ()) -> None:
-    """Print warnings on stderr, each once and at most ten, except those already printed."""
-    new = [warning for warning in dict.fromkeys(warnings) if warning not in said]
+def print_warnings(warnings: Sequence[ScenarioWarning], *, printed: Collection[ScenarioWarning] = ()) -> None:
+    """Print warnings on stderr, each once and at most ten of them, except those of `printed`."""
+    new = [warning for warning in dict.fromkeys(warnings) if warning not in printed]
     label = click.style("warning:", fg="yellow", bold=True) if _colour(sys.stderr.isatty()) else "warning:"
-    for warning in new[:_MOST_WARNINGS]:
+    for warning in new[:_MAX_WARNINGS]:
         text = f"warning: {warning.rendered.removeprefix('warning: ').rstrip()}"
         click.echo(label + fitted(text, error=True).removeprefix("warning:"), err=True)
-    if len(new) > _MOST_WARNINGS:
-        click.echo(f"{label} and {len(new) - _MOST_WARNINGS} more", err=True)
+    if len(new) > _MAX_WARNINGS:
+        click.echo(f"{label} and {len(new) - _MAX_WARNINGS} more", err=True)
 
 
 def print_unchanged(scenario: Scenario) -> None:
     """Print a note for each setting whose value did not change."""
     for setting in scenario.unchanged:
-        print_note(f"{setting} changes nothing: it is so already")
+        print_note(f"{setting} changes nothing: the scenario has this value already")
 
 
 def print_note(message: str) -> None:
@@ -123,7 +123,7 @@ def print_note(message: str) -> None:
 
 
 def print_cost(costs: Sequence[Cost], replications: int, threads: int | None, *, adaptive: bool, as_json: bool) -> None:
-    """Print the estimated cost of some replications, from trials; with `adaptive` there may be more of them."""
+    """Print the estimated cost of `replications`, from trials; with `adaptive`, intervals may require more."""
     from tailback.run.cost import spoken
     from tailback.run.executors import default_threads
 
@@ -145,15 +145,15 @@ def print_cost(costs: Sequence[Cost], replications: int, threads: int | None, *,
             }
         )
         return
-    least, most = (spoken(pick(cost.cpu_s for cost in costs)) for pick in (min, max))
-    told = f"about {least}" if least == most else f"{least} to {most}"
+    lowest, highest = (spoken(pick(cost.cpu_s for cost in costs)) for pick in (min, max))
+    range_ = f"about {lowest}" if lowest == highest else f"{lowest} to {highest}"
     what = "1 replication" if replications == 1 else f"{replications} replications"
     where = "1 thread" if at_once == 1 else f"{at_once} threads"
     part = min(cost.tried for cost in costs)
-    tried = "whole" if part == 1 else f"from {100 * part:.2g} % of it"
+    tried = "measured over a whole one" if part == 1 else f"estimated from {100 * part:.2g} % of one"
     points = "" if len(costs) == 1 else f" at {len(costs)} points"
-    print_line(f"one replication: {told} of processor time (tried {tried}{points})")
-    more = "; intervals decide whether there are more" if adaptive else ""
+    print_line(f"one replication: {range_} of processor time ({tried}{points})")
+    more = "; more if the intervals are too wide" if adaptive else ""
     print_line(f"{what} on {where}: about {spoken(seconds)}{more}")
 
 
@@ -162,7 +162,7 @@ def _colour(is_terminal: bool) -> bool:
 
 
 def console() -> Console:
-    """Return the console for tables: as wide as the terminal, or wide enough for a file."""
+    """Return the console for tables: as wide as the terminal, or 160 characters in a file or pipe."""
     from rich.console import Console
 
     class Plain(Console):
@@ -173,23 +173,27 @@ def console() -> Console:
 
 
 _NARROW = 14
-"""Columns that a text needs at least to be read when it is broken into lines."""
+"""Minimum width, characters, of a column of text that is broken into lines."""
 
 
 @dataclass(frozen=True)
 class Rows:
-    """A table that adapts to the width; names and numbers are always whole.
+    """A table that adapts to the width; names and numbers are never broken.
 
-    Sentences are broken into lines, then columns go into tables below each other, at last each row into its own lines.
+    If it is too wide, first sentences are broken into lines, then columns are moved into further tables below, and
+    finally each row is written over several lines.
     """
 
     title: str
     columns: Sequence[str]
+    """Headings."""
     rows: Sequence[Sequence[str]]
+    """Cells of each row, one per column."""
     words: int
+    """Number of leading columns of text; the others are numbers."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Yield the tables that fit into the width."""
+        """Yield one or more tables that fit into the width."""
         numbers = list(range(self.words, len(self.columns)))
         room = options.max_width
         blocks = [numbers]
@@ -205,13 +209,13 @@ class Rows:
         for index, block in enumerate(blocks):
             part = self._part(block, self.title if index == 0 else "")
             for line in console.render_lines(part, options, pad=False):
-                yield from _without_blanks_at_the_end(line)
+                yield from _without_trailing_blanks(line)
 
     def _texts(self, column: int) -> list[str]:
         return [self.columns[column], *(row[column] for row in self.rows)]
 
-    def _least(self, column: int) -> int:
-        """Return the width below which a column cannot be read."""
+    def _min_width(self, column: int) -> int:
+        """Return the minimum width of a column, characters."""
         from rich.cells import cell_len
 
         whole = max(map(cell_len, self._texts(column)))
@@ -222,9 +226,9 @@ class Rows:
         return min(whole, max(_NARROW, longest))
 
     def _width(self, numbers: Sequence[int]) -> int:
-        """Return the least width of a table of the names and these columns: three blanks are between two columns."""
-        least = [self._least(column) for column in (*range(self.words), *numbers)]
-        return sum(least) + 3 * (len(least) - 1) + 2
+        """Return the minimum width of a table of the names and these columns, with three blanks between columns."""
+        widths = [self._min_width(column) for column in (*range(self.words), *numbers)]
+        return sum(widths) + 3 * (len(widths) - 1) + 2
 
     def _part(self, numbers: Sequence[int], title: str) -> Table:
         from rich import box
@@ -241,7 +245,7 @@ class Rows:
                 Text(self.columns[column]),
                 justify="left" if is_word else "right",
                 no_wrap=not is_word,
-                min_width=self._least(column),
+                min_width=self._min_width(column),
             )
         for row in self.rows:
             made.add_row(*(Text(row[column]) for column in chosen))
@@ -261,7 +265,7 @@ class Rows:
                 yield Text(f"  {column}{' ' * (indent - cell_len(column))}  {cell}", overflow="fold")
 
 
-def _without_blanks_at_the_end(line: list[Segment]) -> Iterator[Segment]:
+def _without_trailing_blanks(line: list[Segment]) -> Iterator[Segment]:
     from rich.segment import Segment
 
     while line and not line[-1].text.strip():
@@ -278,7 +282,7 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, 
 
 
 def facts(rows: Sequence[Sequence[str]]) -> Text:
-    """Return a table of names and values, a line each, without a heading."""
+    """Return lines of a name and its value each, aligned, without a heading."""
     from rich.cells import cell_len
     from rich.text import Text
 
@@ -288,13 +292,13 @@ def facts(rows: Sequence[Sequence[str]]) -> Text:
 
 @contextmanager
 def progress_bar(what: str, *, quiet: bool = False) -> Iterator[Progress | None]:
-    """Show replications done on stderr, if that is a terminal."""
+    """Show the progress of replications on stderr, if that is a terminal; `what` is the label of the bar."""
     with watch_bar(quiet=quiet) as watch:
         if watch is None:
             yield None
         else:
-            told = watch
-            yield lambda done, total: told(what, done, total)
+            show = watch
+            yield lambda done, total: show(what, done, total)
 
 
 @contextmanager

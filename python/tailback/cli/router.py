@@ -37,30 +37,32 @@ __all__ = ["export", "import_", "patched", "verdict"]
 language = click.argument("language", type=click.Choice(["mqc", "tc", "junos", "routeros", "sonic"]))
 writable = click.argument("language", type=click.Choice(["mqc", "tc"]))
 traffic_option = click.option(
-    "--traffic", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Table of who sends what, CSV."
+    "--traffic",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Traffic table: CSV, a flow group per row.",
 )
-interface_option = click.option("--interface", metavar="IF", help="The interface; default: the only one with a policy.")
-policy_option = click.option("--policy", metavar="NAME", help="The policy, where no interface names it.")
+interface_option = click.option("--interface", metavar="IF", help="Interface; default: the only one with a policy.")
+policy_option = click.option("--policy", metavar="NAME", help="Policy to use, if no interface names one.")
 rate_option = click.option(
-    "--rate", type=RATE_TEXT, help="Rate of the interface, such as 10Mbit/s, where the configuration is silent."
+    "--rate", type=RATE_TEXT, help="Rate of the interface, such as 10Mbit/s, if the configuration does not state it."
 )
 
 overhead_option = click.option(
     "--overhead",
     metavar="KIND",
-    help="Link layer that rates count: none, ethernet, dot1q, mpls, ppp, pppoe, atm, atm-vc, or bytes; default: by the "
-    "interface.",
+    help="Link layer whose bytes rates include: none, ethernet, dot1q, mpls, ppp, pppoe, atm, atm-vc, or a number of "
+    "bytes; default: by the kind of interface.",
 )
 platform_option = click.option(
     "--platform",
     type=click.Choice(["classic", "hqf", "xe", "xr", "nxos", "arista"]),
-    help="Whose defaults hold where a Cisco configuration is silent; default: by its words, else hqf (IOS 15).",
+    help="Platform with the defaults of a Cisco configuration; default: guessed from its commands, or hqf (IOS 15).",
 )
 
 
 def _read(path: Path) -> str:
     try:
-        # Terminals and routers may write any bytes; one that is not UTF-8 spoils a comment at most.
+        # Configurations may contain any bytes; those that are not UTF-8 usually belong to comments.
         return path.read_text(encoding="utf-8", errors="replace")
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}") from None
@@ -108,7 +110,7 @@ def patched(
     rate: str | None,
     overhead: str | None,
 ) -> Configuration:
-    """Write the values of a scenario into the file from which it was imported, with its line ends unchanged."""
+    """Write the values of a scenario into the file from which it was imported, whose line endings are unchanged."""
     from tailback.router.policy import export_configuration
 
     try:
@@ -133,12 +135,12 @@ def _exactly(path: Path) -> str:
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
-        # A byte that is not UTF-8 would be lost.
-        raise UsageError(f"{path} is not in UTF-8 (byte {error.start}): convert it, and import that") from None
+        # Replacement characters would change the file.
+        raise UsageError(f"{path} is not UTF-8 text (byte {error.start}): convert it, then import it") from None
 
 
 def _show(notices: Sequence[Notice], *, quiet: bool) -> None:
-    """Print the remarks; lines without an effect on queues are only counted if there are other remarks."""
+    """Print the remarks; those on ignored lines are summed up in one line."""
     ignored = [notice for notice in notices if notice.level == "ignored"]
     for notice in notices:
         if notice.level != "ignored" and not (quiet and notice.level != "error"):
@@ -185,7 +187,7 @@ Examples:
 @overhead_option
 @platform_option
 @traffic_option
-@click.option("--out", type=click.Path(path_type=Path), help="Where to write the scenario; default: stdout.")
+@click.option("--out", type=click.Path(path_type=Path), help="File to write the scenario to; default: stdout.")
 @json_option
 @quiet_option
 def import_(
@@ -201,10 +203,10 @@ def import_(
     as_json: bool,
     quiet: bool,
 ) -> int:
-    """Make a scenario of a router's configuration: Cisco MQC, a script of Linux tc, Junos, RouterOS or SONiC.
+    """Make a scenario from a router's configuration: Cisco MQC, a script of Linux tc, Junos, RouterOS or SONiC.
 
-    What was not understood is on stderr, with line and column. Exit code 3: the configuration contradicts itself, or a
-    router would refuse it.
+    Parts that were not understood are listed on stderr with line and column. The exit code is 3 if the configuration
+    contradicts itself or a router would reject it.
     """
     found = _import(language, file, traffic, interface, policy, rate, overhead, platform)
     if as_json:
@@ -212,7 +214,7 @@ def import_(
     else:
         _show(found.notices, quiet=quiet)
     if found.scenario is None:
-        print_error(f"no scenario was made of {file}: {len(found.errors)} errors")
+        print_error(f"no scenario was made from {file}: {len(found.errors)} errors")
         return EXIT_SCENARIO
     if out is not None:
         _write(out, found.scenario.to_toml())
@@ -233,14 +235,14 @@ Examples:
 )
 @writable
 @scenario_file
-@click.option("--port", metavar="NODE:NEIGHBOUR", help="The port; default: the only one with a policy.")
+@click.option("--port", metavar="NODE:NEIGHBOUR", help="Port; default: the only one with a policy.")
 @click.option(
     "--original",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="The text that the scenario was made of: only what differs changes.",
+    help="Configuration from which the scenario was imported; only differing values are changed.",
 )
-@click.option("--interface-name", metavar="NAME", help="What to call the interface (mqc); default: by the line's rate.")
-@click.option("--dev", metavar="NAME", help="What to call the device (tc).  [default: eth0]")
+@click.option("--interface-name", metavar="NAME", help="Name of the interface (mqc); default: by the link's rate.")
+@click.option("--dev", metavar="NAME", help="Name of the device (tc).  [default: eth0]")
 @interface_option
 @policy_option
 @rate_option
@@ -248,7 +250,7 @@ Examples:
 @traffic_option
 @settings_option
 @allow_files_option
-@click.option("--out", type=click.Path(path_type=Path), help="Where to write it; default: stdout.")
+@click.option("--out", type=click.Path(path_type=Path), help="File to write; default: stdout.")
 @json_option
 @quiet_option
 def export(
@@ -271,8 +273,8 @@ def export(
 ) -> int:
     """Write the policy of a port of the scenario FILE as Cisco MQC or as commands of Linux tc.
 
-    With --original, the values of the scenario are written into that text, and nothing else of it changes; --interface,
-    --policy, --rate, --overhead and --traffic are those of the import.
+    With --original, the values of the scenario are written into that configuration, whose other text is unchanged;
+    --interface, --policy, --rate, --overhead and --traffic must be the same as in the import.
     """
     from tailback.scenario import load
 
@@ -310,7 +312,7 @@ Examples:
   tailback verdict tc shaper.sh --traffic traffic.csv --network-delay 30ms --codec g.729a --plot verdict.png
 
 \b
-Exit codes: 0 every class keeps its targets, 5 one does not, or a line of the judged policy is not simulated;
+Exit codes: 0 no group of flows misses a target, 5 one does, or a part of the judged policy is not simulated;
 3 the configuration cannot be used.""",
 )
 @language
@@ -322,26 +324,34 @@ Exit codes: 0 every class keeps its targets, 5 one does not, or a line of the ju
 @overhead_option
 @platform_option
 @click.option(
-    "--network-delay", type=DURATION_TEXT, default="0s", show_default=True, help="One-way delay of the rest of the way."
+    "--network-delay",
+    type=DURATION_TEXT,
+    default="0s",
+    show_default=True,
+    help="One-way delay of the rest of the path.",
 )
 @click.option(
     "--codec",
     type=click.Choice(["g.711", "g.711-plc", "g.723.1", "g.729a", "gsm-efr"]),
     default="g.711-plc",
     show_default=True,
-    help="Of the calls.",
+    help="Codec of the calls.",
 )
-@click.option("--least-mos", type=click.FloatRange(1, 4.5), default=3.6, show_default=True, help="A call is bad below.")
+@click.option(
+    "--least-mos", type=click.FloatRange(1, 4.5), default=3.6, show_default=True, help="Minimum MOS of calls."
+)
 @click.option(
     "--bounds",
     type=click.Choice(["y.1541", "g.114"]),
     default="y.1541",
     show_default=True,
-    help="Whose limit of one-way delay holds for voice: 100 ms or 150 ms.",
+    help="Source of the limit of one-way delay for voice: Y.1541, 100 ms, or G.114, 150 ms.",
 )
-@click.option("--until-breaks", metavar="GROUP", help="Also find how many flows of that group fit.")
-@click.option("--plot", type=click.Path(path_type=Path), default=Path("verdict.png"), show_default=True)
-@click.option("--duration", help="Length of a run, such as 60s.")
+@click.option("--until-breaks", metavar="GROUP", help="Find also the number of flows of this group that fit.")
+@click.option(
+    "--plot", type=click.Path(path_type=Path), default=Path("verdict.png"), show_default=True, help="Figure to write."
+)
+@click.option("--duration", help="Length of a run, such as 60s; default: that of the imported scenario.")
 @seed_option
 @reps_option
 @json_option
@@ -367,7 +377,7 @@ def verdict(
     as_json: bool,
     quiet: bool,
 ) -> int:
-    """Will my voice survive? Delay, loss and jitter of each class against its targets, with a plot."""
+    """Compare delay, loss and jitter of each group of flows under a router's policy with its targets, and draw them."""
     from tailback.router.capacity import most_flows
     from tailback.router.verdict import draw, judge
 
@@ -418,5 +428,5 @@ def _print_capacity(fits: Capacity) -> None:
     columns = ("flows", "delay", "99 %", "variation", "loss", "MOS", "verdict")
     cells = [(count, row.cells()) for count, row in fits.tried]
     rows = [[str(count), *text[3:8], text[9]] for count, text in cells]
-    console().print(table(f"How many {fits.group} fit", columns, rows))
+    console().print(table(f"Number of flows of {fits.group} that fit", columns, rows))
     print_line(fits.sentence())

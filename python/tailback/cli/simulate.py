@@ -60,7 +60,7 @@ def _load(file: str, settings: Sequence[tuple[str, str]], allow_files: bool) -> 
 Examples:
   tailback run scenario.toml --reps 10 --out runs/first
   tailback run scenario.toml --set 'flows[data].source.rate=3Mbit/s' --set run.duration=10s
-  tailback run scenario.toml --seed 7 --reps 1      one replication again, same digest
+  tailback run scenario.toml --seed 7 --reps 1      one replication; the same digest each time
   tailback run scenario.toml --metric goodput,jain,marks""",
 )
 @scenario_file
@@ -70,21 +70,21 @@ Examples:
 @allow_files_option
 @output_option
 @click.option("--force", is_flag=True, help="Replace the run directory given by --out.")
-@click.option("--warmup", help='Unmeasured beginning, such as 20s, or "auto".')
-@click.option("--engine", type=click.Choice(["merged", "plain"]), help="Both give the same results; plain is slower.")
+@click.option("--warmup", help='Length of the warm-up, which is not measured, such as 20s, or "auto".')
+@click.option("--engine", type=click.Choice(["merged", "plain"]), help="Event engine; same results, plain is slower.")
 @threads_option
 @click.option(
     "--parallel",
     type=click.IntRange(min=1),
     default=1,
     show_default=True,
-    help="Parts of the network with a thread each, at most; same results. For one large run.",
+    help="Maximum number of parts of the network, each on a thread of its own; same results. For one large run.",
 )
-@metric_option("Columns of the table of flows, in place of those that it has by itself.")
+@metric_option("Columns of the table of flows, instead of the default ones.")
 @strict_option
 @estimate_option
 @json_option
-@click.option("--series", is_flag=True, help="With --json: the time series too, if run.sample is set.")
+@click.option("--series", is_flag=True, help="With --json: include the time series; needs run.sample.")
 @quiet_option
 def run(
     file: str,
@@ -105,10 +105,10 @@ def run(
     series: bool,
     quiet: bool,
 ) -> int:
-    """Run the scenario FILE and show losses, delays and throughput with their intervals.
+    """Run the scenario FILE and show loss, delay and throughput with their confidence intervals.
 
-    With --out, write a run directory: manifest, scenario and Parquet tables. Ctrl-C keeps the replications that are
-    finished. What makes little sense is a warning; with --strict nothing is run then.
+    With --out, write a run directory: manifest, scenario and Parquet tables. Ctrl-C keeps the finished replications.
+    Valid but suspicious settings are warnings; with --strict, a scenario with warnings is not run.
     """
     from tailback.results.directory import check_target
     from tailback.run.cost import replication_cost
@@ -116,17 +116,17 @@ def run(
     from tailback.run.simulate import run as run_scenario
 
     if series and not as_json:
-        raise UsageError("--series goes with --json; --out writes the time series as series.parquet")
+        raise UsageError("--series needs --json; --out writes the time series to series.parquet")
     if scoped := next((name for name in metrics if "[" in name), None):
-        raise UsageError(f"the table has a row for each group: write {scoped.partition('[')[0]} in place of {scoped}")
+        raise UsageError(f"write {scoped.partition('[')[0]} instead of {scoped}: the table has a row for each group")
     scenario = _load(file, settings, allow_files)
     if series and scenario.run_config.get("sample") is None:
-        raise UsageError("the scenario samples no time series; set how often, such as --set run.sample=10ms")
+        raise UsageError("the scenario samples no time series; set the interval, such as --set run.sample=10ms")
     if not quiet:
         print_unchanged(scenario)
     print_warnings(scenario.warnings)
     if strict and scenario.warnings:
-        print_error("nothing was run: there are warnings, and --strict was given")
+        print_error("nothing was run, because of warnings and --strict")
         return EXIT_SCENARIO
     if estimate:
         count = int(str(scenario.run_config["replications"])) if reps is None else reps
@@ -153,13 +153,11 @@ def run(
         print_json(_run_json(result, series=series))
     elif result.reports:
         _print_run(result, metrics)
-    print_warnings(result.warnings, said=scenario.warnings)
+    print_warnings(result.warnings, printed=scenario.warnings)
     if out is not None and result.reports and not quiet:
         print_note(f"written: {out}")
     if interrupted:
-        kept = (
-            "they are kept in the run directory" if out is not None and result.reports else "no directory was written"
-        )
+        kept = "they are in the run directory" if out is not None and result.reports else "no directory was written"
         print_error(f"interrupted after {len(result.reports)} replications; {kept}")
         return EXIT_INTERRUPTED
     return EXIT_SCENARIO if strict and result.warnings else EXIT_OK
@@ -186,10 +184,10 @@ def _print_run(result: Result, metrics: Sequence[str]) -> None:
     seen = {e.measure.metric for e in estimates}
     for name in metrics:
         if name not in seen:
-            print_note(f"nothing here has the metric {name}: {METRICS[name].about}")
-    out.print(_summary_table(estimates, result.confidence, metrics or _by_itself(seen)))
-    told = ("dropped_packets", "marked_packets", "stopped_share", "held_share", "notifications_sent")
-    ports = [row for row in _ports(result) if any(row[name] for name in told)]
+            print_note(f"no flows of this run have the metric {name}: {METRICS[name].about}")
+    out.print(_summary_table(estimates, result.confidence, metrics or _default_metrics(seen)))
+    noteworthy = ("dropped_packets", "marked_packets", "stopped_share", "held_share", "notifications_sent")
+    ports = [row for row in _ports(result) if any(row[name] for name in noteworthy)]
     if ports:
         absent = {name for name in ("dropped_acks", "marked_packets") if not any(row[name] for row in ports)}
         columns = {name: show for name, show in _PORT_COLUMNS.items() if name not in absent}
@@ -208,22 +206,22 @@ _PORT_COLUMNS: dict[str, tuple[str, Callable[[float], str]]] = {
     "notifications_sent": ("notifications", lambda count: digits(count, 6)),
     "queue_max_bytes": ("longest queue", lambda size: f"{digits(size / 1e3, 4)} kB"),
 }
-"""Columns of the table of ports: heading, and the form of a mean."""
+"""Columns of the table of ports: heading, and formatter of a mean."""
 
 
 _NOT_IN_QUEUES = ("link loss", "link down", "input buffer full", "policed")
 """Drop causes that the counters of a port's queues do not include."""
 
 
-def _by_itself(seen: Collection[str]) -> list[str]:
-    """Default columns: those of packets, and those of transports and applications if any."""
+def _default_metrics(seen: Collection[str]) -> list[str]:
+    """Return the default columns: metrics of packets, and of transports and applications if there are any."""
     chosen = ["offered", "loss", "delay", "delay_p99", "throughput"]
     times = ("response", "response_p99", "slowdown") if "response" in seen else ("completion", "completion_p99")
     return chosen + [name for name in ("goodput", *times) if name in seen]
 
 
 def _summary_table(estimates: Sequence[Estimate], confidence: float, metrics: Sequence[str]) -> Rows:
-    """One row per group, class and total, one column per metric."""
+    """Return a table with a row per group, class and total, and a column per metric."""
     rows: dict[tuple[str, str], dict[str, str]] = {}
     for estimate in estimates:
         measure = estimate.measure
@@ -232,7 +230,7 @@ def _summary_table(estimates: Sequence[Estimate], confidence: float, metrics: Se
         rows.setdefault(key, {})[measure.metric] = shown
     names = {"total": "all flows", "group": "{}", "class": "class {}"}
     counts = {scope: sum(key[0] == scope for key in rows) for scope in names}
-    # A single class or group repeats the line before it, except for metrics of all flows together.
+    # With a single group, the rows of the class and of the total would repeat it, except for metrics of all flows.
     wanted = [s for s in ("group", "class", "total") if s == "group" or counts["group" if s == "total" else s] > 1]
     groups = {metric for (scope, _), cells in rows.items() if scope == "group" for metric in cells}
     if set(metrics) & (rows.get(("total", ""), {}).keys() - groups) and "total" not in wanted:
@@ -248,7 +246,7 @@ def _summary_table(estimates: Sequence[Estimate], confidence: float, metrics: Se
 
 
 def _ports(result: Result) -> list[dict[str, str | float]]:
-    """Means over replications for each port, those with most drops first."""
+    """Return means over replications for each port, in descending order of drops."""
     found: dict[str, list[dict[str, float]]] = {}
     for report in result.reports:
         acks: Counter[str] = Counter()
@@ -286,7 +284,13 @@ Examples:
 @allow_files_option
 @seed_option
 @reps_option
-@click.option("--confidence", type=click.FloatRange(0.5, 0.999999), default=0.95, show_default=True)
+@click.option(
+    "--confidence",
+    type=click.FloatRange(0.5, 0.999999),
+    default=0.95,
+    show_default=True,
+    help="Confidence level of the intervals.",
+)
 @threads_option
 @json_option
 @quiet_option
@@ -303,7 +307,7 @@ def compare(
 ) -> None:
     """Compare A and B, two run directories or two scenario files, by paired differences B minus A.
 
-    Scenario files are run first, both with the same seeds. A star marks differences whose interval excludes zero.
+    Scenario files are run first, with the same seeds. A star marks differences whose confidence interval excludes zero.
     """
     from tailback.study.compare import compare as compare_runs
 
@@ -323,10 +327,10 @@ def compare(
         return
     rows = []
     for d in found.distinct():
-        who = {"total": "all flows", "group": d.measure.name, "class": f"class {d.measure.name}"}[d.measure.scope]
+        flows = {"total": "all flows", "group": d.measure.name, "class": f"class {d.measure.name}"}[d.measure.scope]
         star = "*" if d.is_significant else ""
         cells = zip((d.a, d.b, d.difference), (*d.resolutions, sum(d.resolutions)), strict=True)
-        rows.append([who, d.measure.metric, *(quantity(interval, d.measure, r) for interval, r in cells), star])
+        rows.append([flows, d.measure.metric, *(quantity(interval, d.measure, r) for interval, r in cells), star])
     title = f"{len(found.seeds)} pairs, {confidence:.0%} intervals"
     console().print(table(title, ("flows", "metric", "A", "B", "B \N{MINUS SIGN} A", ""), rows, words=2))
 
@@ -336,14 +340,14 @@ def compare(
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
-    help="File to write: .png, .svg or .pdf. Default: DIR/plot.png, or SCENARIO with .png for its ending.",
+    help="File to write: .png, .svg or .pdf. Default: DIR/plot.png, or SCENARIO with the suffix .png.",
 )
 @allow_files_option
 def plot(what: Path, out: Path | None, allow_files: bool) -> None:
     """Draw a run directory, or the network of a scenario file.
 
-    Of a run directory: throughput, loss and delay per group, and over time, if sampled, queues and the windows of
-    flows with `probe`. Of a scenario: nodes, links with rates, delays and buffers, and which way flows go.
+    For a run directory: throughput, loss and delay per group; with samples, also queues and the windows of flows with
+    `probe` over time. For a scenario: nodes, links with rates, delays and buffers, and the directions of flows.
     """
     from tailback.errors import UsageError
     from tailback.results.directory import read_manifest, read_table, write_file
@@ -351,7 +355,7 @@ def plot(what: Path, out: Path | None, allow_files: bool) -> None:
     target = out or (what / "plot.png" if what.is_dir() else what.with_suffix(".png"))
     kinds: dict[str, Literal["png", "svg", "pdf"]] = {".png": "png", ".svg": "svg", ".pdf": "pdf"}
     if target.suffix not in kinds:
-        raise UsageError(f"{target} should end in .png, .svg or .pdf")
+        raise UsageError(f"the name of {target} does not end in .png, .svg or .pdf")
     from tailback.plotting import plot as drawing
 
     if not what.is_dir():

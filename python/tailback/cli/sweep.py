@@ -1,4 +1,4 @@
-"""The command that runs studies and grids, reports their progress, and draws them."""
+"""The command sweep: runs studies and grids, prints their status, and writes their reports."""
 
 from __future__ import annotations
 
@@ -45,19 +45,19 @@ if TYPE_CHECKING:
 
 __all__ = ["sweep"]
 
-_MOST_ROWS = 60
-_MOST_FAILURES = 10
+_MAX_ROWS = 60
+_MAX_FAILURES = 10
 
 _TRIALS = 12
 _TRIAL_S = 0.4
-"""Number of points that an estimate tries, and the time of each, s: some five seconds in all."""
+"""Number of points that an estimate tries, and the time for each, s: about five seconds in total."""
 
 
 @click.command(
     context_settings=SETTINGS,
     epilog="""\b
 Examples:
-  tailback sweep study.toml                    into study.sweep; again: only what is missing
+  tailback sweep study.toml                    into study.sweep; called again, runs only what is missing
   tailback sweep study.toml --executor dask --scheduler tcp://head:8786
   tailback sweep --status study.sweep
   tailback sweep scenario.toml --out sweep.parquet \\
@@ -69,19 +69,19 @@ Examples:
     "settings",
     multiple=True,
     metavar="PATH=[A,B,C]",
-    help="Of a scenario: values to try, or a single one for all points; may be repeated.",
+    help="For a scenario: values to try, or one value for all points; may be repeated.",
 )
 @allow_files_option
 @seed_option
 @reps_option
-@click.option("--out", type=click.Path(path_type=Path), help="Directory, or Parquet file, to write.")
-@click.option("--extend", is_flag=True, help="Go on in the directory of a sweep that had other points or replications.")
+@click.option("--out", type=click.Path(path_type=Path), help="Directory or Parquet file to write.")
+@click.option("--extend", is_flag=True, help="Add points or replications to the directory of an earlier sweep.")
 @executor_options
 @threads_option
-@click.option("--status", type=click.Path(path_type=Path), metavar="DIR", help="Tell how far a sweep is.")
-@click.option("--report", type=click.Path(path_type=Path), metavar="DIR", help="Write the report of what is finished.")
+@click.option("--status", type=click.Path(path_type=Path), metavar="DIR", help="Print the progress of a sweep.")
+@click.option("--report", type=click.Path(path_type=Path), metavar="DIR", help="Write the report of the finished runs.")
 @metric_option(
-    "Columns of the table, such as goodput,'goodput[data]'; without: loss, delay, throughput and what until judges."
+    "Columns of the table, such as goodput,'goodput[data]'; default: loss, delay, throughput and the metric of until."
 )
 @strict_option
 @estimate_option
@@ -109,13 +109,14 @@ def sweep(
 ) -> int:
     """Run the study FILE, or the scenario FILE at every combination of the given values.
 
-    All points share their seeds. Finished runs are kept in a directory; the same command again runs what is missing
-    there. A scenario's results can go into a single Parquet file instead, or nowhere. What makes little sense is a
-    warning, as is an axis that changes nothing; with --strict nothing is run then.
+    All points share their seeds. Finished runs are kept in a directory; the same command, called again, runs only what
+    is missing there. The results of a scenario can be written to a single Parquet file instead; without --out they are
+    only printed. Valid but suspicious settings, and axes that change nothing, are warnings; with --strict, a study with
+    warnings is not run.
     """
     if status is not None or report is not None:
         if file is not None:
-            raise click.UsageError("--status and --report take a sweep's directory and no FILE")
+            raise click.UsageError("--status and --report take the directory of a sweep; remove FILE")
         return _status(status, as_json) if status is not None else _report(Path(str(report)), quiet)
     if file is None:
         raise click.UsageError("Missing argument 'FILE'.")
@@ -127,16 +128,16 @@ def sweep(
     from tailback.study.sweep import is_study, parse_axes, study_of
     from tailback.study.sweep import sweep as run_sweep
 
-    # Once: a pipe gives its text but once.
+    # Read once: the file may be a pipe.
     text = read_document(file)
     study = is_study(text)
     if study and settings:
-        raise UsageError("a study states what is set; --set is for scenarios")
+        raise UsageError("--set is for scenarios; write the setting into the study file")
     if study and out is None:
         out = Path(Path(file).stem + ".sweep")
     single = out if out is not None and out.suffix == ".parquet" else None
     if single and study:
-        raise UsageError(f"the results of a study go into a directory; {single} is the name of a file")
+        raise UsageError(f"{single} is the name of a file; the results of a study are written to a directory")
     directory = out if single is None else None
     fixed, axes = parse_axes(settings)
     if study:
@@ -145,7 +146,7 @@ def sweep(
         whole = study_of(load(file, text, allow_files=allow_files), axes, fixed=fixed)
     print_warnings(whole.warnings)
     if strict and whole.warnings:
-        print_error("nothing was run: there are warnings, and --strict was given")
+        print_error("nothing was run, because of warnings and --strict")
         return EXIT_SCENARIO
     if estimate:
         cells = [whole.cells[place] for place in spread(len(whole.cells), _TRIALS)]
@@ -174,20 +175,20 @@ def sweep(
         _write(found, directory, single, quiet)
         _print(found, as_json, metrics)
     except KeyboardInterrupt:
-        # Not while runs are under way, which ends in a sweep that was interrupted: before the first, or after the last,
-        # such as while figures are drawn.
+        # Before the first run or after the last, such as while figures are drawn; an interrupt during the runs returns
+        # an interrupted sweep.
         if directory is None or not (directory / MANIFEST).exists():
             raise
         command = shlex.join(["tailback", "sweep", "--report", str(directory)])
-        print_error(f"interrupted; what was finished is kept. This writes its report: {command}")
+        print_error(f"interrupted; finished runs are kept. This command writes their report: {command}")
         return EXIT_INTERRUPTED
-    print_warnings(found.warnings, said=whole.warnings)
-    for failure in found.failures[:_MOST_FAILURES]:
+    print_warnings(found.warnings, printed=whole.warnings)
+    for failure in found.failures[:_MAX_FAILURES]:
         print_error(str(failure))
-    if len(found.failures) > _MOST_FAILURES:
-        print_error(f"and {len(found.failures) - _MOST_FAILURES} more runs failed")
+    if len(found.failures) > _MAX_FAILURES:
+        print_error(f"and {len(found.failures) - _MAX_FAILURES} more runs failed")
     if found.interrupted:
-        print_error("interrupted; what was finished is kept" if out is not None else "interrupted")
+        print_error("interrupted; finished runs are kept" if out is not None else "interrupted")
         return EXIT_INTERRUPTED
     if found.failures:
         return EXIT_RUN
@@ -199,7 +200,7 @@ def _write(found: Sweep, directory: Path | None, single: Path | None, quiet: boo
         for note in found.notes:
             print_note(note)
         if found.imprecise:
-            print_note(f"until was not met at {found.imprecise} points: raise max-replications, or run.duration")
+            print_note(f"`until` was not met at {found.imprecise} points: raise max-replications or run.duration")
     if not any(found.runs.values()):
         return
     if single is not None:
@@ -241,16 +242,16 @@ def _print(found: Sweep, as_json: bool, metrics: Sequence[str]) -> None:
     for name in metrics:
         if name not in map(str, shown):
             known = ", ".join(map(str, found.measures())) or "none, since no run has finished"
-            print_note(f"no point has the metric {name}; there are {known}")
+            print_note(f"no point has the metric {name}; the metrics are {known}")
     body = []
-    for point, rows in points[:_MOST_ROWS]:
+    for point, rows in points[:_MAX_ROWS]:
         cells = {e.measure: quantity(e.interval, e.measure, e.resolution) for e in rows}
         body.append([*(str(value) for _, value in point), *(cells.get(measure, "") for measure in shown)])
     whose = "All flows together" if all(measure.scope == "total" for measure in shown) else "All flows, or those named"
     title = f"{whose}, means with {found.confidence:.0%} intervals"
     console().print(table(title, (*found.paths, *map(str, shown)), body, words=len(found.paths)))
-    if len(points) > _MOST_ROWS:
-        print_note(f"and {len(points) - _MOST_ROWS} more points")
+    if len(points) > _MAX_ROWS:
+        print_note(f"and {len(points) - _MAX_ROWS} more points")
     if found.mechanisms:
         _print_differences(found, shown)
     if found.directory is not None and not found.interrupted and not found.failures:
@@ -258,7 +259,7 @@ def _print(found: Sweep, as_json: bool, metrics: Sequence[str]) -> None:
 
 
 def _print_differences(found: Sweep, shown: Sequence[Measure]) -> None:
-    """Print the paired differences of the mechanisms from the first one; a star where the interval excludes 0."""
+    """Print the paired differences of the mechanisms from the first one; a star marks intervals that exclude 0."""
     first, axes = next(iter(found.mechanisms)), found.paths[:-1]
     cells: dict[tuple[str, ...], dict[Measure, str]] = {}
     for c in found.differences(shown):
@@ -267,9 +268,9 @@ def _print_differences(found: Sweep, shown: Sequence[Measure]) -> None:
         cells.setdefault(name, {})[c.measure] = quantity(c.difference, c.measure, c.resolution) + star
     body = [[*name, *(found_here.get(measure, "") for measure in shown)] for name, found_here in cells.items()]
     if body:
-        title = f"Differences from {first}, paired by seed; * beyond chance"
+        title = f"Differences from {first}, paired by seed; *: the interval excludes 0"
         headings = (*axes, "mechanism", *(f"{measure}  " for measure in shown))
-        console().print(table(title, headings, body[:_MOST_ROWS], words=len(found.paths)))
+        console().print(table(title, headings, body[:_MAX_ROWS], words=len(found.paths)))
 
 
 def _status(directory: Path, as_json: bool) -> int:

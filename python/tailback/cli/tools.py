@@ -30,24 +30,28 @@ Examples:
     type=Written("size", lambda text: int(text) if text.isdigit() else _native.parse_bytes(text)),
     default="1500B",
     show_default=True,
-    help="Largest payload.",
+    help="Largest payload of a frame.",
 )
 @click.option("--length", help="Length of the cable, such as 100m (5 ns/m).")
-@click.option("--delay", type=DURATION, help="Propagation one way, such as 1us, instead of the length.")
+@click.option("--delay", type=DURATION, help="One-way propagation delay, such as 1us, instead of --length.")
 @click.option(
     "--response-time",
     type=DURATION,
-    help="From a notification to its effect; default: the limit of IEEE 802.3 for the rate.",
+    help="Time from a notification to its effect; default: the limit of IEEE 802.3 for the rate.",
 )
 @click.option(
-    "--interface-delay", type=DURATION, default="0s", help="Further delays of the interfaces, both ways together."
+    "--interface-delay", type=DURATION, default="0s", help="Further delays of the interfaces, sum of both directions."
 )
 @click.option(
-    "--counts", type=click.Choice(["frame", "wire"]), default="frame", show_default=True, help="What the buffer counts."
+    "--counts",
+    type=click.Choice(["frame", "wire"]),
+    default="frame",
+    show_default=True,
+    help="Bytes that a buffer counts.",
 )
 @click.option("--links", type=click.IntRange(min=1), default=1, show_default=True, help="Links that feed the buffer.")
-@click.option("--buffer", type=SIZE, help="Buffer size: tells the highest safe threshold.")
-@click.option("--pfc", is_flag=True, help="The short form published for PFC beside the full formula.")
+@click.option("--buffer", type=SIZE, help="Buffer size, for which the highest safe threshold is printed.")
+@click.option("--pfc", is_flag=True, help="Print also the short formula published for PFC.")
 @json_option
 def headroom(
     rate: int,
@@ -62,13 +66,13 @@ def headroom(
     pfc: bool,
     as_json: bool,
 ) -> None:
-    """Compute the buffer that must be free above the high threshold so that no frame is lost."""
+    """Compute the headroom: the buffer above the high threshold that back-pressure needs so that no frame is lost."""
     from tailback.bounds import headroom as calculator
 
     if (length is None) == (delay is None):
         raise click.UsageError("Give either --length or --delay.")
     if rate <= 0 or mtu <= 0:
-        raise click.UsageError("The rate and the largest payload are above 0.")
+        raise click.UsageError("--rate and --mtu must be above 0.")
     if length is not None:
         metres = _metres(length)
         delay_s = metres * calculator.NS_PER_M * 1e-9
@@ -119,7 +123,7 @@ def _metres(text: str) -> float:
                 return float(number) * factor
             except ValueError:
                 break
-    raise UsageError(f"{text!r} is not a length; write it such as 100m or 2km")
+    raise UsageError(f"{text!r} is not a length; write a number with the unit m or km, such as 100m")
 
 
 @click.command(
@@ -132,17 +136,20 @@ Examples:
 )
 @click.argument("workload", required=False)
 @click.option(
-    "--parallel", type=click.IntRange(min=1), default=1, show_default=True, help="Threads for a run, at most."
+    "--parallel", type=click.IntRange(min=1), default=1, show_default=True, help="Maximum number of threads of a run."
 )
 @json_option
 def bench(workload: str | None, parallel: int, as_json: bool) -> None:
-    """Measure packet-hops per second of processor time, on one core unless told otherwise.
+    """Measure packet-hops per second of processor time.
 
-    The time is that of the run itself. Without a WORKLOAD all are measured, one after the other.
+    The time is that of the run itself, without reading the scenario. Without a WORKLOAD, all workloads are measured one
+    after another.
     """
     from tailback.bench import WORKLOADS, measure
 
-    rows = [measure(workload, parallel).as_json()] if workload else [_apart(name, parallel) for name in WORKLOADS]
+    rows = (
+        [measure(workload, parallel).as_json()] if workload else [_measured_alone(name, parallel) for name in WORKLOADS]
+    )
     if as_json:
         print_json(rows[0] if workload else rows)
         return
@@ -162,8 +169,8 @@ def bench(workload: str | None, parallel: int, as_json: bool) -> None:
     console().print(table("", columns, body))
 
 
-def _apart(workload: str, parallel: int) -> dict[str, object]:
-    """Measure in a process of its own, so that its memory is its own."""
+def _measured_alone(workload: str, parallel: int) -> dict[str, object]:
+    """Measure a workload in a process of its own, so that its peak memory is that of the workload alone."""
     command = [sys.executable, "-m", "tailback", "bench", workload, "--json", "--parallel", str(parallel)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -189,5 +196,5 @@ def completion(shell: str) -> None:
 
     found = get_completion_class(shell)
     if found is None:
-        raise UsageError(f"this version of click has no completion for {shell}: pip install --upgrade click")
+        raise UsageError(f"the installed click has no completion for {shell}: pip install --upgrade click")
     click.echo(found(cli, {}, "tailback", "_TAILBACK_COMPLETE").source())

@@ -1,4 +1,4 @@
-"""The command that searches settings: tune."""
+"""The command tune: searches for settings that meet targets."""
 
 from __future__ import annotations
 
@@ -48,29 +48,42 @@ Examples:
 
 \b
 Metrics: loss, delay, delay.p99, jitter, pdv.p99, pdv.p999, throughput, goodput, mos.
-Exit codes: 0 every target is met with its whole interval, 5 one is not, 3 the file of --diff cannot say them.""",
+Exit codes: 0 the whole interval of every target's metric meets the target, 5 at least one does not,
+3 the configuration of --diff cannot express the settings.""",
 )
 @scenario_file
-@click.option("--vary", "varied", multiple=True, required=True, metavar="PATH=LO..HI|A|B", help="What may be varied.")
 @click.option(
-    "--target", "targets", multiple=True, required=True, metavar="GROUP.METRIC<=VALUE", help="What must hold."
+    "--vary", "varied", multiple=True, required=True, metavar="PATH=LO..HI|A|B", help="Setting to vary, and its values."
 )
-@click.option("--cost", "costs", multiple=True, metavar="[WEIGHT*]PATH", help="What a unit of a varied value costs.")
-@click.option("--steps", type=click.IntRange(min=2), default=16, show_default=True, help="Values of a range.")
-@click.option("--budget", type=click.IntRange(min=1), default=200, show_default=True, help="Most candidates.")
 @click.option(
-    "--confirm", type=click.IntRange(min=2), default=10, show_default=True, help="Runs of the winner, with fresh seeds."
+    "--target", "targets", multiple=True, required=True, metavar="GROUP.METRIC<=VALUE", help="Target to meet, <= or >=."
 )
-@click.option("--out", type=click.Path(path_type=Path), help="Where to write the tuned scenario.")
+@click.option(
+    "--cost", "costs", multiple=True, metavar="[WEIGHT*]PATH", help="Cost: weight (default 1) times the value."
+)
+@click.option("--steps", type=click.IntRange(min=2), default=16, show_default=True, help="Values to try in a range.")
+@click.option("--budget", type=click.IntRange(min=1), default=200, show_default=True, help="Maximum candidates.")
+@click.option(
+    "--confirm",
+    type=click.IntRange(min=2),
+    default=10,
+    show_default=True,
+    help="Replications, with new seeds, that confirm a candidate.",
+)
+@click.option("--out", type=click.Path(path_type=Path), help="File to write the tuned scenario to.")
 @click.option(
     "--diff",
     "original",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     metavar="POLICY",
-    help="The configuration that FILE was made of: prints what to change there.",
+    help="Configuration from which FILE was imported; the changes that it needs are printed as a diff.",
 )
 @click.option(
-    "--language", type=click.Choice(["mqc", "tc"]), default="mqc", show_default=True, help="Of the file of --diff."
+    "--language",
+    type=click.Choice(["mqc", "tc"]),
+    default="mqc",
+    show_default=True,
+    help="Language of the file of --diff.",
 )
 @interface_option
 @policy_option
@@ -108,7 +121,7 @@ def tune(
     as_json: bool,
     quiet: bool,
 ) -> int:
-    """Search the cheapest settings of the scenario FILE that keep all targets, and confirm them with fresh seeds."""
+    """Search for the cheapest settings of the scenario FILE that meet all targets, and confirm them with new seeds."""
     from tailback.scenario import load
     from tailback.study import tune as search
 
@@ -144,8 +157,8 @@ def tune(
             for check in found.checks
         ]
         console().print(table("", ("target", "mean", f"{100 * found.confidence:.4g}% interval", ""), rows))
-        how = f"all {found.tried} candidates" if found.is_exhaustive else f"{found.tried} chosen candidates"
-        line = f"cost {found.cost:.6g}; {how} tried; confirmed by {found.replications} fresh replications"
+        tried = f"all {found.tried} candidates" if found.is_exhaustive else f"{found.tried} chosen candidates"
+        line = f"cost {found.cost:.6g}; {tried} tried; checked by {found.replications} replications with new seeds"
         print_line(line)
         for attempt in found.attempts:
             if attempt is not found.best:
@@ -181,7 +194,7 @@ def _print_patch(made: Configuration, file: str, *, quiet: bool) -> None:
             print_note(str(notice))
     if made.errors:
         return
-    # Not wrapped: a diff is read by programs.
-    click.echo(f"\n{made.diff(file)}" if made.changes else f"\n{file} says so already", nl=not made.changes)
+    # Not wrapped, since programs read diffs.
+    click.echo(f"\n{made.diff(file)}" if made.changes else f"\n{file} needs no change", nl=not made.changes)
     if made.paste and made.changes:
-        click.echo(f"\nFor a session with the router:\n\n{made.paste}", nl=False)
+        click.echo(f"\nCommands for the router:\n\n{made.paste}", nl=False)

@@ -1,4 +1,4 @@
-"""The command that checks service levels in each interval: watch."""
+"""The command watch: checks service levels in each interval."""
 
 from __future__ import annotations
 
@@ -32,27 +32,38 @@ Examples:
 
 \b
 Limits: delay (mean of an interval), loss, jitter (RFC 3550).
-Exit codes: 0 every target is kept in the share of intervals with its whole interval, 5 one is not.""",
+Exit codes: 0 for every target the whole confidence interval of the share of intervals kept is at least --keep,
+5 for at least one it is not.""",
 )
 @scenario_file
 @click.option(
-    "--target", "targets", multiple=True, required=True, metavar="GROUP.LIMIT<=VALUE", help="What is promised."
+    "--target", "targets", multiple=True, required=True, metavar="GROUP.LIMIT<=VALUE", help="Upper limit to keep."
 )
-@click.option("--interval", type=DURATION_TEXT, default="1s", show_default=True, help="How long one is, such as 1s.")
+@click.option("--interval", type=DURATION_TEXT, default="1s", show_default=True, help="Length of an interval.")
 @click.option(
-    "--keep", type=click.FloatRange(0, 100, min_open=True), default=95.0, show_default=True, help="% of intervals."
+    "--keep",
+    type=click.FloatRange(0, 100, min_open=True),
+    default=95.0,
+    show_default=True,
+    help="Share of intervals, %, in which a target must be kept.",
 )
-@click.option("--grow", "growing", multiple=True, metavar="GROUP", help="Forecast: groups whose rate grows.")
-@click.option("--most", type=click.FloatRange(1, min_open=True), default=4.0, show_default=True, help="Largest growth.")
+@click.option("--grow", "growing", multiple=True, metavar="GROUP", help="Forecast: a group whose rate grows.")
 @click.option(
-    "--growth", type=click.FloatRange(0, 1000, min_open=True), help="Forecast: % by which they grow each interval."
+    "--most",
+    type=click.FloatRange(1, min_open=True),
+    default=4.0,
+    show_default=True,
+    help="Forecast: largest factor on the rates.",
+)
+@click.option(
+    "--growth", type=click.FloatRange(0, 1000, min_open=True), help="Forecast: growth of their rates per interval, %."
 )
 @click.option(
     "--by",
     type=click.Choice(["simulation", "fluid"]),
     default="simulation",
     show_default=True,
-    help="Forecast: by runs, or by the long-run shares of a port's policy, at once.",
+    help="Forecast: by simulation, or by the fluid model of a port's policy, which needs no run.",
 )
 @click.option(
     "--port", metavar="NODE:NEIGHBOUR", help="With --by fluid: the port; default: the only one with a policy."
@@ -82,10 +93,10 @@ def watch(
     as_json: bool,
     quiet: bool,
 ) -> int:
-    """Compare each interval of the scenario FILE with what its groups of flows are promised.
+    """Compare the service of groups of flows with targets, in each interval of the scenario FILE.
 
-    With --grow, forecast also by how much the rates of these groups may grow together until each target is broken, and
-    with --growth in which interval from now that is.
+    With --grow, forecast also the factor on the rates of these groups at which each target is missed; with --growth,
+    also the interval in which they reach it.
     """
     from tailback import service_levels
     from tailback.scenario import load
@@ -98,7 +109,7 @@ def watch(
             scenario, promised, interval, seed=seed, replications=reps, threads=threads, progress=progress
         )
     if (growth is not None or by == "fluid") and not growing:
-        raise UsageError("--growth and --by are about a forecast: say with --grow which groups grow")
+        raise UsageError("--growth and --by need --grow with the groups whose rates grow")
     ahead: list[service_levels.Forecast] = []
     if growing and by == "fluid":
         ahead = service_levels.fluid_forecast(scenario, promised, growing, port, most=most)
@@ -107,7 +118,7 @@ def watch(
             scenario, promised, growing, interval, keep=share, most=most, seed=seed, replications=reps, threads=threads
         )
 
-    def breaks_in(factor: float | None) -> int | None:
+    def intervals_to(factor: float | None) -> int | None:
         return None if factor is None or growth is None else service_levels.intervals_until(factor, growth / 100)
 
     kept = all(one.is_kept(share) for one in found)
@@ -126,7 +137,7 @@ def watch(
                         "growing": list(growing),
                         "by": by,
                         "growth": None if growth is None else growth / 100,
-                        "intervals": breaks_in(one.factor),
+                        "intervals": intervals_to(one.factor),
                     }
                     for one in ahead
                 ],
@@ -149,7 +160,7 @@ def watch(
             if forecast.factor is None
             else f"breaks at {forecast.factor:.3g} times the rate of {together}"
         )
-        intervals = breaks_in(forecast.factor)
+        intervals = intervals_to(forecast.factor)
         then = "" if intervals is None else f": growing by {growth:g} % each interval, {_when(intervals, interval)}"
         model = " by the fluid model" if by == "fluid" else ""
         print_line(f"forecast{model}: the target of {name} {words}{then}")

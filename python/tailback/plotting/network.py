@@ -289,7 +289,7 @@ def _links(axes: Axes, network: Network, parts: Sequence[Part]) -> None:
     used = {step for way in network.ways(of) for step in itertools.pairwise(way)}
     rates = [rate for link in network.links for rate in link["rate_bps"]]
     slowest, fastest = min(rates), max(rates)
-    told: set[tuple[float, float, str]] = set()
+    labelled: set[tuple[float, float, str]] = set()
     ordered = sorted(bundles.items(), key=lambda item: abs(by_id[item[0][0]].y + by_id[item[0][1]].y))
     for (a_id, b_id), links in ordered:
         a, b = by_id[a_id], by_id[b_id]
@@ -306,8 +306,8 @@ def _links(axes: Axes, network: Network, parts: Sequence[Part]) -> None:
         _arrows(axes, (a, b), forth, back, colour)
         words = _words(links, forth, back)
         # Equal adjacent links are labelled once.
-        if (key := (min(a.x, b.x), max(a.x, b.x), words)) not in told:
-            told.add(key)
+        if (key := (min(a.x, b.x), max(a.x, b.x), words)) not in labelled:
+            labelled.add(key)
             x, y = (a.x + b.x) / 2, (a.y + b.y) / 2
             axes.text(x, y - 0.08, words, ha="center", va="bottom", fontsize=7.5, zorder=4, linespacing=1.05,
                       bbox={"facecolor": "white", "alpha": 0.85, "edgecolor": "none", "pad": 0.6})  # fmt: skip
@@ -362,12 +362,12 @@ def _node(axes: Axes, network: Network, part: Part) -> None:
     colour = {(True, False): SENDER, (False, True): RECEIVER, (True, True): BOTH}.get(
         (bool(sends), bool(receives)), SILENT
     )
-    many = len(part.names) > 1
+    is_group = len(part.names) > 1
     if part.kind == "switch":
         shape, colour, size = "s", SWITCH, 19.0
     else:
         shape, size = "o", 15.0
-    if many:
+    if is_group:
         axes.plot(
             [part.x + 0.03], [part.y + 0.05], shape, color="white", markeredgecolor=colour, markersize=size, zorder=3
         )

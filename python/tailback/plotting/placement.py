@@ -232,7 +232,7 @@ def _clear(figure: Figure, axes: Axes, legend: Legend) -> None:
 
 
 def covers_something(axes: Axes, legend: Legend) -> bool:
-    """`True` if a legend covers anything that is drawn in the axes."""
+    """Return `True` if a legend covers anything that is drawn in the axes."""
     box = legend.get_window_extent().padded(_PAD_PX)
     return any(_meets(path, box, is_filled) for path, is_filled in _drawn(axes)) or any(
         text.get_visible() and text.get_text() and box.overlaps(text.get_window_extent()) for text in axes.texts

@@ -71,7 +71,7 @@ def page(entries: Sequence[Entry], version: str, groups: Mapping[str, str]) -> s
 <header>
 <h1>Tailback: reproduced figures and claims</h1>
 {_scoreboard(entries)}
-<h2>Words by experiment</h2>
+<h2>Verdicts by experiment</h2>
 <p>Version {escape(version)}, profile <code>{escape(profile)}</code>{seed}. Every interval is a 99 % Student-t interval
 over replications. A claim is <em>reproduced</em> when the whole interval satisfies it, <em>not reproduced</em> when the
 whole interval violates it, and <em>undecided</em> otherwise. <em>Calibrated</em>: a parameter was chosen to meet the
@@ -103,7 +103,7 @@ def _scoreboard(entries: Sequence[Entry]) -> str:
     return f"""<h2>Headlines</h2>
 <p>The best-known results of each source, and the measured values.</p>
 <table class="scoreboard">
-<thead><tr><th>experiment</th><th>the source</th><th>measured here</th><th>word</th></tr></thead>
+<thead><tr><th>experiment</th><th>source</th><th>measured here</th><th>verdict</th></tr></thead>
 <tbody>{"".join(rows)}</tbody>
 </table>"""
 
@@ -185,8 +185,8 @@ def _experiment(entry: Entry, others: Mapping[str, str]) -> str:
 
 def _figure(drawn: Drawn, claims: Sequence[Claim], trial: Trial) -> str:
     figure = drawn.figure
-    said = f"{escape(figure.caption)}<br>" if figure.caption else ""
-    caption = f'<figcaption>{said}<span class="made">{_provenance(trial)}</span></figcaption>'
+    text = f"{escape(figure.caption)}<br>" if figure.caption else ""
+    caption = f'<figcaption>{text}<span class="made">{_provenance(trial)}</span></figcaption>'
     beside = f'<div class="claims">{_claims(claims, trial)}</div>' if claims else ""
     return f"""<div class="block">
 <figure><img src="{image(drawn.svg)}" alt="{escape(figure.title)}">{caption}</figure>
@@ -213,9 +213,9 @@ def _claim(claim: Json) -> str:
     notes += [str(claim[key]) for key in ("why",) if key in claim]
     notes.append(f"source: {claim['source']}")
     headline = escape(str(claim.get("headline", "")))
-    said = f'<p class="headline">Headline of the source: {headline}</p>' if headline else ""
+    quoted = f'<p class="headline">Headline of the source: {headline}</p>' if headline else ""
     return f"""<div class="claim {_class(word)}"><div>{_chip(word)}
-<strong>{escape(str(claim["id"]))}</strong> {escape(str(claim["text"]))}</div>{said}
+<strong>{escape(str(claim["id"]))}</strong> {escape(str(claim["text"]))}</div>{quoted}
 <dl>{_found(claim)}<dt>expected</dt><dd>{escape(str(claim["expected"]))}</dd></dl>{_points(claim)}
 <p class="notes">{escape("; ".join(notes))}.</p></div>"""
 

@@ -43,8 +43,11 @@ class Reproduction:
     seed: int | None = None
     """Base seed of all experiments; `None`: that of each scenario."""
     entries: list[Entry] = field(default_factory=list)
+    """Results of the experiments, in their order."""
     interrupted: bool = False
+    """`True` if Ctrl-C stopped the reproduction before all experiments had finished."""
     report: Path | None = None
+    """Path of report.html; `None`: it was not written."""
 
     @property
     def counts(self) -> dict[str, int]:
@@ -53,7 +56,7 @@ class Reproduction:
 
     @property
     def words(self) -> dict[str, int]:
-        """Number of claims by word."""
+        """Number of claims by word, such as `reproduced`."""
         return words(entry.trial for entry in self.entries)
 
     @property
@@ -207,8 +210,8 @@ def _within(watch: Watch | None, place: str) -> Watch | None:
     """Return `watch` with the number of the experiment and of all experiments before each step."""
     if watch is None:
         return None
-    told = watch
-    return lambda what, done, total: told(f"{place}{what}", done, total)
+    show = watch
+    return lambda what, done, total: show(f"{place}{what}", done, total)
 
 
 def _figures(trial: Trial) -> list[Figure]:

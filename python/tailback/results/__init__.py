@@ -1,1 +1,1 @@
-"""Results of runs: reports, metrics with units, intervals, tables, and the files that hold them."""
+"""Results of runs: reports, metrics with units, confidence intervals, tables, and files."""

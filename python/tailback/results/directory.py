@@ -1,4 +1,4 @@
-"""Run directories: a manifest, the scenario and Parquet tables, written to a temporary directory and renamed."""
+"""Run directories: manifest, scenario and Parquet tables, written to a temporary directory that is then renamed."""
 
 from __future__ import annotations
 
@@ -51,12 +51,13 @@ _SHAPE = {
     "replications": [{"seed": int, "digest": str}],
     "files?": dict,
 }
-"""Shape that readers of a manifest rely on."""
+"""Shape of a manifest, see `stored.unfit`."""
 _AGAIN = "run the scenario again into another directory, or into this one with --force"
+"""Advice of errors about unreadable or damaged files."""
 
 
 def write(result: Result, directory: str | PathLike[str], *, replace: bool = False) -> Path:
-    """Write a result as a run directory and return its path."""
+    """Write a result as a run directory and return its path; raises OutputError."""
     manifest = result.manifest()
     about = {key: value for key, value in manifest.items() if key in ("tailback", "scenario_hash", "digest")}
 
@@ -69,7 +70,7 @@ def write(result: Result, directory: str | PathLike[str], *, replace: bool = Fal
             (folder / f"{name}.parquet").write_bytes(buffer.getbuffer())
         files = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*")) if path.is_file()}
         hashes = {name: stored.digest_of(path.read_bytes()) for name, path in files.items()}
-        # Last, so that a directory with a manifest is complete, also if it was copied by hand.
+        # Written last, so that a directory with a manifest is complete.
         text = json.dumps(stored.sealed({**manifest, "files": hashes}), indent=2)
         (folder / MANIFEST).write_text(text + "\n", encoding="utf-8")
 
@@ -77,7 +78,7 @@ def write(result: Result, directory: str | PathLike[str], *, replace: bool = Fal
 
 
 def _with_its_files(scenario: Scenario, folder: Path) -> Scenario:
-    """Copy the files that a scenario names into its directory, so that it runs without permission to read others."""
+    """Copy the files that a scenario names into its run directory, and return the scenario with their new paths."""
     document: Any = scenario.document
     is_same = True
     for index, file in scenario.files.items():
@@ -92,7 +93,10 @@ def _with_its_files(scenario: Scenario, folder: Path) -> Scenario:
 
 
 def check_target(directory: str | PathLike[str], *, replace: bool = False) -> Path:
-    """Refuse, before any work is done, a directory that could not be written afterwards."""
+    """Return the resolved path of a directory that can be written; raises OutputError if it cannot.
+
+    It is called before a run, so that no results are lost.
+    """
     # Follow links: a later rename would replace the link itself.
     target = Path(os.path.realpath(fspath(directory)))
     with writing(target):
@@ -105,7 +109,7 @@ def check_target(directory: str | PathLike[str], *, replace: bool = False) -> Pa
                 )
             if not (target / MANIFEST).exists():
                 raise OutputError(
-                    f"{target} is not a run directory (no {MANIFEST}); it is left alone, choose another one"
+                    f"{target} is not a run directory (no {MANIFEST}), so it is not replaced; choose another directory"
                 )
         elif target.exists() and not target.is_dir():
             raise OutputError(f"{target} is a file; choose another name for the run directory")
@@ -122,7 +126,7 @@ def check_target(directory: str | PathLike[str], *, replace: bool = False) -> Pa
 
 
 def new_directory(directory: str | PathLike[str], fill: Callable[[Path], None], *, replace: bool = False) -> Path:
-    """Make a directory that is either complete or absent: filled under another name, synced, then renamed."""
+    """Write a directory completely or not at all: `fill` writes to a temporary one, which is synced and renamed."""
     target = check_target(directory, replace=replace)
     with writing(target):
         aside = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".partial", dir=target.parent))
@@ -147,7 +151,7 @@ def new_directory(directory: str | PathLike[str], fill: Callable[[Path], None], 
 
 
 def _replaced(target: Path) -> Iterator[Path]:
-    """Yield a directory that a kill between the two renames of a replacement has left under another name."""
+    """Yield the old run directory if the program was killed between the two renames of its replacement."""
     with suppress(OSError):
         if not target.exists():
             for old in sorted(target.parent.glob(f".{glob.escape(target.name)}.*{_OLD}")):
@@ -156,7 +160,7 @@ def _replaced(target: Path) -> Iterator[Path]:
 
 
 def check_writable(directory: Path) -> None:
-    """Make a directory and check that files can be created in it; raises OutputError."""
+    """Create a directory, if it is missing, and check that files can be created in it; raises OutputError."""
     with writing(directory):
         directory.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=directory):
@@ -164,7 +168,10 @@ def check_writable(directory: Path) -> None:
 
 
 def write_file(path: str | PathLike[str], content: str | bytes, *, durable: bool = False) -> Path:
-    """Write a file that is either complete or absent; with `durable` it also survives a failure of the machine."""
+    """Write a file completely or not at all, and return its path; raises OutputError.
+
+    With `durable`, its directory is synced too, so that the file survives a power failure.
+    """
     target = Path(fspath(path)).absolute()
     data = content.encode() if isinstance(content, str) else content
     with writing(target):
@@ -187,32 +194,32 @@ def write_file(path: str | PathLike[str], content: str | bytes, *, durable: bool
 
 
 def read_manifest(directory: str | PathLike[str]) -> dict[str, Any]:
-    """Read a run directory's manifest; raises OutputError if there is none that can be read, or if it is damaged."""
+    """Return the manifest of a run directory; raises OutputError if it is missing, unreadable or damaged."""
     path = Path(fspath(directory)) / MANIFEST
     try:
         found = stored.parsed(stored.contents(path))
     except (FileNotFoundError, NotADirectoryError):
         old = next(_replaced(path.parent.absolute()), None)
         where = (
-            f"; a replacement was cut off, and what it was is in {old}: move that back"
+            f"; its replacement was interrupted, and the old directory is {old}: move it back"
             if old
-            else "; `tailback run` with --out makes one"
+            else "; `tailback run --out DIRECTORY` makes one"
         )
         raise OutputError(f"{directory} is not a run directory: it has no {MANIFEST}{where}") from None
     except (OSError, ValueError) as error:
         raise OutputError(f"{path} cannot be read: {stored.reason(error)}; {_AGAIN}") from error
     if wrong := stored.unfit(found, {"manifest": int}) or stored.unfit(found, _SHAPE):
-        raise OutputError(f"{path} is no manifest of a run: {wrong}; {_AGAIN}")
+        raise OutputError(f"{path} is not the manifest of a run: {wrong}; {_AGAIN}")
     if found["manifest"] != _VERSION:
         raise OutputError(
-            f"{path} is of version {found['manifest']}, and this program reads version {_VERSION}; "
-            "use the one that wrote it"
+            f"{path} has format version {found['manifest']}, but this program reads version {_VERSION}; "
+            "use the program that wrote it"
         )
     return found
 
 
 def read_table(directory: str | PathLike[str], name: TableName) -> pl.DataFrame:
-    """Read one of a run directory's tables; raises OutputError if it is not as it was written."""
+    """Return a table of a run directory; raises OutputError if it is missing, damaged or changed."""
     import polars as pl
 
     files = read_manifest(directory).get("files", {})
@@ -222,20 +229,20 @@ def read_table(directory: str | PathLike[str], name: TableName) -> pl.DataFrame:
     except (OSError, ValueError) as error:
         raise OutputError(f"{path} cannot be read: {stored.reason(error)}; {_AGAIN}") from error
     if path.name in files and files[path.name] != stored.digest_of(data):
-        raise OutputError(f"{path} is damaged: it is not the file that {MANIFEST} names; {_AGAIN}")
+        raise OutputError(f"{path} is damaged: its hash differs from that in {MANIFEST}; {_AGAIN}")
     try:
         table = pl.read_parquet(io.BytesIO(data))
     except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        raise OutputError(f"{path} cannot be read: it is no Parquet file; {_AGAIN}") from error
+        raise OutputError(f"{path} cannot be read: it is not a Parquet file; {_AGAIN}") from error
     if wrong := tables.unfit(name, table):
         raise OutputError(f"{path} is not the table of a run: {wrong}; {_AGAIN}")
     return table
 
 
 def _sync(path: Path) -> None:
-    """Sync a file, so that a full disk is noticed before the rename."""
+    """Sync a file or directory, so that a full disk is detected before the rename."""
     if os.name == "nt" and path.is_dir():
-        return  # Windows opens no directories
+        return  # Windows cannot open directories
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -244,7 +251,7 @@ def _sync(path: Path) -> None:
 
 
 def _umask() -> int:
-    """The process's file mode mask, which can only be read by setting it."""
+    """Return the file mode creation mask of the process, which can only be read by setting it."""
     mask = os.umask(0o022)
     os.umask(mask)
     return mask
@@ -252,16 +259,16 @@ def _umask() -> int:
 
 @contextmanager
 def writing(target: Path) -> Iterator[None]:
-    """Turn an error of the file system into a sentence with a remedy."""
+    """Convert an OSError of a write to `target` into an OutputError with advice."""
     try:
         yield
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-            reason = "there is no room left on the disk; free some, or choose another disk"
+            reason = "the disk is full; free some space, or choose another disk"
         elif error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
             reason = "the directory is not writable; choose another, or change its permissions"
         elif error.errno in (errno.EEXIST, errno.ENOTDIR, errno.EISDIR, errno.ENOTEMPTY, errno.ELOOP):
-            reason = f"something else is in the way ({error.strerror}); move it, or choose another name"
+            reason = f"the path cannot be used ({error.strerror}); move the file there away, or choose another name"
         else:
             reason = f"{error.strerror or error}; choose another place, or try again"
-        raise OutputError(f"{target} was not written: {reason}. Nothing half-written was left behind") from error
+        raise OutputError(f"{target} was not written: {reason}. No incomplete file was left") from error

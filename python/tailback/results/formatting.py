@@ -1,4 +1,4 @@
-"""Numbers formatted for people: in readable units, with their intervals, as text and as tables for notebooks."""
+"""Formatting of numbers: in readable units, with half their interval, as text and as tables for notebooks."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _PREFIXES = {
 
 
 def quantity(interval: Interval, measure: Measure, resolution: float = 0.0) -> str:
-    """Return a mean with half its interval in a readable unit; shares in percent.
+    """Return a mean ± half its interval in a readable unit; shares in percent.
 
-    An interval narrower than the resolution of a quantile shows that: `44.16 ± <0.17 ms`.
+    If half the interval is below the resolution of a quantile, the resolution is shown: `44.16 ± <0.17 ms`.
     """
     unit = measure.unit
     scale, shown = 1.0, "" if unit in ("1", "packet") else unit
@@ -36,9 +36,9 @@ def quantity(interval: Interval, measure: Measure, resolution: float = 0.0) -> s
 
 
 def half_of(interval: Interval, scale: float = 1.0, resolution: float = 0.0) -> str:
-    """Return half of an interval as `± 0.15`, or as `± <0.17` where a quantile's resolution is wider; "" of one value.
+    """Return half an interval as `± 0.15`, or as `± <0.17` if a quantile's resolution is larger; "" for one value.
 
-    All values of a quantile often lie in the same bucket of its histogram: an interval of no width would suggest more
+    All values of a quantile are often in one bucket of its histogram, and an interval of width 0 would suggest more
     precision than there is.
     """
     if interval.n < 2:
@@ -48,12 +48,12 @@ def half_of(interval: Interval, scale: float = 1.0, resolution: float = 0.0) -> 
 
 
 def fixed(measure: Measure) -> tuple[float, str]:
-    """Return factor and unit of a metric whose numbers all have one unit, as in columns and at axes."""
+    """Return factor and display unit of a metric, the same for all its numbers, as in columns and on axes."""
     return display(measure.unit, is_share=measure.is_share)
 
 
 def digits(value: float, significant: int) -> str:
-    """Return a number with `significant` digits, and without an exponent unless it is tiny."""
+    """Return a number with `significant` digits; only numbers below 0.0001 have an exponent."""
     if not math.isfinite(value):
         return f"{value:g}"
     rounded = float(f"{value:.{significant}g}")
@@ -61,11 +61,11 @@ def digits(value: float, significant: int) -> str:
 
 
 _COLUMNS = 80
-"""Default width of a terminal."""
+"""Default width of a terminal, characters."""
 
 
 def headline(kind: str, title: str, rest: str) -> str:
-    """Return `<Kind 'title': rest`, the first line of a short form; a title that is too long for a line is cut."""
+    """Return `<Kind 'title': rest`, the first line of a `repr`; the title is cut if the line would be too long."""
     quoted = repr(title)
     room = max(_COLUMNS - len(f"<{kind} : {rest}"), 12)
     if len(quoted) > room:
@@ -74,7 +74,7 @@ def headline(kind: str, title: str, rest: str) -> str:
 
 
 def html_table(about: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a table for a notebook, with a line above it; texts are escaped."""
+    """Return an HTML table for a notebook, with the line `about` above it; texts are escaped."""
     head = "".join(f"<th>{escape(column)}</th>" for column in columns)
     body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
     return f"<p>{escape(about)}</p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

@@ -1,4 +1,4 @@
-"""Intervals over replications: Student's t for means and paired differences, Fieller's for ratios."""
+"""Confidence intervals over replications: Student's t for means and paired differences, Fieller's for ratios."""
 
 from __future__ import annotations
 
@@ -17,9 +17,13 @@ class Interval:
     """A mean with its two-sided confidence interval; from one value the interval is unbounded."""
 
     mean: float
+    """Mean over replications; NaN: there is no replication."""
     lo: float
+    """Lower end, in the unit of the mean; -inf: unbounded."""
     hi: float
+    """Upper end, in the unit of the mean; inf: unbounded."""
     n: int
+    """Number of replications."""
 
     @property
     def half_width(self) -> float:
@@ -33,11 +37,11 @@ class Interval:
         return Interval(self.mean, lowest, max(self.hi, lowest), self.n)
 
     def is_precise(self, relative: float, absolute: float) -> bool:
-        """`True` if the half width meets either target: a share of the mean, or a number in its unit."""
+        """Return `True` if the half width is at most `relative` times the mean, or at most `absolute` in its unit."""
         return self.half_width <= max(relative * abs(self.mean), absolute)
 
     def as_json(self, unit: str) -> dict[str, object]:
-        """Return plain numbers; an unbounded end becomes null, which JSON can carry."""
+        """Return the JSON form; an unbounded end becomes null, since JSON has no infinity."""
         ends = {"lo": self.lo, "hi": self.hi}
         finite = {name: value if math.isfinite(value) else None for name, value in ends.items()}
         return {"mean": self.mean if math.isfinite(self.mean) else None, **finite, "n": self.n, "unit": unit}
@@ -45,15 +49,15 @@ class Interval:
 
 @lru_cache(maxsize=4096)
 def t_quantile(confidence: float, dof: int) -> float:
-    """Return the factor of the two-sided interval: P(|T| <= t) = confidence with `dof` degrees of freedom."""
+    """Return t with P(|T| <= t) = `confidence` for Student's t distribution with `dof` degrees of freedom."""
     return _native.t_quantile(0.5 + confidence / 2, float(dof))
 
 
 def mean_interval(values: Sequence[float], confidence: float) -> Interval:
-    """Return mean and two-sided Student-t interval of independent values.
+    """Return the mean of independent values and its two-sided Student-t interval; unbounded for one value.
 
-    Values that are all equal give an interval of no width: with a discrete outcome, such as no drop at all,
-    that is valid only together with the number of packets seen, which claims of zero also state.
+    Equal values give an interval of width 0. For a discrete outcome, such as no loss in any replication, that
+    understates the uncertainty, so claims of zero also state the number of packets.
     """
     n = len(values)
     if n == 0:
@@ -69,16 +73,16 @@ def mean_interval(values: Sequence[float], confidence: float) -> Interval:
 
 
 def paired_differences(left: Mapping[int, float], right: Mapping[int, float]) -> list[float]:
-    """Return left minus right for each replication that both have, in order of replication."""
+    """Return `left` minus `right` for each replication that both have, in ascending order."""
     return [left[k] - right[k] for k in sorted(left.keys() & right.keys())]
 
 
 def ratio_interval(left: Mapping[int, float], right: Mapping[int, float], confidence: float) -> Interval | None:
-    """Return the ratio of the means with Fieller's interval, paired by replication.
+    """Return the ratio of the means of `left` and `right` with Fieller's interval, paired by replication.
 
-    The interval holds exactly those ratios c for which the Student-t interval of left - c·right holds zero, so a
-    claim about a ratio and one about that difference always agree. `None`: the mean of `right` may be zero, and
-    no bounded interval exists.
+    The interval contains exactly those ratios c for which the Student-t interval of left - c·right contains zero, so a
+    claim about the ratio and one about that difference always agree. `None`: there are fewer than two pairs, or the
+    interval of the mean of `right` contains zero, so that no bounded interval exists.
     """
     common = sorted(left.keys() & right.keys())
     n = len(common)
@@ -91,8 +95,8 @@ def ratio_interval(left: Mapping[int, float], right: Mapping[int, float], confid
     var_a = math.fsum((x - mean_a) ** 2 for x in a) / (n - 1) * t2n
     var_b = math.fsum((y - mean_b) ** 2 for y in b) / (n - 1) * t2n
     cov = math.fsum((x - mean_a) * (y - mean_b) for x, y in zip(a, b, strict=True)) / (n - 1) * t2n
-    # (mean_a - c·mean_b)^2 <= var_a - 2c·cov + c^2·var_b is a quadratic in c; it bounds c when the leading
-    # coefficient is above zero, that is when the interval of mean_b excludes zero.
+    # (mean_a - c·mean_b)^2 <= var_a - 2c·cov + c^2·var_b is quadratic in c; it bounds c if the leading
+    # coefficient is above zero, that is if the interval of mean_b excludes zero.
     leading = mean_b**2 - var_b
     if leading <= 0:
         return None

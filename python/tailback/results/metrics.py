@@ -1,4 +1,4 @@
-"""The metrics of a run's summary: a few per group of flows, per class and in total."""
+"""Metrics of a run's summary, per group of flows, per class and for all flows together."""
 
 from __future__ import annotations
 
@@ -32,12 +32,13 @@ class Metric:
     """Definition of a metric."""
 
     unit: str
-    """Base unit, as in JSON and Parquet: `bit/s`, `s`, `packet`, or `1` for numbers without one."""
+    """Base unit, as in JSON and Parquet: `bit/s`, `s`, `B`, `packet`, `packet/s`, or `1` for numbers without a unit."""
     about: str
+    """Definition in a few words."""
     title: str = ""
     """Heading of its column in tables; default: its name."""
     is_share: bool = False
-    """`True` if tables show it in percent."""
+    """`True` if tables show the metric in percent."""
 
 
 METRICS = {
@@ -45,51 +46,59 @@ METRICS = {
     "throughput": Metric("bit/s", "payload delivered"),
     "loss": Metric("1", "packets lost per packet offered", is_share=True),
     "delay": Metric("s", "mean one-way delay of packets", "mean delay"),
-    "delay_p50": Metric("s", "median of it", "50 % delay"),
-    "delay_p99": Metric("s", "99th percentile of it", "99 % delay"),
+    "delay_p50": Metric("s", "median one-way delay of packets", "50 % delay"),
+    "delay_p99": Metric("s", "99th percentile of the one-way delay of packets", "99 % delay"),
     "goodput": Metric("bit/s", "payload that reached applications in order, each byte once"),
     "jain": Metric("1", "Jain's fairness index of the goodputs of two or more flows, 1/n to 1"),
     "retransmitted": Metric("1", "segments sent again per segment sent", is_share=True),
     "completion": Metric("s", "mean time from a write to the arrival of its last byte (TCP, RDMA)"),
-    "completion_p99": Metric("s", "99th percentile of it", "99 % completion"),
-    "response": Metric("s", "mean time of an application's page or transfer (flow completion time)"),
-    "response_p99": Metric("s", "99th percentile of it", "99 % response"),
-    "slowdown": Metric("1", "mean of a transfer's time per the time that it would take alone"),
+    "completion_p99": Metric("s", "99th percentile of the time from a write to its last byte", "99 % completion"),
+    "response": Metric("s", "mean completion time of an application's pages or transfers (FCT)"),
+    "response_p99": Metric("s", "99th percentile of the completion time of pages or transfers", "99 % response"),
+    "slowdown": Metric("1", "mean of a transfer's completion time divided by that over the idle path"),
     "jitter": Metric("s", "interarrival jitter (RFC 3550); needs run.delay-variation"),
-    "pdv_p99": Metric("s", "99th percentile of the delay above the least (RFC 5481); the same", "99 % PDV"),
-    "pdv_p999": Metric("s", "99.9th percentile of it; the same", "99.9 % PDV"),
-    "ipdv_p99": Metric("s", "99th percentile of the change of delay between packets (RFC 5481); the same", "99 % IPDV"),
-    "marks": Metric("packet", 'packets that ports marked "congestion experienced", of all flows together'),
+    "pdv_p99": Metric(
+        "s", "99th percentile of the delay above its minimum (RFC 5481); needs run.delay-variation", "99 % PDV"
+    ),
+    "pdv_p999": Metric(
+        "s", "99.9th percentile of the delay above its minimum (RFC 5481); needs run.delay-variation", "99.9 % PDV"
+    ),
+    "ipdv_p99": Metric(
+        "s",
+        "99th percentile of the change of delay between consecutive packets (RFC 5481); needs run.delay-variation",
+        "99 % IPDV",
+    ),
+    "marks": Metric("packet", 'packets that ports marked "congestion experienced", sum of all flows'),
 }
-"""Every metric of a summary, by its name. Numbers are of the measured time, that after the warm-up.
+"""Every metric of a summary, by its name. Values are of the time after the warm-up.
 
-Jain's index is (Σx)²/(n·Σx²) (R. Jain, D. Chiu and W. Hawe, DEC-TR-301, 1984). `goodput`, `retransmitted` and
-`completion` are of flows with a transport, `response` and `slowdown` of applications.
+Jain's index of goodputs x is (Σx)²/(n·Σx²) (R. Jain, D. Chiu and W. Hawe, DEC-TR-301, 1984). `goodput`, `jain`,
+`retransmitted` and `completion` need a transport, `response` and `slowdown` an application.
 """
 
 OTHERS = {
-    "delay_max": Metric("s", "longest one-way delay of a packet"),
+    "delay_max": Metric("s", "maximum one-way delay of packets"),
     "delay_p90": Metric("s", "90th percentile of the one-way delay of packets"),
-    "delay_p999": Metric("s", "99.9th percentile of it"),
-    "drops": Metric("packet", "packets lost at some ports"),
-    "held": Metric("1", "time in which data waits at a port that sends nothing", is_share=True),
-    "lost": Metric("bit/s", "payload lost"),
+    "delay_p999": Metric("s", "99.9th percentile of the one-way delay of packets"),
+    "drops": Metric("packet", "packets lost at given ports"),
+    "held": Metric("1", "share of time in which data waits at a port that sends nothing", is_share=True),
+    "lost": Metric("bit/s", "payload lost per second"),
     "mark_rate": Metric("packet/s", "packets marked per second"),
     "mos": Metric("1", "mean opinion score of calls or video, 1 to 5"),
-    "queue": Metric("B", "bytes waiting at a port"),
-    "stopped": Metric("1", "time in which a stop is in force", is_share=True),
-    "utilisation": Metric("1", "time in which a port sends", is_share=True),
+    "queue": Metric("B", "bytes queued at a port"),
+    "stopped": Metric("1", "share of time with a stop in force at a port", is_share=True),
+    "utilisation": Metric("1", "share of time in which a port sends", is_share=True),
 }
-"""Metrics that no summary has: experiments and targets take them from reports (`tailback.results.observables`)."""
+"""Metrics that are not in summaries; experiments and targets compute them from reports."""
 
 VOCABULARY = METRICS | OTHERS
-"""Every metric by name. No other table states the unit of a metric."""
+"""Every metric by its name: the only table with units of metrics."""
 
 UNITS = {name: metric.unit for name, metric in METRICS.items()}
 """Unit of each metric of a summary."""
 
 RESOLUTION = 1 / 256
-"""Largest relative error of a quantile: half a bucket of the histogram per its lowest value (docs/statistics.md)."""
+"""Maximum relative error of a quantile: half the width of a bucket divided by its lower end (docs/statistics.md)."""
 
 _OTHER_NAMES = {
     "fct": ("completion", "response"),
@@ -103,11 +112,11 @@ _OTHER_NAMES = {
     "p99": ("delay_p99",),
     "drops": ("loss",),
 }
-"""Other names of the metrics, for advice."""
+"""Metrics by other names that users may try, for advice."""
 
 
 def advice_on(name: str) -> str:
-    """Return advice on a name that no metric has."""
+    """Return advice on an unknown name of a metric."""
     others = _OTHER_NAMES.get(name.lower())
     near = others or get_close_matches(name, METRICS, n=1)
     if near:
@@ -120,30 +129,33 @@ _QUANTILES = ("p50", "p99")
 
 @dataclass(frozen=True, slots=True, order=True)
 class Measure:
-    """Metric of one scope: `total`, `group` or `class`, with the name of the group or class."""
+    """A metric of all flows, of a group or of a class."""
 
     scope: str
+    """`total`, `group` or `class`."""
     name: str
+    """Name of the group, or number of the class; empty for `total`."""
     metric: str
+    """Name of the metric, a key of `METRICS`."""
 
     @property
     def unit(self) -> str:
-        """Unit of the number."""
+        """Base unit of the metric."""
         return UNITS[self.metric]
 
     @property
     def is_share(self) -> bool:
-        """`True` if it is shown in percent."""
+        """`True` if tables show the metric in percent."""
         return METRICS[self.metric].is_share
 
     def __str__(self) -> str:
-        """As `--set` and `precision` write it: `loss` for the total, `loss[data]` for a group or class."""
+        """Return the form of `--metric` and `until`: `loss` for all flows, `loss[data]` for a group or class."""
         return self.metric if self.scope == "total" else f"{self.metric}[{self.name}]"
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A measure over replications."""
+    """Mean and confidence interval of a measure over replications."""
 
     measure: Measure
     interval: Interval
@@ -151,14 +163,14 @@ class Estimate:
     """Upper bound of a quantile's error, in the measure's unit; 0 for exact values."""
 
     def as_json(self) -> dict[str, object]:
-        """Plain values, one level deep."""
+        """Return the JSON form, without nested tables."""
         measure = self.measure
         head = {"scope": measure.scope, "name": measure.name, "metric": measure.metric}
         return head | self.interval.as_json(measure.unit)
 
 
 def measures(report: Report) -> dict[Measure, float]:
-    """Return the summary's numbers of one replication; a delay without a measured packet is left out."""
+    """Return the metrics of one replication's summary; those without a value, such as a delay, are absent."""
     return {key: value for key, value in _measures(report) if not math.isnan(value)}
 
 
@@ -180,8 +192,8 @@ def _measures(report: Report) -> Iterator[tuple[Measure, float]]:
         if scope == "group":
             yield from _application(name, report)
             yield from _variation(name, report)
-        # Quantiles of several flows cannot be computed from those of each: they exist if the flows are a whole
-        # class, and for a single flow if each has its own histogram.
+        # Quantiles of several flows cannot be computed from those of each flow: they exist if the flows are a whole
+        # class, or a single flow with a histogram of its own.
         class_ = rows[0]["class"]
         alike = [row for row in report.data["flows"] if row["class"] == class_]
         if rows == alike:
@@ -205,7 +217,7 @@ def _transports(scope: str, name: str, flows: str, report: Report) -> Iterator[t
         return
     sent = sum(row["segments"] for row in rows)
     yield Measure(scope, name, "goodput"), report.goodput_bps(flows)
-    # An application's flows are requests and responses, between which fairness has no meaning.
+    # The flows of an application are requests and responses, whose fairness has no meaning.
     applications = report.data["applications"]
     if len(rows) > 1 and (name not in applications if scope == "group" else not applications):
         yield Measure(scope, name, "jain"), report.jain(flows)
@@ -246,7 +258,7 @@ def _quantiles(scope: str, name: str, delay: DelayRow) -> Iterator[tuple[Measure
 
 
 def estimates(rows: Sequence[Mapping[Measure, float]], confidence: float) -> list[Estimate]:
-    """Return mean and interval of each measure over replications, in the order in which they first appear."""
+    """Return the estimate of each measure over replications, in the order of their first occurrence."""
     keys = dict.fromkeys(key for row in rows for key in row)
     means = {key: mean_interval([row[key] for row in rows if key in row], confidence) for key in keys}
     return [
@@ -256,9 +268,9 @@ def estimates(rows: Sequence[Mapping[Measure, float]], confidence: float) -> lis
 
 
 def resolution(measure: Measure, means: Mapping[Measure, float]) -> float:
-    """Return the upper bound of the error of a quantile's mean; 0 for other metrics.
+    """Return the upper bound of the error of a quantile, in the measure's unit; 0 for other metrics.
 
-    The delay variation (PDV) is a quantile of delays minus the minimum delay, and has that quantile's error.
+    Delay variation (PDV) is a quantile of the delay minus the minimum delay, so its error is that of the quantile.
     """
     metric, _, quantile = measure.metric.rpartition("_p")
     if not (metric and quantile.isdigit()):

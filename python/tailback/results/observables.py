@@ -1,4 +1,4 @@
-"""Observables of an experiment: metrics of the vocabulary, taken from some flows or ports, in display units."""
+"""Observables of an experiment: metrics of some flows or ports, computed from reports, in display units."""
 
 from __future__ import annotations
 
@@ -38,28 +38,34 @@ __all__ = [
 ]
 
 Events = Callable[[Report], tuple[int, int]]
+"""Returns the number of events, such as losses, and of the packets among which they were counted."""
+
+
+_PERCENTILES = {"p50": "median", "p90": "90th percentile", "p99": "99th percentile", "p999": "99.9th percentile"}
 
 
 @dataclass(frozen=True, slots=True)
 class Observable:
-    """A number that an experiment takes from the report of each replication; NaN if the replication has none."""
+    """A number that an experiment computes from the report of each replication."""
 
     name: str
     """Key in `results[...]`."""
     label: str
-    """For figures and tables, such as "packet loss"."""
+    """Label in figures and tables, such as "packet loss"."""
     unit: str
+    """Display unit; empty for numbers without one."""
     value: Callable[[Report], float]
+    """Returns the number in the display unit; NaN: the replication has none."""
     events: Events | None = None
-    """Of a count or a share of events: number of events and of packets. Claims of zero need it."""
+    """Events behind a count or a share, which claims of zero need; `None`: it counts no events."""
     lowest: float | None = 0.0
-    """Least possible value; intervals are clipped there."""
+    """Minimum possible value, to which intervals are clipped; `None`: there is none."""
     precision: tuple[float, float] | None = None
-    """Target of `--full` for the interval's half width: a share of the mean, and a number in the unit."""
+    """Targets of `--full` for the interval's half width: a share of the mean, or a number in the unit."""
 
     @property
     def title(self) -> str:
-        """Label and unit, for a figure."""
+        """Label with the unit, for figures."""
         return f"{self.label} ({self.unit})" if self.unit else self.label
 
 
@@ -79,13 +85,13 @@ def _observed(
     lowest: float = 0.0,
     precision: tuple[float, float] | None = None,
 ) -> Observable:
-    """Return the observable of a metric: `value` gives it in the vocabulary's unit, the observable in display units."""
+    """Return the observable of a metric in its display unit; `value` returns it in the unit of the vocabulary."""
     factor, unit = _shown(metric)
     return Observable(name, label, unit, lambda report: factor * value(report), events, lowest, precision)
 
 
 def loss(flows: str = "*", name: str = "loss", label: str = "packet loss") -> Observable:
-    """Packets lost per packets handed to the network, in percent."""
+    """Return the observable of packets lost per packet handed to the network, %."""
     return _observed(
         "loss",
         name,
@@ -97,7 +103,7 @@ def loss(flows: str = "*", name: str = "loss", label: str = "packet loss") -> Ob
 
 
 def drops_at(where: str, flows: str = "*", name: str = "drops", label: str = "") -> Observable:
-    """Packets lost at the ports that match, such as `sw1->*`."""
+    """Return the observable of packets lost at the ports that match `where`, such as `sw1->*`."""
     return _observed(
         "drops",
         name,
@@ -108,7 +114,7 @@ def drops_at(where: str, flows: str = "*", name: str = "drops", label: str = "")
 
 
 def drops_outside(where: str, flows: str = "*", name: str = "drops_elsewhere", label: str = "") -> Observable:
-    """Packets lost anywhere but at the ports that match."""
+    """Return the observable of packets lost anywhere except at the ports that match `where`."""
     return _observed(
         "drops",
         name,
@@ -119,54 +125,55 @@ def drops_outside(where: str, flows: str = "*", name: str = "drops_elsewhere", l
 
 
 def mean_delay(flows: str = "*", name: str = "delay", label: str = "mean delay") -> Observable:
-    """Mean one-way delay of delivered packets, in ms."""
+    """Return the observable of the mean one-way delay of delivered packets, ms."""
     return _observed("delay", name, label, lambda report: report.mean_delay_s(flows), precision=(0.1, 0.0))
 
 
-def max_delay(flows: str = "*", name: str = "max_delay", label: str = "longest delay") -> Observable:
-    """Longest one-way delay of a delivered packet, in ms."""
+def max_delay(flows: str = "*", name: str = "max_delay", label: str = "maximum delay") -> Observable:
+    """Return the observable of the maximum one-way delay of delivered packets, ms."""
     return _observed("delay_max", name, label, lambda report: report.max_delay_s(flows))
 
 
 def delay_quantile(class_: int, quantile: str, name: str = "", label: str = "") -> Observable:
-    """Quantile `p50`, `p90`, `p99` or `p999` of one class's delay, in ms."""
+    """Return the observable of a quantile of one class's one-way delay, ms: `p50`, `p90`, `p99` or `p999`."""
 
     def value(report: Report) -> float:
         delay: dict[str, object] = {**report.data["classes"][class_]["delay"]}
         found = delay.get(f"{quantile}_s")
         return found if isinstance(found, float | int) else float("nan")
 
-    text = label or f"{quantile} delay of class {class_}"
+    text = label or f"{_PERCENTILES[quantile]} of the delay of class {class_}"
     return _observed(f"delay_{quantile}", name or f"{quantile}_class{class_}", text, value)
 
 
 def throughput(flows: str = "*", name: str = "throughput", label: str = "throughput") -> Observable:
-    """Payload delivered, in Mbit/s, all matching flows together."""
+    """Return the observable of the payload delivered, Mbit/s, sum of the matching flows."""
     return _observed("throughput", name, label, lambda report: report.throughput_bps(flows), precision=(0.1, 0.0))
 
 
-def offered(flows: str = "*", name: str = "offered", label: str = "realised load") -> Observable:
-    """Payload handed to the network, in Mbit/s, all matching flows together."""
+def offered(flows: str = "*", name: str = "offered", label: str = "offered load") -> Observable:
+    """Return the observable of the payload handed to the network, Mbit/s, sum of the matching flows."""
     return _observed("offered", name, label, lambda report: report.offered_bps(flows))
 
 
 def stopped(ports: str, name: str = "stopped", label: str = "", destination: str | None = None) -> Observable:
-    """Share of time for which a stop was in force at the matching ports, in percent; with a destination, of that one.
+    """Return the observable of the share of time with a stop in force at the matching ports, %, mean over ports.
 
-    It counts also while no data waited: a port where one destination is stopped may send to others all the time.
+    With a destination, only stops of that destination count. Time without waiting data counts too: a port at which one
+    destination is stopped may send to others all the time.
     """
-    text = label or f"time a stop is in force, {ports}"
+    text = label or f"share of time with a stop in force, {ports}"
     return _observed("stopped", name, text, lambda report: report.stopped_share(ports, destination))
 
 
 def held(ports: str, name: str = "held", label: str = "") -> Observable:
-    """Share of time in which data waited at the matching ports while they sent nothing, in percent."""
-    text = label or f"time data waits for an idle link, {ports}"
+    """Return the observable of the share of time in which data waits at the matching ports while they idle, %."""
+    text = label or f"share of time data waits at an idle port, {ports}"
     return _observed("held", name, text, lambda report: report.held_share(ports))
 
 
 def utilisation(port: str, name: str = "utilisation", label: str = "") -> Observable:
-    """Share of time for which the matching ports were sending, in percent, on average."""
+    """Return the observable of the share of time in which the matching ports send, %, mean over ports."""
 
     def value(report: Report) -> float:
         rows = report.ports(port)
@@ -176,19 +183,19 @@ def utilisation(port: str, name: str = "utilisation", label: str = "") -> Observ
 
 
 def max_queue(ports: str, name: str = "max_queue", label: str = "") -> Observable:
-    """Longest queue of one class at the matching ports, in kB."""
-    text = label or f"longest queue, {ports}"
+    """Return the observable of the maximum queue of one class at the matching ports, kB."""
+    text = label or f"maximum queue, {ports}"
     return _observed("queue", name, text, lambda report: report.max_queue_bytes(ports))
 
 
 def mean_queue(ports: str, name: str = "mean_queue", label: str = "") -> Observable:
-    """Mean of the bytes waiting at the matching ports together, in kB."""
+    """Return the observable of the mean queue, kB, sum of the matching ports."""
     text = label or f"mean queue, {ports}"
     return _observed("queue", name, text, lambda report: report.mean_queue_bytes(ports))
 
 
 def port_loss(port: str, name: str = "loss", label: str = "packet loss") -> Observable:
-    """Packets dropped at the matching ports per packet that arrived there, in percent; a mark is no loss."""
+    """Return the observable of packets dropped at the matching ports per packet that arrived there, %."""
 
     def counts(report: Report) -> tuple[int, int]:
         rows = [row for found in report.ports(port) for row in found["classes"]]
@@ -197,8 +204,8 @@ def port_loss(port: str, name: str = "loss", label: str = "packet loss") -> Obse
     return _observed("loss", name, label, lambda report: report.port_loss(port), events=counts, precision=(0.1, 0.1))
 
 
-def lost_rate(flows: str, name: str = "lost_rate", label: str = "lost") -> Observable:
-    """Payload of the matching flows that was lost, in Mbit/s."""
+def lost_rate(flows: str, name: str = "lost_rate", label: str = "lost payload") -> Observable:
+    """Return the observable of the lost payload of the matching flows, Mbit/s."""
 
     def value(report: Report) -> float:
         return 8e-6 * sum(row["dropped"]["bytes"] for row in report.flows(flows)) / report.measured_s
@@ -207,20 +214,20 @@ def lost_rate(flows: str, name: str = "lost_rate", label: str = "lost") -> Obser
 
 
 def goodput(flows: str = "*", name: str = "goodput", label: str = "goodput") -> Observable:
-    """Payload that reached applications in order, each byte counted once, in Mbit/s, all matching flows together."""
+    """Return the observable of payload that reached applications in order, each byte once, Mbit/s, sum of the flows."""
     return _observed("goodput", name, label, lambda report: report.goodput_bps(flows), precision=(0.1, 0.0))
 
 
 def jain(flows: str = "*", name: str = "jain", label: str = "Jain's index") -> Observable:
-    """Jain, Chiu and Hawe's fairness index of the matching flows' goodputs (1984).
+    """Return the observable of Jain, Chiu and Hawe's fairness index of the matching flows' goodputs (1984).
 
-    It is 1 when all are equal and 1/n when one has everything.
+    The index is 1 if all goodputs are equal, and 1/n if one of n flows has all of the goodput.
     """
     return _observed("jain", name, label, lambda report: report.jain(flows))
 
 
-def marks(port: str, name: str = "marks", label: str = "marks") -> Observable:
-    """Packets marked at the matching ports per second."""
+def marks(port: str, name: str = "marks", label: str = "marked packets") -> Observable:
+    """Return the observable of packets marked at the matching ports per second, 1/s."""
 
     def value(report: Report) -> float:
         rows = [row for found in report.ports(port) for row in found["classes"]]
@@ -230,7 +237,7 @@ def marks(port: str, name: str = "marks", label: str = "marks") -> Observable:
 
 
 def jitter(group: str, name: str = "jitter", label: str = "jitter") -> Observable:
-    """RFC 3550's interarrival jitter, mean over the packets of a group, in ms; needs `run.delay-variation`."""
+    """Return the observable of a group's interarrival jitter (RFC 3550), ms; needs `run.delay-variation`."""
 
     def value(report: Report) -> float:
         found = report.variation(group)["jitter_s"]
@@ -240,17 +247,23 @@ def jitter(group: str, name: str = "jitter", label: str = "jitter") -> Observabl
 
 
 def pdv(group: str, quantile: str = "p999", name: str = "pdv", label: str = "") -> Observable:
-    """Quantile `p99` or `p999` of a group's delay above its least (RFC 5481), in ms; needs `run.delay-variation`."""
+    """Return the observable of a group's delay variation (PDV of RFC 5481), ms: quantile `p99` or `p999`.
+
+    Needs `run.delay-variation`.
+    """
     key: Literal["pdv_p99_s", "pdv_p999_s"] = "pdv_p99_s" if quantile == "p99" else "pdv_p999_s"
-    text = label or f"{quantile} delay variation"
+    text = label or f"{_PERCENTILES[quantile]} of the delay variation"
     return _observed(key.removesuffix("_s"), name, text, lambda report: report.variation(group)[key])
 
 
 def mos(group: str, name: str = "mos", label: str = "MOS", codec: str = "g.711") -> Observable:
-    """Mean opinion score of a group's calls by the E-model (ITU-T G.107); needs `run.delay-variation`."""
+    """Return the observable of the mean opinion score of a group's calls by the E-model (ITU-T G.107), 1 to 4.5.
+
+    Needs `run.delay-variation`.
+    """
     return _observed("mos", name, label, lambda report: quality.speech(report, group, codec=codec).mos, lowest=1.0)
 
 
 def video_score(group: str, name: str = "video_score", label: str = "video score") -> Observable:
-    """Score of a group's video streams by ITU-T G.1070, H.264 at VGA size and 30 frames a second."""
+    """Return the observable of the quality of a group's video, H.264, VGA, 30 frames/s (ITU-T G.1070), 1 to 5."""
     return _observed("mos", name, label, lambda report: quality.video(report, group), lowest=1.0)

@@ -1,10 +1,10 @@
-"""Quality for users from delay, its variation and loss: speech, video, and the classes of ITU-T Y.1541.
+"""Quality for users, computed from delay, delay variation and loss: speech, video, and classes of ITU-T Y.1541.
 
     report = tailback.run("edge.toml").reports[0]
     quality.speech(report, "voice").mos
     quality.service_class(report, "voice")
 
-The groups' delay variation must have been measured: `[run] delay-variation = true`. docs/quality.md has the formulae.
+The run must measure delay variation (`[run] delay-variation = true`). docs/quality.md has the formulae.
 """
 
 from __future__ import annotations
@@ -19,30 +19,30 @@ __all__ = ["Speech", "call", "service_class", "speech", "video", "violations"]
 
 @dataclass(frozen=True, slots=True)
 class Speech:
-    """A call by the E-model (ITU-T G.107)."""
+    """Quality of a call by the E-model (ITU-T G.107)."""
 
     rating: float
-    """R: 93.2 undisturbed; above 80 most users are satisfied, below 50 nearly all are not."""
+    """Rating R, at most 93.2; above 80 most users are satisfied, below 50 nearly all are dissatisfied."""
     mos: float
     """Mean opinion score, 1 to 4.5."""
 
 
 def call(delay_s: float, loss: float = 0.0, *, burst_ratio: float = 1.0, codec: str = "g.711") -> Speech:
-    """Rate a call by its mouth-to-ear delay in seconds and its loss (0 to 1).
+    """Return the quality of a call with a mouth-to-ear delay in seconds and a loss ratio (0 to 1).
 
-    `burst_ratio` is the mean run of losses per that of independent losses; the codec is `g.711`, `g.711-plc`,
-    `g.723.1`, `g.729a` or `gsm-efr`.
+    `burst_ratio` is the mean length of bursts of losses, divided by that of independent losses. The codec is `g.711`,
+    `g.711-plc`, `g.723.1`, `g.729a` or `gsm-efr`; raises ValueError for others.
     """
     rating = _native.speech_rating(delay_s, loss, burst_ratio, codec)
     return Speech(rating, _native.mos(rating))
 
 
 def speech(report: Report, group: str, *, terminal_s: float = 0.05, codec: str = "g.711") -> Speech:
-    """Rate the calls of a group of flows.
+    """Return the quality of the calls of a group of flows.
 
-    Mouth to ear takes the mean delay, a play-out buffer as long as the 99th percentile of the delay variation, and
-    `terminal_s` for coding and packetisation in the terminals; the 1 % of packets later than the buffer allows counts
-    as lost if delays vary.
+    The mouth-to-ear delay is the minimum delay, plus a play-out buffer of the 99th percentile of the delay variation,
+    plus `terminal_s` for coding and packetisation in the terminals; it is at least the mean delay plus `terminal_s`. If
+    delays vary, the 1 % of packets that arrive too late for the buffer count as lost.
     """
     row = report.variation(group)
     mean = row["delay"]["mean_s"] or 0.0
@@ -54,9 +54,10 @@ def speech(report: Report, group: str, *, terminal_s: float = 0.05, codec: str =
 
 
 def video(report: Report, group: str, *, frame_rate: float = 30.0, codec: str = "h.264-vga") -> float:
-    """Score the video streams of a group of flows by ITU-T G.1070, 1 to 5.
+    """Return the video quality of a group of flows by ITU-T G.1070, 1 to 5.
 
-    Each flow is one stream of the rate that it offers. The codec is `h.264-vga` or `mpeg-4-qvga`.
+    Each flow is one stream, whose rate is the mean offered rate of the flows. `frame_rate` is in frames per second. The
+    codec is `h.264-vga` or `mpeg-4-qvga`; raises ValueError for others.
     """
     rate = report.offered_bps(group) / len(report.flows(group))
     return _native.video_score(max(rate, 1.0), report.loss(group), frame_rate, codec)
@@ -68,7 +69,7 @@ def service_class(report: Report, group: str) -> int:
 
 
 def violations(report: Report, group: str, class_: int) -> list[str]:
-    """Return the objectives of a class of ITU-T Y.1541 that a group misses: `delay`, `variation`, `loss`."""
+    """Return those of `delay`, `variation` and `loss` that exceed the limits of class 0 to 5 of ITU-T Y.1541."""
     return _native.y1541_violations(class_, *_figures(report, group))
 
 

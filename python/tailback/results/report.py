@@ -1,4 +1,4 @@
-"""One replication's report: the core's numbers, and common sums over flows and ports."""
+"""Report of one replication: the core's results, and common sums over flows and ports."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ __all__ = ["Report"]
 
 
 class _Unpacked:
-    """Cache of the packed reports that were read last, with their documents: tables read one report after the other."""
+    """Cache of the decompressed documents of the packed reports that were read last."""
 
-    def __init__(self, most: int) -> None:
-        self._most = most
+    def __init__(self, capacity: int) -> None:
+        self._capacity = capacity
         self._reports: deque[Report] = deque()
         self._lock = threading.Lock()
 
     def keep(self, report: Report) -> None:
-        """Add a report, and drop the document of the oldest one."""
+        """Add a report; above the maximum number of reports, drop the document of the oldest one."""
         with self._lock:
             self._reports.append(report)
-            if len(self._reports) > self._most:
+            if len(self._reports) > self._capacity:
                 self._reports.popleft()._data = None
 
 
@@ -45,10 +45,11 @@ _UNPACKED = _Unpacked(8)
 
 
 class Report:
-    """One replication. `data` is the whole document; the methods add up over flows or ports.
+    """Results of one replication. `data` is the whole document; the methods return sums or means over flows or ports.
 
-    Wherever a method takes `flows`, it is a group or flow name, or a pattern such as `s[12]` or `video*`; the
-    default is all of them. A name that matches no flow raises KeyError.
+    The argument `flows` of methods is the name of a group or flow, or a pattern such as `s[12]` or `video*`; default:
+    all flows. `ports` and `port` are names or patterns of output ports, such as `sw1->*`. Methods raise KeyError if no
+    flow or port matches.
     """
 
     def __init__(self, data: ReportData) -> None:
@@ -59,7 +60,7 @@ class Report:
 
     @classmethod
     def from_json(cls, text: str) -> Report:
-        """Read the core's JSON."""
+        """Return the report of the core's JSON."""
         made = cls(cast(ReportData, json.loads(text)))
         made._text = text
         return made
@@ -69,7 +70,7 @@ class Report:
         """The whole document."""
         data = self._data
         if data is None:
-            assert self._packed is not None, "what was let go of is packed"
+            assert self._packed is not None, "a report without its document is packed"
             data = cast(ReportData, json.loads(zlib.decompress(self._packed)))
             self._data = data
             _UNPACKED.keep(self)
@@ -77,11 +78,11 @@ class Report:
 
     @property
     def size(self) -> int:
-        """Characters of the document as the core wrote it; 0 for one made in Python."""
+        """Size of the core's JSON, characters; 0: the report was made in Python or is packed."""
         return len(self._text or "")
 
     def pack(self) -> None:
-        """Keep the document compressed, at some hundredth of its size in Python; it is decompressed on access."""
+        """Compress the document to about a hundredth of its size in memory; it is decompressed on access."""
         if self._text is not None:
             self._packed = zlib.compress(self._text.encode(), 1)
             self._text = self._data = None
@@ -91,17 +92,17 @@ class Report:
 
     @property
     def seed(self) -> int:
-        """The replication's own seed: running the scenario with it gives the same digest."""
+        """Seed of the replication: a run of the scenario with this seed gives the same digest."""
         return self._seed
 
     @property
     def digest(self) -> str:
-        """Versioned hash over the integers of the results."""
+        """Hash of the integers of the results, with the version of the hash as a prefix."""
         return self._digest
 
     @property
     def measured_s(self) -> float:
-        """Length of the measured part of the run in seconds."""
+        """Measured time in simulated seconds, from the end of the warm-up to the end of the run."""
         return self.data["end_s"] - self.data["warmup_s"]
 
     def flows(self, flows: str = "*") -> list[FlowRow]:
@@ -122,36 +123,36 @@ class Report:
         return found
 
     def offered_packets(self, flows: str = "*") -> int:
-        """Packets handed to the network."""
+        """Return the number of packets handed to the network after the warm-up."""
         return sum(f["offered"]["packets"] for f in self.flows(flows))
 
     def dropped_packets(self, flows: str = "*") -> int:
-        """Packets lost anywhere."""
+        """Return the number of these packets that were lost."""
         return sum(f["dropped"]["packets"] for f in self.flows(flows))
 
     def loss(self, flows: str = "*") -> float:
-        """Packets lost per packet handed to the network, 0 to 1; 0 when nothing was sent."""
+        """Return packets lost per packet handed to the network, 0 to 1; 0 if no packet was sent."""
         offered = self.offered_packets(flows)
         return self.dropped_packets(flows) / offered if offered else 0.0
 
     def mean_delay_s(self, flows: str = "*") -> float:
-        """Mean one-way delay of the delivered packets in seconds; NaN when none arrived."""
+        """Return the mean one-way delay of the delivered packets, s; NaN if no packet arrived."""
         rows = [f["delay"] for f in self.flows(flows)]
         count = sum(d["count"] for d in rows)
         total = math.fsum(d["count"] * (d["mean_s"] or 0.0) for d in rows)
         return total / count if count else math.nan
 
     def max_delay_s(self, flows: str = "*") -> float:
-        """Longest one-way delay of a delivered packet in seconds; NaN when none arrived."""
+        """Return the maximum one-way delay of the delivered packets, s; NaN if no packet arrived."""
         longest = [d for f in self.flows(flows) if (d := f["delay"]["max_s"]) is not None]
         return max(longest, default=math.nan)
 
     def throughput_bps(self, flows: str = "*") -> float:
-        """Payload delivered per measured second, in bit/s, of packets generated after the warm-up."""
+        """Return the delivered payload of packets generated after the warm-up, per measured second, bit/s."""
         return sum(f["delivered"]["bytes"] for f in self.flows(flows)) * 8 / self.measured_s
 
     def offered_bps(self, flows: str = "*") -> float:
-        """Payload handed to the network per measured second, in bit/s."""
+        """Return the payload handed to the network per measured second, bit/s."""
         return sum(f["offered"]["bytes"] for f in self.flows(flows)) * 8 / self.measured_s
 
     def transports(self, flows: str = "*") -> list[TransportRow]:
@@ -159,60 +160,60 @@ class Report:
         return [t for f in self.flows(flows) if (t := f["transport"]) is not None]
 
     def goodputs_bps(self, flows: str = "*") -> list[float]:
-        """Goodput of each matching flow in bit/s: payload that reached its application in order, each byte once.
+        """Return the goodput of each matching flow, bit/s: payload that its application got in order, each byte once.
 
-        For a flow without a transport all delivered payload counts.
+        For a flow without a transport, all delivered payload counts.
         """
         useful = (t["goodput_bytes"] if (t := f["transport"]) else f["delivered"]["bytes"] for f in self.flows(flows))
         return [count * 8 / self.measured_s for count in useful]
 
     def goodput_bps(self, flows: str = "*") -> float:
-        """The goodput of all matching flows together, in bit/s."""
+        """Return the sum of the goodputs of the matching flows, bit/s."""
         return math.fsum(self.goodputs_bps(flows))
 
     def jain(self, flows: str = "*") -> float:
-        """Jain, Chiu and Hawe's fairness index of the matching flows' goodputs x, (Σx)²/(n·Σx²) (DEC-TR-301, 1984).
+        """Return Jain, Chiu and Hawe's fairness index of the matching flows' goodputs x: (Σx)²/(n·Σx²) (DEC-TR-301).
 
-        It is 1 when all are equal and 1/n if one of n has everything; NaN if all are zero.
+        It is 1 if all goodputs are equal, 1/n if one of n flows has all of the goodput, and NaN if all are zero.
         """
         rates = self.goodputs_bps(flows)
         squares = sum(rate * rate for rate in rates)
         return sum(rates) ** 2 / (len(rates) * squares) if squares else math.nan
 
     def application(self, group: str) -> ApplicationRow:
-        """Return the counters of an application, by its group's name."""
+        """Return the counters of the application of a group; KeyError: the group has none."""
         found = self.data["applications"]
         if group not in found:
-            raise KeyError(f"no application is named {group!r}; there are {', '.join(found) or 'none'}")
+            raise KeyError(f"group {group!r} has no application; groups with one: {', '.join(found) or 'none'}")
         return found[group]
 
     def variation(self, group: str) -> VariationRow:
-        """Return the delay variation of a group of flows; only for runs with `delay-variation`."""
+        """Return the delay variation of a group of flows; KeyError: it was not measured (`run.delay-variation`)."""
         found = self.data["variation"]
         if group not in found:
-            known = ", ".join(found) or "no group; set `run.delay-variation = true`"
-            raise KeyError(f"the variation of {group!r} was not measured, but that of {known}")
+            known = ", ".join(found) or "none; set `run.delay-variation = true`"
+            raise KeyError(f"the delay variation of {group!r} was not measured; groups with it: {known}")
         return found[group]
 
     def congestion(self) -> CongestionRow:
-        """Return the counters of congestion points and rate limiters; KeyError if there are none."""
+        """Return the counters of congestion points and rate limiters; KeyError: there are none."""
         if "congestion" not in self.data:
             raise KeyError("the scenario has neither congestion points nor rate limiters")
         return self.data["congestion"]
 
     def port_loss(self, port: str) -> float:
-        """Packets dropped per packet that arrived at the matching ports, 0 to 1; 0 when none arrived."""
+        """Return packets dropped per packet that arrived at the matching ports, 0 to 1; 0 if no packet arrived."""
         rows = [c for p in self.ports(port) for c in p["classes"]]
         arrived = sum(c["arrived"]["packets"] for c in rows)
         return sum(c["dropped"]["packets"] for c in rows) / arrived if arrived else 0.0
 
     def utilisation(self, port: str) -> float:
-        """Share of the measured time, 0 to 1, during which the matching ports transmitted, on average."""
+        """Return the share of the measured time, 0 to 1, in which the matching ports transmit, mean over ports."""
         found = self.ports(port)
         return math.fsum(p["utilisation"] for p in found) / len(found)
 
     def coloured_bytes(self, colour: Literal["green", "yellow", "red"], flows: str = "*") -> int:
-        """Payload delivered with a colour by the matching flows; all of it is green without meters."""
+        """Return the payload of a colour that the matching flows delivered, bytes; without meters, all is green."""
         total = 0
         for flow in self.flows(flows):
             if (colours := flow["colours"]) is not None:
@@ -232,18 +233,18 @@ class Report:
             yield from flow.get("ack_drops", [])
 
     def drops_at(self, where: str, flows: str = "*") -> int:
-        """Packets lost at the ports that match `where`."""
+        """Return the number of packets lost at the ports that match `where`."""
         return sum(d["packets"] for d in self.drops(flows) if _matches(d["where"], where))
 
     def drops_outside(self, where: str, flows: str = "*") -> int:
-        """Packets lost anywhere but at the ports that match `where`."""
+        """Return the number of packets lost anywhere except at the ports that match `where`."""
         return sum(d["packets"] for d in self.drops(flows) if not _matches(d["where"], where))
 
     def stopped_share(self, ports: str, destination: str | None = None, class_: int | None = None) -> float:
-        """Share of the measured time, 0 to 1, for which a stop was in force at the matching ports, on average.
+        """Return the share of the measured time, 0 to 1, with a stop in force at the matching ports, mean over ports.
 
-        Of any scope; or, with a destination or a class or both, of notifications with exactly that scope. It counts
-        also while no data waits: see `held_share`.
+        With a destination, a class or both, only stops of exactly that scope count. Time without waiting data counts
+        too: see `held_share`.
         """
         found = self.ports(ports)
         if destination is None and class_ is None:
@@ -254,15 +255,15 @@ class Report:
         return math.fsum(times) / len(found) / self.measured_s
 
     def held_share(self, ports: str) -> float:
-        """Share of the measured time, 0 to 1, in which data waited while the transmitter idled, on average.
+        """Return the share of the measured time, 0 to 1, in which data waits while the port idles, mean over ports.
 
-        For any reason: a stop, a rate limiter, a shaper, or a link that is down.
+        The reason may be a stop, a rate limiter, a shaper, or a link that is down.
         """
         found = self.ports(ports)
         return math.fsum(p["held_s"] for p in found) / len(found) / self.measured_s
 
     def max_queue_bytes(self, ports: str, class_: int | None = None) -> int:
-        """Longest queue of the matching ports, of one class or of any, in buffer bytes."""
+        """Return the maximum queue of one class at the matching ports, buffer bytes; `class_`: only of this class."""
         return max(
             row["max_bytes"]
             for port in self.ports(ports)
@@ -271,10 +272,10 @@ class Report:
         )
 
     def mean_queue_bytes(self, ports: str) -> float:
-        """Mean bytes waiting at the matching ports, all classes and ports added up."""
+        """Return the mean queue, buffer bytes, sum of the classes of the matching ports."""
         return math.fsum(row["mean_bytes"] for port in self.ports(ports) for row in port["classes"])
 
 
 def _matches(name: str, pattern: str) -> bool:
-    """`True` if a name is the pattern itself, or fits it: `data[1]` is also the name of a flow."""
+    """Return `True` if a name equals or matches the pattern; both, since `data[1]` is a flow's name and a pattern."""
     return name == pattern or fnmatchcase(name, pattern)

@@ -1,4 +1,7 @@
-"""Rows of a report, typed as the core writes them: units are in the keys' endings."""
+"""Types of a report's rows, as the core writes them: `_s` is seconds, `_bps` bit/s, `_bytes` and `_packets` counts.
+
+docs/statistics.md and the documentation of the core (`tailback_sim::report`) define the values.
+"""
 
 from __future__ import annotations
 
@@ -36,14 +39,17 @@ __all__ = [
 
 
 class Counter(TypedDict):
-    """Packets and their payload bytes."""
+    """Number of packets, and of their bytes: payload at flows and classes, buffer bytes at ports."""
 
     packets: int
     bytes: int
 
 
 class DelayRow(TypedDict):
-    """One-way delay from generation to the last bit, in seconds; quantiles if a histogram was kept."""
+    """One-way delay from the generation of a packet to the arrival of its last bit, s.
+
+    `None`: no packet; quantiles are absent if no histogram was kept.
+    """
 
     count: int
     mean_s: float | None
@@ -55,7 +61,7 @@ class DelayRow(TypedDict):
 
 
 class DropRow(TypedDict):
-    """Packets lost at one place for one reason."""
+    """Packets lost at one place (`where`, such as a port `sw1->sw2`) for one reason."""
 
     where: str
     reason: str
@@ -77,7 +83,12 @@ _Stopped = TypedDict("_Stopped", {"class": int | None})
 
 
 class TransportRow(TypedDict):
-    """Counters of a flow's transport after the warm-up; `acks_sent` and `acks_lost` count from the start."""
+    """Counters of a flow's transport after the warm-up, and its state at the end.
+
+    `acks_sent` and `acks_lost` count from the start of the run. `window` and `ssthresh` are in segments.
+    `ecn_reductions` are window reductions by ECN, `spurious` those undone after a spurious retransmission, and `probes`
+    tail loss probes.
+    """
 
     goodput_bytes: int
     segments: int
@@ -96,7 +107,7 @@ class TransportRow(TypedDict):
 
 
 class ColourRow(TypedDict):
-    """Packets of one colour: at the source (after its meter), at the delivery and at the loss."""
+    """Packets of one colour: when they enter the network (after a meter there), are delivered, or are dropped."""
 
     offered: Counter
     delivered: Counter
@@ -112,7 +123,7 @@ class ColoursRow(TypedDict):
 
 
 class ConditionerRow(TypedDict):
-    """Traffic that a conditioner judged, and the part that it dropped; in buffer bytes."""
+    """Packets that a conditioner metered, by colour, and those that its policer dropped (`policed`); buffer bytes."""
 
     name: str
     meter: str
@@ -123,9 +134,9 @@ class ConditionerRow(TypedDict):
 
 
 class VariationRow(TypedDict):
-    """Delay variation in seconds: jitter (RFC 3550), PDV above the least and IPDV of consecutive packets (RFC 5481).
+    """Delay variation, s: jitter (RFC 3550), PDV above the minimum delay and IPDV of consecutive packets (RFC 5481).
 
-    `burst_ratio` is the mean run of losses per that of independent losses (BurstR of ITU-T G.107).
+    `burst_ratio` is the mean length of bursts of losses divided by that of independent losses (BurstR of ITU-T G.107).
     """
 
     delay: DelayRow
@@ -142,11 +153,11 @@ class VariationRow(TypedDict):
 
 
 class FlowRow(_Counted, _Class, _From):
-    """A flow; its counters include the packets generated after the warm-up.
+    """A flow, with the counters of packets generated after the warm-up.
 
-    `drops` are the losses of these. Two more lists complete them, so that the sum is the loss of all ports
-    since the warm-up: `carried_drops` are of packets generated before its end, `ack_drops` of acknowledgements. Empty
-    lists are absent.
+    `drops` are the losses of these packets. `carried_drops` are losses, after the warm-up, of packets generated during
+    it, and `ack_drops` those of acknowledgements; empty lists are absent. The sum of the three lists of all flows is
+    the loss at all ports after the warm-up.
     """
 
     name: str
@@ -167,7 +178,7 @@ class ClassRow(_Counted, _Class):
 
 
 class SlowdownRow(TypedDict):
-    """Slowdown of transfers: time per time over an idle path, 1 or more."""
+    """Slowdown of transfers: completion time divided by that over the idle path; 1 or more."""
 
     mean: float
     min: float
@@ -179,9 +190,9 @@ class SlowdownRow(TypedDict):
 
 
 class SizeSlowdownRow(TypedDict):
-    """Slowdowns of the transfers above the size of the bin before and up to this one's, `None` for the last, open bin.
+    """Slowdown of the transfers in a bin of sizes up to `up_to_bytes` of payload; `None`: the last bin, which is open.
 
-    `complete` of those `begun` had arrived by the end.
+    `begun` transfers of this size were begun, of which `complete` were complete at the end.
     """
 
     up_to_bytes: int | None
@@ -191,17 +202,18 @@ class SizeSlowdownRow(TypedDict):
 
 
 class CompletedRow(TypedDict):
-    """Pages or transfers complete from the warm-up to the end, whenever they began."""
+    """Pages or transfers that were completed after the warm-up, regardless of their start."""
 
     count: int
     mean_s: float | None
 
 
 class ApplicationRow(TypedDict):
-    """A group that an application drives: pages or transfers begun after the warm-up.
+    """An application of a group of flows: pages or transfers that were begun after the warm-up.
 
-    `time` is that of pages or transfers, `exchange` that of single requests with their responses; `completed` counts
-    those that ended in the measured time, for a throughput and a latency of the same ones.
+    `failed` pages have an exchange that timed out; `refused` transfers found no free connection. `time` is the
+    completion time of pages or transfers, `exchange` that of single requests with their responses. `completed` are the
+    pages or transfers that ended in the measured time, so that their number and mean time refer to the same ones.
     """
 
     begun: int
@@ -215,7 +227,10 @@ class ApplicationRow(TypedDict):
 
 
 class PortClassRow(TypedDict):
-    """One class at one output port, from the warm-up to the end, in buffer bytes."""
+    """One class at one output port after the warm-up, in buffer bytes.
+
+    `queued` packets were waiting or in transmission at the end; `max_bytes` and `mean_bytes` are of the queue.
+    """
 
     arrived: Counter
     sent: Counter
@@ -227,21 +242,24 @@ class PortClassRow(TypedDict):
 
 
 class HeadOfLineRow(TypedDict):
-    """Packets held by stops, and the head-of-line-blocked ones: bound for a port other than the neighbour's fullest."""
+    """Packets that waited at a port when its neighbour stopped it, counted at each stop.
+
+    `for_others_packets` of them were head-of-line blocked: bound for a port other than the neighbour's fullest.
+    """
 
     held_up_packets: int
     for_others_packets: int
 
 
 class DeadlockRow(_Class):
-    """A circle of ports that wait for each other's memory, and its beginning."""
+    """A deadlock: a cycle of ports of which each waits for memory of the next one, since `since_s`."""
 
     ports: list[str]
     since_s: float
 
 
 class StopRow(_Stopped):
-    """Stop at a port by class (`None`: all) and destination (`None`: all): how often, how long."""
+    """Stops of a class (`None`: all) and a destination (`None`: all) at a port: number and total time, s."""
 
     destination: str | None
     times: int
@@ -251,9 +269,11 @@ class StopRow(_Stopped):
 class PortRow(TypedDict):
     """An output port.
 
-    `stopped_s` is the time during which a notification stopped the port, a class or a destination, also without waiting
-    data; `slowed_s` the same for a notification of a lower rate; `held_s` the time during which data waited while the
-    transmitter idled. `input_max_bytes` is the longest queue at the input of a crossbar switch behind the port.
+    `utilisation` is the share of time in which the port sends, 0 to 1. `stopped_s` is the time during which a
+    notification stopped the port, a class or a destination, with or without waiting data; `slowed_s` is that of
+    notifications of a lower rate. `held_s` is the time during which data waited while the port idled. `input_max_bytes`
+    is the maximum queue at the input of the crossbar switch at the other end of the link. `pause_storms` are pauses
+    that the watchdog ended.
     """
 
     name: str
@@ -274,7 +294,7 @@ class PortRow(TypedDict):
 
 
 class NodeRow(TypedDict):
-    """A node; `max_queue_bytes` is the longest queue of one class at one of its ports."""
+    """A node; `mean_bytes` is the mean of its queues' sum, `max_queue_bytes` the maximum queue of a class at a port."""
 
     name: str
     kind: str
@@ -284,7 +304,10 @@ class NodeRow(TypedDict):
 
 
 class CongestionPointRow(_Class):
-    """One congestion point: frames that arrived, sampled frames, and messages sent by kind."""
+    """A congestion point: frames that arrived, frames that were sampled, and messages sent, by kind.
+
+    `solicited` messages answer frames that requested one and were not sampled.
+    """
 
     port: str
     number: int
@@ -297,7 +320,13 @@ class CongestionPointRow(_Class):
 
 
 class LimitersRow(_Class):
-    """The rate limiters of one port in one class; bytes are of the limiters' queues."""
+    """The rate limiters of a port in a class.
+
+    `stop`, `slower` and `faster` are the messages obeyed; `ignored` are messages to speed up during a stop, or from
+    another congestion point than the last one that slowed the limiter. `tcp_above` are TCP frames that found their
+    queue above the threshold, of which `tcp_signalled` were marked or dropped; `udp_refused` are dropped UDP frames,
+    and `most_udp` is the maximum number of UDP frames in one limiter. `mean_bytes` and `max_bytes` are of the queues.
+    """
 
     port: str
     created: int
@@ -316,7 +345,7 @@ class LimitersRow(_Class):
 
 
 class CongestionRow(TypedDict):
-    """Congestion notification; `unheard` counts messages that found no rate limiters."""
+    """Congestion notification; `unheard` messages reached no rate limiter."""
 
     points: list[CongestionPointRow]
     limiters: list[LimitersRow]
@@ -324,11 +353,11 @@ class CongestionRow(TypedDict):
 
 
 class PortSeries(TypedDict):
-    """One port, sampled.
+    """Samples of a port: values at the instants `time_s`, counters since the start.
 
-    `stopped` is true if a stop is in force at the instant, `held` if data waits while the transmitter idles;
-    `stopped_s` and `held_s` are the sums of these times since the start. `state` has the values of the queue
-    discipline's probe, and the size of its state without packets: `state_bytes`.
+    `stopped`: a stop is in force; `held`: data waits while the port idles. `stopped_s` and `held_s` are the sums of
+    these times. `state` has the values of the queue discipline's probe, and `state_bytes`, the size of its state
+    without packets.
     """
 
     queue_bytes: list[int]
@@ -343,9 +372,9 @@ class PortSeries(TypedDict):
 
 
 class FlowSeries(TypedDict):
-    """One group of flows, sampled.
+    """Samples of a group of flows: counters since the start.
 
-    All but the first exist with `delay-variation` only, for packets generated after the warm-up.
+    All but `delivered_bytes` need `run.delay-variation`, and are of packets generated after the warm-up.
     """
 
     delivered_bytes: list[int]
@@ -357,7 +386,7 @@ class FlowSeries(TypedDict):
 
 
 class SeriesData(TypedDict):
-    """Samples at the instants `time_s`, warm-up included."""
+    """Samples at the instants `time_s`, simulated s, including those of the warm-up."""
 
     time_s: list[float]
     ports: dict[str, PortSeries]
@@ -368,7 +397,12 @@ class SeriesData(TypedDict):
 
 
 class ReportData(TypedDict):
-    """The document that the core returns for one replication."""
+    """Document that the core returns for one replication.
+
+    `schema` is the version of its shape, `end_s` and `warmup_s` are the ends of the run and of the warm-up in simulated
+    seconds, and `control_frames` are PAUSE, PFC and notification frames. Rows by name have the name of their group as
+    key. `series` is `None` without `run.sample`.
+    """
 
     version: str
     schema: int

@@ -1,8 +1,8 @@
-"""Files of an earlier call, read again: unchanged, or refused with the reason.
+"""Files with hashes: those of an earlier call are read only if they are unchanged.
 
-Disks lose bits, copies are cut off, and other programs write into directories. So a document contains the hash of its
-own content under `check`, and those of its accompanying files, which are verified when they are read. A document
-without a `check` is of an earlier version, and is accepted if it has the right shape.
+A document contains the hash of its content under `check`, and the hashes of its accompanying files, which are verified
+when they are read: files may be damaged, truncated or overwritten. A document without `check` was written by an earlier
+version and is accepted if it has the right shape.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ _CHECK = "check"
 
 
 def contents(path: Path) -> bytes:
-    """Return a file's content; raises OSError, also if it is no regular file: reading a pipe would block."""
+    """Return the content of a regular file; raises OSError for others, since reading a pipe could block."""
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     try:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise OSError("it is no regular file")
+            raise OSError("it is not a regular file")
         with os.fdopen(handle, "rb", closefd=False) as file:
             return file.read()
     finally:
@@ -39,62 +39,62 @@ def digest_of(data: bytes) -> str:
 
 
 def sealed(document: Mapping[str, object], *, with_nan: bool = False) -> dict[str, object]:
-    """Return a document with the hash of its content; with `with_nan`, numbers may be NaN or infinite."""
+    """Return a document with the hash of its content under `check`; `with_nan`: numbers may be NaN or infinite."""
     return {**document, _CHECK: _check(document, with_nan)}
 
 
 def parsed(data: bytes, *, with_nan: bool = False) -> dict[str, Any]:
-    """Return the document in a file; raises ValueError if it is invalid, or differs from what `sealed` returned."""
+    """Return the document of a file's content; raises ValueError if it is invalid or its `check` is wrong."""
     try:
         found = json.loads(data.decode("utf-8"), parse_constant=float if with_nan else _no_number)
     except UnicodeDecodeError as error:
-        raise ValueError(f"byte {error.start} is no UTF-8 text") from None
+        raise ValueError(f"byte {error.start} is not UTF-8 text") from None
     except json.JSONDecodeError as error:
         raise ValueError(f"it is not JSON at line {error.lineno}, column {error.colno}") from None
     except RecursionError:
-        raise ValueError("it is nested too deep") from None
+        raise ValueError("its tables and lists are nested too deeply") from None
     if not isinstance(found, dict):
-        raise ValueError("it is no table")
+        raise ValueError("it is not a table")
     try:
         check = _check(found, with_nan)
     except RecursionError:
-        raise ValueError("it is nested too deep") from None
+        raise ValueError("its tables and lists are nested too deeply") from None
     if found.get(_CHECK, check) != check:
-        raise ValueError("it is damaged: its content is not that of its check")
+        raise ValueError("it is damaged: its content does not match its check")
     return found
 
 
 def _check(document: Mapping[str, object], with_nan: bool) -> str:
     content = {key: value for key, value in document.items() if key != _CHECK}
-    # Lone surrogates are refused too: they cannot be printed.
+    # Lone surrogates are rejected, too, by the encoding below: they cannot be printed.
     text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=with_nan)
     return digest_of(text.encode("utf-8"))[:32]
 
 
 def _no_number(word: str) -> None:
-    raise ValueError(f"{word} is no number of JSON")
+    raise ValueError(f"{word} is not a number of JSON")
 
 
 def reason(error: Exception) -> str:
-    """Return the reason of a failed read, without its path, which the message names."""
+    """Return the reason of a failed read, without the path, which the caller's message has."""
     return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
 def unfit(value: object, shape: object, name: str = "it") -> str:
-    """Return a description of the part of a value that violates a shape; empty if there is none.
+    """Return the first difference of a value from a shape, in words; empty if there is none.
 
-    A shape is a type, a value, a list of one shape for lists of any length, a tuple of alternative shapes, or a
-    table of shapes by key; keys that end in a question mark are optional.
+    A shape is a type, a value, a list with the shape of all items, a tuple of alternative shapes, or a table of shapes
+    by key, in which keys that end in a question mark are optional.
     """
     if isinstance(shape, tuple):
-        return "" if any(not unfit(value, one, name) for one in shape) else f"{name} is of a wrong type"
+        return "" if any(not unfit(value, one, name) for one in shape) else f"{name} has a wrong type"
     if isinstance(shape, list):
         if not isinstance(value, list):
-            return f"{name} is no list"
+            return f"{name} is not a list"
         return next(filter(None, (unfit(one, shape[0], f"{name}[{i}]") for i, one in enumerate(value))), "")
     if isinstance(shape, dict):
         if not isinstance(value, dict):
-            return f"{name} is no table"
+            return f"{name} is not a table"
         for key, inner in shape.items():
             bare = key.removesuffix("?")
             if bare in value:
@@ -107,7 +107,7 @@ def unfit(value: object, shape: object, name: str = "it") -> str:
         return "" if value == shape and type(value) is type(shape) else f"{name} is not {shape!r}"
     is_one = isinstance(value, shape) or (shape is float and isinstance(value, int))
     if not is_one or (isinstance(value, bool) and shape is not bool):
-        return f"{name} is of a wrong type"
-    # Counts and seeds are below; a larger number or NaN is a mistake.
+        return f"{name} has a wrong type"
+    # Counts and seeds are below 2^63.
     is_huge = abs(value) >= 2**63 if isinstance(value, int) else isinstance(value, float) and not math.isfinite(value)
     return f"{name} is out of range" if is_huge else ""

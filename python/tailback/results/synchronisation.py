@@ -1,4 +1,4 @@
-"""Index of global synchronisation, from sampled congestion windows: the share of sources that back off together."""
+"""Global synchronisation, measured by the share of sources that reduce their congestion windows together."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from tailback.results.report import Report
 __all__ = ["backoff_shares", "mean_share", "synchronisation_index"]
 
 BACKED_OFF = 0.8
-"""A window that falls below this share of itself from one sample to the next has been cut."""
+"""Ratio of consecutive samples of a window below which the window counts as reduced."""
 
 
 def backoff_shares(report: Report, epoch_s: float, wanted: str = "") -> list[float]:
-    """Return the share of the sources that back off, for each congestion epoch.
+    """Return the share of the sources, 0 to 1, that reduce their windows in each congestion epoch.
 
-    An epoch begins with a source that backs off and lasts for `epoch_s`, a round trip with the longest queue, and a
-    sample more, since a cut is seen up to one sample late. Sources are the flows with `probe = true` whose names begin
-    with `wanted`.
+    An epoch begins when a source reduces its window, and lasts for `epoch_s`, the round-trip time with the longest
+    queue, plus the sample interval, since a reduction is observed up to one interval late. Sources are the flows with
+    `probe = true` whose names begin with `wanted`.
     """
     series = report.data["series"]
     assert series is not None
@@ -43,10 +43,10 @@ def backoff_shares(report: Report, epoch_s: float, wanted: str = "") -> list[flo
 
 
 def synchronisation_index(shares: list[float]) -> float:
-    """Return the share of epochs in which more than half of the sources back off; NaN without epochs."""
+    """Return the share of epochs, 0 to 1, in which more than half of the sources reduce their windows; NaN: none."""
     return fmean(share > 0.5 for share in shares) if shares else float("nan")
 
 
 def mean_share(shares: list[float]) -> float:
-    """Return the mean share of the sources that back off in one epoch, in %; NaN without epochs."""
+    """Return the mean share of the sources that reduce their windows in an epoch, %; NaN: no epochs."""
     return 100 * fmean(shares) if shares else float("nan")

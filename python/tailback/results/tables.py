@@ -1,4 +1,4 @@
-"""Reports as tables: tidy rows for Polars and Parquet, with the unit at the end of each column's name."""
+"""Tables of reports for Polars and Parquet; the name of a column ends in its unit."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Row = dict[str, object]
 
 TableName = Literal["flows", "transports", "applications", "classes", "drops", "ports", "nodes", "series", "metrics"]
 TABLE_NAMES: tuple[TableName, ...] = get_args(TableName)
-"""Every table of a result and of a run directory, in the order in which they are written."""
+"""Names of the tables of a result and of a run directory, in the order in which they are written."""
 
 _COUNTERS = ("offered", "delivered", "dropped", "in_network")
 _DELAYS = ("mean_s", "max_s", "p50_s", "p90_s", "p99_s", "p999_s")
@@ -104,19 +104,21 @@ TABLES: dict[str, dict[str, type]] = {
     "series": {**_RUN, "time_s": float, "scope": str, "name": str, "quantity": str, "value": float},
     "metrics": {**_RUN, "scope": str, "name": str, "metric": str, "unit": str, "value": float},
 }
-"""Columns of each table. One row per replication and flow, class, place of drops, port and class, node, sample or
-metric; the kind of a drop is `data`, `data of the warm-up` (generated before its end, lost after it) or
-`acknowledgement`; `utilisation_ratio`, the times stopped, slowed and held and the notifications are a whole port's,
-repeated for its classes."""
+"""Columns of each table, with their types.
+
+There is a row per replication and flow (`flows`, `transports`), group (`applications`), class, place and reason of
+drops, port and class (`ports`), node, sampled value (`series`) or metric. The `kind` of a drop is `data`, `data of the
+warm-up` (generated during the warm-up, lost after it) or `acknowledgement`. In `ports`, `utilisation_ratio`,
+`stopped_s`, `slowed_s`, `held_s` and the notifications are those of the whole port, repeated for each class."""
 
 _RATIOS = {"stopped": "stopped_ratio", "held": "held_ratio"}
-"""Columns that are true or false, as numbers."""
+"""Quantities of boolean samples, with the names under which they are stored as 0 and 1."""
 
 _SUFFIXES = {"packets": "packet", "bytes": "B", "s": "s", "bps": "bit/s", "ratio": "1", "count": "packet"}
 
 
 def units(table: str) -> dict[str, str]:
-    """Return the unit of each column that has one."""
+    """Return the unit of each column of a table that has a unit."""
     suffixes = {name: name.rsplit("_", 1)[-1] for name in TABLES[table]}
     return {name: _SUFFIXES[suffix] for name, suffix in suffixes.items() if suffix in _SUFFIXES} | (
         {"packets": "packet"} if table == "drops" else {}
@@ -124,7 +126,7 @@ def units(table: str) -> dict[str, str]:
 
 
 def build(table: str, reports: Sequence[Report], base_seed: int) -> pl.DataFrame:
-    """Return one of the `TABLES` for some replications."""
+    """Return a table, named as in `TABLES`, of some replications; replication k has the seed `base_seed` + k."""
     import polars as pl
 
     columns = TABLES[table]
@@ -147,25 +149,25 @@ def _schema(table: str) -> pl.Schema:
 def unfit(table: str, found: pl.DataFrame) -> str:
     """Return the difference of a data frame from one of the `TABLES`, in words; empty if there is none.
 
-    Further columns, such as a later version has, are no hindrance.
+    Additional columns, such as those of a later version, are accepted.
     """
     expected = _schema(table)
     if differing := next((name for name, kind in expected.items() if found.schema.get(name) != kind), None):
-        return f"the column {differing} is not there, or of another type"
+        return f"the column {differing} is missing or has a wrong type"
     always = [name for name in (*_RUN, "scope", "name", "metric", "quantity") if name in expected]
     always += ["value"] if table == "metrics" else []
     if missing := next((name for name in always if found[name].null_count()), None):
         return f"a value of the column {missing} is missing"
     if table == "metrics":
         if unknown := set(found["metric"]) - METRICS.keys():
-            return f"this version knows no metric {min(unknown)}"
+            return f"the metric {min(unknown)} is unknown to this version"
         if not found["value"].is_finite().all():
-            return "a value is no number"
+            return "a value is not a finite number"
     return ""
 
 
 def parquet_metadata(table: str, about: Mapping[str, object]) -> dict[str, str]:
-    """Return the metadata of a Parquet file: units of its columns, scenario, version."""
+    """Return the metadata of a table's Parquet file: units of its columns, and `about` as JSON."""
     return {"tailback.units": json.dumps(units(table)), "tailback": json.dumps(dict(about))}
 
 
@@ -259,7 +261,7 @@ def _series(report: Report) -> Iterable[Row]:
         named.extend(("port", name, quantity, values) for quantity, values in port["state"].items())
     for scope, name, quantity, values in named:
         for time_s, value in zip(series["time_s"], values, strict=True):
-            # `None`: nothing to show, such as the threshold of slow start before the first loss.
+            # `None`: there is no value, such as the slow-start threshold before the first loss.
             shown = None if value is None else float(value)
             yield {"time_s": time_s, "scope": scope, "name": name, "quantity": quantity, "value": shown}
 

@@ -1,4 +1,4 @@
-"""Display units: the units in which people read numbers that are kept in base units."""
+"""Display units of figures and tables; results are kept in base units."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _DISPLAY = {
 def display(unit: str, *, is_share: bool = False) -> tuple[float, str]:
     """Return the factor from a base unit to its display unit, and the display unit; percent for a share.
 
-    One unit for all numbers of a kind, so that columns and axes can be compared.
+    All numbers with the same base unit have the same display unit, so that columns and axes can be compared.
 
     Raises:
         KeyError: The unit is not `1`, `B`, `bit/s`, `packet`, `packet/s` or `s`.

@@ -1,4 +1,4 @@
-"""Warnings about results: intervals too wide to support a conclusion."""
+"""Warnings about results: confidence intervals that are too wide for a conclusion."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from tailback.scenario.warnings import ScenarioWarning, made
 __all__ = ["wide_intervals"]
 
 _TOO_WIDE = 0.5
-"""Half-width of an interval, as a share of the mean, above which it is too wide."""
+"""Half width of an interval, as a share of the mean, above which the interval is too wide."""
 _WIDTH = 0.1
-"""Target width of the advice: the default of `run.precision.relative`."""
+"""Half width, as a share of the mean, that the advised replications reach: the default of `run.precision.relative`."""
 _ABSOLUTE = {"loss": 0.001}
-"""Half-widths that suffice for any mean, such as a loss near zero: the default of `run.precision`."""
+"""Half widths that are narrow enough for any mean, in the metric's unit: the default of `run.precision.absolute`."""
 _ENOUGH = 30
-"""Number of replications from which the width is taken as intended."""
+"""Number of replications from which no warning is given, since the width is then assumed to be intended."""
 
 
 def wide_intervals(
@@ -27,9 +27,9 @@ def wide_intervals(
 ) -> list[ScenarioWarning]:
     """Return a warning about the widest interval of loss, delay and throughput, if it is too wide for a conclusion.
 
-    The number of replications needed is the least n with t(n - 1) s / √n ≤ h, s being the standard deviation over
-    replications, h a tenth of the mean, and t Student's quantile (Law, Simulation Modeling and Analysis, 4.5). With the
-    normal quantile in its place, few replications would seem to be enough that are not.
+    The advised number of replications is the smallest n with t(n - 1) s / √n ≤ h, where s is the standard deviation
+    over replications, h a tenth of the mean, and t Student's quantile (Law, Simulation Modeling and Analysis, 4.5). The
+    normal quantile instead of Student's would give too few.
     """
     if "wide-interval" in accepted:
         return []
@@ -53,16 +53,16 @@ def wide_intervals(
     needed = _replications(deviation, confidence)
     mean = estimate.interval.mean
     message = (
-        f"the interval of `{estimate.measure}` is too wide to tell: {mean:.3g} ± {share:.0%} of it from {n} "
-        f"replications; about {needed} would bring it to ± {_WIDTH:.0%}"
+        f"the interval of `{estimate.measure}` is too wide for a conclusion: {mean:.3g} ± {share:.0%} of the mean "
+        f"from {n} replications; about {needed} are needed for ± {_WIDTH:.0%}"
     )
-    return [made("wide-interval", message, f"run longer, or more often: --reps {needed}")]
+    return [made("wide-interval", message, f"raise run.duration, or the replications: --reps {needed}")]
 
 
 def _replications(deviation: float, confidence: float) -> int:
-    """Return the least number of replications whose interval has `_WIDTH`; `deviation` is a share of the mean, too."""
+    """Return the smallest number of replications with a half width of `_WIDTH`; `deviation` is a share of the mean."""
     normal = NormalDist().inv_cdf(0.5 + confidence / 2)
-    # Student's quantile is above the normal one, so that fewer than this are never enough.
+    # Student's quantile is above the normal one, so that this is a lower bound.
     n = max(2, math.ceil((normal * deviation / _WIDTH) ** 2))
     while t_quantile(confidence, n - 1) * deviation > _WIDTH * math.sqrt(n):
         n += 1

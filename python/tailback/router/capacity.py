@@ -1,11 +1,12 @@
-"""Capacity: the largest number of flows of a group for which it keeps its target.
+"""Capacity: the largest number of flows of a group with which the group keeps its target.
 
     found = import_configuration("mqc", policy, traffic=table)
-    made = most_flows(found, "calls")
+    made = most_flows(found, "calls", lambda found: judge(found, duration="60s"))
     print(made.fits, made.breaks_at, made.because)
 
-Each number of flows is judged as `tailback.router.verdict.judge` does, with the same seeds. The search doubles the
-number until the target breaks and then halves the range, so it assumes that more flows never improve a result.
+Each number of flows is judged by the caller's function, such as `tailback.router.verdict.judge`, with the same seeds.
+The search doubles the number until the target is missed and then bisects the range, so it assumes that more flows never
+improve a result.
 """
 
 from __future__ import annotations
@@ -19,10 +20,10 @@ from tailback.router.policy import Imported
 from tailback.router.verdict import PolicyVerdict, Row
 from tailback.scenario import Scenario
 
-__all__ = ["MOST", "Capacity", "most_flows"]
+__all__ = ["MAX_FLOWS", "Capacity", "most_flows"]
 
-MOST = 10_000
-"""Most flows that are tried."""
+MAX_FLOWS = 10_000
+"""Maximum number of flows that is tried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,22 +32,22 @@ class Capacity:
 
     group: str
     fits: int
-    """The largest number that keeps the target; 0 if one flow does not."""
+    """Largest number of flows that keeps the target; 0: one flow misses it."""
     breaks_at: int | None
-    """Number above it, which misses the target; `None`: `MOST` flows keep it."""
+    """Smallest number of flows that misses the target, `fits` + 1; `None`: `MAX_FLOWS` flows keep it."""
     because: tuple[str, ...]
-    """Targets that are missed there: `delay`, `variation`, `loss`, `MOS`."""
+    """Targets missed with `breaks_at` flows, as in `Row.misses`; empty if `breaks_at` is `None`."""
     tried: tuple[tuple[int, Row], ...]
-    """Judged numbers of flows with the group's results, ascending."""
+    """Numbers of flows that were judged, ascending, each with the results of the group."""
 
     def sentence(self) -> str:
-        """The answer in words."""
+        """Return the answer in one sentence."""
         if self.breaks_at is None:
-            return f"{self.group}: {self.fits} flows fit, and more were not tried."
-        return f"{self.group}: {self.fits} fit; {self.breaks_at} break {', '.join(self.because)}."
+            return f"{self.group}: {self.fits} flows fit; more were not tried."
+        return f"{self.group}: {self.fits} flows fit; {self.breaks_at} do not ({', '.join(self.because)})."
 
     def as_json(self) -> dict[str, object]:
-        """Plain values."""
+        """Return the JSON form."""
         tried = [{"flows": flows, **row.as_json()} for flows, row in self.tried]
         answer = {"group": self.group, "fits": self.fits, "breaks_at": self.breaks_at, "because": list(self.because)}
         return {**answer, "tried": tried}
@@ -57,8 +58,8 @@ def most_flows(found: Imported, group: str, judged: Callable[[Imported], PolicyV
 
     Args:
         found: An imported configuration; raises ConfigurationError if it has errors.
-        group: A group of the traffic table that is held to a target.
-        judged: Judges an imported configuration, such as `lambda found: judge(found, duration="60s")`.
+        group: A group of the traffic table that has a target.
+        judged: Function that judges an imported configuration, such as `lambda found: judge(found, duration="60s")`.
 
     Raises:
         UsageError: There is no such group, or it has no target.
@@ -68,7 +69,7 @@ def most_flows(found: Imported, group: str, judged: Callable[[Imported], PolicyV
     flows = cast("list[dict[str, Any]]", document["flows"])
     names = [flow["name"] for flow in flows]
     if group not in names:
-        raise UsageError(f"there is no group `{group}` in the traffic table; there are {', '.join(names)}")
+        raise UsageError(f"there is no group `{group}` in the traffic table; the groups are {', '.join(names)}")
     index = names.index(group)
     tried: dict[int, Row] = {}
 
@@ -82,7 +83,7 @@ def most_flows(found: Imported, group: str, judged: Callable[[Imported], PolicyV
 
     first = at(int(flows[index].get("count", 1)))
     if first.objective is None:
-        raise UsageError(f"nothing is asked of `{group}`: give it a target in the table")
+        raise UsageError(f"`{group}` has no target: write one in the column `target` of the traffic table")
     fits, breaks = _bracket(int(flows[index].get("count", 1)), lambda count: not at(count).misses)
     while breaks is not None and breaks - fits > 1:
         middle = (fits + breaks) // 2
@@ -95,11 +96,11 @@ def most_flows(found: Imported, group: str, judged: Callable[[Imported], PolicyV
 
 
 def _bracket(start: int, keeps: Callable[[int], bool]) -> tuple[int, int | None]:
-    """A number that keeps the target, 0 at least, and one that breaks it, if any up to `MOST` does."""
-    count = min(max(start, 1), MOST)
+    """Return a number of flows that keeps the target, or 0, and one that misses it; `None`: `MAX_FLOWS` keep it."""
+    count = min(max(start, 1), MAX_FLOWS)
     if keeps(count):
-        while count < MOST:
-            more = min(2 * count, MOST)
+        while count < MAX_FLOWS:
+            more = min(2 * count, MAX_FLOWS)
             if not keeps(more):
                 return count, more
             count = more

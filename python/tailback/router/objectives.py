@@ -1,11 +1,11 @@
-"""Objectives of a group of flows: upper bounds of delay, variation and loss, lower bound of call quality.
+"""Objectives of a group of flows: upper limits of delay, delay variation and loss, lower limit of call quality.
 
-    objective_of(46, None)  # telephony by its code point: class 0 of ITU-T Y.1541, with the score of a call
-    objective_of(0, "delay<=80ms loss<=0.5%")  # as the traffic table's column `target` states it
+    objective_of(46, None)  # telephony by its code point: class 0 of ITU-T Y.1541, and a minimum MOS
+    objective_of(0, "delay<=80ms loss<=0.5%")  # stated in the column `target` of the traffic table
 
-The purpose of a code point follows RFC 4594, and the objectives of that service ITU-T Y.1541 (12/2011), table 1. ITU-T
-G.114 (05/2003) recommends at most 150 ms one way for conversations and 400 ms as the limit of planning;
-`bounds="g.114"` takes its 150 ms for voice in place of the 100 ms of class 0.
+The service of a code point follows RFC 4594, and the objectives of a service ITU-T Y.1541 (12/2011), table 1. ITU-T
+G.114 (05/2003) recommends a one-way delay of at most 150 ms for conversations, and 400 ms as the limit for network
+planning; with `bounds="g.114"` the limit for voice is 150 ms instead of the 100 ms of class 0.
 """
 
 from __future__ import annotations
@@ -31,23 +31,23 @@ _LIMIT = re.compile(r"(?P<figure>[a-z]+)(?P<sign><=|>=)(?P<value>.+)")
 
 @dataclass(frozen=True, slots=True)
 class Objective:
-    """Upper limits of a group of flows, and the least score of its calls; `None`: no limit."""
+    """Upper limits of a group of flows, and the minimum MOS of its calls; `None`: no limit."""
 
     name: str
     """Name in tables, such as "voice (Y.1541 class 0)"."""
     y1541: int | None = None
-    """Class of ITU-T Y.1541 whose limits these are, if any."""
+    """Class of ITU-T Y.1541 with these limits, 0 to 5; `None`: limits stated one by one."""
     delay_s: float | None = None
-    """Mean one-way delay in seconds."""
+    """Upper limit of the mean one-way delay, s."""
     variation_s: float | None = None
-    """99.9 % quantile of the delay variation (RFC 5481) in seconds."""
+    """Upper limit of the 99.9th percentile of the delay variation (RFC 5481), s."""
     loss: float | None = None
-    """Lost packets per packet sent, 0 to 1."""
+    """Upper limit of lost packets per packet sent, 0 to 1."""
     mos: float | None = None
-    """Least mean opinion score by the E-model (ITU-T G.107), 1 to 4.5."""
+    """Lower limit of the mean opinion score by the E-model (ITU-T G.107), 1 to 4.5."""
 
     def as_json(self) -> dict[str, object]:
-        """Plain values."""
+        """Return the JSON form."""
         limits = {"delay_s": self.delay_s, "variation_s": self.variation_s, "loss": self.loss, "mos": self.mos}
         return {"name": self.name, "y1541": self.y1541, **limits}
 
@@ -69,14 +69,14 @@ def objective_of(
     """Return the objective of a group of flows; `None`: it has none.
 
     Args:
-        code_point: Of its packets, 0 to 63.
+        code_point: Code point (DSCP) of the packets, 0 to 63.
         stated: Target in the traffic table: `voice`, `video`, `data`, `bulk`, `none`, or limits such as
-            `delay<=80ms loss<=0.5% variation<=30ms mos>=3.8`, separated by spaces. `None`: by the code point.
-        bounds: Source of the limit of delay for voice.
-        least_mos: Least mean opinion score of a good call.
+            `delay<=80ms loss<=0.5% variation<=30ms mos>=3.8`, separated by spaces. `None`: that of the code point.
+        bounds: Source of the limit of one-way delay for voice.
+        least_mos: Lower limit of the mean opinion score of voice, 1 to 4.5.
 
     Raises:
-        UsageError: `stated` is neither.
+        UsageError: `stated` is not a target, or `bounds` is unknown.
 
     """
     if bounds not in get_args(Bounds):
@@ -128,5 +128,5 @@ def _limited(made: Objective, word: str, stated: str) -> Objective:
 def _wrong(stated: str) -> UsageError:
     known = ", ".join(_CLASSES)
     return UsageError(
-        f"`{stated}` is no target; write one of {known}, none, or limits such as `delay<=80ms loss<=0.5% mos>=3.8`"
+        f"`{stated}` is not a target; write one of {known}, none, or limits such as `delay<=80ms loss<=0.5% mos>=3.8`"
     )

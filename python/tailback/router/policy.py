@@ -1,4 +1,4 @@
-"""Router configurations in and out: Cisco MQC, Linux tc and Junos become scenarios, and scenarios become MQC or tc.
+"""Import and export of router configurations: Cisco MQC, Linux tc, Junos, RouterOS and SONiC in, MQC and tc out.
 
     found = import_configuration("mqc", Path("policy.txt").read_text(), traffic=Path("traffic.csv").read_text())
     for notice in found.notices:
@@ -38,9 +38,10 @@ Language: TypeAlias = Literal["mqc", "tc", "junos", "routeros", "sonic"]
 """Cisco's modular QoS command line, Linux traffic control, Junos, RouterOS, or SONiC's CONFIG_DB."""
 
 Writable: TypeAlias = Literal["mqc", "tc"]
-"""The languages that are written, too."""
+"""Languages that can also be written."""
 
 Level: TypeAlias = Literal["error", "unsupported", "assumed", "warning", "ignored"]
+"""Kind of a remark, see `Notice.level`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,19 +51,20 @@ class Notice:
     source: Literal["configuration", "traffic", "scenario", "export"]
     """Source of the line; `scenario` and `export` are about the results of the conversion."""
     level: Level
-    """`error` leaves nothing to run; `unsupported` parts were left out; `assumed` values are not in the configuration;
-    `ignored` parts have no effect on queues."""
+    """`error`: there is no scenario; `unsupported`: a part was left out; `assumed`: a value is not in the
+    configuration; `warning`: a part is suspicious; `ignored`: a part has no effect on queues."""
     line: int
-    """From 1; 0 for the whole."""
+    """Line, from 1; 0: the whole input."""
     column: int
-    """In characters, from 1; 0 for the whole."""
+    """Column in characters, from 1; 0: the whole input."""
     text: str
-    """The line itself."""
+    """Text of the line."""
     message: str
+    """The remark in one sentence."""
     advice: str | None = None
-    """Advice: what to write instead, or what to do."""
+    """Correction or other advice; `None`: there is none."""
     affects: bool = False
-    """`True` if it is about a part of the configuration that can change the result of the simulated interface."""
+    """`True` if the remark is about a part of the configuration that can change the results of the interface."""
     file: str = ""
     """Name of the file that contains the line; empty if the text is from elsewhere."""
 
@@ -73,24 +75,24 @@ class Notice:
         return f"{self.file or self.source}:{place or ' '}{self.level}: {self.message}{text}{advice}"
 
     def as_json(self) -> dict[str, object]:
-        """Plain values."""
+        """Return the JSON form."""
         return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """The line that the simulated interface sends to."""
+    """The link of the simulated interface."""
 
     rate_bps: int
-    """Its rate."""
+    """Rate of the link, bit/s."""
     base_bps: int
-    """The rate to which percentages of the policy refer: the interface's `bandwidth`, else that of the line."""
+    """Rate to which percentages of the policy refer, bit/s: the interface's `bandwidth`, else that of the link."""
     origin: str
     """Source of the rate, such as "by the type of interface"."""
     overhead: str
-    """Name of the link layer whose bytes shapers, policers and guarantees count in addition to layer 3."""
+    """Name of the link layer whose header bytes shapers, policers and guarantees include, such as "ethernet"."""
     overhead_bytes: int
-    """These bytes of each packet."""
+    """Bytes that the link layer adds to each packet."""
 
 
 @dataclass(frozen=True)
@@ -98,17 +100,19 @@ class Imported:
     """Result of an import."""
 
     language: Language
+    """Language of the configuration."""
     scenario: Scenario | None
-    """`None` if there is an error."""
+    """`None`: a notice is an error."""
     notices: Sequence[Notice]
+    """Remarks about the configuration, the traffic table and the scenario."""
     classes: Mapping[str, Sequence[str]]
     """The groups of flows in each class, by the class's name."""
     targets: Mapping[str, str]
     """Targets from the traffic table's column `target`, by the name of the group."""
     interface: str
-    """The interface that the scenario is about."""
+    """Name of the simulated interface; empty: there is an error."""
     link: Link | None
-    """Its line; `None`: there is an error."""
+    """Link of the interface; `None`: there is an error."""
     policies: Table = field(repr=False, default_factory=dict)
     """Parts that were understood: ports, policies, class maps and access lists."""
 
@@ -119,12 +123,12 @@ class Imported:
 
     @property
     def assumptions(self) -> list[Notice]:
-        """Values that the configuration does not state and that affect the result."""
+        """The remarks on assumed values that can change the results."""
         return [notice for notice in self.notices if notice.level == "assumed" and notice.affects]
 
     @property
     def not_simulated(self) -> list[Notice]:
-        """Actual or possible functions of the interface that the scenario does not have."""
+        """The remarks on functions of the interface that the scenario lacks, or may lack."""
         return [notice for notice in self.notices if notice.level == "unsupported" and notice.affects]
 
     def check(self) -> Scenario:
@@ -136,53 +140,53 @@ class Imported:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A word of an original that was replaced."""
+    """A word of the original configuration that was replaced."""
 
     line: int
-    """Of the original, from 1."""
+    """Line of the original, from 1."""
     column: int
-    """In characters, from 1."""
+    """Column in characters, from 1."""
     from_: str
     """Text before the change."""
     to: str
     """Text after the change."""
     path: str
-    """The value of the scenario's port that the word determines, such as `discipline.classes[VOICE].priority.rate`."""
+    """Path of the value, below the scenario's port, such as `discipline.classes[VOICE].priority.rate`."""
     wanted: str
-    """That value in the scenario."""
+    """Value in the scenario."""
     written: str
-    """That value by the new text; it differs from `wanted` if the word's unit is too coarse."""
+    """Value that the new word states; it differs from `wanted` if the unit of the word is too coarse."""
 
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """A configuration that was written."""
+    """Result of an export or a translation."""
 
     text: str
-    """Empty where there is an error among the notices."""
+    """The configuration; empty if a notice is an error."""
     notices: Sequence[Notice]
-    """Parts that could not be expressed, and those that were approximated."""
+    """Remarks on parts that could not be expressed or were approximated."""
     changes: Sequence[Change] = ()
-    """The words of the original that were replaced, where there is an original."""
+    """Replaced words of the original; empty without an original."""
     paste: str = ""
-    """The changed lines behind the commands that open their modes, for a session with a router; empty for `tc`."""
+    """Commands that make the changes on a router, with those that enter their modes; empty for `tc`."""
     original: str | None = None
-    """The text whose values were replaced."""
+    """Text in which values were replaced; `None`: the configuration was written from scratch."""
 
     @property
     def errors(self) -> list[Notice]:
-        """Why there is no text."""
+        """The remarks for which there is no text."""
         return [notice for notice in self.notices if notice.level == "error"]
 
     def diff(self, file: str = "original") -> str:
-        """Return the changed lines as a unified diff against the original; empty where nothing changed."""
+        """Return the changes of the original as a unified diff; empty if there are none."""
         before = (self.original or "").splitlines(keepends=True)
         lines = unified_diff(before, self.text.splitlines(keepends=True), file, f"{file} (tuned)")
         return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
 
 
 class ConfigurationError(TailbackError):
-    """A configuration from which no scenario can be made."""
+    """A configuration from which no scenario can be made, with its errors as `notices`."""
 
     exit_code = EXIT_SCENARIO
 
@@ -206,22 +210,22 @@ def import_configuration(
     file: str = "",
     traffic_file: str = "",
 ) -> Imported:
-    """Make a scenario of a configuration.
+    """Make a scenario from a configuration.
 
     Args:
         language: "mqc", "tc", "junos", "routeros" or "sonic".
         text: The configuration or script.
-        traffic: The traffic table as CSV text. Default: derived from the guarantees of the classes, with a remark.
+        traffic: The traffic table as CSV text. Default: derived from the guarantees of the classes, with a notice.
         interface: The interface to simulate. Default: the only one with a policy.
-        policy: The policy to simulate, where no interface names it.
-        rate: Rate of the line behind the interface, such as "10Mbit/s". Default: that of the configuration.
-        overhead: Link layer whose bytes shapers, policers and guarantees add to layer 3: "none", "ethernet", "dot1q",
+        policy: The policy to simulate, if no interface names one.
+        rate: Rate of the interface's link, such as "10Mbit/s". Default: that of the configuration.
+        overhead: Link layer whose header bytes shapers, policers and guarantees include: "none", "ethernet", "dot1q",
             "mpls", "ppp", "pppoe", "atm" (AAL5 with LLC/SNAP), "atm-vc" (without), or a number of bytes from 0 to 255.
             Default: by the kind of interface.
         title: Title of the scenario.
         duration: Length of a run, such as "20s".
-        platform: Source of defaults that a Cisco configuration does not state: "classic" (IOS before 12.4(20)T), "hqf"
-            (later), "xe", "xr", "nxos" or "arista". Default: the platform that the text's words indicate, else "hqf".
+        platform: Platform whose defaults apply to a Cisco configuration: "classic" (IOS before 12.4(20)T), "hqf"
+            (later IOS), "xe", "xr", "nxos" or "arista". Default: guessed from its commands, else "hqf".
         file: Name of the configuration's file, for notices.
         traffic_file: Name of the table's file, for notices.
 
@@ -268,17 +272,17 @@ def export_configuration(
     Args:
         language: "mqc" or "tc".
         scenario: Scenario whose policy is written.
-        port: The port, named as `ce:sink`; default: the only one with a policy.
-        original: The text from which the scenario was imported. Then only its words with different values change, and
-            the rest stays byte for byte; a difference that is not one of a word is an error among the notices.
-        traffic: The traffic table of the import; without it conditions on addresses and ports are not compared.
-        interface: The interface, as at the import.
-        policy: The policy, as at the import.
-        rate: The line's rate, as at the import; default: that of the scenario, if the text does not state it.
-        overhead: As at the import.
+        port: Node and neighbour of the port, such as `ce:sink`. Default: the only port with a policy.
+        original: The configuration from which the scenario was imported. Only words whose values differ are replaced;
+            all other bytes are unchanged. A difference that no word states is an error among the notices.
+        traffic: The traffic table of the import; without it, conditions on addresses and ports are not compared.
+        interface: The interface, as in the import.
+        policy: The policy, as in the import.
+        rate: Rate of the link, as in the import. Default: that of the scenario, if the original does not state it.
+        overhead: Link layer, as in the import.
         file: Name of the original's file, for notices.
-        name: Name of the interface or the device without an original; default: after the line's rate for
-            "mqc", `eth0` for "tc", which is noted.
+        name: Name of the interface ("mqc") or device ("tc") if there is no original. Default: by the link's rate for
+            "mqc"; `eth0`, with a notice, for "tc".
 
     """
     document = scenario.native.to_json()
@@ -295,7 +299,7 @@ def export_configuration(
 
 
 def translate_configuration(from_: Language, text: str, to: Writable) -> Configuration:
-    """Write a configuration in another language."""
+    """Translate a configuration into another language."""
     found = json.loads(_native.translate_router(from_, text, to))
     notices = [*_notices("configuration", found["configuration_report"]), *_notices("export", found["export_report"])]
     return Configuration(found["text"], notices)

@@ -4,7 +4,7 @@
     made = judge(found, network_delay="30ms")
     print(made.survives, [row.misses for row in made.rows])
 
-The targets of a group follow from the code point of its packets, or from the traffic table:
+The targets of a group are those of the traffic table, or else follow from the code point of its packets:
 `tailback.router.objectives`.
 """
 
@@ -31,48 +31,54 @@ from tailback.run.simulate import run
 __all__ = ["Outcome", "PolicyVerdict", "Row", "draw", "judge"]
 
 Outcome: TypeAlias = Literal["survives", "fails", "as-far-as-understood"]
-"""`as-far-as-understood`: no group misses a target, and a part of the judged policy is not simulated."""
+"""Answer in a word; `as-far-as-understood`: no group misses a target, but a part of the policy is not simulated."""
 
 _TERMINAL_S = 0.05
-"""Delay of coding, packetisation and play-out of a telephone, in addition to the network's, s."""
+"""Delay of coding and packetisation in the terminals, in addition to the network and the play-out buffer, s."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A group of flows over all replications. Delays are of the whole path, in seconds."""
+    """Results of a group of flows over all replications. Delays are of the whole path, in seconds."""
 
     group: str
+    """Name of the group."""
     policy_class: str
+    """Class of the policy that handles the group; empty if unknown."""
     code_point: int
+    """Code point (DSCP) of the packets, 0 to 63."""
     objective: Objective | None
-    """Objective of the group."""
+    """Targets of the group; `None`: it has none."""
     offered: Interval
-    """bit/s."""
+    """Offered load, bit/s."""
     delay: Interval
+    """Mean one-way delay, s."""
     delay_p99: Interval
+    """99th percentile of the one-way delay, s."""
     variation: Interval
-    """99.9 % of the delay variation (RFC 5481)."""
+    """99.9th percentile of the delay variation (RFC 5481), s."""
     loss: Interval
-    """0 to 1."""
+    """Lost packets per packet sent, 0 to 1."""
     mos: Interval | None
-    """Mean opinion score, of voice."""
+    """Mean opinion score, 1 to 4.5; `None`: the targets have none."""
     misses: tuple[str, ...]
-    """Of `delay`, `variation`, `loss` and `MOS` those whose whole interval misses the target; all of them, and
-    `nothing arrived`, if every packet waits for ever."""
+    """Those of `delay`, `variation`, `loss` and `MOS` whose whole interval misses the target; if no packet arrived,
+    `nothing arrived` and all that have a target."""
     doubts: tuple[str, ...]
-    """Those whose interval contains the target: more replications would decide. `nothing was sent` without packets."""
+    """Those whose interval contains the target, so that more replications are needed; if no packet was sent,
+    `nothing was sent`."""
     longest_s: float
-    """The longest delay of a packet in all replications; NaN if nothing arrived."""
+    """Longest delay of a packet in all replications, s; NaN: no packet arrived."""
     bound: Bound
-    """The longest delay that a packet can have, by network calculus."""
+    """Upper bound of the delay by network calculus."""
 
     @property
     def is_voice(self) -> bool:
-        """`True` if it is held to a score of calls."""
+        """`True` if the targets include a mean opinion score."""
         return self.objective is not None and self.objective.mos is not None
 
     def cells(self) -> list[str]:
-        """The row as text."""
+        """Return the cells of the row as text."""
         target = "none" if self.objective is None else self.objective.name
         if self.misses:
             found = "NO: " + ", ".join(self.misses)
@@ -94,7 +100,7 @@ class Row:
         ]
 
     def as_json(self) -> dict[str, object]:
-        """Plain values."""
+        """Return the JSON form."""
         found = {
             "offered": self.offered.as_json("bit/s"),
             "delay": self.delay.as_json("s"),
@@ -113,16 +119,20 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class PolicyVerdict:
-    """Judgement of a policy: a row per group of flows."""
+    """Judgement of a policy by its groups of flows."""
 
     title: str
+    """Interface, rate of its link, and the bytes that rates include."""
     rows: Sequence[Row]
+    """Results of each group of flows."""
     result: Result
+    """Result of the simulation."""
     least_mos: float
+    """Lower limit of the mean opinion score of voice."""
     assumptions: Sequence[Notice] = ()
-    """Values that the configuration does not state."""
+    """Remarks on assumed values that can change the results."""
     not_simulated: Sequence[Notice] = ()
-    """Parts of the judged policy that the simulation does not have."""
+    """Remarks on parts of the judged policy that are not simulated."""
 
     @property
     def outcome(self) -> Outcome:
@@ -133,37 +143,39 @@ class PolicyVerdict:
 
     @property
     def survives(self) -> bool:
-        """`True` if no group misses a target, and the simulation honours all that the policy says."""
+        """`True` if no group misses a target and all of the policy is simulated."""
         return self.outcome == "survives"
 
     def sentences(self) -> list[str]:
-        """The answer in words."""
+        """Return the answer in sentences."""
         voice = [row for row in self.rows if row.is_voice]
         if not voice:
-            said = ["There is no voice in the table: no row is marked ef, va or cs5, or has the target voice."]
+            said = ["There is no voice in the traffic table: no row has dscp ef, va or cs5, or the target voice."]
         elif any(row.misses for row in voice):
             bad = ", ".join(f"{row.group} ({', '.join(row.misses)})" for row in voice if row.misses)
             said = [f"Voice does not survive: {bad}."]
         elif any(row.doubts for row in voice):
-            said = ["Voice is at its limit: raise --reps or --duration to tell."]
+            said = ["Voice is undecided: an interval contains its target; raise --reps or --duration."]
         elif self.not_simulated:
             said = ["Voice survives as far as the configuration is understood."]
         else:
             said = ["Voice survives."]
         others = [row for row in self.rows if row.misses and not row.is_voice]
         if others:
-            said.append("So do not: " + ", ".join(f"{row.group} ({', '.join(row.misses)})" for row in others) + ".")
+            missed = ", ".join(f"{row.group} ({', '.join(row.misses)})" for row in others)
+            said.append(f"Other groups miss their targets: {missed}.")
         if self.not_simulated:
             lines = sorted({notice.line for notice in self.not_simulated if notice.line})
             named = f" (lines {', '.join(map(str, lines))})" if lines else ""
             said.append(
-                f"{len(self.not_simulated)} remarks are about parts of this policy that are not simulated{named}: "
-                "the router may do otherwise."
+                f"{len(self.not_simulated)} parts of this policy are not simulated{named}: "
+                "the router may behave differently."
             )
         bounded = [row for row in self.rows if row.bound.seconds is not None]
         if bounded:
             worst = ", ".join(
-                f"{row.group} {_span(row.bound.seconds or 0)} (longest seen {_span(row.longest_s)})" for row in bounded
+                f"{row.group} {_span(row.bound.seconds or 0)} (simulated maximum {_span(row.longest_s)})"
+                for row in bounded
             )
             said.append(f"Worst case by network calculus: {worst}.")
         confidence = self.result.confidence
@@ -174,7 +186,7 @@ class PolicyVerdict:
         return said
 
     def as_json(self) -> dict[str, object]:
-        """Plain values."""
+        """Return the JSON form."""
         return {
             "survives": self.survives,
             "outcome": self.outcome,
@@ -202,14 +214,14 @@ def judge(
 
     Args:
         found: An imported configuration; raises ConfigurationError if it has errors.
-        network_delay: One-way delay of the rest of the path, such as "30ms", which is added to all delays.
-        codec: Of the calls; see `tailback.results.quality.call`.
-        least_mos: Least mean opinion score of a good call; below 3.6 many users are dissatisfied (ITU-T G.109).
+        network_delay: One-way delay of the rest of the path, such as "30ms"; it is added to all delays.
+        codec: Codec of the calls; see `tailback.results.quality.call`.
+        least_mos: Lower limit of the mean opinion score; below 3.6 many users are dissatisfied (ITU-T G.109).
         bounds: Source of the limit of one-way delay for voice: "y.1541" (100 ms) or "g.114" (150 ms).
-        duration: Length of a run; default: that of the imported scenario.
-        seed: Base seed; default: that of the scenario.
-        replications: Number of replications, at least two for intervals.
-        progress: Called now and then with the replications done and their number.
+        duration: Length of a run, such as "60s". Default: that of the imported scenario.
+        seed: Base seed. Default: that of the scenario.
+        replications: Number of replications; intervals need at least 2. Default: that of the scenario.
+        progress: Called repeatedly with the replications done and their number.
 
     """
     scenario = found.check()
@@ -254,7 +266,7 @@ def _row(
         return replace(figure, mean=figure.mean + further_s, lo=figure.lo + further_s, hi=figure.hi + further_s)
 
     def measured(figure: Callable[[Report], float]) -> Interval:
-        # A replication in which no packet of the group arrived has no delay.
+        # Replications in which no packet of the group arrived have no delay.
         return over(lambda report: figure(report) if group in report.data["variation"] else math.nan)
 
     def p99(report: Report) -> float:
@@ -267,7 +279,7 @@ def _row(
     if objective is not None and objective.mos is not None:
         terminal_s = _TERMINAL_S + further_s
         mos = measured(lambda report: quality.speech(report, group, terminal_s=terminal_s, codec=codec).mos)
-    bound = bounds_of.get(group, Bound(None, "no bound: it does not leave by the judged port"))
+    bound = bounds_of.get(group, Bound(None, "no bound: the group does not leave by the judged port"))
     if bound.seconds is not None:
         bound = replace(bound, seconds=bound.seconds + further_s)
     misses, doubts = _judged(objective, delay, variation, loss, mos)
@@ -299,7 +311,7 @@ def _judged(
         return (), ()
     limits = (("delay", delay, objective.delay_s), ("variation", variation, objective.variation_s))
     if delay.n == 0:
-        # No packet arrived: packets that wait for ever are not lost, but keep no target.
+        # No packet arrived: packets that are still queued at the end are not lost, but meet no target.
         kept = (("delay", objective.delay_s), ("variation", objective.variation_s), ("loss", objective.loss))
         given = [name for name, limit in kept if limit is not None]
         return ("nothing arrived", *given, *(["MOS"] if objective.mos is not None else [])), ()
@@ -319,7 +331,7 @@ def _judged(
 
 
 def draw(made: PolicyVerdict, path: Path) -> None:
-    """Draw delay and loss of each group with their targets; the kind of file follows from its name."""
+    """Draw delay, delay variation and loss of each group with their targets to a file: SVG, PDF or else PNG."""
     from tailback.plotting import plot
 
     height = 1.2 + 0.32 * len(made.rows)
@@ -330,7 +342,7 @@ def draw(made: PolicyVerdict, path: Path) -> None:
         lambda row: (row.variation,),
         lambda row: (row.loss,),
     )
-    labels = ("delay: mean and 99 %, ms", "delay variation 99.9 %, ms", "loss, %")
+    labels = ("delay (mean, 99th percentile), ms", "99.9th percentile of PDV, ms", "packet loss, %")
     with plot.style():
         for limit, (axes, label, shown) in enumerate(zip(figure.axes, labels, figures, strict=True)):
             scale = 1e2 if limit == 2 else 1e3

@@ -1,1 +1,1 @@
-"""Runs: replications on executors, the loop that adds replications, and the result of a scenario."""
+"""Runs of scenarios: replications on executors, adaptive numbers of replications, and results."""

@@ -1,4 +1,4 @@
-"""Estimated cost of runs, from a trial of their beginning.
+"""Estimated cost of a run, from a trial: the beginning of one replication.
 
 cost = replication_cost(load("large.toml"))
 print(cost.cpu_s)
@@ -22,12 +22,12 @@ __all__ = ["Cost", "replication_cost", "spoken", "spread"]
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Cost of one replication."""
+    """Processor time of one replication."""
 
     cpu_s: float
-    """Processor seconds of one replication on one thread, report included; infinite if the trial got nowhere."""
+    """Processor seconds of one replication on one thread, with its report; infinite if the trial made no progress."""
     tried: float
-    """Simulated part of the replication, 0 to 1; 1 if it was run completely, so that the cost is measured."""
+    """Part of the replication that the trial simulated, 0 to 1; 1: all of it, so that the cost is measured."""
 
 
 def replication_cost(
@@ -39,24 +39,24 @@ def replication_cost(
 ) -> Cost:
     """Run the beginning of a replication and return the estimated cost of the whole.
 
-    The speed of the second half of the trial is extrapolated to the rest: at the beginning a network is empty and
-    connections are few. A network whose load grows during the run, such as one with a timeline, takes longer than that.
+    The speed in the second half of the trial is extrapolated, since the network is empty at the beginning. A run whose
+    load grows later, such as one with a timeline, takes longer than the estimate.
 
     Args:
-        scenario: What to run.
+        scenario: Scenario to run.
         seed: Seed of the replication. Default: the scenario's.
-        trial_s: Seconds for the trial, once the network is built.
-        engine: As for a run.
+        trial_s: Wall-clock or processor seconds of the trial, after the network is built.
+        engine: Event engine, "merged" or "plain". Default: the scenario's.
 
     Raises:
-        RunError: The simulator failed within the trial.
+        RunError: The simulator failed in the trial.
 
     """
     cancel = _native.Cancel()
     begin = time.thread_time()
     ticks: list[tuple[float, float]] = []
 
-    def tell(fraction: float) -> None:
+    def note_progress(fraction: float) -> None:
         now = time.thread_time()
         ticks.append((now, fraction))
         if now - ticks[0][0] > trial_s:
@@ -65,7 +65,7 @@ def replication_cost(
     made = scenario if isinstance(scenario, Scenario) else scenario.made()
     base = int(str(made.run_config["seed"])) if seed is None else seed
     try:
-        made.native.run(base, cancel, tell, engine, None, 1)
+        made.native.run(base, cancel, note_progress, engine, None, 1)
     except Cancelled:
         pass
     except RuntimeError as error:
@@ -80,17 +80,17 @@ def replication_cost(
 
 
 def spoken(seconds: float) -> str:
-    """Return a length of time in two significant digits: `1.6 s`, `3 min`, `5.5 h`."""
+    """Return a length of time as text with two significant digits: `1.6 s`, `3 min`, `5.5 h`."""
     if not math.isfinite(seconds):
-        return "more than can be told"
+        return "an unknown time"
     for size, unit in ((86_400.0, "days"), (3600.0, "h"), (60.0, "min")):
         if seconds >= 1.5 * size:
             return f"{digits(seconds / size, 2)} {unit}"
     return f"{digits(seconds, 2)} s"
 
 
-def spread(count: int, most: int) -> Sequence[int]:
-    """Return at most `most` indices below `count`, evenly apart, the first and the last among them."""
-    if count <= most:
+def spread(count: int, upper: int) -> Sequence[int]:
+    """Return at most `upper` evenly spaced indices below `count`, including the first and the last."""
+    if count <= upper:
         return range(count)
-    return [round(k * (count - 1) / (most - 1)) for k in range(most)]
+    return [round(k * (count - 1) / (upper - 1)) for k in range(upper)]

@@ -1,4 +1,4 @@
-"""Replications on an executor: batches of them, in the order of the tasks, until done, failed or interrupted."""
+"""Pool of replications on an executor: runs tasks in batches until all are done, one fails, or Ctrl-C."""
 
 from __future__ import annotations
 
@@ -25,35 +25,42 @@ Key = TypeVar("Key")
 Value = TypeVar("Value")
 
 Progress = Callable[[float, int], object]
-"""Called in the caller's thread now and then with tasks done (a fraction counts) and the number of tasks."""
+"""Progress callback, called repeatedly in the caller's thread with the tasks done (fractional) and their number."""
 
 _POLL_S = 0.1
+"""Longest wait for a finished batch between two calls of the progress callback, s."""
 _CHECK_S = 1.0
+"""Interval between checks of the executor, s."""
 
 _RECENT = 64
-"""Number of the last replications over which the cost is averaged: points differ, and neighbours are similar."""
+"""Number of recent replications over which the cost is averaged; neighbouring points have similar costs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Task(Generic[Key]):
-    """One replication to run; `key` identifies its owner."""
+    """One replication to run."""
 
     key: Key
+    """Identifier of the task for its owner, such as a point and a replication."""
     scenario: Scenario | Variant
     seed: int
     warmup_s: float | None = None
+    """Length of the warm-up, s; `None`: that of the scenario."""
     engine: str | None = None
+    """Event engine, `merged` or `plain`; `None`: that of the scenario."""
     parallel: int = 1
-    """Threads on which the replication itself runs, at most."""
+    """Maximum number of threads of the replication itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class Done(Generic[Key, Value]):
-    """A finished replication, the kept part of its report, and its processor time."""
+    """A finished replication."""
 
     key: Key
     value: Value
+    """Kept part of the report: the result of `keep`."""
     cpu_s: float
+    """Processor time of the replication, s."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +73,7 @@ class Failed(Generic[Key]):
 
 @dataclass(slots=True)
 class Outcome(Generic[Key, Value]):
-    """Results of some tasks, in the order of the tasks; `interrupted` if Ctrl-C cut them short."""
+    """Finished tasks of a call of `Pool.run`, in their order; `interrupted`: Ctrl-C stopped the others."""
 
     done: list[Done[Key, Value]] = field(default_factory=list)
     interrupted: bool = False
@@ -74,7 +81,7 @@ class Outcome(Generic[Key, Value]):
 
 @dataclass(slots=True)
 class Batch(Generic[Key, Value]):
-    """Results of some tasks in a row, in their order; fewer than the tasks if the batch was cut short."""
+    """Results of consecutive tasks, in their order; fewer than the tasks if the batch was cancelled."""
 
     results: list[Done[Key, Value] | Failed[Key]] = field(default_factory=list)
 
@@ -82,11 +89,11 @@ class Batch(Generic[Key, Value]):
 class Pool:
     """Runs tasks on an executor of the `concurrent.futures` protocol; use it as a context manager.
 
-    Ctrl-C stops running tasks (within milliseconds on threads of this process) and keeps finished ones.
+    Ctrl-C keeps finished tasks and stops running ones, on threads of this process within milliseconds.
     """
 
     def __init__(self, threads: int | None = None, executor: Executor | Backend | None = None) -> None:
-        """Take an executor, which its owner closes, or make threads."""
+        """Use an executor, which its owner closes, or `threads` threads; default: one per processor."""
         self._own = executor is None
         if executor is None:
             self._backend = open_backend(workers=threads)
@@ -110,12 +117,21 @@ class Pool:
         each: Callable[[Done[Key, Value]], object] | None = None,
         failed: Callable[[Failed[Key]], object] | None = None,
     ) -> Outcome[Key, Value]:
-        """Run all tasks and wait; without `failed`, the first that fails stops the rest and raises its error.
+        """Run all tasks and return their results; without `failed`, the first failure stops the rest and is raised.
 
-        `keep` extracts the needed part of each report where it was made, so that reports are neither collected nor
-        sent; for other processes it must be picklable. `each` is called in the caller's thread
-        with finished tasks, in any order, and `failed` with failed ones while the others continue; an exception of
-        either stops the rest. The loss of the executor itself always raises.
+        Args:
+            tasks: Replications to run.
+            keep: Extracts the needed part of a report, on the worker that made it, so that reports are not sent; must
+                be picklable for executors with other processes.
+            progress: Progress callback.
+            each: Called in the caller's thread with each finished task, in any order; its exception stops the rest.
+            failed: Called in the caller's thread with each failed task, while the others continue; its exception stops
+                the rest.
+
+        Raises:
+            RunError: A task failed, and there is no `failed`.
+            ExecutorError: The executor was lost.
+
         """
         with _interrupts(self._cancel) as interrupted:
             outcome: Outcome[Key, Value] = Outcome(
@@ -158,7 +174,7 @@ class _Run(Generic[Key, Value]):
         except BaseException as raised:
             error = raised
             self.cancel.cancel()
-        # Running tasks may still complete; on threads of this process the flag stops them.
+        # Tasks on other processes run to their end; on threads of this process the flag stops them.
         for future in list(self.running):
             future.cancel()
         wait([future for future in self.running if not future.cancelled()])
@@ -175,8 +191,7 @@ class _Run(Generic[Key, Value]):
     def _all(self) -> None:
         checked = time.monotonic()
         while not self.cancel.cancelled:
-            # A few at a time: a hundred thousand replications are not queued before the first result,
-            # and the first results determine the size of a batch.
+            # Only a few batches are queued, since the costs of the first ones determine the size of the next.
             while len(self.running) < 2 * self.backend.slots() + 1 and (batch := self.batches.next()):
                 self._submit(batch)
             if not self.running:
@@ -193,8 +208,8 @@ class _Run(Generic[Key, Value]):
         tasks = [self.tasks[index] for index in batch]
         try:
             if self.backend.shares_memory:
-                tell = self._setter(batch) if self.progress else None
-                future = self.backend.executor.submit(run_batch, tasks, self.keep, self.cancel, tell)
+                on_progress = self._setter(batch) if self.progress else None
+                future = self.backend.executor.submit(run_batch, tasks, self.keep, self.cancel, on_progress)
             else:
                 future = self.backend.executor.submit(run_batch, tasks, self.keep)
         except BrokenExecutor as error:
@@ -207,9 +222,9 @@ class _Run(Generic[Key, Value]):
         if batch is None:
             return
         if future.cancelled():
-            # Not cancelled here: the result is still awaited.
+            # The executor cancelled it, since this class cancels no future whose result it awaits.
             self.backend.check()
-            raise ExecutorError("the executor gave up a task that it had accepted")
+            raise ExecutorError("the executor cancelled a task that it had accepted")
         error = future.exception()
         if error is not None:
             raise error if isinstance(error, RunError) else _lost(error)
@@ -235,7 +250,7 @@ class _Run(Generic[Key, Value]):
 
 
 class _Batches:
-    """Cuts tasks into batches that take long enough to be worth handing over."""
+    """Divides tasks into batches of about `batch_s` processor seconds, so that the cost of submitting is small."""
 
     def __init__(self, count: int, batch_s: float) -> None:
         self._next = 0
@@ -244,7 +259,7 @@ class _Batches:
         self._recent: list[float] = []
 
     def note(self, found: Sequence[Done[Key, Value]]) -> None:
-        """Record the cost of replications."""
+        """Record the costs of finished replications."""
         self._recent = [*self._recent, *(done.cpu_s for done in found)][-_RECENT:]
 
     def next(self) -> range:
@@ -258,7 +273,7 @@ class _Batches:
 
 
 def _lost(error: BaseException) -> BaseException:
-    """Return errors of executors as ExecutorError; those of programming mistakes unchanged."""
+    """Return an error of an executor as ExecutorError, and any other error unchanged."""
     module = type(error).__module__.partition(".")[0]
     if isinstance(error, BrokenExecutor) or module in ("distributed", "asyncio", "submitit", "mpi4py"):
         what = str(error).strip().splitlines()
@@ -268,11 +283,11 @@ def _lost(error: BaseException) -> BaseException:
 
 @contextmanager
 def _interrupts(cancel: _native.Cancel) -> Iterator[Callable[[], bool]]:
-    """Have the first Ctrl-C cancel instead of raising; the second one raises as usual.
+    """Let the first Ctrl-C set `cancel` instead of raising KeyboardInterrupt; the second one raises as usual.
 
-    An exception out of a signal handler can strike while a lock is being taken and leave it taken for ever; futures
-    are full of locks. Outside the main thread, or where the caller handles Ctrl-C already, nothing is changed. SIGTERM
-    is treated alike where it means Ctrl-C, as on the command line.
+    An exception from a signal handler could be raised while a future's lock is acquired, which would then never be
+    released. Outside the main thread, and if the caller has a handler of its own, nothing is changed. SIGTERM is
+    handled in the same way if it raises KeyboardInterrupt, as on the command line.
     """
     came = False
     ours = [
@@ -304,15 +319,15 @@ def run_batch(
     tasks: Sequence[Task[Key]],
     keep: Callable[[Key, Report], Value],
     cancel: _native.Cancel | None = None,
-    tell: Callable[[int, float], None] | None = None,
+    on_progress: Callable[[int, float], None] | None = None,
 ) -> Batch[Key, Value]:
-    """Run some replications one after another, in any process; `tell` is called with place and fraction done."""
+    """Run tasks one after another, in any process; `on_progress` is called with a task's index and fraction done."""
     batch: Batch[Key, Value] = Batch()
     for place, task in enumerate(tasks):
         if cancel is not None and cancel.cancelled:
             break
         try:
-            batch.results.append(_run(task, keep, cancel, _at(tell, place) if tell else None))
+            batch.results.append(_run(task, keep, cancel, _at(on_progress, place) if on_progress else None))
         except Cancelled:
             break
         except RunError as error:
@@ -320,23 +335,23 @@ def run_batch(
     return batch
 
 
-def _at(tell: Callable[[int, float], None], place: int) -> Callable[[float], None]:
-    return lambda fraction: tell(place, fraction)
+def _at(on_progress: Callable[[int, float], None], place: int) -> Callable[[float], None]:
+    return lambda fraction: on_progress(place, fraction)
 
 
 def _run(
     task: Task[Key],
     keep: Callable[[Key, Report], Value],
     cancel: _native.Cancel | None,
-    tell: Callable[[float], None] | None,
+    on_progress: Callable[[float], None] | None,
 ) -> Done[Key, Value]:
     start = time.thread_time()
     try:
-        text = task.scenario.native.run(task.seed, cancel, tell, task.engine, task.warmup_s, task.parallel)
+        text = task.scenario.native.run(task.seed, cancel, on_progress, task.engine, task.warmup_s, task.parallel)
     except RuntimeError as error:
         raise RunError(f"the run with seed {task.seed} failed: {error}") from error
     cpu_s = time.thread_time() - start
     value = keep(task.key, Report.from_json(text))
-    if tell:
-        tell(1.0)
+    if on_progress:
+        on_progress(1.0)
     return Done(task.key, value, cpu_s)

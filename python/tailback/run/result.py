@@ -1,4 +1,4 @@
-"""Result of a run: its replications, their summary with intervals, tables, a figure, and the run directory."""
+"""Result of a run: replications, summary with confidence intervals, tables, figure, and run directory."""
 
 from __future__ import annotations
 
@@ -35,45 +35,51 @@ State = Literal["complete", "interrupted"]
 
 @dataclass(frozen=True, slots=True)
 class Warmup:
-    """Length of the warm-up, and the method that found it."""
+    """Warm-up of a run: the measurement begins at its end."""
 
     method: Literal["stated", "auto"]
+    """`stated` in the scenario, or found from a pilot run (`auto`)."""
     seconds: float | None = None
-    """`None`: a pilot run was interrupted."""
+    """Length in simulated seconds; `None`: the pilot run was interrupted."""
     pilot_s: float | None = None
-    """Length of the pilot run that found it."""
+    """Length of the pilot run in simulated seconds; `None`: there was no complete pilot run."""
 
     @property
     def override_s(self) -> float | None:
-        """Warm-up to pass to a run; `None`: the scenario states it."""
+        """Warm-up to pass to a run, s; `None`: the scenario states it."""
         return self.seconds if self.method == "auto" else None
 
 
-_MOST_SIZE = 32_000_000
-"""Characters of the core's documents after which reports are packed: some 300 MB of Python's objects."""
+_MAX_SIZE = 32_000_000
+"""Size of all reports as JSON, characters, above which reports are compressed; as Python objects, about 300 MB."""
 
 
 class Result:
-    """Replications of one scenario. Tables are Polars data frames with units in their columns' names."""
+    """Replications of one scenario. Its tables are Polars data frames whose column names end in the unit."""
 
     def __init__(self, scenario: Scenario, warmup: Warmup, confidence: float, base_seed: int) -> None:
         self.scenario = scenario
         self.warmup = warmup
         self.confidence = confidence
+        """Confidence level of the intervals, 0 to 1."""
         self.base_seed = base_seed
+        """Seed of replication 0; replication k has the seed `base_seed + k`."""
         self.state: State = "interrupted"
+        """`complete`, or `interrupted` by Ctrl-C."""
         self.reports: list[Report] = []
+        """Reports of the finished replications, in ascending order of seeds."""
         self._size = 0
         self.cpu_s = 0.0
+        """Processor time of all replications, s."""
         self.is_precise: bool | None = None
         """`True` if `run.precision` was met; `None`: the scenario states no precision."""
 
     def add(self, reports: Iterable[Report], cpu_s: float) -> None:
-        """Take in finished replications."""
+        """Add finished replications."""
         for report in reports:
             self.reports.append(report)
             self._size += report.size
-            if self._size > _MOST_SIZE:
+            if self._size > _MAX_SIZE:
                 report.pack()
         self.cpu_s += cpu_s
         for name in (*TABLE_NAMES, "_measured"):
@@ -97,11 +103,11 @@ class Result:
         return [measures(report) for report in self.reports]
 
     def estimates(self) -> list[Estimate]:
-        """Mean and interval of every metric of the summary."""
+        """Return mean and confidence interval of every metric of the summary."""
         return estimates(self._measured, self.confidence)
 
     def summary(self) -> pl.DataFrame:
-        """Return mean, lo, hi and n of each metric, in total, per group of flows and per class."""
+        """Return mean, interval (`lo`, `hi`) and replications (`n`) of each metric: total, per group and per class."""
         import polars as pl
 
         rows = [estimate.as_json() for estimate in self.estimates()]
@@ -115,7 +121,7 @@ class Result:
 
     @property
     def warnings(self) -> list[ScenarioWarning]:
-        """Warnings about the scenario and about an interval that is too wide, except those that `run.accept` names."""
+        """Warnings about the scenario and its widest interval, except those that `run.accept` names."""
         wide = wide_intervals(self.estimates(), self.confidence, accepted(self.scenario.run_config))
         return [*self.scenario.warnings, *wide]
 
@@ -171,7 +177,7 @@ class Result:
         return self.table("metrics")
 
     def to_pandas(self, name: TableName = "flows") -> pd.DataFrame:
-        """Return a table for pandas; needs the extra `tailback[pandas]`."""
+        """Return a table as a pandas data frame; needs the extra `tailback[pandas]`."""
         try:
             return self.table(name).to_pandas()
         except ModuleNotFoundError as error:
@@ -180,7 +186,7 @@ class Result:
             ) from None
 
     def plot(self) -> Figure:
-        """Draw loss and delay of each group with intervals, and the samples over time (`plot.run_figure`)."""
+        """Draw throughput, loss and delay of each group with intervals, and samples over time (`plot.run_figure`)."""
         from tailback.plotting.plot import run_figure
 
         return run_figure(self.metrics, self.series, self.nodes, self.scenario.title, self.confidence)
@@ -188,7 +194,7 @@ class Result:
     # On disk.
 
     def manifest(self) -> dict[str, object]:
-        """Return the data needed to run this again, and the digests to compare with."""
+        """Return the manifest: data to repeat the run, digests of its results, and warnings."""
         return {
             "tailback": _native.version,
             "engine": engine(),
@@ -211,7 +217,16 @@ class Result:
         }
 
     def write(self, directory: str | PathLike[str], *, replace: bool = False) -> Path:
-        """Write the run directory; it appears complete or not at all. Raises OutputError."""
+        """Write the run directory and return its path; it is written completely or not at all.
+
+        Args:
+            directory: Path of the directory.
+            replace: Replace an existing run directory.
+
+        Raises:
+            OutputError: The directory could not be written, or it exists and `replace` is false.
+
+        """
         from tailback.results.directory import write
 
         return write(self, directory, replace=replace)
@@ -221,7 +236,7 @@ class Result:
         lines = [headline("Result", self.scenario.title, about), f"  {self.digest}"]
         for estimate in self.estimates():
             measure = estimate.measure
-            # Zero marks are of no interest.
+            # Zero marks are left out, since most scenarios have no marking.
             if measure.scope != "class" and (measure.metric != "marks" or estimate.interval.mean > 0):
                 lines.append(f"  {measure!s:24} {quantity(estimate.interval, measure, estimate.resolution)}")
         return "\n".join(lines) + ">"

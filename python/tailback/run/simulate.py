@@ -1,4 +1,4 @@
-"""Runs of a scenario: replications, warm-up and stopping rule."""
+"""Run of a scenario: its replications, warm-up and stopping rule."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from tailback.scenario import Scenario, load
 __all__ = ["Interrupted", "check_seeds", "run", "seeds"]
 
 _PILOT_SAMPLES = 2000
-"""Length of the pilot's series. MSER-5 averages by fives, so the warm-up is resolved to 1/400 of the run."""
+"""Number of samples of a pilot run. MSER-5 averages five each, so the warm-up has a resolution of 1/400 of it."""
 
 _PILOT_LENGTHS = (1, 2, 4, 8)
-"""Lengths of the pilot that are tried, in lengths of the run: bursty traffic can drift by chance over a short one."""
+"""Lengths of pilot runs to try, as multiples of `run.duration`; bursty traffic may drift by chance over a short one."""
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C; `result` holds the replications that had finished, possibly none."""
+    """Ctrl-C during a run; `result` has the finished replications, possibly none."""
 
     def __init__(self, result: Result) -> None:
         super().__init__(f"interrupted after {len(result.reports)} replications")
@@ -43,28 +43,28 @@ class _Precision:
     max_replications: int
 
 
-MOST_SEED = 2**63 - 1
-"""The largest seed of a replication."""
-MOST_PARTS = 1024
-"""Upper bound of the threads of one network; a larger number is taken for a mistake."""
-MOST_REPLICATIONS = 100_000
-"""Upper bound, as in a scenario; a larger number is taken for a mistake."""
+MAX_SEED = 2**63 - 1
+"""Largest seed of a replication."""
+MAX_PARTS = 1024
+"""Maximum number of threads of one replication."""
+MAX_REPLICATIONS = 100_000
+"""Maximum number of replications, as in a scenario."""
 
 
 def seeds(base: int, replications: int) -> list[int]:
-    """Return the seed of each replication: the base plus its number, so that each can be run alone."""
+    """Return the seeds of replications 0 to `replications` - 1: replication k has the seed `base` + k."""
     return [base + k for k in range(replications)]
 
 
 def check_seeds(base: int, replications: int) -> None:
-    """Refuse seeds that a scenario does not allow, before anything is run; raises UsageError."""
+    """Check the number of replications and the range of their seeds; raises UsageError or ValueError."""
     if replications < 1:
-        raise ValueError(f"replications is {replications}; at least one is needed")
-    if replications > MOST_REPLICATIONS:
-        raise UsageError(f"replications is {replications}; write 1 to {MOST_REPLICATIONS}")
-    most = MOST_SEED - replications + 1
-    if not 0 <= base <= most:
-        raise UsageError(f"the base seed {base} is not from 0 to {most}, so that replication k can have the seed + k")
+        raise ValueError(f"replications is {replications}; write 1 to {MAX_REPLICATIONS}")
+    if replications > MAX_REPLICATIONS:
+        raise UsageError(f"replications is {replications}; write 1 to {MAX_REPLICATIONS}")
+    upper = MAX_SEED - replications + 1
+    if not 0 <= base <= upper:
+        raise UsageError(f"the base seed is {base}; write 0 to {upper}, since replication k has the seed base + k")
 
 
 def run(
@@ -84,20 +84,21 @@ def run(
     Args:
         scenario: A scenario, or the path of its file.
         seed: Base seed; replication k runs with `seed + k`. Default: the scenario's.
-        replications: Least number of replications. Default: the scenario's.
-        threads: Number of replications at a time. Default: one per processor, or per `parallel` processors.
-        warmup: Warm-up, such as "20s", or "auto". Default: the scenario's.
-        engine: "merged" or "plain"; both give the same digest. Default: the scenario's.
-        parallel: Upper bound of the parts into which the network of each replication is divided, with a thread each.
-            The digest is the same; for one large run, since replications keep processors busy. See `Scenario.parts`.
-        progress: Called now and then with the replications done and their number.
+        replications: Number of replications; with `run.precision`, of the first round. Default: the scenario's.
+        threads: Number of replications at a time. Default: the number of processors, divided by `parallel`.
+        warmup: Length of the warm-up, such as "20s", or "auto". Default: the scenario's.
+        engine: Event engine, "merged" or "plain"; both give the same digest. Default: the scenario's.
+        parallel: Maximum number of parts into which the network of each replication is divided, 1 to 1024, each on a
+            thread of its own; the digest does not depend on it. For few large replications; see `Scenario.parts`.
+        progress: Called repeatedly with the replications done and their number.
         executor: Any executor of `concurrent.futures`, or one of `tailback.run.executors`. Its owner closes it.
 
     Raises:
-        ScenarioError: The scenario is wrong; the message has the place and a correction.
-        UsageError: A seed, or a number of replications or threads, is out of range.
+        ScenarioError: The scenario is invalid; the message has the place and a correction.
+        UsageError: A seed is out of range, or a number of replications or parts is too large.
+        ValueError: A number of replications or parts is below 1.
         RunError: No steady state was found for an automatic warm-up, or the simulator failed.
-        Interrupted: Ctrl-C; the replications that had finished are in its `result`.
+        Interrupted: Ctrl-C; its `result` has the finished replications.
 
     """
     if not isinstance(scenario, Scenario):
@@ -110,9 +111,9 @@ def run(
     precision = _precision(config)
     check_seeds(base, count if precision is None else max(count, precision.max_replications))
     if parallel < 1:
-        raise ValueError(f"parallel is {parallel}; at least one thread is needed")
-    if parallel > MOST_PARTS:
-        raise UsageError(f"parallel is {parallel}; write 1 to {MOST_PARTS} threads")
+        raise ValueError(f"parallel is {parallel}; write 1 to {MAX_PARTS} threads")
+    if parallel > MAX_PARTS:
+        raise UsageError(f"parallel is {parallel}; write 1 to {MAX_PARTS} threads")
     if threads is None and executor is None and parallel > 1:
         threads = max(default_threads() // parallel, 1)
     confidence = cast(float, config["confidence"])
@@ -128,7 +129,7 @@ def run(
 
 @dataclass(frozen=True, slots=True)
 class _Replications(Replicated[None]):
-    """The replications of one scenario: the only unit."""
+    """Replications of one scenario, which is the only unit."""
 
     result: Result
     pool: Pool
@@ -138,7 +139,7 @@ class _Replications(Replicated[None]):
     progress: Progress | None
 
     @property
-    def most(self) -> int:
+    def max_replications(self) -> int:
         return 0 if self.precision is None else self.precision.max_replications
 
     def count(self, unit: None) -> int:
@@ -152,7 +153,7 @@ class _Replications(Replicated[None]):
         warmup_s = result.warmup.override_s
         tasks = [Task(None, result.scenario, seed, warmup_s, self.engine, self.parallel) for seed in missing]
         outcome = self.pool.run(tasks, _whole, self.progress)
-        # After Ctrl-C a later replication may have finished before an earlier one: keep all finished ones.
+        # After Ctrl-C a later replication may have finished before an earlier one; all finished ones are kept.
         result.add([done.value for done in outcome.done], sum(done.cpu_s for done in outcome.done))
         if outcome.interrupted:
             raise Interrupted(result)
@@ -170,10 +171,10 @@ def _whole(_: None, report: Report) -> Report:
 
 
 def _warmup(scenario: Scenario, engine: str | None, parallel: int, pool: Pool) -> Warmup | None:
-    """Return the stated warm-up, or that of a pilot run by MSER-5; `None`: the pilot was interrupted.
+    """Return the stated warm-up, or the one that MSER-5 finds in a pilot run; `None`: the pilot run was interrupted.
 
-    The warm-up must lie in the first half of the run. The pilot takes the scenario's own seed, whatever the base
-    seed: so a replication that is run again alone has the same warm-up, and the same digest.
+    The warm-up must be at most half of the run. The pilot run has the seed of the scenario, not the base seed, so that
+    a replication that is repeated alone has the same warm-up and the same digest.
     """
     config = scenario.run_config
     if config["warmup"] != "auto":
@@ -181,7 +182,7 @@ def _warmup(scenario: Scenario, engine: str | None, parallel: int, pool: Pool) -
     seed = cast(int, config["seed"])
     duration_s = _seconds(cast(str, config["duration"]))
     for factor in _PILOT_LENGTHS:
-        # Whole picoseconds, so that the instant that is passed on is the one that was found.
+        # A multiple of a picosecond, the unit of simulated time, so that the warm-up found is represented exactly.
         sample_ps = max(round(factor * duration_s / _PILOT_SAMPLES * 1e12), 1)
         pilot = scenario.set(
             {
@@ -199,9 +200,8 @@ def _warmup(scenario: Scenario, engine: str | None, parallel: int, pool: Pool) -
         if dropped is not None and dropped * sample_ps * 1e-12 <= duration_s / 2:
             return Warmup("auto", dropped * sample_ps * 1e-12, factor * duration_s)
     raise RunError(
-        f"no steady state was found, not even in a pilot run of {factor * duration_s:g} s: the number of packets in "
-        'the network keeps drifting. Make run.duration longer, or state run.warmup, such as "20s", if the drift '
-        "is what you want to see"
+        f"no steady state was found, even in a pilot run of {factor * duration_s:g} s: the number of packets in the "
+        'network keeps drifting. Raise run.duration, or, if the drift is intended, set run.warmup, such as "20s"'
     )
 
 
@@ -220,7 +220,7 @@ def _precision(config: Mapping[str, object]) -> _Precision | None:
 def _precise(reports: Sequence[Report], precision: _Precision, confidence: float) -> bool:
     found = {str(e.measure): e.interval for e in estimates([measures(r) for r in reports], confidence)}
     interval = found.get(precision.metric)
-    # Absent: no packet was delivered, so there is no delay to estimate.
+    # The metric is absent if no packet was delivered: there is no delay to estimate.
     return interval is None or interval.is_precise(precision.relative, precision.absolute)
 
 

@@ -1,4 +1,4 @@
-"""Scenarios: building, loading, kinds, quantities with units, partitions and warnings."""
+"""Scenarios: documents built in Python or loaded from files, kinds, quantities with units, partitions and warnings."""
 
 from __future__ import annotations
 

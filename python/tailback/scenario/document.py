@@ -1,4 +1,4 @@
-"""Scenarios in Python: the same document as the TOML file, built step by step or loaded.
+"""Scenarios in Python: documents that are built step by step, or loaded from TOML or JSON files.
 
 A `Scenario` is immutable: each method returns a new one, so variants share a base:
 
@@ -31,19 +31,19 @@ from tailback.scenario.warnings import ScenarioWarning, read
 __all__ = ["Precision", "Scenario", "Variant", "load"]
 
 _Given: TypeAlias = "tuple[_native.Scenario, list[tuple[str, str]]] | None"
-"""Settings, and the scenario on which they were made."""
+"""A scenario, and the settings (path, value) that were applied to it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Precision:
-    """Stopping rule of replications: half of the interval's width below either target."""
+    """Stopping rule of replications: the half width of the confidence interval meets one of two targets."""
 
     metric: Literal["loss", "delay", "throughput"] = "loss"
-    """Of all flows together."""
+    """Metric of all flows together."""
     relative: float = 0.1
-    """Target as a share of the mean."""
+    """Target of the half width as a share of the mean."""
     absolute: float = 0.001
-    """Target in the metric's unit; a mean of zero has no relative interval."""
+    """Target of the half width in the metric's unit (1, s or bit/s), for means near zero."""
     max_replications: int = 100
     """Upper bound of the number of replications."""
 
@@ -75,7 +75,10 @@ class Scenario:
         buffer: str | Sequence[str] | None = None,
         discipline: Mapping[str, Value] | None = None,
     ) -> None:
-        """Start a document with its `[run]` and `[network]` tables; what is left out takes its default."""
+        """Create a document with its `[run]` and `[network]` tables; parameters that are not given have their defaults.
+
+        The parameters are the keys of these tables, `title` and `description`; docs/scenarios.md describes them.
+        """
         run = given(
             duration=duration,
             warmup=warmup,
@@ -101,15 +104,15 @@ class Scenario:
         self._table: Table | None = cast(Table, copied(document))
         self._native: _native.Scenario | None = None
         self._folder = ""
-        # A program that builds a scenario can read files itself.
+        # A program that builds a scenario could read any file itself.
         self._allow_files = True
         self._given: _Given = None
 
     @classmethod
     def from_document(cls, document: Mapping[str, Value], folder: str = "") -> Scenario:
-        """Return a scenario of a document, such as one read from JSON; it is checked on first use.
+        """Return the scenario of a document, such as one read from JSON; it is checked on first use.
 
-        The files that it names are in `folder`.
+        Paths of files in it are relative to `folder`.
         """
         made = cls.__new__(cls)
         made._table = cast(Table, copied(dict(document)))
@@ -120,18 +123,18 @@ class Scenario:
 
     @classmethod
     def from_toml(cls, text: str, filename: str = "<scenario>", *, allow_files: bool = False) -> Scenario:
-        """Read a TOML document; raises ScenarioError with file, line and column.
+        """Return the scenario of a TOML document; raises ScenarioError with file, line and column.
 
-        The files that it names are in the folder of `filename`, or, with `allow_files`, anywhere.
+        Paths of files in it are relative to the folder of `filename`, and must be in it unless `allow_files` is true.
         """
         compiled = _native.Scenario.from_toml(text, filename, allow_files)
         return cls.from_native(compiled, str(Path(filename).parent), allow_files=allow_files)
 
     @classmethod
     def from_native(cls, compiled: _native.Scenario, folder: str = "", *, allow_files: bool = False) -> Scenario:
-        """Wrap a scenario of the core; `folder` contains the files that it names."""
+        """Return the scenario of a checked scenario of the core; paths of files in it are relative to `folder`."""
         made = cls.__new__(cls)
-        # Read on access: most points of a sweep are only run.
+        # The document is read on access: most points of a sweep are only run.
         made._table = None
         made._native = compiled
         made._folder = folder
@@ -150,7 +153,7 @@ class Scenario:
         return self._with("switches", name, given(count=count, **options))
 
     def class_map(self, name: str, match: Value) -> Scenario:
-        """Add a class map, such as `{"dscp": "ef"}`, that classes and conditioners name as their `match`."""
+        """Add a class map, such as `{"dscp": "ef"}`, which classes and conditioners name in their `match`."""
         return self._with("class-maps", name, match)
 
     def link(
@@ -163,9 +166,18 @@ class Scenario:
         loss: float | None = None,
         jitter: str | None = None,
     ) -> Scenario:
-        """Add full-duplex links between two names or patterns; two rates are forward and backward.
+        """Add full-duplex links: one, or one for each match of a pattern.
 
-        Two delays are the first and the last link's; the others are spread evenly between them.
+        Args:
+            between: The two ends. With one pattern there is a link for each match; with two patterns, which must have
+                equally many matches, a link for each pair of matches, in order.
+            rate: Rate of both directions, such as "10Mbit/s"; two rates: from the first end, from the second end.
+            delay: Propagation delay, such as "1ms"; two delays: those of the first and the last link, between
+                which those of the others are evenly spaced.
+            length: Length of the cable, such as "100m", instead of the delay; 5 ns/m.
+            loss: Probability of random loss of a frame on the link, 0 to 1.
+            jitter: Upper bound of the random additional delay of each frame, uniform from 0.
+
         """
         link = given(between=list(between), rate=rate, delay=delay, length=length, loss=loss, jitter=jitter)
         return self._append("links", link)
@@ -189,11 +201,11 @@ class Scenario:
         marking: Mapping[str, Value] | None = None,
         probe: bool | None = None,
     ) -> Scenario:
-        """Add a group of flows; `from_` and `to` are hosts or patterns, `source` is a traffic model.
+        """Add a group of flows from hosts `from_` to hosts `to`, which are names or patterns.
 
-        An `application`, such as `kind("web")`, takes the place of the source. With a `transport`, such as `tcp()`, the
-        source writes and the transport sends as the network allows. `marking` colours packets where they enter
-        the network, as `{"meter": kind("fixed", colour="yellow")}` does. `dscp` is the code point of all its packets.
+        `source` is a traffic model, and `application`, such as `kind("web")`, replaces it. With a `transport`, such as
+        `tcp()`, the source writes data, which the transport sends. `marking` is a meter that colours packets as they
+        enter the network, such as `{"meter": kind("fixed", colour="yellow")}`. `dscp` is the code point of all packets.
         """
         flow: Table = {"name": name, "from": from_, "to": to}
         rest = given(
@@ -219,7 +231,7 @@ class Scenario:
         low: float | None = None,
         **options: Value,
     ) -> Scenario:
-        """Set the back-pressure of all switches; `high` and `low` are the watermarks' fractions.
+        """Set the back-pressure of all switches; `high` and `low` are the watermarks as shares of the buffer, 0 to 1.
 
         Options are `detection` (instead of the watermarks), `notify`, `addresses`, `partition`, `response`,
         `signal`, `response_time` and `end_stations`.
@@ -227,27 +239,27 @@ class Scenario:
         table = {"scope": scope, **keys(options)}
         if high is not None or low is not None:
             if "detection" in table:
-                raise ValueError("give either the watermarks high and low, or detection")
+                raise ValueError("write either the watermarks high and low, or detection")
             table["detection"] = {"kind": "watermark", **given(high=high, low=low)}
         return self._replace("backpressure", table)
 
     def at(self, at: str, **change: Value) -> Scenario:
-        """Add a change to the timeline, such as `at("10s", link=["sw1", "sw2"], state="down")`."""
+        """Add a change of the network at a time, such as `at("10s", link=["sw1", "sw2"], state="down")`."""
         return self._append("timeline", {"at": at, **keys(change)})
 
     def set(self, assignments: Mapping[str, Value] | None = None, /, **named: Value) -> Scenario:
-        """Return a scenario with values replaced by path, as `--set` does.
+        """Return the scenario with values changed by path, as `--set` does; raises ScenarioError.
 
             scenario.set({"flows[data].source.rate": "3Mbit/s", "run.duration": "10s"})
 
-        Keywords reach the `[run]` table: `scenario.set(duration="10s")`.
+        Keywords are keys of the `[run]` table: `scenario.set(duration="10s")`.
         """
         paths = dict(assignments or {}) | {f"run.{key}": value for key, value in keys(named).items()}
         changed = self.native.with_set([(path, toml_value(value)) for path, value in paths.items()])
         return Scenario.from_native(changed, self._folder, allow_files=self._allow_files)
 
     def with_texts(self, assignments: Sequence[tuple[str, str]]) -> Scenario:
-        """Return a scenario with values replaced by path, each a text as `--set` takes it; itself if there are none."""
+        """Return the scenario with values changed by path, each a text as after `--set`; raises ScenarioError."""
         if not assignments:
             return self
         changed = self.native.with_set(list(assignments))
@@ -292,12 +304,12 @@ class Scenario:
 
     @cached_property
     def effect(self) -> str:
-        """Hash of the document's effect: equal for documents that differ only in settings without effect."""
+        """Hash of the document without settings that have no effect."""
         return self.native.effect
 
     @cached_property
     def warnings(self) -> tuple[ScenarioWarning, ...]:
-        """Warnings about the scenario except those that `run.accept` names; also about settings of no effect."""
+        """Warnings about the scenario and about settings without effect, except those that `run.accept` names."""
         base, given = self._given or (None, [])
         idle = base.without_effect(given) if base is not None else []
         return read([*self.native.warnings(), *idle])
@@ -316,37 +328,40 @@ class Scenario:
 
     @property
     def folder(self) -> str:
-        """The folder to which the paths of files in the scenario are relative."""
+        """Folder to which the paths of files in the scenario are relative."""
         return self._folder
 
     @property
     def file(self) -> str:
-        """The file from which it was loaded; empty if it was made or changed in Python."""
+        """Path of the file from which the scenario was loaded; empty if it was made or changed in Python."""
         return self._file
 
     @property
     def files(self) -> dict[int, str]:
-        """The files that its flows name, traces of video, by the flows' place in the document."""
+        """Trace files that flows name, by the index of the flow group in the document."""
         flows = cast(list[dict[str, dict[str, object]]], json.loads(self.native.to_json()).get("flows", []))
         named = {index: flow.get("source", {}) for index, flow in enumerate(flows)}
         return {index: str(source["file"]) for index, source in named.items() if source.get("kind") == "trace"}
 
     def check(self) -> Scenario:
-        """Check the scenario and return it; raises ScenarioError with all mistakes."""
+        """Check the scenario and return it; raises ScenarioError with all errors."""
         _ = self.native
         return self
 
     def parts(self, most: int = 2, seed: int | None = None) -> Parts:
-        """Return the partition of a run with this seed among at most `most` threads (`parallel` of `run`)."""
-        given = cast(int, self.run_config["seed"]) if seed is None else seed
-        return Parts.from_json(self.native.parts(most, given))
+        """Return the partition of a run among at most `most` threads (`parallel` of `run`).
+
+        `seed` is the seed of the replication. Default: the scenario's.
+        """
+        of_run = cast(int, self.run_config["seed"]) if seed is None else seed
+        return Parts.from_json(self.native.parts(most, of_run))
 
     def to_toml(self) -> str:
-        """Return the document as TOML; loading it gives an equal scenario."""
+        """Return the document as TOML, with all defaults; loading it gives an equal scenario."""
         return self.native.to_toml()
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle as text; files that the scenario names must be at the same place for the other process."""
+        """Pickle the document as text; files that it names must have the same paths for the other process."""
         text, folder = self.native.to_json(), str(Path(self._folder).absolute())
         return _rebuild, (text, folder, self.hash, _native.version, self._allow_files)
 
@@ -381,7 +396,7 @@ class Scenario:
     def _with(self, key: str, name: str, options: Value) -> Scenario:
         table = cast(Mapping[str, Value], self._document.get(key, {}))
         if name in table:
-            raise ValueError(f"{key} has {name!r} already; names are unique")
+            raise ValueError(f"{key} has {name!r} already; use another name")
         return self._replace(key, {**table, name: options})
 
     def _append(self, key: str, value: Table) -> Scenario:
@@ -390,16 +405,17 @@ class Scenario:
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """A scenario with values set by path, made on each access and not cached.
+    """A scenario with values changed by path; it is compiled on each access and not cached.
 
-    A compiled scenario takes from 50 kB to several megabytes, and a sweep may have a hundred thousand of them.
+    A compiled scenario takes from 50 kB to several MB of memory, and a sweep may have 100,000 of them.
     """
 
     base: Scenario
     changes: Mapping[str, Value]
+    """New values by path, as for `Scenario.set`."""
 
     def made(self) -> Scenario:
-        """Make it; raises ScenarioError."""
+        """Return the compiled scenario; raises ScenarioError."""
         return self.base.set(self.changes) if self.changes else self.base
 
     @property
@@ -414,15 +430,15 @@ class Variant:
 
 
 def _rebuild(text: str, folder: str, expected: str, version: str, allow_files: bool) -> Scenario:
-    """Unpickle a scenario; its hash also covers the files that it names."""
+    """Return the unpickled scenario; raises RunError if the version or a file that it names differs."""
     if version != _native.version:
         raise RunError(
-            f"this worker has Tailback {_native.version}, and the scenario is of {version}; install the same"
+            f"this worker has Tailback {_native.version}, but the client has {version}; install the same version"
         )
     compiled = _native.Scenario.from_json(text, folder, allow_files)
     made = Scenario.from_native(compiled, folder, allow_files=allow_files)
     if made.hash != expected:
-        raise RunError(f"a file that the scenario names is another one in {folder} of this worker; copy it there")
+        raise RunError(f"a file that the scenario names differs in {folder} of this worker; copy it there")
     return made
 
 
@@ -432,7 +448,7 @@ def _number(count: int, what: str, more: str = "") -> str:
 
 
 def _hash_with(base: _native.Scenario, assignments: list[tuple[str, str]]) -> str:
-    """Return the hash of a scenario with settings; empty if these would be wrong."""
+    """Return the hash of a scenario with settings; empty if the settings are invalid."""
     try:
         return (base.with_set(assignments) if assignments else base).hash
     except ScenarioError:
@@ -440,12 +456,15 @@ def _hash_with(base: _native.Scenario, assignments: list[tuple[str, str]]) -> st
 
 
 def load(path: str | PathLike[str], text: str | None = None, *, allow_files: bool = False) -> Scenario:
-    """Read a scenario file, TOML or (by its name's ending) JSON; raises ScenarioError.
+    """Read a scenario file: JSON if its name ends in `.json`, else TOML.
 
     Args:
-        path: The file.
-        text: Content of the file, if that has been read.
-        allow_files: Permit files outside its folder; for trusted scenarios.
+        path: Path of the file.
+        text: Content of the file, if it was read before.
+        allow_files: Permit the scenario to read files outside its folder; for trusted scenarios.
+
+    Raises:
+        ScenarioError: The scenario is invalid.
 
     """
     file = Path(fspath(path))

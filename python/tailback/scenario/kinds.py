@@ -1,4 +1,4 @@
-"""Names of kinds as types: type checkers find misspelt ones. Made by tools/kinds.py from the schema."""
+"""Names of kinds as types, for type checkers. Generated from the schema by tools/kinds.py."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SourceKind: TypeAlias = Literal[
     "bernoulli",
     "bulk",
 ]
-"""A traffic model."""
+"""Name of a traffic model."""
 
 DisciplineKind: TypeAlias = Literal[
     "drop-tail",
@@ -62,7 +62,7 @@ DisciplineKind: TypeAlias = Literal[
     "netem",
     "hfsc",
 ]
-"""A queue discipline."""
+"""Name of a queue discipline."""
 
 Kind: TypeAlias = Literal[
     "acknowledgement",
@@ -175,4 +175,4 @@ Kind: TypeAlias = Literal[
     "wred",
     "wrr",
 ]
-"""Anything that a `kind` can be."""
+"""Value of any key `kind`."""

@@ -1,4 +1,4 @@
-"""Partition of the network of one large run among threads."""
+"""Partition of the network of one run among threads."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ __all__ = ["Parts"]
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The parts of a run; `str` is a sentence about them."""
+    """Partition of a network; `str` describes it in one line."""
 
     nodes: tuple[tuple[str, ...], ...]
-    """The names of each part's hosts and switches."""
+    """Names of the hosts and switches of each part."""
     cut: tuple[tuple[str, str], ...]
     """Links between parts, by the names of their ends."""
     look_ahead_s: float | None
-    """Lookahead in simulated seconds: time for which each part runs independently; `None`: no links between them."""
+    """Lookahead, simulated s: time for which parts run independently; `None`: there are no links between parts."""
 
     @staticmethod
     def from_json(text: str) -> Parts:
@@ -34,7 +34,7 @@ class Parts:
 
     def __str__(self) -> str:
         if len(self) == 1:
-            return "1 part: what this network shares at one instant keeps it together"
+            return "1 part: this network cannot be divided, since its nodes share state without delay"
         sizes = ", ".join(str(len(part)) for part in self.nodes)
         links = f"{len(self.cut)} link{'' if len(self.cut) == 1 else 's'} between them"
         ahead = "" if self.look_ahead_s is None else f", look-ahead {self.look_ahead_s * 1e6:.6g} us"

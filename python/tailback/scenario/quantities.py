@@ -1,4 +1,4 @@
-"""Values of an axis as numbers: quantities with units, in the quantity's base unit."""
+"""Quantities with units as numbers in their base units, for the axes of sweeps."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _AMOUNT = re.compile(r"\s*([0-9.]+)\s*(\D.*?)\s*")
 def _packets(text: str) -> float:
     number = text.removesuffix("s").removesuffix("packet")
     if number == text:
-        raise ValueError(f"{text} is no number of packets")
+        raise ValueError(f"{text} is not a number of packets, such as 50packets")
     return float(number)
 
 
 def _share(text: str) -> float:
     if not text.rstrip().endswith("%"):
-        raise ValueError(f"{text} is no percentage")
+        raise ValueError(f"{text} is not a percentage, such as 1.5%")
     return float(text.rstrip()[:-1]) / 100
 
 
@@ -35,44 +35,44 @@ _KINDS: tuple[tuple[str, str, Callable[[str], float]], ...] = (
     ("packets", "packet", _packets),
     ("ratio", "1", _share),
 )
-"""Ending of a column, unit, and parser of a text; as in the tables of a run (`tailback.results.tables`)."""
+"""Suffix of a column's name, unit, and parser of each kind of quantity, as in `tailback.results.tables`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Quantities:
-    """An axis whose values are quantities of one kind."""
+    """Values of an axis that are quantities of one kind."""
 
     suffix: str
-    """Ending of its column: `bps`, `bytes`, `s`, `packets` or `ratio`."""
+    """Suffix of the column's name: `bps`, `bytes`, `s`, `packets` or `ratio`."""
     unit: str
-    """`bit/s`, `B`, `s`, `packet` or `1`."""
+    """Base unit: `bit/s`, `B`, `s`, `packet` or `1`."""
     numbers: Mapping[Value, float]
-    """By value; words, such as "unlimited", have none."""
+    """Number of each value in the base unit; words, such as "unlimited", have none."""
 
 
 def quantities(values: Iterable[Value]) -> Quantities | None:
-    """Read the values of an axis; `None`: they are plain numbers, words, or quantities of more than one kind."""
+    """Return the quantities of an axis; `None`: its values are plain numbers, words, or of more than one kind."""
     distinct = list(dict.fromkeys(values))
-    # Texts that begin with a digit are numbers: a kind that cannot read all of them is not that of the axis.
-    meant = [value for value in distinct if isinstance(value, str) and value.strip()[:1].isdigit()]
-    if not meant or any(not isinstance(value, str) for value in distinct):
+    # Texts that begin with a digit are quantities; the kind of the axis is the first one that can read all of them.
+    texts = [value for value in distinct if isinstance(value, str) and value.strip()[:1].isdigit()]
+    if not texts or any(not isinstance(value, str) for value in distinct):
         return None
     for suffix, unit, parse in _KINDS:
         try:
-            return Quantities(suffix, unit, {value: float(parse(value)) for value in meant})
+            return Quantities(suffix, unit, {value: float(parse(value)) for value in texts})
         except ValueError:
             continue
     return None
 
 
 def factor(unit: str) -> tuple[str, float] | None:
-    """Return the base unit of a unit, and the factor: `kB` is 1000 `B`."""
+    """Return the base unit of a unit, and the factor to it: `kB` is 1000 `B`; `None`: the unit is unknown."""
     found = quantities([f"1{unit}"])
     return None if found is None else (found.unit, found.numbers[f"1{unit}"])
 
 
 def amount(value: Value) -> tuple[float, str] | None:
-    """Split "1.5Mbit/s" into number and unit; numbers have the unit "". `None`: anything else."""
+    """Return number and unit of a value such as "1.5Mbit/s"; a number has the unit "". `None`: other values."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     if not isinstance(value, str):

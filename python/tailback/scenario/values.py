@@ -1,4 +1,4 @@
-"""Values of a document: kinds with parameters, TOML text, and files read as text."""
+"""Values of a document: kinds with parameters, conversion to TOML, and reading of files."""
 
 from __future__ import annotations
 
@@ -33,25 +33,25 @@ Table: TypeAlias = dict[str, Value]
 
 
 def kind(name: Kind, **parameters: Value) -> Table:
-    """Return a registered kind with its parameters; `response_time` is written `response-time`.
+    """Return the table of a kind with its parameters; underscores in their names become hyphens.
 
-    `tailback.names()` lists the kinds and `tailback.explain(name)` describes the parameters of one.
+    `tailback.names()` lists the kinds, and `tailback.explain(name)` describes the parameters of a kind.
     """
     return {"kind": name, **keys(parameters)}
 
 
 def source(name: SourceKind, **parameters: Value) -> Table:
-    """Return a traffic model, such as `source("cbr", rate="1Mbit/s", packet="1000B")`."""
+    """Return the table of a traffic model, such as `source("cbr", rate="1Mbit/s", packet="1000B")`."""
     return kind(name, **parameters)
 
 
 def discipline(name: DisciplineKind, **parameters: Value) -> Table:
-    """Return a queue discipline, such as `discipline("drop-tail")`."""
+    """Return the table of a queue discipline, such as `discipline("drop-tail")`."""
     return kind(name, **parameters)
 
 
 def tcp(**parameters: Value) -> Table:
-    """Return TCP as a flow's transport, such as `tcp(recovery="sack", ecn="classic")`."""
+    """Return the table of TCP as a transport, such as `tcp(recovery="sack", ecn="classic")`."""
     return kind("tcp", **parameters)
 
 
@@ -59,24 +59,24 @@ def read_document(path: str | PathLike[str]) -> str:
     """Return the text of a scenario or study file; "-" is standard input, which can be read once.
 
     Raises:
-        ScenarioError: It is not UTF-8 text.
+        ScenarioError: The file is not UTF-8 text.
 
     """
     data = sys.stdin.buffer.read() if str(path) == "-" else Path(fspath(path)).read_bytes()
     # UTF-16 without a byte order mark is valid UTF-8 too, with a zero after every letter.
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or b"\0" in data:
         advice = "save it as UTF-8; in Windows PowerShell `>` writes UTF-16, and `| Out-File -Encoding utf8` does not"
-        raise unreadable(str(path), "this looks like UTF-16, and a document is UTF-8 text", advice)
+        raise unreadable(str(path), "the file seems to be UTF-16; a document is UTF-8 text", advice)
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        message = f"line {line} is not UTF-8 text: byte {data[error.start]:#04x} stands at offset {error.start}"
+        message = f"line {line} is not UTF-8 text: byte {data[error.start]:#04x} at offset {error.start}"
         raise unreadable(str(path), message, "save the file as UTF-8") from None
 
 
 def toml_value(value: Value, _depth: int = 0) -> str:
-    """Write a value in the form that `--set` reads: TOML on one line; raises ScenarioError if nested too deeply."""
+    """Return a value as one line of TOML, as `--set` reads it; raises ScenarioError if it is nested too deeply."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
@@ -90,19 +90,19 @@ def toml_value(value: Value, _depth: int = 0) -> str:
     return "[" + ", ".join(toml_value(item, _depth + 1) for item in value) + "]"
 
 
-_DEEPEST = 100
-"""Upper bound of the nesting of tables and lists; documents have some ten levels, the core's readers permit these."""
+_MAX_DEPTH = 100
+"""Maximum nesting of tables and lists, as in the core; valid documents have about ten levels."""
 
 
 def check_depth(depth: int) -> None:
-    """Raise ScenarioError if tables and lists are nested too deeply."""
-    if depth > _DEEPEST:
+    """Raise ScenarioError if `depth` exceeds the maximum nesting of tables and lists."""
+    if depth > _MAX_DEPTH:
         advice = "no key of a document is nested deeper than about ten tables"
-        raise unreadable("<scenario>", "tables and lists are nested too deep", advice)
+        raise unreadable("<scenario>", f"tables and lists are nested too deep: more than {_MAX_DEPTH} levels", advice)
 
 
 def copied(value: object, depth: int = 0) -> object:
-    """Return a copy of tables and lists; raises ScenarioError if they contain themselves."""
+    """Return a deep copy of tables and lists; raises ScenarioError if they are nested too deeply, as in a cycle."""
     if isinstance(value, Mapping):
         check_depth(depth)
         return {key: copied(item, depth + 1) for key, item in value.items()}
@@ -113,10 +113,10 @@ def copied(value: object, depth: int = 0) -> object:
 
 
 def keys(table: Mapping[str, Value]) -> Table:
-    """Write Python names as the document's keys."""
+    """Return a table with Python names converted to keys of a document: `response_time` to `response-time`."""
     return {key.rstrip("_").replace("_", "-"): value for key, value in table.items()}
 
 
 def given(**options: Value | None) -> Table:
-    """Return the given values, with the document's keys."""
+    """Return the options that are not `None`, with names converted to keys of a document."""
     return keys({key: value for key, value in options.items() if value is not None})

@@ -1,4 +1,4 @@
-"""Warnings about valid scenarios: each with its place and advice."""
+"""Warnings about valid but suspicious scenarios, with places and advice."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ __all__ = ["ScenarioWarning", "accepted", "gather", "made", "read"]
 
 @dataclass(frozen=True, slots=True)
 class ScenarioWarning:
-    """A setting that makes little sense, or that a run did not honour."""
+    """A warning about a suspicious setting or result."""
 
     name: str
     """Name of the warning, such as `overload`; `run.accept` with this name silences it."""
     message: str
-    """One sentence with the numbers."""
+    """The warning in one sentence, with its numbers."""
     path: str = ""
-    """Path in the document, such as `links[0].rate`; empty for the whole."""
+    """Path in the document, such as `links[0].rate`; empty: the whole document."""
     line: int | None = None
     """Line in the file, from 1; `None`: it has no place in a file."""
     column: int | None = None
-    """Column in the line, from 1."""
+    """Column in the line, from 1; `None`: it has no place in a file."""
     suggestion: str | None = None
-    """Advice: a change, or the way to accept the warning."""
+    """Advice: a change, or how to accept the warning."""
     rendered: str = ""
-    """The whole as text: place, source line, caret and advice."""
+    """Full text: message, place, source line with a caret, and advice."""
 
     def as_json(self) -> dict[str, object]:
-        """Return plain values, as manifests and `--json` have them."""
+        """Return the JSON form, as in manifests and `--json`."""
         return {
             "name": self.name,
             "message": self.message,
@@ -41,7 +41,7 @@ class ScenarioWarning:
 
 
 def read(found: Iterable[Mapping[str, str | int | None]]) -> tuple[ScenarioWarning, ...]:
-    """Take warnings from the core."""
+    """Return the warnings of the core."""
     return tuple(ScenarioWarning(**dict(table)) for table in found)  # type: ignore[arg-type]
 
 
@@ -54,7 +54,10 @@ def made(name: str, message: str, advice: str) -> ScenarioWarning:
 
 
 def gather(found: Sequence[Sequence[ScenarioWarning]], what: str) -> list[ScenarioWarning]:
-    """Return the warnings of several scenarios, one for each name and place: the first, and their number."""
+    """Return the warnings of several scenarios, one for each name and path, with the number of scenarios that have it.
+
+    `what` names the scenarios in the message, such as "points".
+    """
     places: dict[tuple[str, str], list[ScenarioWarning]] = {}
     for own in found:
         for warning in {(warning.name, warning.path): warning for warning in own}.values():

@@ -41,18 +41,23 @@ class Target:
     loss: float | None = None
     """Packets lost per packet that was delivered or lost in the interval, 0 to 1."""
     jitter_s: float | None = None
-    """RFC 3550's jitter at the end of the interval, mean over the flows."""
+    """Jitter (RFC 3550) at the end of the interval, mean over the flows, s."""
 
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """Service of a group of flows in one interval; `delay_s` is `None` if no packet arrived."""
+    """Service of a group of flows in one interval."""
 
     start_s: float
+    """Beginning of the interval, simulated s."""
     end_s: float
+    """End of the interval, simulated s."""
     delay_s: float | None
+    """Mean one-way delay of packets that arrived in the interval, s; `None`: no packet arrived."""
     loss: float
+    """Packets lost per packet that was delivered or lost in the interval, 0 to 1."""
     jitter_s: float
+    """Jitter (RFC 3550) at the end of the interval, mean over the flows, s."""
     throughput_pps: float
     """Packets delivered per second."""
     stuck_s: float | None = None
@@ -64,8 +69,9 @@ class Violation:
     """An interval in which a target was missed."""
 
     start_s: float
+    """Beginning of the interval, simulated s."""
     what: tuple[str, ...]
-    """Of `delay`, `loss` and `jitter` those that were missed."""
+    """Those of `delay`, `loss` and `jitter` that were missed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +80,7 @@ class Checked:
 
     target: Target
     intervals: int
+    """Number of intervals."""
     violations: tuple[Violation, ...]
 
     @property
@@ -86,7 +93,7 @@ def observe(report: Report, group: str) -> list[Observed]:
     """Return a group's service in each whole interval after the warm-up."""
     series = report.data["series"]
     if series is None or "offered_packets" not in series["flows"].get(group, {}):
-        raise ValueError(f"no intervals of {group!r}: set `run.sample` and `run.delay-variation = true`")
+        raise ValueError(f"the report has no samples of {group!r}: set `run.sample` and `run.delay-variation = true`")
     row, times = series["flows"][group], series["time_s"]
     first = next((i for i, at in enumerate(times) if at >= report.data["warmup_s"]), len(times))
     found = []
@@ -145,18 +152,18 @@ class Watched:
     compliance: Interval
     """Share of the intervals in which all bounds were kept, 0 to 1, over the replications."""
     intervals: int
-    """Of all replications together."""
+    """Number of intervals of all replications."""
     missed: Mapping[str, int]
     """Number of intervals in which `delay`, `loss` and `jitter` were missed; without bounds that never were."""
     first_missed_s: float | None
     """Earliest beginning of a missed interval, s; `None`: no interval was missed."""
 
     def is_kept(self, share: float) -> bool:
-        """`True` if the whole confidence interval of the compliance is at least a share, 0 to 1."""
+        """Return `True` if the whole confidence interval of the compliance is at least a share, 0 to 1."""
         return self.compliance.lo >= share
 
     def as_json(self) -> dict[str, object]:
-        """Plain values."""
+        """Return the JSON form."""
         limits = {name: getattr(self.target, key) for name, key in _FIELDS.items()}
         return {
             "group": self.target.group,
@@ -178,14 +185,14 @@ def targets(texts: Iterable[str]) -> list[Target]:
         one = tune.target(text)
         if one.metric not in _FIELDS or one.sense != "<=":
             raise UsageError(
-                f"{text!r} cannot be watched: write delay, loss or jitter and <=, such as voice.loss<=0.1%"
+                f"{text!r} is not a target: write an upper limit of delay, loss or jitter, such as voice.loss<=0.1%"
             )
         target = found.get(one.group, Target(one.group))
         name = _FIELDS[one.metric]
         if getattr(target, name) is not None:
             raise UsageError(f"{text!r} is the second limit of {one.group}'s {one.metric}")
         if not (math.isfinite(one.limit) and one.limit >= 0):
-            raise UsageError(f"{text!r} is no limit: a delay, loss or jitter is 0 or more")
+            raise UsageError(f"{text!r} is not a limit: write a delay, loss or jitter of 0 or more")
         limits = {key: getattr(target, key) for key in _FIELDS.values()} | {name: one.limit}
         found[one.group] = Target(one.group, **limits)
     return list(found.values())
@@ -236,7 +243,7 @@ def _watched(target: Target, checked: Sequence[Checked], confidence: float) -> W
 
 
 def _share(found: Interval) -> Interval:
-    """The part of an interval that is possible for a share."""
+    """Return the interval of a share, clipped to 0 to 1."""
     return Interval(found.mean, max(found.lo, 0.0), min(found.hi, 1.0), found.n)
 
 
@@ -245,11 +252,11 @@ def watchable(scenario: Scenario, targets: Sequence[Target], interval: str) -> S
     names = groups(scenario)
     for target in targets:
         if target.group not in names:
-            raise UsageError(f"there is no group of flows {target.group!r}; there are {', '.join(names)}")
+            raise UsageError(f"there is no group of flows {target.group!r}; the groups are {', '.join(names)}")
     try:
         length = _native.parse_duration(interval)
     except ValueError as error:
-        raise UsageError(f"{interval!r} is no interval: {error}") from None
+        raise UsageError(f"{interval!r} is not an interval: {error}") from None
     watched = scenario.set({"run.sample": interval, "run.delay-variation": True})
     duration, warmup = (watched.run_config[name] for name in ("duration", "warmup"))
     measured = _native.parse_duration(str(duration))
@@ -257,8 +264,8 @@ def watchable(scenario: Scenario, targets: Sequence[Target], interval: str) -> S
         measured -= _native.parse_duration(str(warmup))
     if length * 2 > measured:
         raise UsageError(
-            f"intervals of {interval} do not fit: the run is measured for {measured * 1e-12:g} s, and the first "
-            "interval begins with the first sample after the warm-up; shorten --interval or lengthen run.duration"
+            f"intervals of {interval} are too long: the run is measured for {measured * 1e-12:g} s, and the first "
+            "interval begins with the first sample after the warm-up; reduce --interval or raise run.duration"
         )
     return watched
 

@@ -107,9 +107,9 @@ def forecast(
 
     """
     if not 0 < keep <= 1:
-        raise UsageError(f"a share of intervals is above 0 and at most 1, not {keep:g}")
+        raise UsageError(f"the share of intervals is {keep:g}; write a number above 0, at most 1")
     if not (math.isfinite(most) and most > 1):
-        raise UsageError(f"the largest growth is a factor above 1, not {most:g}")
+        raise UsageError(f"the largest factor is {most:g}; write a number above 1")
     rates = _rates(scenario, growing)
     grown = _Grown(watchable(scenario, targets, interval), rates, targets, seed, replications, threads)
 
@@ -139,21 +139,21 @@ def fluid_forecast(
 
     """
     if not (math.isfinite(most) and most > 1):
-        raise UsageError(f"the largest growth is a factor above 1, not {most:g}")
+        raise UsageError(f"the largest factor is {most:g}; write a number above 1")
     names = groups(scenario)
     for group in (*growing, *(target.group for target in targets)):
         if group not in names:
-            raise UsageError(f"there is no group of flows {group!r}; there are {', '.join(names)}")
+            raise UsageError(f"there is no group of flows {group!r}; the groups are {', '.join(names)}")
     try:
         model = FluidPort(scenario, *_port(scenario, port))
         return [Forecast(target, _fluid_factor(model, target, growing, most), most) for target in targets]
     except NotModelledError as reason:
-        raise UsageError(f"no forecast by the fluid model: {reason}; leave it to simulation") from None
+        raise UsageError(f"the fluid model has no forecast: {reason}; use simulation instead") from None
 
 
 def _fluid_factor(model: FluidPort, target: Target, growing: Sequence[str], most: float) -> float | None:
     if target.jitter_s is not None:
-        raise NotModelledError(f"fluids have no jitter, and `{target.group}` has a target of it")
+        raise NotModelledError(f"`{target.group}` has a target of jitter, which the model lacks")
 
     def excess(factor: float) -> float:
         got = model(dict.fromkeys(growing, factor)).get(target.group)
@@ -162,7 +162,7 @@ def _fluid_factor(model: FluidPort, target: Target, growing: Sequence[str], most
         over = [] if target.loss is None else [got.loss - target.loss]
         if target.delay_s is not None:
             if got.delay_s is None:
-                raise NotModelledError(f"how long the queue of `{target.group}` is where it overflows is not known")
+                raise NotModelledError(f"the length of the overflowing queue of `{target.group}` is unknown")
             over.append(got.delay_s - target.delay_s)
         # Rounding of a rate equal to the capacity is no loss.
         return max(over) - 1e-9
@@ -191,7 +191,7 @@ def _port(scenario: Scenario, name: str | None) -> tuple[str, str]:
         raise UsageError(f"there is no port {name!r}; write a switch and its neighbour, such as ce:sink")
     if len(found) != 1:
         ports = ", ".join(":".join(port) for port in found) or "none"
-        raise UsageError(f"which port is meant? there are {ports} with a policy; name it with --port")
+        raise UsageError(f"name a port with --port; the ports with a policy are: {ports}")
     return found[0]
 
 
@@ -213,9 +213,9 @@ def _rates(scenario: Scenario, growing: Sequence[str]) -> dict[str, float]:
     rates = {}
     for group in growing:
         if group not in names:
-            raise UsageError(f"there is no group of flows {group!r}; there are {', '.join(names)}")
+            raise UsageError(f"there is no group of flows {group!r}; the groups are {', '.join(names)}")
         source = names[group].get("source")
         if not isinstance(source, Mapping) or "rate" not in source:
-            raise UsageError(f"the source of {group!r} has no rate that could grow")
+            raise UsageError(f"the source of {group!r} has no `rate`, so that its growth cannot be forecast")
         rates[group] = float(_native.parse_rate(str(source["rate"])))
     return rates

@@ -30,10 +30,13 @@ class Difference:
 
     measure: Measure
     a: Interval
+    """Mean and interval of A, in the measure's unit."""
     b: Interval
+    """Mean and interval of B, in the measure's unit."""
     difference: Interval
+    """Mean and interval of B minus A, paired by seed, in the measure's unit."""
     resolutions: tuple[float, float] = (0.0, 0.0)
-    """Upper bound of the error of the quantiles of A and B together, in the measure's unit; 0 for exact values."""
+    """Upper bounds of the errors of A and of B, if they are quantiles, in the measure's unit; 0 for exact values."""
 
     @property
     def is_significant(self) -> bool:
@@ -53,8 +56,11 @@ class Comparison:
     """All measures that both runs have, over the seeds that both have."""
 
     seeds: tuple[int, ...]
+    """Seeds of the replications that both runs have."""
     confidence: float
+    """Confidence level of the intervals, 0 to 1."""
     differences: tuple[Difference, ...]
+    """Differences of all measures that both runs have."""
 
     def distinct(self) -> list[Difference]:
         """Return the differences without repetitions: a single class, or all flows if there is a single group."""

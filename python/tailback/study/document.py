@@ -64,10 +64,15 @@ class Until:
     """Stopping rule of the replications of a point."""
 
     metric: str
+    """Metric to which the rule applies, such as `goodput[data]`."""
     of_difference: bool
+    """`True` if the rule applies to the difference of mechanisms, not to the metric itself."""
     relative: float
+    """Target of the interval's half width as a share of the mean."""
     absolute: float
+    """Target of the half width in the metric's unit."""
     max_replications: int
+    """Upper bound of the replications of a point."""
 
 
 class Study:
@@ -181,14 +186,14 @@ class Study:
         return Study(_native.Study.from_json(json.dumps(document)), self.base)
 
     def amounts_to(self, other: Study) -> bool:
-        """`True` if all points have the same effect as in another study, although some are written differently."""
-        theirs = {cell.setting: cell for cell in other.cells}
+        """Return `True` if all points have the same effect as in another study, but some are written differently."""
+        others = {cell.setting: cell for cell in other.cells}
         differs = False
         try:
             for cell in self._cells():
-                if cell.setting not in theirs or cell.effect != theirs[cell.setting].effect:
+                if cell.setting not in others or cell.effect != others[cell.setting].effect:
                     return False
-                differs |= cell.hash != theirs[cell.setting].hash
+                differs |= cell.hash != others[cell.setting].hash
         except (ScenarioError, UsageError):
             # Without one of the other study's settings a point may be invalid.
             return False
@@ -239,8 +244,8 @@ class Study:
                     raise UsageError(
                         'a sweep needs a stated run.warmup, such as --set run.warmup=20s; "auto" is for single runs'
                     )
-                told = Variant(self.base, {change.path: change.value for change in changes})
-                yield Cell(point, variant and variant["name"], told, scenario.hash, scenario.effect)
+                own_variant = Variant(self.base, {change.path: change.value for change in changes})
+                yield Cell(point, variant and variant["name"], own_variant, scenario.hash, scenario.effect)
 
     def _change(self, changes: Sequence[_Change]) -> Scenario:
         """Return the scenario with values set; an error names the place in the study."""
@@ -279,7 +284,7 @@ _FIRST_TABLE = re.compile(r"^[ \t]*\[", re.MULTILINE)
 
 
 def is_study(text: str) -> bool:
-    """`True` if a text is a study: it has one of the keys `study` and `scenario`, and not the key `tailback`.
+    """Return `True` if a text is a study: it has one of the keys `study` and `scenario`, and not the key `tailback`.
 
     Only the keys before the first table are tested, by their form, so that a text that is not valid TOML is recognised.
     """

@@ -83,7 +83,7 @@ class _Drive(Replicated[int]):
         return found
 
     @property
-    def most(self) -> int:
+    def max_replications(self) -> int:
         return 0 if self.study.until is None else self.study.until.max_replications
 
     def count(self, unit: int) -> int:
@@ -112,9 +112,9 @@ class _Drive(Replicated[int]):
     def _run(self, tasks: list[Task[Key]]) -> bool:
         before = len({(c.hash, k) for c, n in zip(self.cells, self.wanted, strict=True) for k in range(n)}) - len(tasks)
         progress = self.progress
-        told = None if progress is None else (lambda done, total: progress(before + done, before + total))
+        shown = None if progress is None else (lambda done, total: progress(before + done, before + total))
         try:
-            outcome = self.pool.run(tasks, keep, told, self._add, self._note)
+            outcome = self.pool.run(tasks, keep, shown, self._add, self._note)
             if self.store:
                 self.store.flush()
         except RunError as error:

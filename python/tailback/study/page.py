@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["page"]
 
-_MOST_ROWS = 500
+_MAX_ROWS = 500
 """Upper bound of the rows of a table; all rows are in results.parquet."""
 
 _COLUMNS = ("offered", "loss", "delay", "delay_p99", "throughput", "goodput", "completion")
@@ -72,7 +72,7 @@ def _figure(picture: Picture) -> str:
 def _failures(sweep: Sweep) -> str:
     if not sweep.failures:
         return ""
-    lines = "".join(f"<li>{escape(str(failure))}</li>" for failure in sweep.failures[:_MOST_ROWS])
+    lines = "".join(f"<li>{escape(str(failure))}</li>" for failure in sweep.failures[:_MAX_ROWS])
     return f"<h2>Failed runs</h2><p>Figures and means do not include these runs.</p><ul>{lines}</ul>"
 
 
@@ -111,7 +111,7 @@ def _means(sweep: Sweep) -> str:
     columns = _columns(sweep)
     rows = [
         (setting, [sweep.estimate(setting, m) for m in columns], len(runs))
-        for setting, runs in list(sweep.runs.items())[:_MOST_ROWS]
+        for setting, runs in list(sweep.runs.items())[:_MAX_ROWS]
     ]
     body = ""
     for setting, found, n in rows:
@@ -128,7 +128,7 @@ def _differences(sweep: Sweep) -> str:
     for c in sweep.differences(columns):
         rows.setdefault((c.point, c.mechanism), {})[c.measure] = c
     body = ""
-    for (point, name), found in list(rows.items())[:_MOST_ROWS]:
+    for (point, name), found in list(rows.items())[:_MAX_ROWS]:
         contrasts = (found.get(measure) for measure in columns)
         cells = "".join(
             _cell(c.difference, c.measure, c.resolution, starred=c.is_significant) if c else "<td></td>"
@@ -141,7 +141,7 @@ def _differences(sweep: Sweep) -> str:
 
 def _table(title: str, columns: Sequence[str], body: str, rows: int) -> str:
     head = "".join(f"<th>{escape(column)}</th>" for column in columns)
-    more = f"<p>The first {_MOST_ROWS} of {rows}; all are in results.parquet.</p>" if rows > _MOST_ROWS else ""
+    more = f"<p>The first {_MAX_ROWS} of {rows}; all are in results.parquet.</p>" if rows > _MAX_ROWS else ""
     return f"""<details open><summary>{escape(title)}</summary><div class="wide"><table><thead><tr>{head}</tr></thead>
 <tbody>{body}</tbody></table></div>{more}</details>"""
 

@@ -36,6 +36,7 @@ class Run:
     """One replication at one point."""
 
     seed: int
+    """Seed of the replication."""
     digest: str
     """Digest of its report."""
     measures: Mapping[Measure, float]
@@ -66,9 +67,9 @@ class Failure:
         return {"set": dict(self.point), "seed": self.seed, "error": self.error, "command": self.command}
 
     @classmethod
-    def from_json(cls, told: Mapping[str, Any]) -> Failure:
+    def from_json(cls, data: Mapping[str, Any]) -> Failure:
         """Return a failure from its JSON form."""
-        return cls(tuple(told["set"].items()), told["seed"], told["error"], told["command"])
+        return cls(tuple(data["set"].items()), data["seed"], data["error"], data["command"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,16 +97,21 @@ class Sweep:
     paths: tuple[str, ...]
     """Names of the axes; with mechanisms, `mechanism` is the last."""
     confidence: float
+    """Confidence level of the intervals, 0 to 1."""
     runs: dict[Setting, list[Run]]
     """Runs by point, in the order of the study; replications in the order of their seeds."""
     interrupted: bool = False
+    """`True` if Ctrl-C stopped the sweep before all runs had finished."""
     title: str = ""
+    """Title of the study, or an empty text."""
     mechanisms: tuple[str, ...] = ()
+    """Names of the mechanisms, of which the first one is the reference of differences."""
     is_drawn: bool = False
     """`True` if points are random draws, which are shown as clouds and not as curves."""
     hashes: Mapping[Setting, str] = field(default_factory=dict)
     """Hash of the scenario at each point."""
     directory: Path | None = None
+    """Directory of the sweep; `None`: it was not written."""
     imprecise: int = 0
     """Number of points that reached the maximum number of replications before `until` was met."""
     notes: list[str] = field(default_factory=list)
@@ -245,9 +251,9 @@ class Sweep:
         measures = self.shown()
         rows = [
             [*(str(value) for _, value in setting), *(self._cell(setting, measure) for measure in measures)]
-            for setting in list(self.runs)[:_MOST_ROWS]
+            for setting in list(self.runs)[:_MAX_ROWS]
         ]
-        cut = f", the first {_MOST_ROWS} of {len(self.runs)} rows" if len(self.runs) > _MOST_ROWS else ""
+        cut = f", the first {_MAX_ROWS} of {len(self.runs)} rows" if len(self.runs) > _MAX_ROWS else ""
         about = f"{self.title or 'Sweep'}: means with {self.confidence:.0%} intervals{cut}"
         return html_table(about, [*self.paths, *map(str, measures)], rows)
 
@@ -266,7 +272,7 @@ class Sweep:
 
 
 _SHOWN = ("loss", "delay", "throughput")
-_MOST_ROWS = 40
+_MAX_ROWS = 40
 """Upper bound of the number of rows of the table in a notebook."""
 
 

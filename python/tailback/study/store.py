@@ -73,12 +73,12 @@ _SHAPE = {
 _SHARDS = "shards"
 _LOCK = "lock"
 
-_LEAST_AGE_S = 1.0
-_MOST_AGE_S = 30.0
+_MIN_AGE_S = 1.0
+_MAX_AGE_S = 30.0
 _AGE_OF_ELAPSED = 0.005
-_MOST_RUNS = 2000
+_MAX_RUNS = 2000
 """A shard is written once its oldest run is older than 0.5 % of the sweep's time so far, but at least 1 s and at most
-30 s, or once it has `_MOST_RUNS` runs. This bounds the work that a kill loses, and the number of shards."""
+30 s, or once it has `_MAX_RUNS` runs. This bounds the work that a kill loses, and the number of shards."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,8 +160,8 @@ class Store:
         self.runs[key] = run
         self._waiting.append((key, run))
         now = time.monotonic()
-        age = min(max(_LEAST_AGE_S, _AGE_OF_ELAPSED * (now - self._started)), _MOST_AGE_S)
-        if now - self._written >= age or len(self._waiting) >= _MOST_RUNS:
+        age = min(max(_MIN_AGE_S, _AGE_OF_ELAPSED * (now - self._started)), _MAX_AGE_S)
+        if now - self._written >= age or len(self._waiting) >= _MAX_RUNS:
             self.flush()
 
     def flush(self) -> None:
@@ -203,7 +203,7 @@ def read_manifest(directory: Path) -> dict[str, Any]:
 
 
 def is_running(directory: Path) -> bool:
-    """`True` if a process holds the lock."""
+    """Return `True` if a process holds the lock."""
     try:
         with _lock_file(directory, os.O_RDONLY) as file:
             return not _lock(file, shared=True)
@@ -277,8 +277,8 @@ def _manifest(directory: Path) -> tuple[dict[str, Any] | None, str]:
     if wrong := stored.unfit(found, {"sweep": int}):
         return None, wrong
     if found["sweep"] != _VERSION:
-        told = f"has format version {found['sweep']}, but this program reads version {_VERSION}"
-        raise OutputError(f"{path} {told}; use the program that wrote it, or choose another directory")
+        reason = f"has format version {found['sweep']}, but this program reads version {_VERSION}"
+        raise OutputError(f"{path} {reason}; use the program that wrote it, or choose another directory")
     wrong = stored.unfit(found, _SHAPE) or _unfit(found)
     return (None, wrong) if wrong else (found, "")
 

@@ -130,8 +130,8 @@ def sweep(
             seed=seed,
             replications=replications,
         )
-    most = study.replications if study.until is None else max(study.replications, study.until.max_replications)
-    check_seeds(study.seed, most)
+    upper = study.replications if study.until is None else max(study.replications, study.until.max_replications)
+    check_seeds(study.seed, upper)
     with Pool(threads, executor) as pool:
         folder = None if directory is None else Path(fspath(directory))
         found = drive(study, pool, folder, extend=extend, progress=progress)

@@ -331,8 +331,8 @@ def tune(
     scenario = _checked(scenario, vary, targets, costs, confirmations)
     base = _whole(scenario, "seed") if seed is None else seed
     search = _Search(scenario, vary, targets, costs, base, replications, threads, progress, budget)
-    everything = math.prod(len(one.choices) for one in vary)
-    exhaustive = everything <= budget
+    candidates = math.prod(len(one.choices) for one in vary)
+    exhaustive = candidates <= budget
     if exhaustive:
         for point in itertools.product(*(range(len(one.choices)) for one in vary)):
             search(point)
@@ -426,20 +426,20 @@ def _evolve(search: _Search, budget: int) -> None:
             "more candidates than the budget need SciPy: pip install 'tailback[tune]', or raise --budget"
         ) from None
     sizes = [len(one.choices) for one in search.vary]
-    dearest = search.cost([size - 1 for size in sizes]), search.cost([0] * len(sizes))
-    scale = (abs(max(dearest)) + abs(min(dearest))) or 1.0
+    ends = search.cost([size - 1 for size in sizes]), search.cost([0] * len(sizes))
+    scale = (abs(max(ends)) + abs(min(ends))) or 1.0
 
-    class Enough(Exception):
+    class BudgetSpent(Exception):
         pass
 
     def objective(point: Sequence[float]) -> float:
         if len(search.seen) >= budget:
-            raise Enough
+            raise BudgetSpent
         missed, price = search([round(place) for place in point])
         # Costs are scaled to about 1, so that a candidate that misses a target is worse than any that keeps all.
         return price / scale if missed == 0 else 10.0 + min(missed, 1e6)
 
-    with suppress(Enough):
+    with suppress(BudgetSpent):
         differential_evolution(
             objective,
             [(0, size - 1) for size in sizes],

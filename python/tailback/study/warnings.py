@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["after", "before"]
 
-_MOST_POINTS = 200
+_MAX_POINTS = 200
 """Maximum number of points whose scenarios are checked; of a larger study the first ones are."""
 
 _NEUTRAL = frozenset({"run.engine", "run.confidence", "run.replications", "title", "description"})
@@ -22,7 +22,7 @@ _NEUTRAL = frozenset({"run.engine", "run.confidence", "run.replications", "title
 
 def before(study: Study) -> list[ScenarioWarning]:
     """Return the warnings before any run."""
-    cells = study.cells[:_MOST_POINTS]
+    cells = study.cells[:_MAX_POINTS]
     found = gather([cell.scenario.warnings for cell in cells], "points")
     if "no-effect" in accepted(study.base.run_config):
         return found
@@ -44,14 +44,14 @@ def after(study: Study, runs: Mapping[Setting, Sequence[Run]]) -> list[ScenarioW
     """Return the warnings about results: axes whose values all gave the same runs."""
     if "no-effect" in accepted(study.base.run_config):
         return []
-    said = set(_idle(study.cells, lambda cell: cell.effect))
+    known = set(_idle(study.cells, lambda cell: cell.effect))
     digests = {setting: tuple((run.seed, run.digest) for run in own) for setting, own in runs.items()}
     if not all(digests.values()) or len({len(own) for own in digests.values()}) > 1:
         return []
     return [
-        _axis(study, name, "every run has the digest that it has at the others", ran=True)
+        _axis(study, name, "every run has the same digest at all of them", ran=True)
         for name in _idle(study.cells, lambda cell: digests[cell.setting])
-        if name not in said and not set(study.paths_of(name)) <= _NEUTRAL
+        if name not in known and not set(study.paths_of(name)) <= _NEUTRAL
     ]
 
 

@@ -18,7 +18,7 @@ MECHANISM = "mechanism"
 FLOWS = "flows"
 """Names of axes that are not axes of the study: its mechanisms, and its groups of flows."""
 
-_MOST_SERIES = 5
+_MAX_SERIES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +96,6 @@ def split(rest: Sequence[Axis]) -> tuple[list[Axis], list[Axis]]:
     series: list[Axis] = []
     panels: list[Axis] = []
     for axis in sorted(rest, key=lambda axis: (axis.name != FLOWS, axis.name != MECHANISM, len(axis.places))):
-        many = math.prod(len(a.places) for a in [*series, axis])
-        (series if many <= _MOST_SERIES else panels).append(axis)
+        curves = math.prod(len(a.places) for a in [*series, axis])
+        (series if curves <= _MAX_SERIES else panels).append(axis)
     return series, panels

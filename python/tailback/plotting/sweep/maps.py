@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["clouds", "heat", "map_of_draws"]
 
-_MOST_WRITTEN = 120
+_MAX_WRITTEN = 120
 """Maximum number of cells of a heat map with printed numbers."""
 
 
@@ -50,12 +50,12 @@ def heat(
             axes.set_xlabel(two[0].label)
             axes.set_ylabel(two[1].label)
             axes.set_title(words(rest, facet))
-            if len(across) * len(up) <= _MOST_WRITTEN:
+            if len(across) * len(up) <= _MAX_WRITTEN:
                 _write(axes, grid, scale, low, high)
         figure.colorbar(image, ax=all_axes, label=label)
     caption = (
         f"Numbers: mean, and below it half the width of the {sweep.confidence:.0%} interval."
-        if len(across) * len(up) <= _MOST_WRITTEN
+        if len(across) * len(up) <= _MAX_WRITTEN
         else ""
     )
     return Picture(f"Map of {label}", caption, figure)

@@ -1,7 +1,7 @@
-"""Executors of replications. Each one speaks the protocol of `concurrent.futures`.
+"""Executors of replications, with the interface of `concurrent.futures`.
 
-Local threads are the default: the core runs without the interpreter's lock. Beyond one machine there are Dask, MPI and
-Slurm, each an optional extra whose package is imported on use.
+Threads of this process are the default, since the core runs without the GIL. Dask, MPI and Slurm use several machines;
+each needs an optional extra, which is imported on use.
 """
 
 from __future__ import annotations
@@ -30,11 +30,12 @@ def open_backend(
 
     Args:
         name: "threads", "dask", "mpi" or "slurm".
-        workers: Threads, or Slurm jobs at a time. MPI and Dask have as many as they were started with.
-        scheduler: Of Dask: its address, such as "tcp://head:8786".
-        folder: Of Slurm: where jobs and their logs are kept; a place that all nodes see.
-        options: Of Slurm: parameters of submitit, such as {"slurm_partition": "long"}. Of Dask: the files of its
-            TLS, such as {"tls_ca_file": "ca.pem"}.
+        workers: Number of threads (default: one per processor) or of Slurm jobs at a time (default: 100). Dask and MPI
+            have the workers with which they were started.
+        scheduler: Dask: address of the scheduler, such as "tcp://head:8786".
+        folder: Slurm: directory of jobs and their logs, on a file system that all nodes share.
+        options: Slurm: parameters of submitit, such as {"slurm_partition": "long"}. Dask: TLS files, such as
+            {"tls_ca_file": "ca.pem"}.
 
     Raises:
         UsageError: The package is missing, or the options are not valid for this executor.
@@ -42,11 +43,11 @@ def open_backend(
 
     """
     if scheduler is not None and name != "dask":
-        raise UsageError(f"--scheduler is the address of a Dask scheduler; the executor is {name}")
+        raise UsageError(f"--scheduler needs the executor dask; the executor is {name}")
     if options and name not in ("dask", "slurm"):
-        raise UsageError(f"options are for the executors dask and slurm; this is {name}")
+        raise UsageError(f"--option needs the executor dask or slurm; the executor is {name}")
     if workers is not None and name in ("dask", "mpi"):
-        raise UsageError(f"the number of workers of {name} is that which it was started with")
+        raise UsageError(f"--threads has no effect on {name}: start {name} with the number of workers that you need")
     if name == "dask":
         from tailback.run.executors.dask import open_dask
 

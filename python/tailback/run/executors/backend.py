@@ -1,4 +1,4 @@
-"""Properties of an executor that the pool needs beyond the protocol of `concurrent.futures`."""
+"""Properties of an executor that the pool needs and that the interface of `concurrent.futures` lacks."""
 
 from __future__ import annotations
 
@@ -12,30 +12,31 @@ from tailback.errors import UsageError
 __all__ = ["Backend", "default_threads", "given", "missing", "nothing", "threads"]
 
 LOCAL_BATCH_S = 0.1
-"""Work per task on threads of this process, where handing a task over costs microseconds."""
+"""Work per task on threads of this process, processor seconds; submitting a task costs microseconds."""
 
 REMOTE_BATCH_S = 0.5
-"""Work per task where it travels to another process; handing one over costs some ten milliseconds."""
+"""Work per task on other processes, processor seconds; submitting a task costs about ten milliseconds."""
 
 
 def nothing() -> None:
-    """Do nothing: the check and the close of an executor that cannot be lost."""
+    """Do nothing: default of `Backend.check` and `Backend.close`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Backend:
-    """An executor with properties that its protocol lacks."""
+    """An executor and its properties."""
 
     executor: Executor
     slots: Callable[[], int]
-    """Number of tasks that run at a time; may change while workers come and go."""
+    """Returns the number of tasks that run at a time, which changes when workers join or leave."""
     batch_s: float
     """Processor seconds of work in one task."""
     shares_memory: bool = False
-    """`True` if workers see this process's objects: then a run reports its progress and stops within milliseconds."""
+    """`True` if workers are threads of this process: runs report their progress and stop within milliseconds."""
     check: Callable[[], None] = nothing
     """Raises ExecutorError if the executor is lost; called about every second."""
     close: Callable[[], None] = nothing
+    """Shuts the executor down; does nothing if its caller closes it."""
 
 
 def default_threads() -> int:
@@ -44,7 +45,7 @@ def default_threads() -> int:
 
 
 def threads(workers: int | None = None) -> Backend:
-    """Return threads of this process."""
+    """Return an executor of `workers` threads of this process; default: one per processor."""
     count = workers or default_threads()
     executor = ThreadPoolExecutor(count, thread_name_prefix="tailback")
     return Backend(
@@ -57,12 +58,12 @@ def threads(workers: int | None = None) -> Backend:
 
 
 def given(executor: Executor) -> Backend:
-    """Return a caller's executor, which the caller closes."""
+    """Return the backend of a caller's executor, which the caller closes."""
     count = getattr(executor, "_max_workers", None) or default_threads()
     local = isinstance(executor, ThreadPoolExecutor)
     return Backend(executor, lambda: count, LOCAL_BATCH_S if local else REMOTE_BATCH_S, shares_memory=local)
 
 
 def missing(error: ModuleNotFoundError, extra: str) -> UsageError:
-    """Return the message for an optional package that is not installed."""
+    """Return the error of an optional package that is not installed."""
     return UsageError(f"{error.name} is missing: pip install 'tailback[{extra}]'")

@@ -1,4 +1,4 @@
-"""Dask distributed: one scheduler, workers on any number of machines."""
+"""Executor of a Dask cluster: one scheduler, and workers on any number of machines."""
 
 from __future__ import annotations
 
@@ -23,23 +23,28 @@ _RETRIES = 3
 
 
 _TLS = ("tls_ca_file", "tls_client_cert", "tls_client_key")
-"""Files for a connection by TLS, as `distributed.Security` names them."""
+"""Options of a TLS connection, named as in `distributed.Security`; their values are paths."""
 
 
 def open_dask(address: str | None, options: Mapping[str, str]) -> Backend:
-    """Connect to a scheduler; raises ExecutorError when it or its workers do not answer.
+    """Connect to a scheduler and return its backend.
 
-    Options are the files of TLS: `tls_ca_file`, `tls_client_cert`, `tls_client_key`. With them all is encrypted.
+    Options are the TLS files `tls_ca_file`, `tls_client_cert` and `tls_client_key`, which encrypt all traffic.
+
+    Raises:
+        UsageError: The address is missing, an option is wrong, or the package is missing.
+        ExecutorError: The scheduler does not answer, or has no worker within 30 s.
+
     """
     if address is None:
-        raise UsageError("Dask needs the address of its scheduler, such as --scheduler tcp://127.0.0.1:8786")
+        raise UsageError("the executor dask needs --scheduler with an address, such as tcp://127.0.0.1:8786")
     if unknown := sorted(set(options) - set(_TLS)):
-        raise UsageError(f"{unknown[0]} is no option of dask; its options are {', '.join(_TLS)}")
+        raise UsageError(f"{unknown[0]} is not an option of dask; the options are {', '.join(_TLS)}")
     for name, file in options.items():
         if not Path(file).is_file():
-            raise UsageError(f"{name} is {file}, and there is no such file")
+            raise UsageError(f"{name}={file}: there is no such file")
     if options and not address.startswith("tls://"):
-        raise UsageError(f"files of TLS mean nothing to {address}; an address by TLS begins with tls://")
+        raise UsageError(f"TLS files need an address that begins with tls://, not {address}")
     try:
         from distributed import Client
         from distributed.security import Security
@@ -51,7 +56,7 @@ def open_dask(address: str | None, options: Mapping[str, str]) -> Backend:
         client: Any = Client(address, timeout=_WAIT_S, set_as_default=False, security=security)  # type: ignore[no-untyped-call]
     except (OSError, ValueError) as error:
         raise ExecutorError(f"no Dask scheduler answers at {address}: {error}") from error
-    # Runs are not functions of their arguments to Dask: equal tasks are not merged, and lost ones run again.
+    # Not pure, so that Dask neither merges tasks with equal arguments nor caches results.
     executor = client.get_executor(pure=False, retries=_RETRIES)
     workers = _Workers(client, address)
     try:
@@ -69,7 +74,7 @@ def open_dask(address: str | None, options: Mapping[str, str]) -> Backend:
 
 
 class _Workers:
-    """Counts the scheduler's workers now and then."""
+    """Counter of the scheduler's threads on workers, at most every 5 s."""
 
     def __init__(self, client: Any, address: str) -> None:
         self._client = client
@@ -90,7 +95,7 @@ class _Workers:
 
     def check(self) -> None:
         if self._client.status != "running":
-            raise ExecutorError(f"the Dask scheduler at {self._address} is gone")
+            raise ExecutorError(f"the connection to the Dask scheduler at {self._address} is closed")
         now = time.monotonic()
         if now - self._looked < _LOOK_S:
             return
@@ -98,7 +103,7 @@ class _Workers:
         try:
             cores: dict[str, int] = self._client.nthreads()
         except Exception as error:
-            # Any error of the connection; Dask has a dozen kinds.
+            # Dask raises exceptions of many types for a lost connection.
             raise ExecutorError(f"the Dask scheduler at {self._address} does not answer: {error}") from error
         self._count = sum(cores.values())
         if self._count:

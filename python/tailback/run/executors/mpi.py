@@ -1,4 +1,4 @@
-"""MPI: `mpiexec -n 9 python -m mpi4py.futures -m tailback sweep STUDY.toml --executor mpi` has eight workers."""
+"""MPI executor: `mpiexec -n 9 python -m mpi4py.futures -m tailback sweep STUDY.toml --executor mpi` has 8 workers."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ __all__ = ["open_mpi"]
 
 
 def open_mpi() -> Backend:
-    """Return the ranks that this program was started with; raises UsageError when it is alone.
+    """Return the executor of the ranks with which this program was started; raises UsageError if there is only one.
 
-    When a rank dies, MPI ends the whole program: what is on the disk stays, and the same command goes on from there.
+    If a rank dies, MPI ends the whole program; results on disk are kept, and the same command resumes from them.
     """
     try:
         from mpi4py import MPI
@@ -19,10 +19,10 @@ def open_mpi() -> Backend:
     except ModuleNotFoundError as error:
         raise missing(error, "mpi") from None
     except (ImportError, RuntimeError) as error:
-        raise UsageError(f"MPI does not start: {error}; install one, such as Open MPI or MPICH") from None
+        raise UsageError(f"MPI does not start: {error}; install an MPI, such as Open MPI or MPICH") from None
     if MPI.COMM_WORLD.Get_size() < 2:
         raise UsageError(
-            "this program is its only MPI process; start it as "
+            "this program is the only MPI process; start it as "
             "`mpiexec -n 4 python -m mpi4py.futures -m tailback sweep STUDY.toml --executor mpi`, which has 3 workers"
         )
     executor = MPIPoolExecutor()

@@ -1,4 +1,4 @@
-"""Slurm through submitit: each task is a job of its own, so tasks are minutes long."""
+"""Executor of Slurm through submitit: each batch of tasks is a job, so batches take minutes."""
 
 from __future__ import annotations
 
@@ -14,23 +14,29 @@ from tailback.run.executors.backend import Backend, missing
 __all__ = ["SlurmExecutor", "open_slurm"]
 
 _BATCH_S = 300.0
-"""Work per job: far above the seconds that a queue takes to start one."""
+"""Default work per job, processor seconds: much more than the seconds that Slurm takes to start a job."""
 
 _POLL_S = 1.0
+"""Interval between checks of the jobs, s."""
 _RETRIES = 3
+"""Maximum number of times that a job is submitted if it is killed."""
 
 
 def open_slurm(folder: str, jobs: int, options: Mapping[str, str]) -> Backend:
-    """Return an executor of Slurm jobs, at most `jobs` at a time.
+    """Return an executor of Slurm jobs, at most `jobs` at a time, whose files and logs are in `folder`.
 
-    Options are submitit's, such as `slurm_partition`; `cluster` chooses submitit's executor ("slurm", or "local" for
-    processes of this machine), and `batch_s` the processor seconds of work in a job.
+    Options are submitit's, such as `slurm_partition`, and two more: `cluster`, submitit's executor ("slurm", the
+    default, or "local": processes of this machine), and `batch_s`, processor seconds of work per job (default: 300).
+
+    Raises:
+        UsageError: The package is missing, or an option is wrong.
+
     """
     given = {name: _number(value) for name, value in options.items()}
     cluster = given.pop("cluster", "slurm")
     batch_s = given.pop("batch_s", _BATCH_S)
     if not isinstance(batch_s, int | float) or batch_s <= 0:
-        raise UsageError(f"batch_s is {batch_s!r}; it is a number of seconds above 0")
+        raise UsageError(f"batch_s is {batch_s!r}; write a number of seconds above 0, such as 300")
     executor = SlurmExecutor(folder, str(cluster), given)
     return Backend(
         executor,
@@ -58,7 +64,7 @@ class _Pending:
 
 
 class SlurmExecutor(Executor):
-    """The protocol of `concurrent.futures` over submitit's jobs."""
+    """Executor with the interface of `concurrent.futures`, whose tasks are jobs of submitit."""
 
     def __init__(self, folder: str, cluster: str, parameters: Mapping[str, int | float | str]) -> None:
         try:
@@ -69,7 +75,7 @@ class SlurmExecutor(Executor):
             self._auto = submitit.AutoExecutor(folder=folder, cluster=cluster)
             self._auto.update_parameters(**parameters)
         except (RuntimeError, ValueError, NameError, TypeError) as error:
-            raise UsageError(f"submitit refuses: {error}") from error
+            raise UsageError(f"submitit reports an error: {error}") from error
         self._pending: list[_Pending] = []
         self._lock = threading.Lock()
         self._stop = threading.Event()
@@ -77,7 +83,7 @@ class SlurmExecutor(Executor):
         self._watcher.start()
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Queue a job."""
+        """Submit a job; raises ExecutorError if Slurm rejects it."""
         if self._stop.is_set():
             raise RuntimeError("cannot schedule new futures after shutdown")
 
@@ -87,14 +93,14 @@ class SlurmExecutor(Executor):
         try:
             pending = _Pending(Future(), work(), work)
         except Exception as error:
-            # submitit passes on the message of sbatch.
-            raise ExecutorError(f"the job was not accepted: {error}") from error
+            # The message is that of sbatch.
+            raise ExecutorError(f"the job was rejected: {error}") from error
         with self._lock:
             self._pending.append(pending)
         return pending.future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Stop; with `cancel_futures` jobs that have not ended are cancelled."""
+        """Stop the executor; with `cancel_futures`, cancel the jobs that have not ended, otherwise `wait` for them."""
         with self._lock:
             left = list(self._pending)
         if cancel_futures:
@@ -116,7 +122,7 @@ class SlurmExecutor(Executor):
                 self._pending = [pending for pending in self._pending if pending not in gone]
 
     def _settle(self, pending: _Pending) -> bool:
-        """Pass on the result of a job; `False` if it has not ended."""
+        """Set the result of the future of a finished job; return `False` if the job has not ended."""
         if pending.future.cancelled():
             pending.job.cancel()
             return True
@@ -128,7 +134,7 @@ class SlurmExecutor(Executor):
         except Exception as unreadable:
             error, result = unreadable, None
         if error is not None and "Uncompleted" in type(error).__name__ and pending.tries < _RETRIES:
-            # Killed, not failed: a node went down, or the job was cancelled.
+            # The job was killed, such as by the failure of a node, and did not fail by itself.
             pending.tries += 1
             pending.job = pending.work()
             return False

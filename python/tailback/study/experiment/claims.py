@@ -42,7 +42,7 @@ class Region:
         return self.lo < value < self.hi
 
     def misses(self, interval: Interval) -> bool:
-        """`True` if no value of the interval satisfies the condition."""
+        """Return `True` if no value of the interval satisfies the condition."""
         if self.closed:
             return interval.hi < self.lo or interval.lo > self.hi
         return interval.hi <= self.lo or interval.lo >= self.hi
@@ -270,7 +270,9 @@ class Claim:
             reasons.insert(1, f"as calibrated, {held}")
         elif verdict is Verdict.UNDECIDED:
             n = worst.measured.n
-            reasons.insert(0, f"undecided after {n} replications: the interval holds both outcomes at the point shown")
+            reasons.insert(
+                0, f"undecided after {n} replications: the interval at the point shown contains both outcomes"
+            )
             if profile == "full" and self.kind is Kind.ASSERTED:
                 passed = False
         return {

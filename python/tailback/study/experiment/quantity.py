@@ -23,7 +23,7 @@ Selector = AxisValue | list[AxisValue] | tuple[AxisValue, ...] | Callable[[AxisV
 
 
 def matches(value: AxisValue, selector: Selector) -> bool:
-    """`True` if a value equals the selector, is in it (a list or tuple), or satisfies it (a function)."""
+    """Return `True` if a value equals the selector, is in it (a list or tuple), or satisfies it (a function)."""
     if callable(selector):
         return selector(value)
     if isinstance(selector, list | tuple):

@@ -111,9 +111,7 @@ def plan(experiment: Experiment, profile: ProfileName, seed: int | None = None) 
 def check_seed(seed: int | None) -> int | None:
     """Return the base seed if all replications get seeds that scenarios allow; raises UsageError otherwise."""
     if seed is not None and not 0 <= seed <= MAX_SEED:
-        raise UsageError(
-            f"the base seed {seed} is not from 0 to {MAX_SEED} (2^63 - 10^6, as replications count up from it)"
-        )
+        raise UsageError(f"the base seed is {seed}; write 0 to {MAX_SEED}, since replication k has the seed base + k")
     return seed
 
 
@@ -159,7 +157,7 @@ class _Replications(Replicated[Point]):
         return self.trial.experiment.profile(self.trial.profile)
 
     @property
-    def most(self) -> int:
+    def max_replications(self) -> int:
         return self.effort.max_replications
 
     def count(self, unit: Point) -> int:
@@ -192,7 +190,7 @@ class _Replications(Replicated[Point]):
         undecided = undecided_points(claims)
         imprecise = _imprecise(self.trial) if self.trial.profile == "full" else set[Point]()
         self.note = f"{len(undecided)} points undecided" + (f", {len(imprecise)} imprecise" if imprecise else "")
-        more = {point for point in undecided | imprecise if self.count(point) < self.most}
+        more = {point for point in undecided | imprecise if self.count(point) < self.max_replications}
         asserted = more & undecided_points(claim for claim in claims if claim.kind is Kind.ASSERTED)
         return [point for point, samples in self.trial.samples.items() if samples and point in (asserted or more)]
 
@@ -204,13 +202,13 @@ class _Replications(Replicated[Point]):
         """
         trial = self.trial
         left = self.effort.cpu_s * HOPS_PER_CPU_S - trial.packet_hops
-        most = max(wanted.values(), default=0)
-        for replication in range(most):
+        upper = max(wanted.values(), default=0)
+        for replication in range(upper):
             for point, count in wanted.items():
-                have = trial.samples[point]
-                if not len(have) <= replication < count:
+                finished = trial.samples[point]
+                if not len(finished) <= replication < count:
                     continue
-                left -= sum(sample.packet_hops for sample in have) / len(have) if have else 0
+                left -= sum(sample.packet_hops for sample in finished) / len(finished) if finished else 0
                 if left < 0:
                     return
                 yield _task(trial, point, replication)
@@ -265,8 +263,8 @@ def _saver(trial: Trial, store: Store) -> Callable[[Done[Key, Sample]], object]:
 def _relay(watch: Watch | None, note: str) -> Callable[[float, int], object] | None:
     if watch is None:
         return None
-    told = watch
-    return lambda done, total: told(note, done, total)
+    show = watch
+    return lambda done, total: show(note, done, total)
 
 
 def verdicts(trials: Iterable[Trial]) -> dict[str, int]:

@@ -153,7 +153,7 @@ class Store:
 
 
 def _is_plain(value: Any) -> bool:
-    """`True` if a value is unchanged by `_packed`, JSON and `_unpacked`."""
+    """Return `True` if a value is unchanged by `_packed`, JSON and `_unpacked`."""
     if type(value) is dict:
         return _TUPLE not in value and all(type(key) is str and _is_plain(item) for key, item in value.items())
     if type(value) in (list, tuple):
@@ -225,7 +225,7 @@ class _Code(ast.NodeTransformer):
 
 
 def _is_text(node: ast.AST) -> bool:
-    """`True` for a string literal, with or without values in it."""
+    """Return `True` for a string literal, with or without values in it."""
     return isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str))
 
 
