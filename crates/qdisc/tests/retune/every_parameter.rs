@@ -276,16 +276,19 @@ const WITHOUT_EFFECT: &[&str] = &[
 ];
 
 /// A parameter in a document.
-struct Leaf {
+pub struct Leaf {
     /// Kind and parameter, with `[]` for any element and `*` for any key.
-    label: String,
-    at: Path,
-    values: Vec<Value>,
+    pub label: String,
+    pub at: Path,
+    pub values: Vec<Value>,
 }
 
-struct Schema(Value);
+pub struct Schema(pub Value);
 
 impl Schema {
+    pub fn new() -> Schema {
+        Schema(serde_json::to_value(schemars::schema_for!(Spec)).expect("JSON"))
+    }
     /// Returns the alternatives at a node: references resolved, `anyOf` and `oneOf` expanded.
     fn alternatives<'a>(&'a self, node: &'a Value) -> Vec<&'a Value> {
         if let Some(name) = node.get("$ref").and_then(Value::as_str).and_then(|r| r.strip_prefix("#/$defs/")) {
@@ -300,7 +303,7 @@ impl Schema {
     }
 
     /// Adds the parameters at a node of the schema: all of them, or with a document those that it has a place for.
-    fn visit(&self, node: &Value, label: &str, at: &Path, value: Option<Option<&Value>>, out: &mut Vec<Leaf>) {
+    pub fn visit(&self, node: &Value, label: &str, at: &Path, value: Option<Option<&Value>>, out: &mut Vec<Leaf>) {
         let last = label.rsplit(['.', ' ']).next().unwrap_or("");
         let mut leaf = |values: Vec<Value>| out.push(Leaf { label: label.to_owned(), at: at.clone(), values });
         match last {
@@ -396,25 +399,25 @@ fn values(node: &Value) -> Vec<Value> {
     all
 }
 
-/// Returns the document with another value; null removes the key.
-fn replaced(document: &Value, at: &Path, value: &Value) -> Value {
-    let (mut all, (last, init)) = (document.clone(), at.0.split_last().expect("not the root"));
+/// Returns the document with another value; null removes the key. `None`: the table around it is missing.
+pub fn replaced(document: &Value, at: &Path, value: &Value) -> Option<Value> {
+    let (mut all, (last, init)) = (document.clone(), at.0.split_last()?);
     let mut node = &mut all;
     for step in init {
         node = match step {
-            Step::Key(key) => &mut node[key.as_str()],
-            Step::Index(i) => &mut node[*i],
+            Step::Key(key) => node.get_mut(key)?,
+            Step::Index(i) => node.get_mut(i)?,
         };
     }
     match (last, value) {
-        (Step::Key(key), Value::Null) => _ = node.as_object_mut().expect("a table").remove(key),
-        (Step::Key(key), value) => node[key.as_str()] = value.clone(),
-        (Step::Index(i), value) => node[*i] = value.clone(),
+        (Step::Key(key), Value::Null) => _ = node.as_object_mut()?.remove(key),
+        (Step::Key(key), value) => _ = node.as_object_mut()?.insert(key.clone(), value.clone()),
+        (Step::Index(i), value) => *node.get_mut(i)? = value.clone(),
     }
-    all
+    Some(all)
 }
 
-fn valid(document: &Value) -> Option<Spec> {
+pub fn valid(document: &Value) -> Option<Spec> {
     decode::<Spec>(document.clone()).ok().filter(|spec| Checked::check(spec).is_ok())
 }
 
@@ -437,7 +440,7 @@ fn assert_listed(found: &BTreeSet<String>, listed: &[&str], what: &str) {
 
 #[test]
 fn a_change_before_the_first_packet_is_construction_with_the_new_value_or_is_refused() {
-    let schema = Schema(serde_json::to_value(schemars::schema_for!(Spec)).expect("JSON"));
+    let schema = Schema::new();
     let mut all = Vec::new();
     schema.visit(&schema.0, "", &Path::root(), None, &mut all);
     let all: BTreeSet<String> = all.into_iter().map(|leaf| leaf.label).collect();
@@ -452,7 +455,7 @@ fn a_change_before_the_first_packet_is_construction_with_the_new_value_or_is_ref
         schema.visit(&schema.0, "", &Path::root(), Some(Some(&document)), &mut leaves);
         for Leaf { label, at, values } in leaves {
             for value in values {
-                let changed = replaced(&document, &at, &value);
+                let changed = replaced(&document, &at, &value).expect("a place");
                 let Some(to) = valid(&changed).filter(|to| *to != from) else { continue };
                 let what = format!("{label} of {document}: {value}");
                 if let Err(e) = from.check_retune(&to) {
