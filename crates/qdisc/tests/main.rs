@@ -25,6 +25,7 @@ mod pie;
 mod red;
 mod red_pd_reference;
 mod red_reference;
+mod retune;
 mod rio;
 mod rio_reference;
 mod rounds;

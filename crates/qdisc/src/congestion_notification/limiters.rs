@@ -4,7 +4,7 @@ use super::aqm::Verdict;
 use super::filter::hashed;
 use super::rp::{self, React, Reaction};
 use super::{Aqm, Feedback, Filter, Frame, Origin, Origins, Tag};
-use crate::retune::{Retune, fixed};
+use crate::retune::fixed;
 use crate::state::{INDEX, bytes_of};
 use crate::{Cx, Discipline, Gate, Packet, Qdisc, Reason, Site, Spec};
 use schemars::JsonSchema;

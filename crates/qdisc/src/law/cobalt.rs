@@ -180,10 +180,12 @@ impl Cobalt {
     }
 }
 
+/// A signal is due no later than two intervals from now: where dropping begins at a deadline, the law adds two gaps of at
+/// most one interval each.
 impl Retune for Cobalt {
     fn adopt(&mut self, now: Time, fresh: Cobalt) {
         (self.params, self.mtu_time) = (fresh.params, fresh.mtu_time);
-        self.drop_next = self.drop_next.min(now + self.params.interval);
+        self.drop_next = self.drop_next.min(now + self.params.interval * 2);
     }
 }
 

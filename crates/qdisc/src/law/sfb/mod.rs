@@ -54,7 +54,7 @@ pub struct Sfb {
 /// A moving hash that begins with the change has its first move one interval later.
 impl Retune for Sfb {
     fn adopt(&mut self, now: Time, fresh: Sfb) {
-        if self.settings.interval.is_none() {
+        if self.settings.interval.is_none() && fresh.settings.interval.is_some() {
             self.since = now;
         }
         self.settings = fresh.settings;

@@ -1,0 +1,392 @@
+//! Changes in the middle of a run whose effect is computed by hand.
+//!
+//! The link sends 10 Mbit/s: a packet of 1000 bytes on the wire takes 800 µs.
+
+use super::ride::{Event, Ride, spec};
+use crate::common::{Arrival, wire};
+use serde_json::{Value, json};
+use tailback_qdisc::{Colour, Ecn, Qdisc, Reason, Site};
+use tailback_units::{Dur, Rate, Time};
+
+/// Buffer bytes of all packets; their length on the wire is 1000 bytes.
+const SIZE: u16 = 979;
+
+fn ms(n: u64) -> Time {
+    Time::ZERO + Dur::from_ms(n)
+}
+
+/// Packets of flows 0 to `flows` − 1 in turn, `load` times what the link carries, until `until`.
+fn constant(load: f64, flows: u32, until: Time) -> Vec<Arrival> {
+    let gap = Dur::from_secs_f64(f64::from(wire(SIZE)) * 8.0 / (10e6 * load));
+    let mut all: Vec<Arrival> = Vec::new();
+    while all.last().is_none_or(|last| last.at + gap < until) {
+        let seq = all.len() as u32;
+        let at = Time::ZERO + gap * u64::from(seq);
+        let ecn = Ecn::NotEct;
+        all.push(Arrival { at, seq, flow: seq % flows, size: SIZE, ecn, colour: Colour::default() });
+    }
+    all
+}
+
+/// Room for all packets.
+fn site(packets: u64) -> Site {
+    Site { bytes: u64::MAX, packets, rate: Rate::mbit(10) }
+}
+
+/// Serves the traffic; at the time of each change the discipline takes the parameters and limit.
+fn changed(first: Value, packets: u64, traffic: &[Arrival], changes: &[(Time, Value, u64)]) -> Ride {
+    let mut ride = Ride::new(&spec(&first), &site(packets), 1);
+    let (mut changes, mut before) = (changes.iter().peekable(), spec(&first));
+    ride.serve(traffic, |ride, now| {
+        while let Some((_, document, packets)) = changes.next_if(|(at, ..)| *at <= now) {
+            let to = spec(document);
+            before.check_retune(&to).unwrap_or_else(|e| panic!("{document}: {e}"));
+            ride.q.retune(now, &to, &site(*packets));
+            before = to;
+        }
+    });
+    assert!(changes.peek().is_none(), "a change after the end");
+    ride
+}
+
+/// Returns the packets sent from one time to another, per flow.
+fn sent(ride: &Ride, traffic: &[Arrival], from: Time, to: Time) -> Vec<u64> {
+    let mut counts = vec![0; 8];
+    for event in &ride.log {
+        if let Event::Sent { at, seq, .. } = event
+            && (from..to).contains(at)
+        {
+            counts[traffic[*seq as usize].flow as usize] += 1;
+        }
+    }
+    counts
+}
+
+/// Returns the packets dropped from one time to another for a reason.
+fn dropped(ride: &Ride, from: Time, to: Time, reason: Reason) -> Vec<Time> {
+    let times = ride.log.iter().filter_map(|event| match event {
+        Event::Dropped { at, why, .. } if *why == reason => Some(*at),
+        _ => None,
+    });
+    times.filter(|at| (from..to).contains(at)).collect()
+}
+
+/// Returns the mean time between arrival and transmission of the packets sent from one time to another, ms.
+fn mean_wait(ride: &Ride, traffic: &[Arrival], from: Time, to: Time) -> f64 {
+    let waits: Vec<f64> = ride
+        .log
+        .iter()
+        .filter_map(|event| match event {
+            Event::Sent { at, seq, .. } if (from..to).contains(at) => {
+                Some(at.since(traffic[*seq as usize].at).as_secs() * 1e3)
+            }
+            _ => None,
+        })
+        .collect();
+    waits.iter().sum::<f64>() / waits.len() as f64
+}
+
+#[test]
+fn a_queue_above_its_new_limit_loses_no_packet_and_admits_none_until_it_is_below() {
+    // 20 packets wait, and two arrive per transmission. With a limit of 10 the next 10 transmissions empty 10 places;
+    // meanwhile each arrival is refused. From then on each transmission admits one packet again.
+    let traffic = constant(2.0, 1, ms(200));
+    let (plain, packet) = (json!({ "kind": "drop-tail", "packets": 20 }), Dur::from_us(800));
+    for (change, limit) in [(json!({ "kind": "drop-tail", "packets": 10 }), 1_000), (plain.clone(), 10)] {
+        let mut lengths = Vec::new();
+        let mut ride = Ride::new(&spec(&plain), &site(1_000), 1);
+        ride.serve(&traffic, |ride, now| {
+            lengths.push((now, ride.q.packets()));
+            if now >= ms(100) {
+                ride.q.retune(now, &spec(&change), &site(limit));
+                assert_eq!(ride.q.packets(), lengths.last().unwrap().1);
+            }
+        });
+        let at = |time: Time| lengths.iter().rfind(|(now, _)| *now <= time).unwrap().1;
+        assert!((19..=20).contains(&at(ms(99))), "{}", at(ms(99)));
+        let fallen = at(ms(100) + packet * 5);
+        assert!((14..=16).contains(&fallen), "{fallen}");
+        assert!((9..=10).contains(&at(ms(100) + packet * 12)));
+        assert!(lengths.iter().filter(|(now, _)| *now > ms(100) + packet * 12 && *now < ms(190)).all(|(_, n)| (9..=10).contains(n)));
+        // The link is never idle.
+        assert_eq!(sent(&ride, &traffic, ms(20), ms(180))[0], 200);
+    }
+}
+
+#[test]
+fn codel_begins_to_drop_one_interval_after_its_target_falls_below_the_delay() {
+    // 40 packets wait about 32 ms: below a target of 1 s, above one of 5 ms. The first drop comes when the delay has been
+    // above the target for an interval, at the next departure.
+    let traffic = constant(2.0, 1, ms(600));
+    let codel = |target: &str, interval: &str| json!({ "kind": "codel", "target": target, "interval": interval });
+    let ride = changed(codel("1s", "1s"), 40, &traffic, &[(ms(200), codel("5ms", "100ms"), 40)]);
+    let drops = dropped(&ride, Time::ZERO, ms(600), Reason::Early);
+    assert!((ms(300)..ms(302)).contains(&drops[0]), "{:?}", drops[0]);
+    // With the interval first at 1 s, the delay is above the target since the queue is filled; the shorter interval counts
+    // from the change on.
+    let ride = changed(codel("5ms", "1s"), 40, &traffic, &[(ms(200), codel("5ms", "100ms"), 40)]);
+    let drops = dropped(&ride, Time::ZERO, ms(600), Reason::Early);
+    assert!((ms(300)..ms(302)).contains(&drops[0]), "{:?}", drops[0]);
+    // A longer interval leaves the first signal where it was, and the next one at the new distance.
+    let ride = changed(codel("5ms", "100ms"), 40, &traffic, &[(ms(50), codel("5ms", "300ms"), 40)]);
+    let drops = dropped(&ride, Time::ZERO, ms(600), Reason::Early);
+    assert!((ms(100)..ms(115)).contains(&drops[0]) && drops[1] >= drops[0] + Dur::from_ms(300), "{drops:?}");
+}
+
+#[test]
+fn red_with_one_threshold_holds_the_queue_at_it_before_and_after_a_change() {
+    // With min = max, no gentle region and a weight of 1, each arrival that finds the threshold waiting is dropped.
+    let traffic = constant(2.0, 1, ms(600));
+    let red = |packets: u64| {
+        json!({ "kind": "red", "min": format!("{packets}packets"), "max": format!("{packets}packets"), "weight": 1.0,
+                "gentle": false, "count": "packets" })
+    };
+    let ride = changed(red(20), 1_000, &traffic, &[(ms(200), red(5), 1_000), (ms(400), red(30), 1_000)]);
+    // A packet waits for those in front of it, and on average for half of the one in transmission: the queue is refilled at
+    // an arrival in the middle of each transmission or at its end.
+    for (from, to, packets) in [(100, 200, 20.0), (250, 400, 5.0), (500, 590, 30.0)] {
+        let wait = mean_wait(&ride, &traffic, ms(from), ms(to)) / 0.8;
+        assert!((packets - 1.0..packets + 1.0).contains(&wait), "{wait} of {packets}");
+    }
+    assert!(dropped(&ride, Time::ZERO, ms(600), Reason::BufferFull).is_empty());
+    // While the queue falls from 20 to 5, nothing is admitted.
+    let admitted = traffic.iter().filter(|a| (ms(200)..ms(211)).contains(&a.at)).filter(|a| {
+        ride.log.iter().any(|event| matches!(event, Event::Sent { seq, .. } if *seq == a.seq))
+    });
+    assert_eq!(admitted.count(), 0);
+}
+
+#[test]
+fn deficit_round_robin_shares_by_the_new_weights_from_the_next_round_on() {
+    let traffic = constant(4.0, 2, ms(400));
+    let drr = |weight: f64| json!({ "kind": "drr", "quantum": "1kB", "weights": { "1": weight } });
+    let ride = changed(drr(1.0), 1_000, &traffic, &[(ms(200), drr(3.0), 1_000)]);
+    let before = sent(&ride, &traffic, ms(100), ms(200));
+    assert!(before[0].abs_diff(before[1]) <= 1, "{before:?}");
+    // Rounds of four packets, in 3.2 ms.
+    let after = sent(&ride, &traffic, ms(200) + Dur::from_us(3200), ms(200) + Dur::from_us(3200 * 31));
+    assert!(after[0].abs_diff(30) <= 1 && after[1].abs_diff(90) <= 1, "{after:?}");
+}
+
+#[test]
+fn a_huge_quantum_does_not_outlive_its_change() {
+    // A turn of 1 GB would last 800 s.
+    let traffic = constant(4.0, 2, ms(400));
+    for kind in ["drr", "fq-codel", "fq"] {
+        let kind = |quantum: &str| match kind {
+            "fq" => json!({ "kind": kind, "buckets": "per-flow", "quantum": quantum, "initial-quantum": quantum,
+                            "flow-limit": 10_000 }),
+            "fq-codel" => json!({ "kind": kind, "buckets": "per-flow", "quantum": quantum, "target": "1h", "interval": "1h" }),
+            _ => json!({ "kind": kind, "quantum": quantum }),
+        };
+        let ride = changed(kind("1GB"), 1_000, &traffic, &[(ms(200), kind("1kB"), 1_000)]);
+        let before = sent(&ride, &traffic, ms(10), ms(200));
+        assert_eq!(before[0].min(before[1]), 0, "one turn");
+        // At most the largest packet, 65 kB, in addition: 53 ms.
+        let after = sent(&ride, &traffic, ms(260), ms(400));
+        assert!(after[0].abs_diff(after[1]) <= 2, "{after:?}");
+    }
+}
+
+#[test]
+fn weighted_round_robin_shares_by_the_new_weights_from_the_next_turn_on() {
+    let traffic = constant(4.0, 2, ms(400));
+    let wrr = |weight: u32| json!({ "kind": "wrr", "classes": [{ "match": { "flow": [1] }, "weight": weight }] });
+    let ride = changed(wrr(9), 1_000, &traffic, &[(ms(200), wrr(2), 1_000)]);
+    let before = sent(&ride, &traffic, ms(100), ms(180));
+    assert!(before[1].abs_diff(90) <= 2, "{before:?}");
+    let after = sent(&ride, &traffic, ms(203), ms(203) + Dur::from_us(2400 * 30));
+    assert!(after[0].abs_diff(30) <= 1 && after[1].abs_diff(60) <= 2, "{after:?}");
+}
+
+#[test]
+fn tags_of_waiting_packets_are_kept_so_that_weights_count_from_the_next_arrivals_on() {
+    // In these disciplines a packet has its tag from its arrival on. 60 packets wait, 30 of each flow, which are served in
+    // turn; then each round is one packet of flow 0 and three of flow 1.
+    let traffic = constant(4.0, 2, ms(400));
+    for kind in ["wfq", "wf2q-plus", "scfq", "stfq", "virtual-clock"] {
+        let kind = |weight: f64| {
+            let mut document = json!({ "kind": kind, "weights": { "1": weight } });
+            if kind == "virtual-clock" {
+                document["rate"] = json!("2500kbit/s");
+            }
+            document
+        };
+        let ride = changed(kind(1.0), 60, &traffic, &[(ms(200), kind(3.0), 60)]);
+        let before = sent(&ride, &traffic, ms(100), ms(200));
+        assert!(before[0].abs_diff(before[1]) <= 2, "{before:?}");
+        let after = sent(&ride, &traffic, ms(300), ms(380));
+        assert!(after[0].abs_diff(25) <= 2 && after[1].abs_diff(75) <= 2, "{after:?}");
+    }
+}
+
+#[test]
+fn shares_of_a_class_based_policy_and_of_service_curves_change_at_once() {
+    let traffic = constant(4.0, 2, ms(400));
+    let class_based = |share: &str| {
+        json!({ "kind": "class-based", "classes": [{ "match": { "flow": [1] }, "bandwidth": share }],
+                "default": { "bandwidth": "2Mbit/s" } })
+    };
+    let hfsc = |rate: &str| {
+        json!({ "kind": "hfsc", "default": "rest", "classes": [
+            { "name": "one", "match": { "flow": [1] }, "ls": { "m2": rate } }, { "name": "rest", "ls": { "m2": "2Mbit/s" } },
+        ] })
+    };
+    for (first, second) in [(class_based("20%"), class_based("6Mbit/s")), (hfsc("2Mbit/s"), hfsc("6Mbit/s"))] {
+        let ride = changed(first, 1_000, &traffic, &[(ms(200), second.clone(), 1_000)]);
+        let before = sent(&ride, &traffic, ms(100), ms(200));
+        assert!(before[0].abs_diff(before[1]) <= 2, "{before:?}");
+        let after = sent(&ride, &traffic, ms(204), ms(284));
+        assert!(after[0].abs_diff(25) <= 2 && after[1].abs_diff(75) <= 2, "{second}: {after:?}");
+    }
+}
+
+#[test]
+fn a_shaped_rate_changes_at_once_also_while_a_packet_waits_for_its_tokens() {
+    let traffic = constant(2.0, 1, ms(900));
+    let shaper = |rate: &str| json!({ "kind": "shaper", "rate": rate, "burst": "2kB" });
+    let htb = |rate: &str| {
+        json!({ "kind": "htb", "default": "all", "classes": [
+            { "name": "all", "rate": rate, "burst": "2kB", "cburst": "2kB", "limit": "100packets" },
+        ] })
+    };
+    let limited = |rate: &str| {
+        json!({ "kind": "hfsc", "default": "all", "classes": [
+            { "name": "all", "ls": { "m2": "1Mbit/s" }, "ul": { "m2": rate }, "limit": "100packets" },
+        ] })
+    };
+    let kinds: [&dyn Fn(&str) -> Value; 3] = [&shaper, &htb, &limited];
+    for kind in kinds {
+        // At 10 kbit/s the next packet would leave 800 ms later.
+        let changes = [(ms(300), kind("10kbit/s"), 100), (ms(400), kind("1Mbit/s"), 100), (ms(650), kind("2Mbit/s"), 100)];
+        let ride = changed(kind("4Mbit/s"), 100, &traffic, &changes);
+        let bytes = |from: u64, to: u64| u64::from(SIZE) * sent(&ride, &traffic, ms(from), ms(to))[0];
+        // rate · time, give or take the burst and a packet.
+        for (from, to, expected) in [(100, 300, 100_000), (300, 400, 125), (400, 650, 31_250), (650, 890, 60_000)] {
+            let found = bytes(from, to);
+            assert!(found.abs_diff(expected) <= 3_000, "{}: {found} of {expected}", kind(""));
+        }
+        let first = ride.log.iter().find_map(|event| match event {
+            Event::Sent { at, .. } if *at >= ms(400) => Some(*at),
+            _ => None,
+        });
+        // A packet has 8 ms at 1 Mbit/s.
+        assert!(first.is_some_and(|at| at <= ms(400) + Dur::from_us(17_000)), "{}: {first:?}", kind(""));
+    }
+}
+
+#[test]
+fn tokens_are_kept_up_to_the_new_burst() {
+    let shaper = |burst: &str| json!({ "kind": "shaper", "rate": "1Mbit/s", "burst": burst });
+    let mut ride = Ride::new(&spec(&shaper("10kB")), &site(100), 1);
+    let tokens = |ride: &mut Ride, at: Time, burst: &str| {
+        ride.q.retune(at, &spec(&shaper(burst)), &site(100));
+        ride.probe("tokens_bytes")
+    };
+    assert_eq!(ride.probe("tokens_bytes"), 10_000.0);
+    assert_eq!(tokens(&mut ride, ms(1), "4kB"), 4_000.0);
+    // A larger bucket is not filled by the change; 1 Mbit/s give 125 bytes per millisecond.
+    assert_eq!(tokens(&mut ride, ms(2), "8kB"), 4_000.0);
+    assert_eq!(tokens(&mut ride, ms(10), "9kB"), 5_000.0);
+}
+
+#[test]
+fn pie_moves_the_delay_to_its_new_target() {
+    // Without responsive flows the probability settles at the excess, 1 − 1/1.25, and the delay at the target.
+    let traffic = constant(1.25, 1, ms(24_000));
+    let pie = |target: &str| json!({ "kind": "pie", "target": target, "burst": "0s" });
+    let ride = changed(pie("15ms"), 10_000, &traffic, &[(ms(12_000), pie("60ms"), 10_000)]);
+    let (before, after) =
+        (mean_wait(&ride, &traffic, ms(6_000), ms(12_000)), mean_wait(&ride, &traffic, ms(17_000), ms(24_000)));
+    assert!((13.0..17.0).contains(&before) && (54.0..66.0).contains(&after), "{before}, {after}");
+}
+
+#[test]
+fn a_running_timer_keeps_its_time_unless_the_new_interval_ends_earlier() {
+    let wakes = |kind: &dyn Fn(&str) -> Value| {
+        let mut ride = Ride::new(&spec(&kind("20ms")), &site(100), 1);
+        let mut take = |ride: &mut Ride, at: Time, interval: &str| {
+            ride.q.retune(at, &spec(&kind(interval)), &site(100));
+            ride.q.next_wakeup().expect("a timer")
+        };
+        assert_eq!(take(&mut ride, ms(1), "20ms"), ms(20));
+        // A longer interval begins at the next expiry.
+        assert_eq!(take(&mut ride, ms(2), "5s"), ms(20));
+        assert_eq!(take(&mut ride, ms(3), "4ms"), ms(7));
+        assert_eq!(take(&mut ride, ms(6), "4ms"), ms(7));
+    };
+    wakes(&|update| json!({ "kind": "pie", "update": update }));
+    wakes(&|update| json!({ "kind": "rem", "update": update }));
+    wakes(&|update| json!({ "kind": "dualpi2", "update": update }));
+    wakes(&|update| json!({ "kind": "fq-pie", "pie": { "update": update } }));
+    // The first interval of RED-PD is ten round-trip times.
+    wakes(&|interval| {
+        let rtt = match interval {
+            "20ms" => "2ms",
+            "5s" => "500ms",
+            _ => "400us",
+        };
+        json!({ "kind": "red-pd", "rtt": rtt })
+    });
+}
+
+#[test]
+fn packets_after_a_shorter_delay_do_not_overtake_those_that_wait() {
+    let traffic = constant(0.5, 1, ms(300));
+    let netem = |delay: &str| json!({ "kind": "netem", "delay": delay });
+    let ride = changed(netem("50ms"), 1_000, &traffic, &[(ms(100), netem("5ms"), 1_000)]);
+    let order: Vec<u32> = ride.log.iter().filter_map(|event| if let Event::Sent { seq, .. } = event { Some(*seq) } else { None }).collect();
+    assert!(order.is_sorted(), "{order:?}");
+    // Those that waited leave after 50 ms; 100 ms after the change all have left that were held up, and the delay is 5 ms.
+    let wait = mean_wait(&ride, &traffic, ms(250), ms(300));
+    assert!((4.99..5.01).contains(&wait), "{wait}");
+    let wait = mean_wait(&ride, &traffic, ms(60), ms(149));
+    assert!((49.99..50.81).contains(&wait), "{wait}");
+}
+
+#[test]
+fn averages_and_probabilities_are_kept() {
+    let traffic = constant(1.5, 1, ms(300));
+    for (first, second, names) in [
+        (json!({ "kind": "red", "weight": 0.01 }), json!({ "kind": "red", "weight": 0.02, "min": "3packets", "gentle": false }),
+         vec!["average_bytes", "probability"]),
+        (json!({ "kind": "pie" }), json!({ "kind": "pie", "target": "3ms", "alpha": 1.0 }),
+         vec!["probability", "delay_seconds"]),
+        (json!({ "kind": "blue" }), json!({ "kind": "blue", "increment": 0.1, "rise": "doubling" }), vec!["probability"]),
+        (json!({ "kind": "avq" }), json!({ "kind": "avq", "gamma": 0.5, "alpha": 0.9 }),
+         vec!["virtual_queue_bytes", "virtual_rate_bits_per_second"]),
+        (json!({ "kind": "sfb", "bin-size": 3 }), json!({ "kind": "sfb", "bin-size": 9, "freeze-down": "1ms" }),
+         vec!["mean_probability", "max_bin_packets"]),
+    ] {
+        let mut seen = 0;
+        let mut ride = Ride::new(&spec(&first), &site(30), 1);
+        ride.serve(&traffic, |ride, now| {
+            if now >= ms(200) && seen == 0 {
+                let before: Vec<f64> = names.iter().map(|name| ride.probe(name)).collect();
+                ride.q.retune(now, &spec(&second), &site(40));
+                let after: Vec<f64> = names.iter().map(|name| ride.probe(name)).collect();
+                assert_eq!(before, after, "{second}");
+                assert!(before.iter().any(|value| *value > 0.0), "{first}");
+                seen += 1;
+            }
+        });
+        assert_eq!(seen, 1);
+    }
+}
+
+#[test]
+fn variables_are_moved_into_their_new_bounds() {
+    // p' of DualPI2 without drops is at most 1 / coupling.
+    let traffic = constant(2.0, 1, ms(900));
+    let dualpi2 = |coupling: f64| json!({ "kind": "dualpi2", "coupling": coupling, "drop-on-overload": false, "alpha": 20.0 });
+    let mut ride = Ride::new(&spec(&dualpi2(2.0)), &site(1_000), 1);
+    ride.serve(&traffic, |_, _| {});
+    assert_eq!(ride.probe("base_probability"), 0.5);
+    ride.q.retune(ms(900), &spec(&dualpi2(8.0)), &site(1_000));
+    assert_eq!(ride.probe("base_probability"), 0.125);
+    // The burst allowance of PIE is at most `burst`.
+    let pie = |burst: &str| json!({ "kind": "pie", "burst": burst });
+    let mut ride = Ride::new(&spec(&pie("150ms")), &site(100), 1);
+    ride.q.retune(ms(1), &spec(&pie("20ms")), &site(100));
+    assert_eq!(ride.probe("burst_allowance_seconds"), 0.02);
+}

@@ -1,0 +1,535 @@
+//! Every parameter of every kind, as the schema lists them: a discipline that takes another value before its first packet
+//! is one that was built with it, or the parameter is in the list of those that are fixed.
+
+use super::ride::{Ride, assert_equal, site, spec, traffic};
+use serde_json::{Map, Value, json};
+use std::collections::BTreeSet;
+use tailback_document::{Checked, Path, Step, decode};
+use tailback_qdisc::{Site, Spec};
+use tailback_units::{Rate, Time};
+
+/// Returns parameters with which each parameter of each kind has an effect. Times, bursts and rates are above all values
+/// that are tried: a timer that runs and a bucket that is full keep the shorter of both values.
+pub fn bases() -> Vec<Value> {
+    let red = json!({ "min": "2packets", "max": "12packets", "weight": 0.2, "ecn": true, "max-p": 0.3, "mean-packet": "800B" });
+    let with = |more: Value| {
+        let mut all = red.clone();
+        all.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        all
+    };
+    let feng = json!({ "max": "4packets", "max-p": 1.0, "adaptive": { "kind": "feng" } });
+    let pie = json!({ "target": "1500us", "update": "20ms", "burst": "90ms", "alpha": 2.0, "beta": 20.0, "ecn": true });
+    let classes = |more: &[Value]| {
+        let matches = [json!({ "dscp": "ef" }), json!({ "flow": [2, 3] }), json!({ "dscp": "af31" })];
+        let class = |(more, matches): (&Value, Value)| {
+            let mut class = json!({ "match": matches });
+            class.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            class
+        };
+        Value::Array(more.iter().zip(matches).map(class).collect())
+    };
+    vec![
+        json!({ "kind": "drop-tail" }),
+        json!({ "kind": "drop-tail", "packets": 9, "victim": "head" }),
+        with(json!({ "kind": "red" })),
+        with(json!({ "kind": "red", "victim": "random", "gentle": false })),
+        json!({ "kind": "red", "weight": 0.2, "min": "2packets" }),
+        with(json!({ "kind": "red", "max-p": 1.0, "max": "4packets", "adaptive": { "kind": "feng", "freeze": "5ms" } })),
+        with(json!({ "kind": "red", "adaptive": { "kind": "floyd", "interval": "20ms", "bottom": 0.1, "top": 0.25 } })),
+        json!({ "kind": "blue", "increment": 0.2, "decrement": 0.1, "freeze": "10ms", "threshold": "9packets", "ecn": true }),
+        json!({ "kind": "blue", "form": "altq", "increment": 0.2, "decrement-freeze": "8ms", "victim": "head", "ecn": true }),
+        json!({ "kind": "sfb", "bins": 3, "bin-size": 3, "increment": 0.3, "decrement": 0.1, "freeze": "10ms", "max": 20,
+                "rehash": { "interval": "40ms" }, "ecn": true,
+                "penalty-box": { "threshold": 0.6, "interval": "10ms", "boxed": "hold" } }),
+        json!({ "kind": "sfb", "form": "linux", "bins": 3, "levels": 2, "bin-size": 3, "max": 9, "increment": 0.4,
+                "ecn": true, "penalty-box": { "threshold": 0.5, "interval": "10ms", "burst": 3000 },
+                "rehash": { "interval": "40ms", "warm-up": "20ms", "warmed-by": "unresponsive", "cap": 0.4 } }),
+        json!({ "kind": "codel", "target": "1500us", "interval": "8ms", "ecn": true, "ce-threshold": "9ms" }),
+        json!({ "kind": "codel", "target": "1500us", "interval": "8ms" }),
+        {
+            let mut pie = pie.clone();
+            pie["kind"] = json!("pie");
+            pie
+        },
+        json!({ "kind": "pie", "target": "1500us", "update": "9ms", "burst": "0s", "alpha": 9.0, "beta": 20.0,
+                "estimator": "departure-rate", "byte-mode": true, "derandomise": false }),
+        json!({ "kind": "drr", "weights": { "0": 2.0, "3": 0.5 } }),
+        json!({ "kind": "drr", "buckets": 3, "quantum": "2kB", "victim": "random" }),
+        json!({ "kind": "sfq", "buckets": 4 }),
+        json!({ "kind": "sfq", "buckets": 4, "perturb": "20ms", "quantum": "2kB", "overflow": "share" }),
+        json!({ "kind": "sfq", "buckets": 4, "perturb": "20ms", "victim": "head" }),
+        json!({ "kind": "wfq", "buckets": 3 }),
+        json!({ "kind": "wfq", "weights": { "0": 2.0, "3": 0.5 } }),
+        json!({ "kind": "wf2q-plus", "buckets": 3 }),
+        json!({ "kind": "wf2q-plus", "weights": { "0": 2.0, "3": 0.5 } }),
+        json!({ "kind": "virtual-clock", "buckets": 3 }),
+        json!({ "kind": "virtual-clock", "weights": { "0": 2.0, "3": 0.5 } }),
+        json!({ "kind": "virtual-clock", "rate": "3Mbit/s", "weights": { "0": 2.0 } }),
+        json!({ "kind": "scfq", "buckets": 3 }),
+        json!({ "kind": "scfq", "weights": { "0": 2.0, "3": 0.5 } }),
+        json!({ "kind": "stfq", "buckets": 3 }),
+        json!({ "kind": "stfq", "weights": { "0": 2.0, "3": 0.5 } }),
+        json!({ "kind": "sfq-red", "buckets": 2, "quantum": "2kB", "red": with(json!({ "max": "5packets" })) }),
+        json!({ "kind": "sfq-red", "buckets": 2, "red": with(json!({ "adaptive": { "kind": "feng" }, "max": "5packets" })) }),
+        json!({ "kind": "sfq-red", "buckets": 2, "red": with(json!({ "adaptive": { "kind": "floyd", "interval": "20ms" } })) }),
+        json!({ "kind": "fred", "min": "3packets", "max": "9packets", "weight": 0.2, "max-p": 0.5, "ecn": true, "min-flow": 1 }),
+        json!({ "kind": "fred", "min": "2kB", "max": "9kB", "weight": 0.2, "max-p": 0.9, "ecn": true, "min-flow": 1 }),
+        json!({ "kind": "sred", "zombies": 40, "ecn": true }),
+        json!({ "kind": "choke", "candidates": 2, "red": red }),
+        json!({ "kind": "choke", "red": with(feng.clone()) }),
+        json!({ "kind": "choke", "red": with(json!({ "adaptive": { "kind": "floyd", "interval": "20ms" } })) }),
+        json!({ "kind": "red-pd", "rtt": "20ms", "hold": "20ms", "red": red }),
+        json!({ "kind": "red-pd", "rtt": "20ms", "hold": "1ms", "red": with(feng.clone()) }),
+        json!({ "kind": "red-pd", "rtt": "20ms", "red": with(json!({ "adaptive": { "kind": "floyd", "interval": "20ms" } })) }),
+        json!({ "kind": "fq-codel", "buckets": 3, "target": "1500us", "interval": "8ms", "ce-threshold": "9ms" }),
+        json!({ "kind": "fq-codel", "buckets": 3, "target": "1500us", "interval": "8ms", "ecn": false, "batch": 8 }),
+        json!({ "kind": "fq-pie", "buckets": 2, "pie": pie }),
+        json!({ "kind": "fq-pie", "buckets": 2, "pie": { "target": "1500us", "update": "9ms", "burst": "0s", "alpha": 9.0 } }),
+        json!({ "kind": "cobalt", "target": "1500us", "interval": "8ms", "increment": 0.2, "decrement": 0.1, "ecn": true,
+                "mtu": "300B" }),
+        json!({ "kind": "dualpi2", "target": "1500us", "update": "20ms", "alpha": 20.0, "beta": 50.0, "ramp": "8ms",
+                "min-qlen-step": 1 }),
+        json!({ "kind": "dualpi2", "target": "1500us", "update": "20ms", "alpha": 50.0, "beta": 50.0, "step-packets": 4 }),
+        json!({ "kind": "dualpi2", "target": "1500us", "update": "20ms", "alpha": 50.0, "scheduler": "time-shifted-fifo" }),
+        json!({ "kind": "pi", "a": 0.1, "b": 0.09, "frequency": 300.0, "reference": "5packets", "ecn": true }),
+        json!({ "kind": "pi", "a": 0.02, "b": 0.01, "frequency": 300.0, "count": "bytes", "byte-mode": true }),
+        json!({ "kind": "rem", "gamma": 0.5, "phi": 1.2, "update": "20ms", "target": "4packets", "ecn": true }),
+        json!({ "kind": "rem", "gamma": 0.5, "phi": 1.2, "update": "20ms", "target": "4packets", "count": "bytes" }),
+        json!({ "kind": "avq", "ecn": true, "buffer": "6kB" }),
+        json!({ "kind": "avq", "mean-packet": "300B" }),
+        json!({ "kind": "rio", "green": with(feng.clone()),
+                "yellow": with(json!({ "adaptive": { "kind": "floyd", "interval": "20ms" } })), "red": red }),
+        json!({ "kind": "rio", "green": with(json!({ "adaptive": { "kind": "floyd", "interval": "20ms" } })), "yellow": red,
+                "red": with(feng.clone()) }),
+        json!({ "kind": "rio", "green": red, "yellow": with(feng.clone()),
+                "red": with(json!({ "adaptive": { "kind": "floyd", "interval": "20ms" } })) }),
+        json!({ "kind": "ered", "red": red, "green-max": "14packets" }),
+        json!({ "kind": "ered", "red": with(feng.clone()) }),
+        json!({ "kind": "ered", "red": with(json!({ "adaptive": { "kind": "floyd", "interval": "20ms" } })) }),
+        json!({ "kind": "priority", "default": "low", "levels": [
+            { "name": "high", "match": { "dscp": "ef" }, "limit": "4packets" },
+            { "name": "middle", "match": { "flow": [2, 3] }, "limit": "9packets" },
+            { "name": "low", "discipline": { "kind": "codel", "interval": "8ms" } },
+        ] }),
+        json!({ "kind": "class-based", "base": "8Mbit/s", "classes": classes(&[
+            json!({ "name": "voice", "priority": { "rate": "3Mbit/s", "burst": "30kB" }, "limit": "9packets" }),
+            json!({ "bandwidth": "50%", "limit": "9packets" }),
+            json!({ "remaining": 9.0, "discipline": { "kind": "red" } }),
+        ]), "default": { "remaining": 2.0, "limit": "12packets" } }),
+        json!({ "kind": "class-based", "classes": classes(&[
+            json!({ "priority": { "rate": "5Mbit/s" } }), json!({ "priority": { "rate": "3Mbit/s", "level": 2 } }),
+            json!({ "bandwidth": "30%" }),
+        ]), "default": { "bandwidth": "20%" } }),
+        json!({ "kind": "fair-queue", "queues": 3, "threshold": "12packets", "hold": "25packets", "aggregate": "8packets",
+                "individual": "5packets", "key": "flow" }),
+        json!({ "kind": "wrr", "classes": classes(&[json!({ "name": "a", "weight": 4 }), json!({ "limit": "9packets" })]),
+                "default": { "weight": 3, "limit": "12packets" } }),
+        json!({ "kind": "wrr", "count": "bytes", "quantum": "2kB", "classes": classes(&[json!({ "weight": 4 })]) }),
+        json!({ "kind": "htb", "default": "rest", "classes": [
+            { "name": "root", "rate": "8Mbit/s", "burst": "30kB", "cburst": "30kB" },
+            { "name": "voice", "parent": "root", "match": { "dscp": "ef" }, "rate": "3Mbit/s", "ceil": "5Mbit/s",
+              "burst": "30kB", "cburst": "30kB", "accounting": "0B", "limit": "12packets", "prio": 1, "quantum": "2kB" },
+            { "name": "data", "parent": "root", "match": { "flow": [2, 3] }, "rate": "3Mbit/s", "ceil": "8Mbit/s",
+              "burst": "30kB", "cburst": "30kB", "limit": "9packets" },
+            { "name": "rest", "parent": "root", "rate": "2Mbit/s", "ceil": "4Mbit/s", "burst": "30kB", "cburst": "30kB" },
+        ] }),
+        json!({ "kind": "shaper", "rate": "8Mbit/s", "burst": "30kB", "discipline": { "kind": "fq-codel" } }),
+        json!({ "kind": "wred", "exponent": 1, "ecn": true, "profiles": { "5": { "min": 2, "max": 9, "denominator": 3 },
+                "1": { "min": 4, "max": 12, "denominator": 4 }, "0": { "min": 3, "max": 14 } } }),
+        json!({ "kind": "wred", "by": "colour", "exponent": 2, "average": "profile", "spread": true,
+                "nonconforming": { "min": 1, "max": 5, "denominator": 4 } }),
+        json!({ "kind": "weighted-tail-drop", "by": "dscp", "limits": { "0": "9kB" } }),
+        json!({ "kind": "weighted-tail-drop", "by": "dscp", "limits": { "ef": "4packets", "0": "9kB" } }),
+        json!({ "kind": "fair-queue-wred", "fair-queue": { "queues": 3, "threshold": "12packets", "hold": "25packets",
+                "aggregate": "20packets", "individual": "9packets" },
+                "wred": { "exponent": 2, "ecn": true, "profiles": { "0": { "min": 3, "max": 14, "denominator": 3 } } } }),
+        json!({ "kind": "fair-queue-wred", "wred": { "exponent": 2, "spread": true,
+                "nonconforming": { "min": 1, "max": 9, "denominator": 3 } } }),
+        json!({ "kind": "fq", "buckets": 3, "flow-limit": 12 }),
+        json!({ "kind": "netem", "delay": "3ms", "jitter": "2ms", "loss": 0.1, "ecn": true }),
+        json!({ "kind": "netem", "rate": "8Mbit/s", "bursts": { "enter": 0.2, "leave": 0.4, "bad": 0.8, "good": 0.02 } }),
+        json!({ "kind": "hfsc", "default": "rest", "classes": [
+            { "name": "site", "ls": { "m2": "8Mbit/s" }, "ul": { "m1": "9Mbit/s", "d": "8ms", "m2": "8Mbit/s" } },
+            { "name": "voice", "parent": "site", "match": { "dscp": "ef" }, "limit": "9packets",
+              "rt": { "m1": "6Mbit/s", "d": "8ms", "m2": "2Mbit/s" }, "ls": { "m1": "3Mbit/s", "d": "8ms", "m2": "1Mbit/s" } },
+            { "name": "data", "parent": "site", "match": { "flow": [2, 3] },
+              "ls": { "m1": "9Mbit/s", "d": "20ms", "m2": "1Mbit/s" } },
+            { "name": "rest", "ls": { "m2": "1Mbit/s" }, "limit": "12packets" },
+        ] }),
+    ]
+}
+
+/// Parameters of which no other value is valid without another change, so that a change of one alone does not occur.
+const ALONE: &[&str] = &[
+    "choke red.victim",
+    "class-based classes[].priority",
+    "ered red.victim",
+    "fair-queue-wred wred.average",
+    "red-pd red.victim",
+    "rio green.idle",
+    "rio green.victim",
+    "rio red.idle",
+    "rio red.victim",
+    "rio yellow.idle",
+    "rio yellow.victim",
+    "sfq-red red.victim",
+];
+
+/// Parameters that are fixed, and the reason that the error gives.
+const REFUSED: &[&str] = &[
+    "avq initial: it is the virtual rate at the start of the run",
+    "choke red.count: the average is kept in this unit",
+    "choke red.idle: the port reports idle times by it",
+    "choke red.max-p: with `adaptive` it is only the value at the start",
+    "class-based classes: packets wait in each class",
+    "class-based classes[].discipline: each kind has its own state",
+    "class-based classes[].match: it decides which packets wait in the class",
+    "class-based classes[].name: it identifies the class",
+    "class-based classes[].priority.level: it decides in which queue packets wait",
+    "class-based default.discipline: each kind has its own state",
+    "drop-tail victim: a queue that drops waiting packets is of another form",
+    "drr buckets: packets wait in these queues",
+    "ered red.count: the average is kept in this unit",
+    "ered red.idle: the port reports idle times by it",
+    "ered red.max-p: with `adaptive` it is only the value at the start",
+    "fair-queue key: packets wait in the queues of these conversations",
+    "fair-queue queues: packets wait in these queues",
+    "fair-queue-wred fair-queue.key: packets wait in the queues of these conversations",
+    "fair-queue-wred fair-queue.queues: packets wait in these queues",
+    "fair-queue-wred wred.by: it decides which profiles there are, and to which one a waiting packet belongs",
+    "fair-queue-wred wred.nonconforming: it decides which profiles there are, and to which one a waiting packet belongs",
+    "fq buckets: packets wait in these queues",
+    "fq-codel buckets: packets wait in these queues",
+    "fq-pie buckets: packets wait in these queues",
+    "fred buckets: packets wait in these queues",
+    "hfsc classes[].discipline: each kind has its own state",
+    "hfsc classes[].ls: without this curve the class is served in another way",
+    "hfsc classes[].match: it decides which packets wait in the class",
+    "hfsc classes[].name: it identifies the class",
+    "hfsc classes[].parent: the hierarchy of the classes is fixed",
+    "hfsc classes[].rt: without this curve the class is served in another way",
+    "hfsc default: it decides which packets wait in the class",
+    "htb classes[].discipline: each kind has its own state",
+    "htb classes[].match: it decides which packets wait in the class",
+    "htb classes[].name: it identifies the class",
+    "htb classes[].parent: the hierarchy of the classes is fixed",
+    "htb default: it decides which packets wait in the class",
+    "priority default: it decides which packets wait in the level",
+    "priority levels[].discipline: each kind has its own state",
+    "priority levels[].match: it decides which packets wait in the class",
+    "priority levels[].name: it identifies the class",
+    "red count: the average is kept in this unit",
+    "red idle: the port reports idle times by it",
+    "red max-p: with `adaptive` it is only the value at the start",
+    "red victim: a queue that drops waiting packets is of another form",
+    "red-pd red.count: the average is kept in this unit",
+    "red-pd red.idle: the port reports idle times by it",
+    "red-pd red.max-p: with `adaptive` it is only the value at the start",
+    "rio green.count: the average is kept in this unit",
+    "rio green.max-p: with `adaptive` it is only the value at the start",
+    "rio red.count: the average is kept in this unit",
+    "rio red.max-p: with `adaptive` it is only the value at the start",
+    "rio red: waiting red packets are counted with the yellow ones or apart",
+    "rio yellow.count: the average is kept in this unit",
+    "rio yellow.max-p: with `adaptive` it is only the value at the start",
+    "scfq buckets: packets wait in these queues",
+    "sfb bins: waiting packets are counted in these bins",
+    "sfb form: the forms have bins and penalty boxes of different sorts",
+    "sfb levels: waiting packets are counted in the bins of all levels",
+    "sfb penalty-box.scope: it decides of whom the last packet is remembered",
+    "sfq buckets: packets wait in these queues",
+    "sfq-red buckets: packets wait in these queues",
+    "sfq-red red.count: the average is kept in this unit",
+    "sfq-red red.idle: the port reports idle times by it",
+    "sfq-red red.max-p: with `adaptive` it is only the value at the start",
+    "shaper discipline: each kind has its own state",
+    "stfq buckets: packets wait in these queues",
+    "virtual-clock buckets: packets wait in these queues",
+    "weighted-tail-drop by: it decides which limits there are",
+    "wf2q-plus buckets: packets wait in these queues",
+    "wfq buckets: packets wait in these queues",
+    "wred average: it decides which averages there are",
+    "wred by: it decides which profiles there are, and to which one a waiting packet belongs",
+    "wred nonconforming: it decides which profiles there are, and to which one a waiting packet belongs",
+    "wrr classes: packets wait in each class",
+    "wrr classes[].discipline: each kind has its own state",
+    "wrr classes[].match: it decides which packets wait in the class",
+    "wrr classes[].name: it identifies the class",
+    "wrr count: what is left of each turn is kept in this unit",
+    "wrr default.discipline: each kind has its own state",
+];
+
+/// Parameters that are accepted and whose values here make no difference to the packets.
+const WITHOUT_EFFECT: &[&str] = &[
+    "choke red.adaptive(feng).top",
+    "ered red.adaptive(feng).freeze",
+    "fair-queue scale",
+    "fq-pie pie.long-delay-step",
+    "pie long-delay-step",
+    "priority default",
+    "rio green.adaptive(feng).freeze",
+    "rio red.adaptive(feng).freeze",
+    "rio red.adaptive(feng).top",
+    "rio red.adaptive(floyd).top",
+    "rio yellow.adaptive(feng).freeze",
+    "sfb levels",
+];
+
+/// A parameter in a document.
+pub struct Leaf {
+    /// Kind and parameter, with `[]` for any element and `*` for any key.
+    pub label: String,
+    pub at: Path,
+    pub values: Vec<Value>,
+}
+
+pub struct Schema(pub Value);
+
+impl Schema {
+    pub fn new() -> Schema {
+        Schema(serde_json::to_value(schemars::schema_for!(Spec)).expect("JSON"))
+    }
+    /// Returns the alternatives at a node: references resolved, `anyOf` and `oneOf` expanded.
+    fn alternatives<'a>(&'a self, node: &'a Value) -> Vec<&'a Value> {
+        if let Some(name) = node.get("$ref").and_then(Value::as_str).and_then(|r| r.strip_prefix("#/$defs/")) {
+            return self.alternatives(&self.0["$defs"][name]);
+        }
+        for choice in ["oneOf", "anyOf"] {
+            if let Some(list) = node.get(choice).and_then(Value::as_array) {
+                return list.iter().flat_map(|one| self.alternatives(one)).collect();
+            }
+        }
+        vec![node]
+    }
+
+    /// Adds the parameters at a node of the schema: all of them, or with a document those that it has a place for.
+    pub fn visit(&self, node: &Value, label: &str, at: &Path, value: Option<Option<&Value>>, out: &mut Vec<Leaf>) {
+        let last = label.rsplit(['.', ' ']).next().unwrap_or("");
+        let mut leaf = |values: Vec<Value>| out.push(Leaf { label: label.to_owned(), at: at.clone(), values });
+        match last {
+            "match" => return leaf(vec![json!({ "flow": [4] }), json!({ "flow": [5, 1] })]),
+            "accounting" => return leaf(vec![json!("38B"), json!({ "bytes": "9B", "cells": true })]),
+            "discipline" => {
+                return leaf(vec![json!({ "kind": "blue" }), json!({ "kind": "drop-tail", "packets": 2 }), Value::Null]);
+            }
+            _ => {}
+        }
+        let alternatives = self.alternatives(node);
+        let scalars: Vec<Value> = alternatives.iter().flat_map(|node| values(node)).collect();
+        if !scalars.is_empty() {
+            leaf(scalars);
+        }
+        for node in &alternatives {
+            if let Some(items) = node.get("items") {
+                match value {
+                    None => self.visit(items, &format!("{label}[]"), at, None, out),
+                    Some(value) => {
+                        let list = value.and_then(Value::as_array).cloned().unwrap_or_default();
+                        let shorter = list.len().saturating_sub(1);
+                        out.push(Leaf { label: label.to_owned(), at: at.clone(), values: vec![json!(list[..shorter])] });
+                        for (i, one) in list.iter().enumerate() {
+                            self.visit(items, &format!("{label}[]"), &at.join(i), Some(Some(one)), out);
+                        }
+                    }
+                }
+            }
+            let patterns = node.get("patternProperties").and_then(Value::as_object).and_then(|all| all.values().next());
+            if let Some(any) = patterns.or(node.get("additionalProperties")).filter(|any| any.is_object()) {
+                match value {
+                    None => self.visit(any, &format!("{label}.*"), at, None, out),
+                    Some(value) => {
+                        for (key, one) in value.and_then(Value::as_object).into_iter().flatten() {
+                            self.visit(any, &format!("{label}.*"), &at.join(key.as_str()), Some(Some(one)), out);
+                        }
+                    }
+                }
+            }
+            if let Some(properties) = node.get("properties").and_then(Value::as_object) {
+                self.table(properties, label, at, value, out);
+            }
+        }
+    }
+
+    fn table(
+        &self,
+        properties: &Map<String, Value>,
+        label: &str,
+        at: &Path,
+        value: Option<Option<&Value>>,
+        out: &mut Vec<Leaf>,
+    ) {
+        let kind = properties.get("kind").and_then(|kind| kind.get("const"));
+        let table = value.map(|value| value.filter(|value| value.is_object()));
+        if table == Some(None) || table.flatten().is_some_and(|table| table.get("kind") != kind) {
+            return;
+        }
+        let label = match kind.and_then(Value::as_str) {
+            Some(kind) if !label.is_empty() => format!("{label}({kind})."),
+            Some(kind) => format!("{kind} "),
+            None => format!("{label}."),
+        };
+        for (key, property) in properties.iter().filter(|(key, _)| *key != "kind") {
+            let inner = table.map(|table| table.and_then(|table| table.get(key)));
+            self.visit(property, &format!("{label}{key}"), &at.join(key.as_str()), inner, out);
+        }
+    }
+}
+
+/// Returns values of a scalar to try.
+fn values(node: &Value) -> Vec<Value> {
+    let words = node.get("enum").and_then(Value::as_array).into_iter().flatten().chain(node.get("const"));
+    let mut all: Vec<Value> = words.cloned().collect();
+    let types = node.get("type").map(|t| t.as_array().cloned().unwrap_or_else(|| vec![t.clone()])).unwrap_or_default();
+    let format = node.get("format").and_then(Value::as_str).unwrap_or("");
+    for kind in types.iter().filter_map(Value::as_str) {
+        let more = match (kind, format) {
+            ("null", _) => json!([null]),
+            ("boolean", _) => json!([true, false]),
+            ("integer", _) => json!([1, 2, 3, 7, 11, 2000]),
+            ("number", _) => json!([0.5, 0.05, 0.9, 1.5, 5.0, 30.0]),
+            ("string", "duration") => json!(["7ms", "2ms", "900us", "0s"]),
+            ("string", "size") => json!(["700B", "2500B", "100B", "5kB"]),
+            ("string", "size or packets") => json!(["3packets", "6packets", "2kB", "10packets", "16packets"]),
+            ("string", "rate") => json!(["1Mbit/s", "2500kbit/s", "7Mbit/s"]),
+            ("string", "") if all.is_empty() => json!(["other", "voice", "middle", "data"]),
+            _ => continue,
+        };
+        all.extend(more.as_array().unwrap().clone());
+    }
+    all
+}
+
+/// Returns the document with another value; null removes the key. `None`: the table around it is missing.
+pub fn replaced(document: &Value, at: &Path, value: &Value) -> Option<Value> {
+    let (mut all, (last, init)) = (document.clone(), at.0.split_last()?);
+    let mut node = &mut all;
+    for step in init {
+        node = match step {
+            Step::Key(key) => node.get_mut(key)?,
+            Step::Index(i) => node.get_mut(i)?,
+        };
+    }
+    match (last, value) {
+        (Step::Key(key), Value::Null) => _ = node.as_object_mut()?.remove(key),
+        (Step::Key(key), value) => _ = node.as_object_mut()?.insert(key.clone(), value.clone()),
+        (Step::Index(i), value) => *node.get_mut(i)? = value.clone(),
+    }
+    Some(all)
+}
+
+pub fn valid(document: &Value) -> Option<Spec> {
+    decode::<Spec>(document.clone()).ok().filter(|spec| Checked::check(spec).is_ok())
+}
+
+fn served(spec: &Spec, to: Option<&Spec>, packets: &[crate::common::Arrival]) -> Ride {
+    let mut ride = Ride::new(spec, &site(), 1);
+    if let Some(to) = to {
+        ride.q.retune(Time::ZERO, to, &site());
+    }
+    ride.serve(packets, |_, _| {});
+    ride
+}
+
+#[track_caller]
+fn assert_listed(found: &BTreeSet<String>, listed: &[&str], what: &str) {
+    let listed: BTreeSet<String> = listed.iter().map(|label| (*label).to_owned()).collect();
+    let (new, stale): (Vec<&String>, Vec<&String>) =
+        (found.difference(&listed).collect(), listed.difference(found).collect());
+    assert!(new.is_empty() && stale.is_empty(), "{what}: not in the list {new:#?}\nonly in the list {stale:#?}");
+}
+
+#[test]
+fn a_change_before_the_first_packet_is_construction_with_the_new_value_or_is_refused() {
+    let schema = Schema::new();
+    let mut all = Vec::new();
+    schema.visit(&schema.0, "", &Path::root(), None, &mut all);
+    let all: BTreeSet<String> = all.into_iter().map(|leaf| leaf.label).collect();
+    assert!(all.len() > 300, "{}", all.len());
+    let packets = traffic(7, 1_200);
+    let mut unequal: Vec<String> = Vec::new();
+    let (mut accepted, mut refused, mut effective) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+    for document in bases() {
+        let from = spec(&document);
+        let own = served(&from, None, &packets);
+        let mut leaves = Vec::new();
+        schema.visit(&schema.0, "", &Path::root(), Some(Some(&document)), &mut leaves);
+        for Leaf { label, at, values } in leaves {
+            for value in values {
+                let changed = replaced(&document, &at, &value).expect("a place");
+                let Some(to) = valid(&changed).filter(|to| *to != from) else { continue };
+                let what = format!("{label} of {document}: {value}");
+                if let Err(e) = from.check_retune(&to) {
+                    assert!(e.path.starts_with(&at.to_string()), "{what}: {e}");
+                    let (_, why) = e.message.split_once("during a run: ").expect("a reason");
+                    refused.insert((label.clone(), why.to_owned()));
+                    continue;
+                }
+                accepted.insert(label.clone());
+                let built = served(&to, None, &packets);
+                let retuned = served(&from, Some(&to), &packets);
+                if let Some(i) = retuned.log.iter().zip(&built.log).position(|(a, b)| a != b) {
+                    unequal.push(format!("{what}\n{:?}\n{:?}", retuned.log[i], built.log[i]));
+                } else if retuned.log.len() != built.log.len() {
+                    unequal.push(format!("{what}: the end"));
+                }
+                if built.fates() != own.fates() {
+                    effective.insert(label.clone());
+                }
+            }
+        }
+    }
+    assert!(unequal.is_empty(), "{} differ:\n{}", unequal.len(), unequal.join("\n"));
+    let covered: BTreeSet<String> = accepted.iter().chain(refused.iter().map(|(label, _)| label)).cloned().collect();
+    assert_listed(&all.difference(&covered).cloned().collect(), ALONE, "never changed");
+    assert_listed(&refused.iter().map(|(label, why)| format!("{label}: {why}")).collect(), REFUSED, "refused");
+    assert_listed(&accepted.difference(&effective).cloned().collect(), WITHOUT_EFFECT, "without effect");
+}
+
+#[test]
+fn a_change_of_the_site_before_the_first_packet_is_construction_at_the_new_site() {
+    let packets = traffic(8, 600);
+    let smaller = Site { bytes: 9_000, packets: 11, rate: Rate::mbit(6) };
+    let mut different = 0;
+    for document in bases() {
+        let spec = spec(&document);
+        // AVQ's virtual rate is a share of the link's rate only at the start.
+        let to = if spec.kind() == "avq" { Site { rate: site().rate, ..smaller } } else { smaller };
+        let mut retuned = Ride::new(&spec, &site(), 1);
+        retuned.q.retune(Time::ZERO, &spec, &to);
+        retuned.serve(&packets, |_, _| {});
+        let mut built = Ride::new(&spec, &to, 1);
+        built.serve(&packets, |_, _| {});
+        assert_equal(&retuned.log, &built.log, &document.to_string());
+        different += usize::from(built.fates() != served(&spec, None, &packets).fates());
+    }
+    assert!(different > 60, "{different}");
+}
+
+#[test]
+fn a_refusal_names_the_parameter_also_inside_classes() {
+    let refused = |from: Value, to: Value| spec(&from).check_retune(&spec(&to)).expect_err("a refusal").path;
+    let inside = |inner: Value| {
+        json!({ "kind": "shaper", "discipline": { "kind": "priority", "levels": [
+            { "match": { "dscp": "ef" } }, { "discipline": inner },
+        ] } })
+    };
+    let (red, count) = (json!({ "kind": "red" }), json!({ "kind": "red", "count": "packets" }));
+    assert_eq!(refused(red.clone(), count.clone()), "count");
+    assert_eq!(refused(inside(red.clone()), inside(count)), "discipline.levels[1].discipline.count");
+    assert_eq!(refused(inside(red), inside(json!({ "kind": "pie" }))), "discipline.levels[1].discipline.kind");
+    let rest = |inner: Value| json!({ "kind": "wrr", "default": { "discipline": inner } });
+    let sfq = |buckets: u32| json!({ "kind": "sfq", "buckets": buckets });
+    assert_eq!(refused(rest(sfq(3)), rest(sfq(4))), "default.discipline.buckets");
+    let class = |class: Value| json!({ "kind": "class-based", "classes": [class] });
+    let strict = json!({ "match": { "dscp": "ef" }, "priority": {} });
+    let fair = json!({ "match": { "dscp": "ef" }, "bandwidth": "20%" });
+    assert_eq!(refused(class(strict), class(fair)), "classes[0].priority");
+    let rio = |idle: &str| json!({ "kind": "rio", "green": { "idle": idle }, "yellow": { "idle": idle } });
+    assert_eq!(refused(rio("ns"), rio("1993")), "green.idle");
+    for kind in Spec::NAMES {
+        let other = Spec::default();
+        if let Some(spec) = valid(&json!({ "kind": kind })).filter(|spec| spec.kind() != other.kind()) {
+            assert_eq!(spec.check_retune(&other).expect_err("another kind").path, "kind");
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! Congestion points and reaction points.
