@@ -15,12 +15,12 @@ __all__ = [
     "export_router",
     "import_router",
     "mos",
-    "mser5",
     "names",
     "parse_bytes",
     "parse_duration",
     "parse_rate",
     "patch_router",
+    "pilot_lengths",
     "schema",
     "speech_rating",
     "study_schema",
@@ -35,6 +35,8 @@ __all__ = [
 
 version: str
 """Version of the package and of the core, such as "0.1.0"."""
+pilot_lengths: list[int]
+"""Lengths of the pilot runs that are tried in turn for an automatic warm-up, as multiples of `run.duration`."""
 digest_version: str
 """Version of the digest, such as "tb2": digests of different versions are never equal."""
 
@@ -100,6 +102,10 @@ class Scenario:
         """Return the warnings about valid but suspicious settings: the keys of a problem, and `name`."""
     def without_effect(self, assignments: list[tuple[str, str]]) -> list[dict[str, str | int | None]]:
         """Return a warning for each assignment that changes nothing; raises `ScenarioError`."""
+    def pilot(self, factor: int) -> tuple[Scenario, int]:
+        """Return the scenario of a pilot run `factor` times as long, and its sampling interval in picoseconds."""
+    def truncation_ps(self, in_network: list[float], sample_ps: int) -> int | None:
+        """Return the end of the warm-up by MSER-5 from a pilot run; `None`: it finds no steady state."""
     @property
     def title(self) -> str:
         """The document's title, or an empty text."""
@@ -216,9 +222,6 @@ def parse_bytes(text: str) -> int:
 
 def t_quantile(p: float, dof: float) -> float:
     """Return the quantile of Student's t distribution for `p` between 0 and 1 and `dof` > 0 degrees of freedom."""
-
-def mser5(values: list[float]) -> int | None:
-    """Return the number of leading values that MSER-5 drops as warm-up; `None`: it finds no steady state."""
 
 def import_router(
     language: str,

@@ -73,17 +73,12 @@ fn t_quantile(p: f64, dof: f64) -> PyResult<f64> {
     Ok(statistics::t_quantile(p, dof))
 }
 
-/// Returns the number of leading values that the MSER-5 rule drops; `None`: no steady state was reached.
-#[pyfunction]
-fn mser5(values: Vec<f64>) -> Option<usize> {
-    statistics::mser5(&values)
-}
-
 /// The module `tailback._native`.
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     panics::catch_messages();
     module.add("version", env!("CARGO_PKG_VERSION"))?;
+    module.add("pilot_lengths", tailback_scenario::PILOT_LENGTHS)?;
     module.add("digest_version", tailback_measure::Digest::VERSION)?;
     module.add("ScenarioError", module.py().get_type::<error::ScenarioError>())?;
     module.add("Cancelled", module.py().get_type::<run::Cancelled>())?;
@@ -103,7 +98,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(parse_duration, module)?)?;
     module.add_function(wrap_pyfunction!(parse_bytes, module)?)?;
     module.add_function(wrap_pyfunction!(t_quantile, module)?)?;
-    module.add_function(wrap_pyfunction!(mser5, module)?)?;
     module.add_function(wrap_pyfunction!(quality::speech_rating, module)?)?;
     module.add_function(wrap_pyfunction!(quality::mos, module)?)?;
     module.add_function(wrap_pyfunction!(quality::video_score, module)?)?;

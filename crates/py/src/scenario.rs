@@ -11,7 +11,7 @@ use std::path::Path;
 use tailback_scenario::{Files, build};
 use tailback_sim::Parts;
 use tailback_sim::plan::{Among, Engine, FlowPlan, NodeId, NodeKind};
-use tailback_units::Time;
+use tailback_units::{Dur, Time};
 
 /// A checked scenario.
 #[pyclass(frozen, module = "tailback._native")]
@@ -87,6 +87,14 @@ impl Scenario {
     fn without_effect<'py>(&self, py: Python<'py>, assignments: Vec<(String, String)>) -> PyResult<Bound<'py, PyList>> {
         let found = whole(|| self.0.without_effect(&assignments).map_err(|error| raise(py, &error)))?;
         warnings(py, &found)
+    }
+    fn pilot(&self, py: Python<'_>, factor: u64) -> PyResult<(Scenario, u64)> {
+        let found = whole(|| self.0.pilot(factor).map_err(|error| raise(py, &error)))?;
+        Ok((Scenario(found.0), found.1.0))
+    }
+    #[expect(clippy::needless_pass_by_value, reason = "Python hands over a list")]
+    fn truncation_ps(&self, in_network: Vec<f64>, sample_ps: u64) -> Option<u64> {
+        self.0.truncation(&in_network, Dur(sample_ps)).map(|end| end.0)
     }
     #[getter]
     fn title(&self) -> &str {

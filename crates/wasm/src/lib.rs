@@ -1,30 +1,45 @@
-//! The simulator as a WebAssembly module with raw exports, for browsers and Node.js.
+//! The simulator with a C interface: as a WebAssembly module for browsers and Node.js, and as a native library for C.
 //!
 //! The module has no imports, so that its host cannot influence a result. For a run, the host allocates memory for its
 //! text ([`tailback_alloc`]), writes the scenario there as UTF-8, calls [`tailback_run`], reads the answer at
 //! [`tailback_result_ptr`], and frees the memory ([`tailback_free`]). `tools/wasm_digest.mjs` is an example of a host.
+//! A run that is stepped through has a handle ([`stepping`]). `tailback.h` declares all functions for C, where texts are
+//! the program's own memory; `examples/steps.c` is an example.
 
 #![allow(unsafe_code, reason = "memory is handed over through pointers of the C interface")]
 
+pub mod stepping;
+
 use std::cell::RefCell;
-use tailback_scenario::{Scenario, build};
-use tailback_sim::World;
+use tailback_scenario::{Scenario, Simulation};
+use tailback_units::Time;
 
 thread_local! {
     /// The last answer, kept until the next call.
     static RESULT: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// Runs one replication of a TOML scenario; returns the report as JSON, or all errors of the scenario as text. A
-/// warm-up of `"auto"` is ignored here, since it needs a pilot run.
+/// Runs one replication of a TOML scenario; returns the report as JSON. A warm-up of `"auto"` is determined by pilot
+/// runs.
 ///
 /// # Errors
-/// If the document is invalid: all errors that were found, as text.
+/// If the document is invalid: all errors that were found, as text; or if no pilot run reached a steady state.
 pub fn replicate(toml: &str, seed: u64) -> Result<String, String> {
     let scenario = Scenario::from_toml(toml, "<scenario>").map_err(|e| e.rendered())?;
-    let mut world = World::new(build(&scenario, seed, None));
-    world.run_to_end();
-    serde_json::to_string(&world.report()).map_err(|e| e.to_string())
+    let mut simulation = Simulation::new(&scenario, stepping::setting(&scenario, seed)?);
+    simulation.run_until(Time::NEVER);
+    serde_json::to_string(&simulation.report()).map_err(|e| e.to_string())
+}
+
+/// Returns the text in the `len` bytes at `at`.
+///
+/// # Safety
+///
+/// The `len` bytes at `at` are initialised memory, and unchanged while the text is used.
+unsafe fn text_at<'a>(at: *const u8, len: usize) -> Result<&'a str, String> {
+    // SAFETY: by the contract above.
+    let bytes = unsafe { std::slice::from_raw_parts(at, len) };
+    std::str::from_utf8(bytes).map_err(|error| format!("the text is not UTF-8: {error}"))
 }
 
 /// Allocates `len` bytes of the module's memory for the host to write to; freed with [`tailback_free`].
@@ -52,12 +67,8 @@ pub unsafe extern "C" fn tailback_free(at: *mut u8, len: usize) {
 /// The `len` bytes at `at` are initialised memory of the module, such as from [`tailback_alloc`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tailback_run(at: *const u8, len: usize, seed: u64) -> u32 {
-    // SAFETY: by the contract above; the slice is used only until the end of this call.
-    let text = unsafe { std::slice::from_raw_parts(at, len) };
-    let answer = match std::str::from_utf8(text) {
-        Ok(toml) => replicate(toml, seed),
-        Err(e) => Err(format!("the scenario is not UTF-8: {e}")),
-    };
+    // SAFETY: by the contract above; the text is used only until the end of this call.
+    let answer = unsafe { text_at(at, len) }.and_then(|toml| replicate(toml, seed));
     let failed = u32::from(answer.is_err());
     RESULT.set(answer.unwrap_or_else(|error| error));
     failed

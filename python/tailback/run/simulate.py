@@ -20,12 +20,6 @@ from tailback.scenario import Scenario, load
 
 __all__ = ["Interrupted", "check_seeds", "run", "seeds"]
 
-_PILOT_SAMPLES = 2000
-"""Number of samples of a pilot run. MSER-5 averages five each, so the warm-up has a resolution of 1/400 of it."""
-
-_PILOT_LENGTHS = (1, 2, 4, 8)
-"""Lengths of pilot runs to try, as multiples of `run.duration`; bursty traffic may drift by chance over a short one."""
-
 
 class Interrupted(KeyboardInterrupt):
     """Ctrl-C during a run; `result` has the finished replications, possibly none."""
@@ -181,24 +175,16 @@ def _warmup(scenario: Scenario, engine: str | None, parallel: int, pool: Pool) -
         return Warmup("stated", _seconds(cast(str, config["warmup"])))
     seed = cast(int, config["seed"])
     duration_s = _seconds(cast(str, config["duration"]))
-    for factor in _PILOT_LENGTHS:
-        # A multiple of a picosecond, the unit of simulated time, so that the warm-up found is represented exactly.
-        sample_ps = max(round(factor * duration_s / _PILOT_SAMPLES * 1e12), 1)
-        pilot = scenario.set(
-            {
-                "run.duration": f"{sample_ps * _PILOT_SAMPLES}ps",
-                "run.warmup": "0s",
-                "run.sample": f"{sample_ps}ps",
-            }
-        )
+    for factor in _native.pilot_lengths:
+        pilot, sample_ps = scenario.pilot(factor)
         outcome = pool.run([Task(None, pilot, seed, 0.0, engine, parallel)], _whole)
         if not outcome.done:
             return None
         series = outcome.done[0].value.data["series"]
         assert series is not None, "a run with a sample interval has a series"
-        dropped = _native.mser5([float(value) for value in series["in_network_packets"]])
-        if dropped is not None and dropped * sample_ps * 1e-12 <= duration_s / 2:
-            return Warmup("auto", dropped * sample_ps * 1e-12, factor * duration_s)
+        end_ps = scenario.native.truncation_ps([float(value) for value in series["in_network_packets"]], sample_ps)
+        if end_ps is not None:
+            return Warmup("auto", end_ps * 1e-12, factor * duration_s)
     raise RunError(
         f"no steady state was found, even in a pilot run of {factor * duration_s:g} s: the number of packets in the "
         'network keeps drifting. Raise run.duration, or, if the drift is intended, set run.warmup, such as "20s"'

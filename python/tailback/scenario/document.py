@@ -292,6 +292,14 @@ class Scenario:
         """The `[run]` table with its defaults filled in."""
         return cast(dict[str, object], json.loads(self.native.run_config()))
 
+    def pilot(self, factor: int) -> tuple[Scenario, int]:
+        """Return the scenario of a pilot run `factor` times as long as the run, and its sampling interval in ps.
+
+        Its time series shows where the warm-up ends (`warmup = "auto"`).
+        """
+        native, sample_ps = self.native.pilot(factor)
+        return Scenario.from_native(native, self._folder, allow_files=self._allow_files), sample_ps
+
     @property
     def title(self) -> str:
         """The document's title, or an empty text."""

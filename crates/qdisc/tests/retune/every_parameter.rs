@@ -34,7 +34,9 @@ pub fn bases() -> Vec<Value> {
         with(json!({ "kind": "red" })),
         with(json!({ "kind": "red", "victim": "random", "gentle": false })),
         json!({ "kind": "red", "weight": 0.2, "min": "2packets" }),
-        with(json!({ "kind": "red", "max-p": 1.0, "max": "4packets", "adaptive": { "kind": "feng", "freeze": "5ms" } })),
+        with(
+            json!({ "kind": "red", "max-p": 1.0, "max": "4packets", "adaptive": { "kind": "feng", "freeze": "5ms" } }),
+        ),
         with(json!({ "kind": "red", "adaptive": { "kind": "floyd", "interval": "20ms", "bottom": 0.1, "top": 0.25 } })),
         json!({ "kind": "blue", "increment": 0.2, "decrement": 0.1, "freeze": "10ms", "threshold": "9packets", "ecn": true }),
         json!({ "kind": "blue", "form": "altq", "increment": 0.2, "decrement-freeze": "8ms", "victim": "head", "ecn": true }),
@@ -310,7 +312,11 @@ impl Schema {
             "match" => return leaf(vec![json!({ "flow": [4] }), json!({ "flow": [5, 1] })]),
             "accounting" => return leaf(vec![json!("38B"), json!({ "bytes": "9B", "cells": true })]),
             "discipline" => {
-                return leaf(vec![json!({ "kind": "blue" }), json!({ "kind": "drop-tail", "packets": 2 }), Value::Null]);
+                return leaf(vec![
+                    json!({ "kind": "blue" }),
+                    json!({ "kind": "drop-tail", "packets": 2 }),
+                    Value::Null,
+                ]);
             }
             _ => {}
         }
@@ -326,7 +332,11 @@ impl Schema {
                     Some(value) => {
                         let list = value.and_then(Value::as_array).cloned().unwrap_or_default();
                         let shorter = list.len().saturating_sub(1);
-                        out.push(Leaf { label: label.to_owned(), at: at.clone(), values: vec![json!(list[..shorter])] });
+                        out.push(Leaf {
+                            label: label.to_owned(),
+                            at: at.clone(),
+                            values: vec![json!(list[..shorter])],
+                        });
                         for (i, one) in list.iter().enumerate() {
                             self.visit(items, &format!("{label}[]"), &at.join(i), Some(Some(one)), out);
                         }

@@ -1,0 +1,60 @@
+//! The end of the warm-up by a pilot run (`warmup = "auto"`).
+
+use crate::error::ScenarioError;
+use crate::scenario::{Scenario, build};
+use tailback_measure::statistics::mser5;
+use tailback_sim::World;
+use tailback_sim::plan::Engine;
+use tailback_units::{Dur, Time};
+
+/// Number of samples of a pilot run. MSER-5 averages by fives, so the warm-up is resolved to 1/400 of the run.
+const SAMPLES: u64 = 2000;
+
+/// Lengths of the pilot runs that are tried in turn, in lengths of the run: bursty traffic can drift by chance over a
+/// short one.
+pub const PILOT_LENGTHS: [u64; 4] = [1, 2, 4, 8];
+
+impl Scenario {
+    /// Returns the scenario of a pilot run that is `factor` times as long as the run, and its sampling interval. It has no
+    /// warm-up.
+    ///
+    /// # Errors
+    /// If the scenario cannot have this length.
+    pub fn pilot(&self, factor: u64) -> Result<(Scenario, Dur), ScenarioError> {
+        let sample = factor.saturating_mul(self.run().duration.0).saturating_add(SAMPLES / 2) / SAMPLES;
+        let sample = sample.max(1);
+        let pilot = self.with_set(&[
+            ("run.duration", format!("\"{}ps\"", sample * SAMPLES)),
+            ("run.warmup", "\"0s\"".to_owned()),
+            ("run.sample", format!("\"{sample}ps\"")),
+        ])?;
+        Ok((pilot, Dur(sample)))
+    }
+
+    /// Returns the end of the warm-up that a pilot run shows by its number of packets in the network, which were sampled
+    /// every `sample`: the truncation point of MSER-5. `None`: the network had not reached a steady state in the first
+    /// half of the run.
+    pub fn truncation(&self, in_network: &[f64], sample: Dur) -> Option<Time> {
+        let end = Dur(mser5(in_network)? as u64 * sample.0);
+        (end.0 <= self.run().duration.0 / 2).then_some(Time(end.0))
+    }
+
+    /// Runs pilots of growing length until one shows the end of the warm-up, on one thread. The pilots have the scenario's
+    /// own seed, so that each replication has the same warm-up. `None`: not even the longest one reached a steady state.
+    ///
+    /// # Errors
+    /// If the scenario cannot be made longer.
+    pub fn warm_up(&self, engine: Option<Engine>) -> Result<Option<Time>, ScenarioError> {
+        for factor in PILOT_LENGTHS {
+            let (pilot, sample) = self.pilot(factor)?;
+            let mut world = World::new(build(&pilot, self.run().seed, engine));
+            world.run_to_end();
+            let series = world.report().series.map_or_else(Vec::new, |series| series.in_network_packets);
+            let values: Vec<f64> = series.into_iter().map(|packets| packets as f64).collect();
+            if let Some(end) = self.truncation(&values, sample) {
+                return Ok(Some(end));
+            }
+        }
+        Ok(None)
+    }
+}

@@ -1,0 +1,342 @@
+//! Exports for stepping through a run: handles of simulations, and their steps, views, changes, data in and out.
+//!
+//! A handle belongs to the thread that opened it. Each function returns a [`Status`]; texts of answers and errors are
+//! read as for `tailback_run`.
+
+use crate::{RESULT, text_at};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use tailback_scenario::document::Warmup;
+use tailback_scenario::{Scenario, Setting, Simulation};
+use tailback_units::Time;
+
+/// Outcome of a call: 0 to 2.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// Done; the answer, if there is one, is the last result.
+    Done = 0,
+    /// Refused; the last result is the text of the error.
+    Refused = 1,
+    /// Events remain before the instant: the budget was used up.
+    Running = 2,
+}
+
+/// Open simulations by their handles, from 1 on.
+#[derive(Default)]
+struct Open {
+    simulations: BTreeMap<u32, Simulation>,
+    last: u32,
+}
+
+thread_local! {
+    static OPEN: RefCell<Open> = RefCell::new(Open::default());
+}
+
+/// Returns a scenario's own seed and warm-up; a warm-up of "auto" is determined by pilot runs.
+///
+/// # Errors
+/// If no steady state was found, as text.
+pub(crate) fn setting(scenario: &Scenario, seed: u64) -> Result<Setting, String> {
+    let warmup = match scenario.run().warmup {
+        Warmup::At(_) => None,
+        Warmup::Auto => {
+            let found = scenario.warm_up(None).map_err(|error| error.rendered())?;
+            Some(found.ok_or("no steady state was found by the pilot runs; raise run.duration, or set run.warmup")?)
+        }
+    };
+    Ok(Setting { seed, engine: None, warmup })
+}
+
+fn answer(done: Result<String, String>) -> u32 {
+    let status = if done.is_ok() { Status::Done } else { Status::Refused };
+    RESULT.set(done.unwrap_or_else(|error| error));
+    status as u32
+}
+
+/// Calls `work` with a simulation; its text is the answer.
+fn with(handle: u32, work: impl FnOnce(&mut Simulation) -> Result<String, String>) -> u32 {
+    answer(OPEN.with_borrow_mut(|open| match open.simulations.get_mut(&handle) {
+        Some(simulation) => work(simulation),
+        None => Err(format!("no simulation has the handle {handle}")),
+    }))
+}
+
+fn after(now: Time, at_ps: u64) -> Option<Time> {
+    (at_ps > now.0).then_some(Time(at_ps))
+}
+
+/// Opens a simulation of the scenario in the `len` bytes at `at`, TOML in UTF-8. Returns its handle; 0: the last result is
+/// the text of the error.
+///
+/// # Safety
+///
+/// The `len` bytes at `at` are initialised memory.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tailback_open(at: *const u8, len: usize, seed: u64) -> u32 {
+    // SAFETY: by the contract above.
+    let opened = unsafe { text_at(at, len) }.and_then(|text| {
+        let scenario = Scenario::from_toml(text, "<scenario>").map_err(|error| error.rendered())?;
+        let setting = setting(&scenario, seed)?;
+        Ok(Simulation::new(&scenario, setting))
+    });
+    match opened {
+        Ok(simulation) => OPEN.with_borrow_mut(|open| {
+            open.last += 1;
+            open.simulations.insert(open.last, simulation);
+            open.last
+        }),
+        Err(error) => {
+            RESULT.set(error);
+            0
+        }
+    }
+}
+
+/// Closes a simulation; an unknown handle is refused.
+#[unsafe(no_mangle)]
+pub extern "C" fn tailback_close(handle: u32) -> u32 {
+    let closed = OPEN.with_borrow_mut(|open| open.simulations.remove(&handle));
+    answer(closed.map(|_| String::new()).ok_or_else(|| format!("no simulation has the handle {handle}")))
+}
+
+/// Returns the time up to which all events have been handled, picoseconds; 0 for an unknown handle.
+#[unsafe(no_mangle)]
+pub extern "C" fn tailback_now(handle: u32) -> u64 {
+    OPEN.with_borrow(|open| open.simulations.get(&handle).map_or(0, |simulation| simulation.now().0))
+}
+
+/// Returns the last instant of the run, picoseconds; 0 for an unknown handle.
+#[unsafe(no_mangle)]
+pub extern "C" fn tailback_end(handle: u32) -> u64 {
+    OPEN.with_borrow(|open| open.simulations.get(&handle).map_or(0, |simulation| simulation.end().0))
+}
+
+/// Returns the time of the next event, picoseconds; 2^64 - 1: there is none, or the handle is unknown.
+#[unsafe(no_mangle)]
+pub extern "C" fn tailback_next_event(handle: u32) -> u64 {
+    OPEN.with_borrow(|open| open.simulations.get(&handle).map_or(u64::MAX, |simulation| simulation.next_event().0))
+}
+
+/// Handles at most `budget` events at and before `at_ps`; [`Status::Running`]: more remain. A budget of 0 is unlimited.
+#[unsafe(no_mangle)]
+pub extern "C" fn tailback_run_until(handle: u32, at_ps: u64, budget: u64) -> u32 {
+    let mut running = false;
+    let status = with(handle, |simulation| {
+        if budget == 0 {
+            simulation.run_until(Time(at_ps));
+        } else {
+            running = simulation.advance(Time(at_ps), budget) == tailback_sim::Status::Running;
+        }
+        Ok(String::new())
+    });
+    if running { Status::Running as u32 } else { status }
+}
+
+/// Goes to `at_ps`, also back; the answer is "replayed" or empty.
+#[unsafe(no_mangle)]
+pub extern "C" fn tailback_jump(handle: u32, at_ps: u64) -> u32 {
+    with(handle, |simulation| {
+        let replayed = simulation.jump(Time(at_ps));
+        Ok(if replayed { "replayed" } else { "" }.to_owned())
+    })
+}
+
+/// Answers with the state of the network as JSON ([`tailback_sim::View`]).
+#[unsafe(no_mangle)]
+pub extern "C" fn tailback_view(handle: u32) -> u32 {
+    with(handle, |simulation| serde_json::to_string(&simulation.view()).map_err(|error| error.to_string()))
+}
+
+/// Changes tunable keys at `at_ps`, or 1 ps from now if that is not later: the text has a line `path=value` for each. The
+/// answer is the time in picoseconds.
+///
+/// # Safety
+///
+/// The `len` bytes at `at` are initialised memory.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tailback_change(handle: u32, at: *const u8, len: usize, at_ps: u64) -> u32 {
+    // SAFETY: by the contract above.
+    let text = unsafe { text_at(at, len) };
+    with(handle, |simulation| {
+        let lines = text?.lines().filter(|line| !line.trim().is_empty());
+        let pair = |line: &str| line.split_once('=').map(|(path, value)| (path.to_owned(), value.to_owned()));
+        let pairs: Vec<(String, String)> =
+            lines.map(|line| pair(line).ok_or(format!("`{line}` is not path=value"))).collect::<Result<_, _>>()?;
+        let at = after(simulation.now(), at_ps);
+        simulation.change(&pairs, at).map(|at| at.0.to_string()).map_err(|error| error.rendered())
+    })
+}
+
+/// Lets a flow, whose name is the text, send `bytes` of payload at `at_ps`, or 1 ps from now if that is not later. The
+/// answer is the time in picoseconds.
+///
+/// # Safety
+///
+/// The `len` bytes at `at` are initialised memory.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tailback_send(handle: u32, at: *const u8, len: usize, bytes: u64, at_ps: u64) -> u32 {
+    // SAFETY: by the contract above.
+    let text = unsafe { text_at(at, len) };
+    with(handle, |simulation| {
+        let at = after(simulation.now(), at_ps);
+        simulation.inject(text?, bytes, at).map(|at| at.0.to_string()).map_err(|error| error.rendered())
+    })
+}
+
+/// Records the data that arrives at a host, whose name is the text, for [`tailback_receive`].
+///
+/// # Safety
+///
+/// The `len` bytes at `at` are initialised memory.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tailback_record(handle: u32, at: *const u8, len: usize) -> u32 {
+    // SAFETY: by the contract above.
+    let text = unsafe { text_at(at, len) };
+    with(handle, |simulation| {
+        let host = text?;
+        if simulation.record_delivered(host) { Ok(String::new()) } else { Err(format!("no host is named `{host}`")) }
+    })
+}
+
+/// Answers with the data that has arrived at recorded hosts since the last call, one line each: time of arrival, sequence
+/// number, payload bytes, time of generation, flow; times in picoseconds.
+#[unsafe(no_mangle)]
+pub extern "C" fn tailback_receive(handle: u32) -> u32 {
+    with(handle, |simulation| {
+        let lines = simulation.take_delivered().into_iter().map(|(flow, packet)| {
+            format!("{} {} {} {} {flow}\n", packet.at.0, packet.sequence, packet.bytes, packet.born.0)
+        });
+        Ok(lines.collect())
+    })
+}
+
+/// Answers with the scenario that has all changes made so far in its timeline, as TOML.
+#[unsafe(no_mangle)]
+pub extern "C" fn tailback_scenario(handle: u32) -> u32 {
+    with(handle, |simulation| Ok(simulation.scenario().to_toml()))
+}
+
+/// Answers with the report of a run that ends now, as JSON, and closes the simulation.
+#[unsafe(no_mangle)]
+pub extern "C" fn tailback_report(handle: u32) -> u32 {
+    let closed = OPEN.with_borrow_mut(|open| open.simulations.remove(&handle));
+    answer(match closed {
+        Some(simulation) => serde_json::to_string(&simulation.report()).map_err(|error| error.to_string()),
+        None => Err(format!("no simulation has the handle {handle}")),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{replicate, tailback_result_len, tailback_result_ptr};
+
+    const SCENARIO: &str = r#"
+        tailback = 1
+        [run]
+        duration = "100ms"
+        tunable = ["links[0].rate"]
+        [hosts]
+        a = {}
+        b = {}
+        [[links]]
+        between = ["a", "b"]
+        rate = "10Mbit/s"
+        [[flows]]
+        name = "data"
+        from = "a"
+        to = "b"
+        source = { kind = "cbr", rate = "5Mbit/s", packet = "1000B", phase = "zero" }
+    "#;
+
+    fn result() -> String {
+        // SAFETY: the answer is kept until the next call.
+        let answer = unsafe { std::slice::from_raw_parts(tailback_result_ptr(), tailback_result_len()) };
+        String::from_utf8(answer.to_vec()).expect("answers are UTF-8")
+    }
+
+    fn open(text: &str) -> u32 {
+        // SAFETY: the text is initialised memory.
+        unsafe { tailback_open(text.as_ptr(), text.len(), 3) }
+    }
+
+    fn change(handle: u32, text: &str, at_ps: u64) -> u32 {
+        // SAFETY: the text is initialised memory.
+        unsafe { tailback_change(handle, text.as_ptr(), text.len(), at_ps) }
+    }
+
+    fn digest(report: &str) -> &str {
+        let start = report.find("tb2:").expect("a report has a digest");
+        &report[start..start + 36]
+    }
+
+    #[test]
+    fn steps_give_the_report_of_a_run_to_the_end() {
+        let handle = open(SCENARIO);
+        assert!(handle > 0, "{}", result());
+        while tailback_run_until(handle, tailback_end(handle), 7) == Status::Running as u32 {}
+        assert_eq!(tailback_now(handle), 100_000_000_000);
+        assert_eq!(tailback_report(handle), 0);
+        assert_eq!(result(), replicate(SCENARIO, 3).expect("the scenario runs"));
+        assert_eq!(tailback_report(handle), 1, "it is closed");
+    }
+
+    #[test]
+    fn a_changed_run_is_exported_as_a_scenario_with_its_digest() {
+        let handle = open(SCENARIO);
+        assert_eq!(tailback_run_until(handle, 50_000_000_000, 0), 0);
+        assert_eq!(change(handle, "links[0].rate=2Mbit/s\n", 0), 0, "{}", result());
+        assert_eq!(result(), "50000000001");
+        // SAFETY: the texts are initialised memory.
+        unsafe {
+            assert_eq!(tailback_record(handle, "b".as_ptr(), 1), 0);
+            assert_eq!(tailback_send(handle, "data".as_ptr(), 4, 100, 60_000_000_000), 0, "{}", result());
+        }
+        assert_eq!(tailback_run_until(handle, 100_000_000_000, 0), 0);
+        assert_eq!(tailback_receive(handle), 0);
+        assert!(result().lines().any(|line| line.contains(" 100 60000000000 data")), "{}", result());
+        assert_eq!(tailback_scenario(handle), 0);
+        let exported = result();
+        assert_eq!(tailback_report(handle), 0);
+        let whole = replicate(&exported, 3).expect("the exported scenario runs");
+        assert_eq!(digest(&result()), digest(&whole));
+        assert_ne!(digest(&result()), digest(&replicate(SCENARIO, 3).unwrap()));
+    }
+
+    #[test]
+    fn mistakes_are_refused_with_their_text() {
+        let handle = open(SCENARIO);
+        assert_eq!(change(handle, "links[0].delay=5ms", 0), 1);
+        assert!(result().contains("run.tunable"), "{}", result());
+        assert_eq!(change(handle, "nonsense", 0), 1);
+        assert!(result().contains("is not path=value"), "{}", result());
+        // SAFETY: the text is initialised memory.
+        unsafe {
+            assert_eq!(tailback_record(handle, "x".as_ptr(), 1), 1);
+            assert_eq!(tailback_change(handle, [0xff].as_ptr(), 1, 0), 1);
+        }
+        assert!(result().contains("not UTF-8"), "{}", result());
+        assert_eq!(tailback_close(handle), 0);
+        for refused in [tailback_view(handle), tailback_receive(handle), tailback_close(handle), tailback_jump(0, 1)] {
+            assert_eq!(refused, 1);
+            assert!(result().starts_with("no simulation has the handle"), "{}", result());
+        }
+        assert_eq!(open("nonsense"), 0);
+        assert!(!result().is_empty());
+    }
+
+    #[test]
+    fn a_jump_back_is_a_replay() {
+        let handle = open(SCENARIO);
+        tailback_run_until(handle, 50_000_000_000, 0);
+        tailback_view(handle);
+        let then = result();
+        tailback_run_until(handle, 90_000_000_000, 0);
+        assert_eq!((tailback_jump(handle, 50_000_000_000), result().as_str()), (0, "replayed"));
+        tailback_view(handle);
+        assert_eq!(result(), then);
+        assert!(tailback_next_event(handle) > 50_000_000_000);
+        tailback_close(handle);
+    }
+}

@@ -1,0 +1,73 @@
+/* Tailback's C interface: run a scenario, or step through it.
+ *
+ * Texts are UTF-8 without a terminating zero. Times are picoseconds. A handle belongs to the thread that opened it. The
+ * answer of a call, or the text of its error, is read at tailback_result_ptr() and is valid until the next call in the
+ * same thread. Rules of stepping: docs/stepping.md. Build the library with `cargo build --release -p tailback-wasm`.
+ */
+#ifndef TAILBACK_H
+#define TAILBACK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Outcomes of calls that return uint32_t, if nothing else is said. */
+enum {
+    TAILBACK_DONE = 0,    /* Done; the answer, if there is one, is the last result. */
+    TAILBACK_REFUSED = 1, /* Refused; the last result is the text of the error. */
+    TAILBACK_RUNNING = 2  /* Events remain before the instant: the budget was used up. */
+};
+
+/* Address and length of the last answer in bytes. */
+const uint8_t *tailback_result_ptr(void);
+size_t tailback_result_len(void);
+
+/* Runs one replication of a scenario in TOML; the answer is the report as JSON. */
+uint32_t tailback_run(const uint8_t *toml, size_t len, uint64_t seed);
+
+/* Opens a simulation that is stepped through. Returns its handle; 0: refused. */
+uint32_t tailback_open(const uint8_t *toml, size_t len, uint64_t seed);
+uint32_t tailback_close(uint32_t handle);
+
+/* Time up to which all events have been handled, last instant of the run, time of the next event (UINT64_MAX: none). */
+uint64_t tailback_now(uint32_t handle);
+uint64_t tailback_end(uint32_t handle);
+uint64_t tailback_next_event(uint32_t handle);
+
+/* Handles at most `budget` events (0: all) at and before `at_ps`. */
+uint32_t tailback_run_until(uint32_t handle, uint64_t at_ps, uint64_t budget);
+
+/* Goes to `at_ps`, also back; then the run is replayed, and the answer is "replayed". */
+uint32_t tailback_jump(uint32_t handle, uint64_t at_ps);
+
+/* The answer is the state of the network as JSON. */
+uint32_t tailback_view(uint32_t handle);
+
+/* Schedules a change of tunable keys at `at_ps`, or 1 ps from now if that is not later: a line `path=value` for each key.
+ * The answer is the time. */
+uint32_t tailback_change(uint32_t handle, const uint8_t *pairs, size_t len, uint64_t at_ps);
+
+/* Schedules `bytes` of payload of a flow, in addition to its source, at `at_ps` or 1 ps from now. The answer is the time. */
+uint32_t tailback_send(uint32_t handle, const uint8_t *flow, size_t len, uint64_t bytes, uint64_t at_ps);
+
+/* Records the data that arrives at a host from now on. */
+uint32_t tailback_record(uint32_t handle, const uint8_t *host, size_t len);
+
+/* The answer has a line for each recorded packet since the last call: time of arrival, sequence number, payload bytes, time
+ * of generation, flow. */
+uint32_t tailback_receive(uint32_t handle);
+
+/* The answer is the scenario with all changes made so far in its timeline, as TOML. */
+uint32_t tailback_scenario(uint32_t handle);
+
+/* The answer is the report of a run that ends now, as JSON; closes the simulation. */
+uint32_t tailback_report(uint32_t handle);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

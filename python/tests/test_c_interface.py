@@ -1,0 +1,44 @@
+"""The C interface as a native library: its header and its example."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+CRATE = ROOT / "crates" / "wasm"
+TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+
+
+def test_the_header_declares_every_exported_function_and_no_other() -> None:
+    sources = "".join(path.read_text() for path in (CRATE / "src").glob("*.rs"))
+    exported = set(re.findall(r'extern "C" fn (tailback_\w+)', sources))
+    header = (CRATE / "tailback.h").read_text()
+    declared = set(re.findall(r"\b(tailback_\w+)\((?!\))", re.sub(r"/\*.*?\*/", "", header, flags=re.DOTALL)))
+    # A C program has memory of its own.
+    assert exported - {"tailback_alloc", "tailback_free"} == declared
+    assert len(declared) > 10
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler is installed")
+def test_the_example_in_c_steps_changes_and_receives(tmp_path: Path) -> None:
+    build = ["cargo", "build", "--locked", "--quiet", "-p", "tailback-wasm"]
+    subprocess.run(build, cwd=ROOT, check=True, timeout=900)
+    library = TARGET / "debug"
+    program = tmp_path / "steps"
+    flags = ["-std=c99", "-Wall", "-Wextra", "-Werror", f"-I{CRATE}"]
+    link = [f"-L{library}", "-ltailback_wasm", f"-Wl,-rpath,{library}"]
+    source = CRATE / "examples" / "steps.c"
+    subprocess.run(["cc", *flags, str(source), *link, "-o", str(program)], check=True, timeout=120)
+    done = subprocess.run([str(program)], capture_output=True, text=True, timeout=60, check=True)
+    # 10 ms + 1 ms + 5 ms, and 60 ms + 4 ms + 5 ms.
+    assert done.stdout.splitlines() == [
+        "now 90000000000",
+        "16000000000 0 1000 10000000000 message",
+        "69000000000 1 1000 60000000000 message",
+    ]

@@ -1,0 +1,233 @@
+"""Stepping through a run from Python: the results of a whole run, views, changes, injected data."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import tailback
+from tailback import ScenarioError, Simulation, UsageError, _native
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+SEED = 7
+
+# A frame of 1000 B takes 1 ms; one arrives every 2 ms, the first at 0.
+LINE = tailback.Scenario.from_toml(
+    """
+    tailback = 1
+    [run]
+    duration = "1s"
+    tunable = ["links[0].rate", "flows[data].source.rate", "flows[data].state", "switches.s.buffer"]
+    [network]
+    framing = "none"
+    [hosts]
+    a = {}
+    b = {}
+    [switches.s]
+    buffer = "100kB"
+    [[links]]
+    between = ["s", "b"]
+    rate = "8Mbit/s"
+    delay = "10ms"
+    [[links]]
+    between = ["a", "s"]
+    rate = "800Mbit/s"
+    delay = "0s"
+    [[flows]]
+    name = "data"
+    from = "a"
+    to = "b"
+    source = { kind = "cbr", rate = "4Mbit/s", packet = "1000B", phase = "zero" }
+    """
+)
+
+
+def tool(name: str, folder: str = "tools") -> ModuleType:
+    """Import a program of the repository."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / folder / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def scenarios() -> list[tuple[str, _native.Scenario]]:
+    """Every scenario of the gallery and the benchmarks, shortened."""
+    found: list[tuple[str, _native.Scenario]] = tool("wasm_digest").scenarios()
+    return found
+
+
+@pytest.mark.parametrize("steps", [1, 7, 1000])
+def test_a_run_in_steps_gives_the_report_of_a_run_to_the_end(
+    scenarios: list[tuple[str, _native.Scenario]], steps: int
+) -> None:
+    for name, scenario in scenarios:
+        stepped = _native.Simulation(scenario, SEED)
+        for step in range(1, steps + 1):
+            stepped.run_until(stepped.end_ps * step // steps)
+        assert stepped.done
+        assert json.loads(stepped.report()) == json.loads(scenario.run(SEED)), name
+
+
+def test_views_between_the_steps_change_no_result(scenarios: list[tuple[str, _native.Scenario]]) -> None:
+    for name, scenario in scenarios[::5]:
+        stepped = _native.Simulation(scenario, SEED)
+        for step in range(1, 6):
+            stepped.run_until(stepped.end_ps * step // 5)
+            view = json.loads(stepped.view())
+            for port in view["ports"].values():
+                for queue in port["classes"]:
+                    assert sum(flow["bytes"] for flow in queue["by_flow"].values()) == queue["queued"]["bytes"], name
+        assert json.loads(stepped.report())["digest"] == json.loads(scenario.run(SEED))["digest"], name
+
+
+def test_times_are_seconds_or_text_and_steps_end_with_the_run() -> None:
+    with Simulation(LINE) as simulation:
+        assert (simulation.now, simulation.end, simulation.done) == (0.0, 1.0, False)
+        simulation.step("250ms")
+        simulation.step(0.25)
+        assert simulation.now == 0.5
+        assert simulation.next_event == pytest.approx(0.5, abs=0.002)
+        simulation.run_until(0.1)
+        assert simulation.now == 0.5, "an instant in the past does nothing"
+        simulation.step("2s")
+        assert (simulation.now, simulation.done) == (1.0, True)
+
+
+def test_a_changed_run_has_the_digest_of_the_scenario_that_it_exports() -> None:
+    with Simulation(LINE, seed=3) as simulation:
+        simulation.run_until("100ms")
+        assert simulation.port("s->b")["queue_bytes"] == 0
+        assert simulation.change("links[0].rate", "2Mbit/s") == pytest.approx(0.1)
+        simulation.run_until("300ms")
+        # 100 frames have come since, and 50 have left or are leaving.
+        assert simulation.port("s->b")["queue_bytes"] == pytest.approx(50_000, abs=1_000)
+        simulation.change({"switches.s.buffer": "20kB", "flows[data].source.rate": "6Mbit/s"}, at="400ms")
+        simulation.inject("data", "5kB", at=0.6)
+        simulation.change("flows[data].state", "stop", at="700ms")
+        exported = simulation.scenario()
+        assert simulation.touched
+        report = simulation.finish()
+    assert report.data["touched"]
+    alone = tailback.run(exported, seed=3, replications=1).reports[0]
+    assert alone.digest == report.digest
+    assert "touched" not in alone.data
+    assert tailback.run(LINE, seed=3, replications=1).reports[0].digest != report.digest
+
+
+def test_delivered_data_has_its_times_and_its_flow() -> None:
+    with Simulation(LINE) as simulation:
+        simulation.record_delivered("b")
+        simulation.run_until("20ms")
+        # 10 us and 1 ms of transmission, 10 ms of propagation.
+        first, *others = simulation.take_delivered()
+        assert (first.flow, first.sequence, first.bytes) == ("data", 0, 1000)
+        assert (first.born_s, first.time_s) == (0.0, pytest.approx(0.011010))
+        assert [packet.sequence for packet in others] == [1, 2, 3, 4]
+        assert simulation.take_delivered() == []
+
+
+def test_a_jump_back_gives_the_same_state_again() -> None:
+    with Simulation(LINE) as simulation:
+        simulation.change("links[0].rate", "2Mbit/s", at="200ms")
+        simulation.run_until("500ms")
+        then = simulation.view()
+        simulation.run_until("900ms")
+        assert simulation.jump("500ms")
+        assert simulation.view() == then
+        assert (simulation.replays, simulation.now) == (1, 0.5)
+        assert not simulation.jump("600ms")
+
+
+def test_a_mistake_is_an_error_that_changes_nothing() -> None:
+    simulation = Simulation(LINE)
+    for key, value, message in [
+        ("links[1].rate", "5Mbit/s", "run.tunable"),
+        ("links[0].rate", "fast", "fast"),
+        ("links[0]", "5Mbit/s", "run.tunable"),
+        ("flows[data].source.kind", "poisson", "run.tunable"),
+    ]:
+        with pytest.raises(ScenarioError, match=message.replace(".", r"\.")):
+            simulation.change(key, value)
+    for time in (-1.0, float("nan"), float("inf"), 1e300, "soon", "5"):
+        with pytest.raises(UsageError):
+            simulation.run_until(time)
+    for size in (-1, 2**64, "5ms"):
+        with pytest.raises(UsageError):
+            simulation.inject("data", size)
+    with pytest.raises(ScenarioError, match="out of range"):
+        simulation.inject("data", 0)
+    for look in (simulation.port, simulation.flow, simulation.node, simulation.record_delivered):
+        with pytest.raises(KeyError, match="nothing-of-this-name"):
+            look("nothing-of-this-name")
+    assert not simulation.touched
+    assert simulation.finish().digest == tailback.run(LINE, replications=1).reports[0].digest
+    with pytest.raises(UsageError, match="closed"):
+        simulation.step("1ms")
+
+
+def test_what_a_stepped_run_cannot_have_is_refused() -> None:
+    with pytest.raises(UsageError, match="warm-up"):
+        Simulation(LINE, warmup="auto")
+    with pytest.raises(UsageError, match="seed"):
+        Simulation(LINE, seed=-1)
+    with Simulation(LINE, warmup="500ms") as simulation:
+        simulation.run_until("400ms")
+        with pytest.raises(UsageError, match="warm-up"):
+            simulation.report()
+        simulation.run_until("600ms")
+        assert simulation.report().measured_s == pytest.approx(0.1)
+
+
+def test_ctrl_c_ends_a_step_and_the_simulation_can_go_on() -> None:
+    program = textwrap.dedent(
+        """
+        import os, signal, threading, time
+        import tailback
+        from tailback import bench
+        scenario = tailback.Scenario.from_native(bench.scenario("net64")).set(duration="1000s")
+        simulation = tailback.Simulation(scenario)
+        threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+        try:
+            simulation.run_until("1000s")
+        except KeyboardInterrupt:
+            print("interrupted", 0 < simulation.now < 1000)
+        before = simulation.now
+        simulation.step("1us")
+        print("goes on", simulation.now > before)
+        """
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False)
+    assert done.stdout.splitlines() == ["interrupted True", "goes on True"], done.stderr
+
+
+def test_the_example_of_a_learned_law_never_ends_below_where_it_began() -> None:
+    example = tool("control_law", "docs/examples")
+    environment = example.Environment(example.scenario("1s"))
+    fixed = example.episode(environment, (0.0, 0.0), seed=1)
+    _, learned = example.learn(environment, rounds=1)
+    assert learned >= fixed
+    seen, info = environment.reset(seed=1)
+    assert (seen, info) == ((0.0, 0.0), {})
+    over = False
+    steps = 0
+    while not over:
+        _, reward, terminated, over, values = environment.step(5.0)
+        assert reward <= 1.001
+        assert not terminated
+        steps += 1
+    assert steps == 50
+    assert values["time_s"] == 1.0
+    exported = environment.scenario()
+    # The target is 5 ms already, so that the actions change nothing and are not in the timeline.
+    assert "timeline" not in exported.document
+    environment.close()
