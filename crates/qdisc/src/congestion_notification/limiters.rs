@@ -239,8 +239,8 @@ impl Limiters {
         self.default.retune(now, default, site);
         let inner = Site { bytes: spec.buffer, packets: u64::MAX, rate: site.rate };
         // A queue knows the rate of its limiter, so that it is left alone if its parameters are the same.
-        let requeued = (&self.spec.discipline, self.spec.buffer, self.site.rate)
-            != (&spec.discipline, spec.buffer, site.rate);
+        let requeued =
+            (&self.spec.discipline, self.spec.buffer, self.site.rate) != (&spec.discipline, spec.buffer, site.rate);
         let mut paced = false;
         for slot in &mut self.slots {
             if requeued {

@@ -1,8 +1,8 @@
 //! Class-based weighted fair queueing with low-latency queues.
 
 use super::classes::{
-    Classes, DEFAULT_LIMIT, Identity, Inside, Part, check_class, check_classes_retune, check_inside_retune, check_limit,
-    check_names, joined, site_within,
+    Classes, DEFAULT_LIMIT, Identity, Inside, Part, check_class, check_classes_retune, check_inside_retune,
+    check_limit, check_names, joined, site_within,
 };
 use crate::classify::{Classifier, Match};
 use crate::retune::{Fixed, Retune, fixed};

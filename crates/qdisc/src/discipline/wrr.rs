@@ -1,8 +1,8 @@
 //! Weighted round robin over classes, by packets or by bytes.
 
 use super::classes::{
-    Classes, DEFAULT_LIMIT, Identity, Inside, Part, check_class, check_classes_retune, check_inside_retune, check_limit,
-    check_names, joined, site_within,
+    Classes, DEFAULT_LIMIT, Identity, Inside, Part, check_class, check_classes_retune, check_inside_retune,
+    check_limit, check_names, joined, site_within,
 };
 use super::drr::{check_quantum, default_quantum};
 use crate::classify::{Classifier, Match};

@@ -30,7 +30,7 @@ proptest! {
         let mut all = 0;
         for base in bases() {
             let mut leaves = Vec::new();
-            schema.visit(&schema.0, "", &Path::root(), Some(Some(&base)), &mut leaves);
+            schema.visit(&schema.0, "", &Path::root(), Some(&base), &mut leaves);
             let first = spec(&base);
             let mut document = base.clone();
             let mut ride = Ride::new(&first, &site(), seed);

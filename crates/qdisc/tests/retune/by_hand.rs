@@ -107,7 +107,12 @@ fn a_queue_above_its_new_limit_loses_no_packet_and_admits_none_until_it_is_below
         let fallen = at(ms(100) + packet * 5);
         assert!((14..=16).contains(&fallen), "{fallen}");
         assert!((9..=10).contains(&at(ms(100) + packet * 12)));
-        assert!(lengths.iter().filter(|(now, _)| *now > ms(100) + packet * 12 && *now < ms(190)).all(|(_, n)| (9..=10).contains(n)));
+        assert!(
+            lengths
+                .iter()
+                .filter(|(now, _)| *now > ms(100) + packet * 12 && *now < ms(190))
+                .all(|(_, n)| (9..=10).contains(n))
+        );
         // The link is never idle.
         assert_eq!(sent(&ride, &traffic, ms(20), ms(180))[0], 200);
     }
@@ -150,9 +155,10 @@ fn red_with_one_threshold_holds_the_queue_at_it_before_and_after_a_change() {
     }
     assert!(dropped(&ride, Time::ZERO, ms(600), Reason::BufferFull).is_empty());
     // While the queue falls from 20 to 5, nothing is admitted.
-    let admitted = traffic.iter().filter(|a| (ms(200)..ms(211)).contains(&a.at)).filter(|a| {
-        ride.log.iter().any(|event| matches!(event, Event::Sent { seq, .. } if *seq == a.seq))
-    });
+    let admitted = traffic
+        .iter()
+        .filter(|a| (ms(200)..ms(211)).contains(&a.at))
+        .filter(|a| ride.log.iter().any(|event| matches!(event, Event::Sent { seq, .. } if *seq == a.seq)));
     assert_eq!(admitted.count(), 0);
 }
 
@@ -176,7 +182,9 @@ fn a_huge_quantum_does_not_outlive_its_change() {
         let kind = |quantum: &str| match kind {
             "fq" => json!({ "kind": kind, "buckets": "per-flow", "quantum": quantum, "initial-quantum": quantum,
                             "flow-limit": 10_000 }),
-            "fq-codel" => json!({ "kind": kind, "buckets": "per-flow", "quantum": quantum, "target": "1h", "interval": "1h" }),
+            "fq-codel" => {
+                json!({ "kind": kind, "buckets": "per-flow", "quantum": quantum, "target": "1h", "interval": "1h" })
+            }
             _ => json!({ "kind": kind, "quantum": quantum }),
         };
         let ride = changed(kind("1GB"), 1_000, &traffic, &[(ms(200), kind("1kB"), 1_000)]);
@@ -258,7 +266,8 @@ fn a_shaped_rate_changes_at_once_also_while_a_packet_waits_for_its_tokens() {
     let kinds: [&dyn Fn(&str) -> Value; 3] = [&shaper, &htb, &limited];
     for kind in kinds {
         // At 10 kbit/s the next packet would leave 800 ms later.
-        let changes = [(ms(300), kind("10kbit/s"), 100), (ms(400), kind("1Mbit/s"), 100), (ms(650), kind("2Mbit/s"), 100)];
+        let changes =
+            [(ms(300), kind("10kbit/s"), 100), (ms(400), kind("1Mbit/s"), 100), (ms(650), kind("2Mbit/s"), 100)];
         let ride = changed(kind("4Mbit/s"), 100, &traffic, &changes);
         let bytes = |from: u64, to: u64| u64::from(SIZE) * sent(&ride, &traffic, ms(from), ms(to))[0];
         // rate · time, give or take the burst and a packet.
@@ -335,7 +344,11 @@ fn packets_after_a_shorter_delay_do_not_overtake_those_that_wait() {
     let traffic = constant(0.5, 1, ms(300));
     let netem = |delay: &str| json!({ "kind": "netem", "delay": delay });
     let ride = changed(netem("50ms"), 1_000, &traffic, &[(ms(100), netem("5ms"), 1_000)]);
-    let order: Vec<u32> = ride.log.iter().filter_map(|event| if let Event::Sent { seq, .. } = event { Some(*seq) } else { None }).collect();
+    let order: Vec<u32> = ride
+        .log
+        .iter()
+        .filter_map(|event| if let Event::Sent { seq, .. } = event { Some(*seq) } else { None })
+        .collect();
     assert!(order.is_sorted(), "{order:?}");
     // Those that waited leave after 50 ms; 100 ms after the change all have left that were held up, and the delay is 5 ms.
     let wait = mean_wait(&ride, &traffic, ms(250), ms(300));
@@ -348,15 +361,31 @@ fn packets_after_a_shorter_delay_do_not_overtake_those_that_wait() {
 fn averages_and_probabilities_are_kept() {
     let traffic = constant(1.5, 1, ms(300));
     for (first, second, names) in [
-        (json!({ "kind": "red", "weight": 0.01 }), json!({ "kind": "red", "weight": 0.02, "min": "3packets", "gentle": false }),
-         vec!["average_bytes", "probability"]),
-        (json!({ "kind": "pie" }), json!({ "kind": "pie", "target": "3ms", "alpha": 1.0 }),
-         vec!["probability", "delay_seconds"]),
-        (json!({ "kind": "blue" }), json!({ "kind": "blue", "increment": 0.1, "rise": "doubling" }), vec!["probability"]),
-        (json!({ "kind": "avq" }), json!({ "kind": "avq", "gamma": 0.5, "alpha": 0.9 }),
-         vec!["virtual_queue_bytes", "virtual_rate_bits_per_second"]),
-        (json!({ "kind": "sfb", "bin-size": 3 }), json!({ "kind": "sfb", "bin-size": 9, "freeze-down": "1ms" }),
-         vec!["mean_probability", "max_bin_packets"]),
+        (
+            json!({ "kind": "red", "weight": 0.01 }),
+            json!({ "kind": "red", "weight": 0.02, "min": "3packets", "gentle": false }),
+            vec!["average_bytes", "probability"],
+        ),
+        (
+            json!({ "kind": "pie" }),
+            json!({ "kind": "pie", "target": "3ms", "alpha": 1.0 }),
+            vec!["probability", "delay_seconds"],
+        ),
+        (
+            json!({ "kind": "blue" }),
+            json!({ "kind": "blue", "increment": 0.1, "rise": "doubling" }),
+            vec!["probability"],
+        ),
+        (
+            json!({ "kind": "avq" }),
+            json!({ "kind": "avq", "gamma": 0.5, "alpha": 0.9 }),
+            vec!["virtual_queue_bytes", "virtual_rate_bits_per_second"],
+        ),
+        (
+            json!({ "kind": "sfb", "bin-size": 3 }),
+            json!({ "kind": "sfb", "bin-size": 9, "freeze-down": "1ms" }),
+            vec!["mean_probability", "max_bin_packets"],
+        ),
     ] {
         let mut seen = 0;
         let mut ride = Ride::new(&spec(&first), &site(30), 1);
@@ -378,7 +407,8 @@ fn averages_and_probabilities_are_kept() {
 fn variables_are_moved_into_their_new_bounds() {
     // p' of DualPI2 without drops is at most 1 / coupling.
     let traffic = constant(2.0, 1, ms(900));
-    let dualpi2 = |coupling: f64| json!({ "kind": "dualpi2", "coupling": coupling, "drop-on-overload": false, "alpha": 20.0 });
+    let dualpi2 =
+        |coupling: f64| json!({ "kind": "dualpi2", "coupling": coupling, "drop-on-overload": false, "alpha": 20.0 });
     let mut ride = Ride::new(&spec(&dualpi2(2.0)), &site(1_000), 1);
     ride.serve(&traffic, |_, _| {});
     assert_eq!(ride.probe("base_probability"), 0.5);

@@ -34,7 +34,9 @@ pub fn bases() -> Vec<Value> {
         with(json!({ "kind": "red" })),
         with(json!({ "kind": "red", "victim": "random", "gentle": false })),
         json!({ "kind": "red", "weight": 0.2, "min": "2packets" }),
-        with(json!({ "kind": "red", "max-p": 1.0, "max": "4packets", "adaptive": { "kind": "feng", "freeze": "5ms" } })),
+        with(
+            json!({ "kind": "red", "max-p": 1.0, "max": "4packets", "adaptive": { "kind": "feng", "freeze": "5ms" } }),
+        ),
         with(json!({ "kind": "red", "adaptive": { "kind": "floyd", "interval": "20ms", "bottom": 0.1, "top": 0.25 } })),
         json!({ "kind": "blue", "increment": 0.2, "decrement": 0.1, "freeze": "10ms", "threshold": "9packets", "ecn": true }),
         json!({ "kind": "blue", "form": "altq", "increment": 0.2, "decrement-freeze": "8ms", "victim": "head", "ecn": true }),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tailback_document::{Checked, decode};
 use tailback_qdisc::congestion_notification::cp::{self, Watch};
 use tailback_qdisc::congestion_notification::rp::{self, React};
-use tailback_qdisc::congestion_notification::{Feedback, Frame, Limiters, LimitersSpec, Memory, Origin};
+use tailback_qdisc::congestion_notification::{Feedback, Filter, Frame, Limiters, LimitersSpec, Memory, Origin};
 use tailback_qdisc::law::Backlog;
 use tailback_qdisc::{Cx, Dropped, Ecn, Gate, Packet, Qdisc, Reason, Site, Spec, Traits};
 use tailback_random::Rng;
@@ -99,7 +99,8 @@ fn every_parameter_of_a_congestion_point_may_change_except_its_unit() {
     };
     let found = try_all(&Schema::of::<cp::Spec>(), &points(), &point, &cp::Spec::check_retune, &run);
     assert!(found.all.len() > 15, "{:?}", found.all);
-    let unit = ["bcn", "ecm"].map(|kind| format!("{kind} frame: the queue length at the last sample is kept in this unit"));
+    let unit =
+        ["bcn", "ecm"].map(|kind| format!("{kind} frame: the queue length at the last sample is kept in this unit"));
     found.assert_as_listed(&[], &[&unit[0], &unit[1]], &[]);
 }
 
@@ -165,7 +166,7 @@ fn a_queue_between_two_equilibria_gets_feedback_of_the_other_sign_after_the_chan
 
 fn limiters(law: Value) -> LimitersSpec {
     LimitersSpec {
-        filter: Default::default(),
+        filter: Filter::default(),
         queues: None,
         law: self::law(&law).expect("valid"),
         aqm: None,
@@ -291,7 +292,6 @@ fn equal_parameters_change_nothing_at_a_reaction_point() {
 fn the_assignment_of_frames_to_limiters_is_fixed() {
     let spec = limiters(json!({ "kind": "bcn" }));
     let path = |to: &LimitersSpec| spec.check_retune(to).expect_err("a refusal").path;
-    use tailback_qdisc::congestion_notification::Filter;
     assert_eq!(path(&LimitersSpec { filter: Filter::Flow, ..spec.clone() }), "filter");
     assert_eq!(path(&LimitersSpec { queues: Some(4), ..spec.clone() }), "queues");
     assert_eq!(path(&LimitersSpec { memory: Memory::Shared, ..spec.clone() }), "memory");

@@ -34,15 +34,20 @@ impl Schema {
         vec![node]
     }
 
-    /// Adds the parameters at a node of the schema: all of them, or with a document those that it has a place for.
-    pub fn visit(&self, node: &Value, label: &str, at: &Path, value: Option<Option<&Value>>, out: &mut Vec<Leaf>) {
+    /// Adds the parameters at a node of the schema: all of them, or with a value of a document those that it has a place
+    /// for; null: the document has none.
+    pub fn visit(&self, node: &Value, label: &str, at: &Path, value: Option<&Value>, out: &mut Vec<Leaf>) {
         let last = label.rsplit(['.', ' ']).next().unwrap_or("");
         let mut leaf = |values: Vec<Value>| out.push(Leaf { label: label.to_owned(), at: at.clone(), values });
         match last {
             "match" => return leaf(vec![json!({ "flow": [4] }), json!({ "flow": [5, 1] })]),
             "accounting" => return leaf(vec![json!("38B"), json!({ "bytes": "9B", "cells": true })]),
             "discipline" => {
-                return leaf(vec![json!({ "kind": "blue" }), json!({ "kind": "drop-tail", "packets": 2 }), Value::Null]);
+                return leaf(vec![
+                    json!({ "kind": "blue" }),
+                    json!({ "kind": "drop-tail", "packets": 2 }),
+                    Value::Null,
+                ]);
             }
             _ => {}
         }
@@ -56,11 +61,15 @@ impl Schema {
                 match value {
                     None => self.visit(items, &format!("{label}[]"), at, None, out),
                     Some(value) => {
-                        let list = value.and_then(Value::as_array).cloned().unwrap_or_default();
+                        let list = value.as_array().cloned().unwrap_or_default();
                         let shorter = list.len().saturating_sub(1);
-                        out.push(Leaf { label: label.to_owned(), at: at.clone(), values: vec![json!(list[..shorter])] });
+                        out.push(Leaf {
+                            label: label.to_owned(),
+                            at: at.clone(),
+                            values: vec![json!(list[..shorter])],
+                        });
                         for (i, one) in list.iter().enumerate() {
-                            self.visit(items, &format!("{label}[]"), &at.join(i), Some(Some(one)), out);
+                            self.visit(items, &format!("{label}[]"), &at.join(i), Some(one), out);
                         }
                     }
                 }
@@ -70,8 +79,8 @@ impl Schema {
                 match value {
                     None => self.visit(any, &format!("{label}.*"), at, None, out),
                     Some(value) => {
-                        for (key, one) in value.and_then(Value::as_object).into_iter().flatten() {
-                            self.visit(any, &format!("{label}.*"), &at.join(key.as_str()), Some(Some(one)), out);
+                        for (key, one) in value.as_object().into_iter().flatten() {
+                            self.visit(any, &format!("{label}.*"), &at.join(key.as_str()), Some(one), out);
                         }
                     }
                 }
@@ -87,12 +96,11 @@ impl Schema {
         properties: &Map<String, Value>,
         label: &str,
         at: &Path,
-        value: Option<Option<&Value>>,
+        value: Option<&Value>,
         out: &mut Vec<Leaf>,
     ) {
         let kind = properties.get("kind").and_then(|kind| kind.get("const"));
-        let table = value.map(|value| value.filter(|value| value.is_object()));
-        if table == Some(None) || table.flatten().is_some_and(|table| table.get("kind") != kind) {
+        if value.is_some_and(|value| !value.is_object() || value.get("kind") != kind) {
             return;
         }
         let label = match kind.and_then(Value::as_str) {
@@ -101,7 +109,7 @@ impl Schema {
             None => format!("{label}."),
         };
         for (key, property) in properties.iter().filter(|(key, _)| *key != "kind") {
-            let inner = table.map(|table| table.and_then(|table| table.get(key)));
+            let inner = value.map(|value| value.get(key).unwrap_or(&Value::Null));
             self.visit(property, &format!("{label}{key}"), &at.join(key.as_str()), inner, out);
         }
     }
@@ -158,15 +166,18 @@ pub struct Found {
     unequal: Vec<String>,
 }
 
+/// Runs a discipline of these parameters that takes others at the start; returns all that is seen, and the part by which an
+/// effect is judged.
+pub type Run<'a, S, E> = dyn Fn(&S, Option<&S>) -> (Vec<E>, Vec<E>) + 'a;
+
 /// Tries other values of each parameter of each document: those that `check` accepts must make no difference between a run
-/// that begins with a change and one that begins with the new parameters. `run` returns all that is seen, and its part by
-/// which an effect is judged.
+/// that begins with a change and one that begins with the new parameters.
 pub fn try_all<S: PartialEq, E: Debug + PartialEq>(
     schema: &Schema,
     bases: &[Value],
     valid: &dyn Fn(&Value) -> Option<S>,
     check: &dyn Fn(&S, &S) -> Result<(), Invalid>,
-    run: &dyn Fn(&S, Option<&S>) -> (Vec<E>, Vec<E>),
+    run: &Run<'_, S, E>,
 ) -> Found {
     let mut all = Vec::new();
     schema.visit(&schema.0, "", &Path::root(), None, &mut all);
@@ -181,7 +192,7 @@ pub fn try_all<S: PartialEq, E: Debug + PartialEq>(
         let from = valid(document).unwrap_or_else(|| panic!("{document}"));
         let (_, own) = run(&from, None);
         let mut leaves = Vec::new();
-        schema.visit(&schema.0, "", &Path::root(), Some(Some(document)), &mut leaves);
+        schema.visit(&schema.0, "", &Path::root(), Some(document), &mut leaves);
         for Leaf { label, at, values } in leaves {
             for value in values {
                 let changed = replaced(document, &at, &value).expect("a place");

@@ -14,10 +14,23 @@ pub const RATE: Rate = Rate::mbit(10);
 /// What a caller sees.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
-    Sent { at: Time, seq: u32, marked: bool },
-    Dropped { at: Time, seq: u32, why: Reason },
+    Sent {
+        at: Time,
+        seq: u32,
+        marked: bool,
+    },
+    Dropped {
+        at: Time,
+        seq: u32,
+        why: Reason,
+    },
     /// Next wake-up, size of the state, and time series after a call, the latter by their bits.
-    Seen { at: Time, wake: Option<Time>, state: usize, probes: Vec<u64> },
+    Seen {
+        at: Time,
+        wake: Option<Time>,
+        state: usize,
+        probes: Vec<u64>,
+    },
 }
 
 pub fn spec(document: &Value) -> Spec {
