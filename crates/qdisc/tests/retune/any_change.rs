@@ -1,12 +1,13 @@
 //! Properties of any change at any time.
 
-use super::every_parameter::{Leaf, Schema, bases, replaced, valid};
+use super::every_parameter::{bases, valid};
+use super::parameters::{Leaf, Schema, replaced};
 use super::ride::{Ride, site, spec, traffic};
 use crate::common::seeded;
 use proptest::prelude::*;
 use serde_json::Value;
 use tailback_document::Path;
-use tailback_qdisc::{Discipline, Qdisc, Site};
+use tailback_qdisc::{Discipline, Qdisc, Site, Spec};
 use tailback_random::Rng;
 use tailback_units::Time;
 
@@ -23,13 +24,13 @@ proptest! {
 
     #[test]
     fn a_change_drops_and_marks_nothing_and_all_packets_leave_in_the_end(seed in any::<u64>()) {
-        let schema = Schema::new();
+        let schema = Schema::of::<Spec>();
         let traffic = traffic(seed, 400);
         let rng = &mut Rng::named(seed, "changes");
         let mut all = 0;
         for base in bases() {
             let mut leaves = Vec::new();
-            schema.visit(&schema.0, "", &Path::root(), Some(Some(&base)), &mut leaves);
+            schema.visit(&schema.0, "", &Path::root(), Some(&base), &mut leaves);
             let first = spec(&base);
             let mut document = base.clone();
             let mut ride = Ride::new(&first, &site(), seed);

@@ -314,7 +314,7 @@ fn pie_moves_the_delay_to_its_new_target() {
 fn a_running_timer_keeps_its_time_unless_the_new_interval_ends_earlier() {
     let wakes = |kind: &dyn Fn(&str) -> Value| {
         let mut ride = Ride::new(&spec(&kind("20ms")), &site(100), 1);
-        let mut take = |ride: &mut Ride, at: Time, interval: &str| {
+        let take = |ride: &mut Ride, at: Time, interval: &str| {
             ride.q.retune(at, &spec(&kind(interval)), &site(100));
             ride.q.next_wakeup().expect("a timer")
         };

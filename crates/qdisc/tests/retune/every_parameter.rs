@@ -1,10 +1,10 @@
 //! Every parameter of every kind, as the schema lists them: a discipline that takes another value before its first packet
 //! is one that was built with it, or the parameter is in the list of those that are fixed.
 
+use super::parameters::{Schema, try_all};
 use super::ride::{Ride, assert_equal, site, spec, traffic};
-use serde_json::{Map, Value, json};
-use std::collections::BTreeSet;
-use tailback_document::{Checked, Path, Step, decode};
+use serde_json::{Value, json};
+use tailback_document::{Checked, decode};
 use tailback_qdisc::{Site, Spec};
 use tailback_units::{Rate, Time};
 
@@ -263,7 +263,6 @@ const REFUSED: &[&str] = &[
 
 /// Parameters that are accepted and whose values here make no difference to the packets.
 const WITHOUT_EFFECT: &[&str] = &[
-    "choke red.adaptive(feng).top",
     "ered red.adaptive(feng).freeze",
     "fair-queue scale",
     "fq-pie pie.long-delay-step",
@@ -276,156 +275,6 @@ const WITHOUT_EFFECT: &[&str] = &[
     "rio yellow.adaptive(feng).freeze",
     "sfb levels",
 ];
-
-/// A parameter in a document.
-pub struct Leaf {
-    /// Kind and parameter, with `[]` for any element and `*` for any key.
-    pub label: String,
-    pub at: Path,
-    pub values: Vec<Value>,
-}
-
-pub struct Schema(pub Value);
-
-impl Schema {
-    pub fn new() -> Schema {
-        Schema(serde_json::to_value(schemars::schema_for!(Spec)).expect("JSON"))
-    }
-    /// Returns the alternatives at a node: references resolved, `anyOf` and `oneOf` expanded.
-    fn alternatives<'a>(&'a self, node: &'a Value) -> Vec<&'a Value> {
-        if let Some(name) = node.get("$ref").and_then(Value::as_str).and_then(|r| r.strip_prefix("#/$defs/")) {
-            return self.alternatives(&self.0["$defs"][name]);
-        }
-        for choice in ["oneOf", "anyOf"] {
-            if let Some(list) = node.get(choice).and_then(Value::as_array) {
-                return list.iter().flat_map(|one| self.alternatives(one)).collect();
-            }
-        }
-        vec![node]
-    }
-
-    /// Adds the parameters at a node of the schema: all of them, or with a document those that it has a place for.
-    pub fn visit(&self, node: &Value, label: &str, at: &Path, value: Option<Option<&Value>>, out: &mut Vec<Leaf>) {
-        let last = label.rsplit(['.', ' ']).next().unwrap_or("");
-        let mut leaf = |values: Vec<Value>| out.push(Leaf { label: label.to_owned(), at: at.clone(), values });
-        match last {
-            "match" => return leaf(vec![json!({ "flow": [4] }), json!({ "flow": [5, 1] })]),
-            "accounting" => return leaf(vec![json!("38B"), json!({ "bytes": "9B", "cells": true })]),
-            "discipline" => {
-                return leaf(vec![
-                    json!({ "kind": "blue" }),
-                    json!({ "kind": "drop-tail", "packets": 2 }),
-                    Value::Null,
-                ]);
-            }
-            _ => {}
-        }
-        let alternatives = self.alternatives(node);
-        let scalars: Vec<Value> = alternatives.iter().flat_map(|node| values(node)).collect();
-        if !scalars.is_empty() {
-            leaf(scalars);
-        }
-        for node in &alternatives {
-            if let Some(items) = node.get("items") {
-                match value {
-                    None => self.visit(items, &format!("{label}[]"), at, None, out),
-                    Some(value) => {
-                        let list = value.and_then(Value::as_array).cloned().unwrap_or_default();
-                        let shorter = list.len().saturating_sub(1);
-                        out.push(Leaf {
-                            label: label.to_owned(),
-                            at: at.clone(),
-                            values: vec![json!(list[..shorter])],
-                        });
-                        for (i, one) in list.iter().enumerate() {
-                            self.visit(items, &format!("{label}[]"), &at.join(i), Some(Some(one)), out);
-                        }
-                    }
-                }
-            }
-            let patterns = node.get("patternProperties").and_then(Value::as_object).and_then(|all| all.values().next());
-            if let Some(any) = patterns.or(node.get("additionalProperties")).filter(|any| any.is_object()) {
-                match value {
-                    None => self.visit(any, &format!("{label}.*"), at, None, out),
-                    Some(value) => {
-                        for (key, one) in value.and_then(Value::as_object).into_iter().flatten() {
-                            self.visit(any, &format!("{label}.*"), &at.join(key.as_str()), Some(Some(one)), out);
-                        }
-                    }
-                }
-            }
-            if let Some(properties) = node.get("properties").and_then(Value::as_object) {
-                self.table(properties, label, at, value, out);
-            }
-        }
-    }
-
-    fn table(
-        &self,
-        properties: &Map<String, Value>,
-        label: &str,
-        at: &Path,
-        value: Option<Option<&Value>>,
-        out: &mut Vec<Leaf>,
-    ) {
-        let kind = properties.get("kind").and_then(|kind| kind.get("const"));
-        let table = value.map(|value| value.filter(|value| value.is_object()));
-        if table == Some(None) || table.flatten().is_some_and(|table| table.get("kind") != kind) {
-            return;
-        }
-        let label = match kind.and_then(Value::as_str) {
-            Some(kind) if !label.is_empty() => format!("{label}({kind})."),
-            Some(kind) => format!("{kind} "),
-            None => format!("{label}."),
-        };
-        for (key, property) in properties.iter().filter(|(key, _)| *key != "kind") {
-            let inner = table.map(|table| table.and_then(|table| table.get(key)));
-            self.visit(property, &format!("{label}{key}"), &at.join(key.as_str()), inner, out);
-        }
-    }
-}
-
-/// Returns values of a scalar to try.
-fn values(node: &Value) -> Vec<Value> {
-    let words = node.get("enum").and_then(Value::as_array).into_iter().flatten().chain(node.get("const"));
-    let mut all: Vec<Value> = words.cloned().collect();
-    let types = node.get("type").map(|t| t.as_array().cloned().unwrap_or_else(|| vec![t.clone()])).unwrap_or_default();
-    let format = node.get("format").and_then(Value::as_str).unwrap_or("");
-    for kind in types.iter().filter_map(Value::as_str) {
-        let more = match (kind, format) {
-            ("null", _) => json!([null]),
-            ("boolean", _) => json!([true, false]),
-            ("integer", _) => json!([1, 2, 3, 7, 11, 2000]),
-            ("number", _) => json!([0.5, 0.05, 0.9, 1.5, 5.0, 30.0]),
-            ("string", "duration") => json!(["7ms", "2ms", "900us", "0s"]),
-            ("string", "size") => json!(["700B", "2500B", "100B", "5kB"]),
-            ("string", "size or packets") => json!(["3packets", "6packets", "2kB", "10packets", "16packets"]),
-            ("string", "rate") => json!(["1Mbit/s", "2500kbit/s", "7Mbit/s"]),
-            ("string", "") if all.is_empty() => json!(["other", "voice", "middle", "data"]),
-            _ => continue,
-        };
-        all.extend(more.as_array().unwrap().clone());
-    }
-    all
-}
-
-/// Returns the document with another value; null removes the key. `None`: the table around it is missing.
-pub fn replaced(document: &Value, at: &Path, value: &Value) -> Option<Value> {
-    let (mut all, (last, init)) = (document.clone(), at.0.split_last()?);
-    let mut node = &mut all;
-    for step in init {
-        node = match step {
-            Step::Key(key) => node.get_mut(key)?,
-            Step::Index(i) => node.get_mut(i)?,
-        };
-    }
-    match (last, value) {
-        (Step::Key(key), Value::Null) => _ = node.as_object_mut()?.remove(key),
-        (Step::Key(key), value) => _ = node.as_object_mut()?.insert(key.clone(), value.clone()),
-        (Step::Index(i), value) => *node.get_mut(i)? = value.clone(),
-    }
-    Some(all)
-}
 
 pub fn valid(document: &Value) -> Option<Spec> {
     decode::<Spec>(document.clone()).ok().filter(|spec| Checked::check(spec).is_ok())
@@ -440,59 +289,17 @@ fn served(spec: &Spec, to: Option<&Spec>, packets: &[crate::common::Arrival]) ->
     ride
 }
 
-#[track_caller]
-fn assert_listed(found: &BTreeSet<String>, listed: &[&str], what: &str) {
-    let listed: BTreeSet<String> = listed.iter().map(|label| (*label).to_owned()).collect();
-    let (new, stale): (Vec<&String>, Vec<&String>) =
-        (found.difference(&listed).collect(), listed.difference(found).collect());
-    assert!(new.is_empty() && stale.is_empty(), "{what}: not in the list {new:#?}\nonly in the list {stale:#?}");
-}
-
 #[test]
 fn a_change_before_the_first_packet_is_construction_with_the_new_value_or_is_refused() {
-    let schema = Schema::new();
-    let mut all = Vec::new();
-    schema.visit(&schema.0, "", &Path::root(), None, &mut all);
-    let all: BTreeSet<String> = all.into_iter().map(|leaf| leaf.label).collect();
-    assert!(all.len() > 300, "{}", all.len());
     let packets = traffic(7, 1_200);
-    let mut unequal: Vec<String> = Vec::new();
-    let (mut accepted, mut refused, mut effective) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
-    for document in bases() {
-        let from = spec(&document);
-        let own = served(&from, None, &packets);
-        let mut leaves = Vec::new();
-        schema.visit(&schema.0, "", &Path::root(), Some(Some(&document)), &mut leaves);
-        for Leaf { label, at, values } in leaves {
-            for value in values {
-                let changed = replaced(&document, &at, &value).expect("a place");
-                let Some(to) = valid(&changed).filter(|to| *to != from) else { continue };
-                let what = format!("{label} of {document}: {value}");
-                if let Err(e) = from.check_retune(&to) {
-                    assert!(e.path.starts_with(&at.to_string()), "{what}: {e}");
-                    let (_, why) = e.message.split_once("during a run: ").expect("a reason");
-                    refused.insert((label.clone(), why.to_owned()));
-                    continue;
-                }
-                accepted.insert(label.clone());
-                let built = served(&to, None, &packets);
-                let retuned = served(&from, Some(&to), &packets);
-                if let Some(i) = retuned.log.iter().zip(&built.log).position(|(a, b)| a != b) {
-                    unequal.push(format!("{what}\n{:?}\n{:?}", retuned.log[i], built.log[i]));
-                } else if retuned.log.len() != built.log.len() {
-                    unequal.push(format!("{what}: the end"));
-                }
-                if built.fates() != own.fates() {
-                    effective.insert(label.clone());
-                }
-            }
-        }
-    }
-    assert!(unequal.is_empty(), "{} differ:\n{}", unequal.len(), unequal.join("\n"));
-    let covered: BTreeSet<String> = accepted.iter().chain(refused.iter().map(|(label, _)| label)).cloned().collect();
-    assert_listed(&all.difference(&covered).cloned().collect(), ALONE, "never changed");
-    assert_listed(&refused.iter().map(|(label, why)| format!("{label}: {why}")).collect(), REFUSED, "refused");
-    assert_listed(&accepted.difference(&effective).cloned().collect(), WITHOUT_EFFECT, "without effect");
+    let run = |from: &Spec, to: Option<&Spec>| {
+        let ride = served(from, to, &packets);
+        let fates = ride.fates().into_iter().cloned().collect();
+        (ride.log, fates)
+    };
+    let found = try_all(&Schema::of::<Spec>(), &bases(), &valid, &Spec::check_retune, &run);
+    assert!(found.all.len() > 300, "{}", found.all.len());
+    found.assert_as_listed(ALONE, REFUSED, WITHOUT_EFFECT);
 }
 
 #[test]

@@ -5,4 +5,5 @@ mod by_hand;
 mod equal;
 mod every_parameter;
 mod notification;
+mod parameters;
 mod ride;
