@@ -6,7 +6,7 @@
 use crate::draw::Draw;
 use crate::flows::flows;
 use crate::switching::{law, limiters, model, point, ports, queue};
-use crate::timeline::timeline;
+use crate::timeline::{timeline, with_sets};
 use serde_json::{Map, Value, json};
 
 /// Rates of links and of their changes, including rates well below the minimum rates of laws for fast links.
@@ -106,6 +106,7 @@ pub fn document(seed: u64) -> Value {
     });
     written["flows"] = flows(draw, &network);
     written["timeline"] = timeline(draw, &network, &written["flows"]);
+    written["timeline"] = with_sets(draw, &network, &written);
     written
 }
 

@@ -2,11 +2,31 @@
 
 use crate::draw::Draw;
 use crate::network::{Network, RATES};
+use crate::switching::queue::retuned;
 use serde_json::{Value, json};
 use tailback_sim::plan::ChangeKind;
 
 /// Names of the changes, for coverage: a new kind needs a name here to compile, and must be drawn to pass.
-pub const CHANGES: [&str; 9] = ["down", "up", "rate", "delay", "storm", "calm", "start", "stop", "thresholds"];
+pub const CHANGES: [&str; 18] = [
+    "down",
+    "up",
+    "rate",
+    "delay",
+    "storm",
+    "calm",
+    "start",
+    "stop",
+    "thresholds",
+    "rates",
+    "loss",
+    "jitter",
+    "queue",
+    "memory",
+    "points",
+    "limiters",
+    "source",
+    "send",
+];
 
 /// Returns the name of a change.
 pub fn name(what: &ChangeKind) -> &'static str {
@@ -20,6 +40,15 @@ pub fn name(what: &ChangeKind) -> &'static str {
         ChangeKind::FlowStart(_) => "start",
         ChangeKind::FlowStop(_) => "stop",
         ChangeKind::Thresholds { .. } => "thresholds",
+        ChangeKind::LinkRates(..) => "rates",
+        ChangeKind::LinkLoss(..) => "loss",
+        ChangeKind::LinkJitter(..) => "jitter",
+        ChangeKind::Queue { .. } => "queue",
+        ChangeKind::Memory { .. } => "memory",
+        ChangeKind::CongestionPoints { .. } => "points",
+        ChangeKind::RateLimiters { .. } => "limiters",
+        ChangeKind::Source { .. } => "source",
+        ChangeKind::Inject { .. } => "send",
     }
 }
 
@@ -71,4 +100,78 @@ pub fn timeline(draw: &mut Draw, network: &Network, flows: &Value) -> Value {
         change
     };
     changes.into_iter().map(written).collect()
+}
+
+/// Returns the timeline of a document with values that are set, in half of the documents, and data that is sent. Changes of
+/// rates, delays and thresholds by other keys are left out there: a document has one of the two notations.
+pub fn with_sets(draw: &mut Draw, network: &Network, document: &Value) -> Value {
+    let mut changes = document["timeline"].as_array().cloned().unwrap_or_default();
+    if draw.chance(0.5) {
+        return changes.into();
+    }
+    changes.retain(|change| change.get("state").is_some());
+    for _ in 0..draw.between(1, 5) {
+        let at = format!("{}us", draw.between(0, network.traits.end));
+        if let Some((key, value)) = moved(draw, network, document) {
+            changes.push(json!({ "at": at, "set": { key: value } }));
+        }
+    }
+    let single = |flow: &&Value| {
+        let host = |end: &str| flow[end].as_str().is_some_and(|name| !name.contains('*'));
+        flow.get("application").is_none() && host("from") && host("to") && flow.get("count").is_none_or(|n| *n == 1)
+    };
+    let flows: Vec<&Value> = document["flows"].as_array().into_iter().flatten().filter(single).collect();
+    if !flows.is_empty() && draw.chance(0.6) {
+        let at = format!("{}us", draw.between(0, network.traits.end));
+        let size = draw.one(&["1B", "900B", "20kB"]);
+        changes.push(json!({ "at": at, "flow": draw.one(&flows)["name"], "send": size }));
+    }
+    changes.into()
+}
+
+/// Returns a tunable key of the document with another value; `None`: the part that was drawn has none.
+fn moved(draw: &mut Draw, network: &Network, document: &Value) -> Option<(String, Value)> {
+    let link = format!("links[{}]", draw.index(network.links.len()));
+    let switch = &draw.one(&(0..network.switches.len()).map(|n| network.switches[n].name.clone()).collect::<Vec<_>>());
+    let own = &document["switches"][switch];
+    match draw.index(9) {
+        0 => Some((format!("{link}.rate"), json!(draw.one(&RATES)))),
+        1 => Some((format!("{link}.delay"), json!(draw.micros(3_000)))),
+        2 => Some((format!("{link}.loss"), json!(draw.one(&[0.0, 0.02, 0.3])))),
+        3 => Some((format!("{link}.jitter"), json!(draw.micros(500)))),
+        4 => {
+            let value = match own["model"]["kind"].as_str()? {
+                "shared-memory" => ("alpha", json!(draw.one(&[0.1, 0.5, 2.0]))),
+                "shared-buffer" => ("shift", json!(draw.one(&[0, 2, 5]))),
+                "input-fifo" | "virtual-output-queues" => ("buffer", json!(draw.one(&["25kB", "60kB"]))),
+                _ => return None,
+            };
+            Some((format!("switches.{switch}.model.{}", value.0), value.1))
+        }
+        5 => {
+            let kind = own["congestion-notification"]["kind"].as_str()?;
+            let equilibrium = if kind == "qcn" { json!("5kB") } else { json!(3) };
+            Some((format!("switches.{switch}.congestion-notification.equilibrium"), equilibrium))
+        }
+        6 => {
+            let (place, limiters) = if own.get("rate-limiters").is_some() {
+                (format!("switches.{switch}"), &own["rate-limiters"])
+            } else {
+                ("hosts.h1".to_owned(), document["hosts"]["h1"].get("rate-limiters")?)
+            };
+            let key =
+                if limiters["law"]["kind"] == "qcn" { ("timer", json!("2ms")) } else { ("increase", json!("1Mbit/s")) };
+            Some((format!("{place}.rate-limiters.law.{}", key.0), key.1))
+        }
+        7 => {
+            let flows = document["flows"].as_array()?;
+            let flow = draw.index(flows.len());
+            flows[flow]["source"].get("rate")?;
+            Some((format!("flows[{flow}].source.rate"), json!(format!("{}kbit/s", draw.between(100, 9_000)))))
+        }
+        _ => {
+            let discipline = own.get("discipline")?;
+            Some((format!("switches.{switch}.discipline"), retuned(draw, discipline)?))
+        }
+    }
 }

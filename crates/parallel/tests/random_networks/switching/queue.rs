@@ -39,6 +39,47 @@ pub fn discipline(draw: &mut Draw, traits: &Traits, in_order: bool) -> Option<Va
     (!traits.notified || !spec.reads_code_point()).then_some(written)
 }
 
+/// Returns other parameters that a running discipline can take; `None`: this program knows none.
+pub fn retuned(draw: &mut Draw, written: &Value) -> Option<Value> {
+    let spec: Spec = decode(written.clone()).ok()?;
+    let bare = json!({ "kind": written["kind"] });
+    let all = [bare].into_iter().chain(eager()).chain(faster());
+    let fits = |other: &Value| {
+        other != written
+            && decode::<Spec>(other.clone()).is_ok_and(|other| spec != other && spec.check_retune(&other).is_ok())
+    };
+    let found: Vec<Value> = all.filter(fits).collect();
+    (!found.is_empty()).then(|| draw.one(&found))
+}
+
+/// Returns disciplines of the kinds of [`eager`] and [`classful`] with other values of their tunable parameters.
+fn faster() -> Vec<Value> {
+    vec![
+        json!({ "kind": "drop-tail", "packets": 9 }),
+        json!({ "kind": "codel", "target": "2ms", "interval": "20ms" }),
+        json!({ "kind": "fq-codel", "target": "1ms", "interval": "10ms", "quantum": "300B" }),
+        json!({ "kind": "cobalt", "target": "1ms", "interval": "10ms" }),
+        json!({ "kind": "pie", "target": "5ms" }),
+        json!({ "kind": "drr", "quantum": "700B" }),
+        json!({ "kind": "fred", "min": "2kB", "max": "8kB" }),
+        json!({ "kind": "choke", "red": { "min": "2kB", "max": "8kB" } }),
+        json!({ "kind": "netem", "delay": "1ms", "jitter": "2ms", "loss": 0.02 }),
+        json!({ "kind": "shaper", "rate": "2Mbit/s" }),
+        json!({ "kind": "wrr", "classes": [{ "match": { "flow": 1 }, "weight": 5 }] }),
+        json!({ "kind": "hfsc", "default": "b", "classes": [
+            { "name": "all", "ls": { "m2": "6Mbit/s" }, "ul": { "m2": "6Mbit/s" } },
+            { "name": "a", "parent": "all", "match": { "flow": [0, 3] }, "ls": { "m2": "2Mbit/s" },
+              "rt": { "m1": "1Mbit/s", "d": "5ms", "m2": "700kbit/s" } },
+            { "name": "b", "parent": "all", "ls": { "m2": "1Mbit/s" }, "ul": { "m2": "2Mbit/s" } },
+        ] }),
+        json!({ "kind": "htb", "default": "b", "classes": [
+            { "name": "root", "rate": "4Mbit/s" },
+            { "name": "a", "parent": "root", "match": { "flow": [0, 3] }, "rate": "2Mbit/s", "ceil": "4Mbit/s" },
+            { "name": "b", "parent": "root", "rate": "1Mbit/s", "ceil": "2Mbit/s", "prio": 1 },
+        ] }),
+    ]
+}
+
 /// Returns disciplines with parameters that take effect within a short run.
 fn eager() -> Vec<Value> {
     vec![
