@@ -4,7 +4,9 @@ use super::{
     BackPressure, ChangeKind, Detection, Fabric, FlowPlan, LinkPlan, NodeId, NodeKind, NodePlan, Plan, QueuePlan,
     SharedBufferPlan, SwitchPlan, port_names,
 };
+use std::sync::Arc;
 use tailback_qdisc::congestion_notification::LimitersSpec;
+use tailback_transport::Tcp;
 
 /// Reason why a running network of one plan cannot become a network of another: which difference is fixed.
 pub type Fixed = String;
@@ -221,7 +223,7 @@ fn queue_is_tunable(from: &QueuePlan, to: &QueuePlan) -> Result<(), Fixed> {
 }
 
 fn flow_changes(flow: u32, from: &FlowPlan, to: &FlowPlan, found: &mut Vec<ChangeKind>) -> Result<(), Fixed> {
-    if std::sync::Arc::ptr_eq(&from.kind, &to.kind) && from == to {
+    if Arc::ptr_eq(&from.kind, &to.kind) && from == to {
         return Ok(());
     }
     let mut rest = from.clone();
@@ -231,6 +233,12 @@ fn flow_changes(flow: u32, from: &FlowPlan, to: &FlowPlan, found: &mut Vec<Chang
         })?;
         found.push(ChangeKind::Source { flow, model: Box::new(to.model.clone()) });
         rest.model = to.model.clone();
+    }
+    // A sender keeps the line for which it was configured, as an adapter does.
+    if let (Some(own), Some(new)) = (&rest.transport, &to.transport)
+        && own.line != new.line
+    {
+        rest.transport = Some(Arc::new(Tcp { line: new.line, ..Tcp::clone(own) }));
     }
     fixed(rest == *to, || format!("the flow `{}`, except its source's parameters", from.name()))
 }
