@@ -6,7 +6,9 @@ const ANY_CLASS: u8 = 0xff;
 /// The stopped traffic. A packet passes if its port, its class and its destination (within its class) are open.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Gate {
+    /// `true` if the port is stopped.
     port: bool,
+    /// Mask of the stopped classes.
     classes: u8,
     /// Destinations with the mask of the classes stopped for them, sorted by destination, one entry
     /// each.
@@ -24,7 +26,7 @@ impl Gate {
     pub fn close_port(&mut self) {
         self.port = true;
     }
-    /// Stops a class.
+    /// Stops a class, 0 to 7.
     pub fn close_class(&mut self, class: u8) {
         self.classes |= 1 << class;
     }
@@ -71,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_scope_stops_what_it_names_and_nothing_else() {
+    fn a_stop_of_a_class_a_destination_or_the_port_stops_that_traffic_and_no_other() {
         let mut gate = Gate::default();
         assert!(gate.is_open() && gate.admits(0, 1));
         gate.close_class(1);

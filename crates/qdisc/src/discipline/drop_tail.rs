@@ -33,7 +33,7 @@ impl Params {
     pub fn build(&self, site: &Site) -> DropTail {
         DropTail { queue: Fifo::new(&self.limits(site)), victim: self.victim }
     }
-    /// Returns the limits as an admission policy. `None`: victims are waiting packets.
+    /// Returns the limits as an admission policy. `None`: waiting packets may be dropped.
     pub fn rule(&self, site: &Site) -> Option<Site> {
         (self.victim == Victim::Tail).then(|| self.limits(site))
     }

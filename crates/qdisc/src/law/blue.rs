@@ -76,7 +76,7 @@ impl Stepped {
     pub fn may_fall(&self, freeze: Dur) -> Time {
         self.last(self.lowered) + freeze + Dur(1)
     }
-    /// Returns the size of its variables in bytes.
+    /// Returns the size of the variables in bytes.
     pub fn state_bytes(&self) -> usize {
         bytes_of!(self; p, raised, lowered)
     }

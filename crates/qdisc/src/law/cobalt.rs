@@ -163,7 +163,7 @@ impl Cobalt {
     pub fn probability(&self) -> f64 {
         self.blue.p()
     }
-    /// Returns the size of its variables in bytes.
+    /// Returns the size of the variables in bytes.
     pub fn state_bytes(&self) -> usize {
         bytes_of!(self; dropping, count, drop_next) + self.blue.state_bytes()
     }

@@ -180,7 +180,7 @@ impl Codel {
     pub fn drop_next(&self) -> Time {
         self.drop_next
     }
-    /// Returns the size of its variables in bytes.
+    /// Returns the size of the variables in bytes.
     pub fn state_bytes(&self) -> usize {
         let root = if self.params.root == Root::Newton { bytes_of!(self; inverse_root) } else { 0 };
         root + bytes_of!(self; first_above_time, dropping, drop_next, count, lastcount, after)

@@ -58,7 +58,7 @@ impl Pi2 {
         self.old_delay = delay;
         self.due = now + update;
     }
-    /// Returns the size of its variables in bytes.
+    /// Returns the size of the variables in bytes.
     pub fn state_bytes(&self) -> usize {
         bytes_of!(self; p, old_delay, due)
     }

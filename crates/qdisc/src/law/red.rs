@@ -200,7 +200,7 @@ impl Red {
     pub fn weight(&self) -> f64 {
         self.average.weight()
     }
-    /// Returns the size of its variables in bytes.
+    /// Returns the size of the variables in bytes.
     pub fn state_bytes(&self) -> usize {
         bytes_of!(self; since, above_min) + self.average.state_bytes() + self.adaptation_bytes()
     }

@@ -117,7 +117,7 @@ impl Wred {
         let packets_per_second = rate.0 as f64 / (8.0 * self.mean_packet);
         self.averages.iter_mut().for_each(|average| average.set_packets_per_second(packets_per_second));
     }
-    /// Returns the size of its variables in bytes.
+    /// Returns the size of the variables in bytes.
     pub fn state_bytes(&self) -> usize {
         let averages: usize = self.averages.iter().map(Average::state_bytes).sum();
         averages + self.since.as_ref().map_or(0, |since| size_of_val(since.as_slice()))

@@ -90,7 +90,7 @@ impl Limiter {
         }
     }
 
-    /// Returns the size of its variables in bytes.
+    /// Returns the size of the variables in bytes.
     pub fn state_bytes(&self) -> usize {
         match &self.kind {
             Kind::Global(last) => size_of_val(last),
