@@ -69,7 +69,7 @@ impl Retune for DropTail {
 impl Fixed for Params {
     fn check_retune(&self, to: &Params) -> Result<(), Invalid> {
         let tail = |params: &Params| params.victim == Victim::Tail;
-        fixed("victim", tail(self), tail(to), "a queue that drops waiting packets is of another form")
+        fixed("victim", tail(self), tail(to), "a port handles a queue that drops waiting packets in another way")
     }
 }
 

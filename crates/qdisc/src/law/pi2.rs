@@ -1,6 +1,6 @@
 //! The controller of PI² (De Schepper et al., CoNEXT 2016) and of DualPI2 (RFC 9332 appendix A): a
-//! linear probability p'. Scalable flows receive signals with a multiple of it, classic flows with
-//! its square.
+//! linear probability p'. Packets of scalable flows are signalled with a multiple of p', those of classic flows with its
+//! square.
 
 use crate::retune::Retune;
 use crate::state::bytes_of;
@@ -13,9 +13,9 @@ pub struct Gains {
     pub target: Dur,
     /// Time between two updates.
     pub update: Dur,
-    /// Increase of p' per update and second of delay above the target, Hz.
+    /// Increase of p' at each update per second of delay above the target, Hz.
     pub alpha: f64,
-    /// Increase of p' per update and second by which the delay has risen since the last one, Hz.
+    /// Increase of p' at each update per second by which the delay has risen since the last update, Hz.
     pub beta: f64,
 }
 
@@ -26,11 +26,13 @@ pub struct Pi2 {
     /// Upper bound of p'.
     most: f64,
     p: f64,
+    /// Delay at the last update, seconds.
     old_delay: f64,
+    /// Time of the next update.
     due: Time,
 }
 
-/// The probability is cut to its new upper bound.
+/// Limits p' to its new upper bound.
 impl Retune for Pi2 {
     fn adopt(&mut self, now: Time, fresh: Pi2) {
         (self.gains, self.most) = (fresh.gains, fresh.most);

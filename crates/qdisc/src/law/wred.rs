@@ -23,6 +23,7 @@ impl Slope {
         let number = |n: Option<u32>| f64::from(n.unwrap_or(1));
         Slope { min: number(profile.min), max: number(profile.max), max_p: 1.0 / number(profile.denominator) }
     }
+    /// Returns the drop probability at an average, packets.
     fn probability(&self, average: f64) -> f64 {
         if average < self.min {
             0.0
@@ -42,6 +43,7 @@ pub struct Wred {
     averages: Vec<Average>,
     /// By profile: packets since the last early drop or mark. `None`: choices are independent.
     since: Option<Vec<u64>>,
+    /// Bytes.
     mean_packet: f64,
     /// Drop probability at the last arrival.
     probability: f64,
@@ -102,6 +104,7 @@ impl Wred {
         Decision::Early
     }
 
+    /// Restarts the count of the profile's packets since its last early drop or mark.
     fn restart(&mut self, profile: usize) {
         if let Some(since) = &mut self.since {
             since[profile] = 0;
@@ -159,6 +162,7 @@ pub struct WredByKind {
 }
 
 impl WredByKind {
+    /// Returns the index of a packet's profile.
     fn profile(&self, packet: &Packet) -> usize {
         match self.nonconforming {
             Some(profile) if packet.colour() != Colour::Green => profile,
