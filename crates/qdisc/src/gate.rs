@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stop_of_a_class_a_destination_or_the_port_stops_that_traffic_and_no_other() {
+    fn each_scope_stops_what_it_names_and_nothing_else() {
         let mut gate = Gate::default();
         assert!(gate.is_open() && gate.admits(0, 1));
         gate.close_class(1);

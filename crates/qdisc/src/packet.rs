@@ -226,8 +226,8 @@ impl Packet {
             _ => Colour::Green,
         }
     }
-    /// Returns the traffic class field of the packet's MPLS label (RFC 5462, formerly EXP), 0 to 7. Initially it is the IP
-    /// precedence, as at label imposition.
+    /// Returns the traffic class field of the packet's MPLS label (RFC 5462, formerly EXP), 0 to 7. Initially it is the
+    /// IP precedence, as at label imposition.
     #[inline]
     pub fn exp(&self) -> u8 {
         self.code >> 3 & 0b111 ^ (self.code >> 6 | (self.beyond & !BEYOND) >> 5)

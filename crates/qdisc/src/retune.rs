@@ -1,9 +1,9 @@
 //! The change of parameters while a discipline runs.
 //!
 //! A discipline in its initial state is built from the new parameters at the new site. The running one takes its
-//! parameters and all values that follow from parameters alone, and keeps its own state. Each value is thus derived from
-//! the parameters in one place, `build`.
-//! The rules are in `docs/architecture.md`, section "Changing parameters while a run goes on".
+//! parameters and all values that follow from parameters alone, and keeps its own state. Each value is thus derived
+//! from the parameters in one place, `build`. The rules are in `docs/architecture.md`, section "Changing parameters
+//! while a run goes on".
 
 use tailback_document::Invalid;
 use tailback_units::{Size, Time};

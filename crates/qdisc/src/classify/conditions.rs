@@ -45,7 +45,7 @@ pub struct Conditions {
     /// Groups of flows, by name or pattern.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flows: Option<OneOrMany<String>>,
-    /// Flows by number, 0 to 2^22 − 1; Groups in `flows` are replaced by such numbers when the scenario is built.
+    /// Flows by number, 0 to 2^22 − 1. Groups in `flows` are replaced by such numbers when the scenario is built.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flow: Option<OneOrMany<u32>>,
     /// At least one of these matches holds.
@@ -122,7 +122,8 @@ impl Match {
         conditions.not.iter().try_for_each(|not| not.check_to(depth - 1).map_err(|e| e.within("not")))
     }
 
-    /// Returns this match with the names of class maps and flow groups replaced by their meaning according to `resolve`.
+    /// Returns this match with the names of class maps and flow groups replaced by their meaning according to
+    /// `resolve`.
     ///
     /// # Errors
     /// If `resolve` does not know a name (the error is that of `resolve`), or a class map contains itself.

@@ -355,8 +355,8 @@ impl Limiters {
         self.touched = now;
     }
 
-    /// Subtracts the packets that an inner discipline has dropped, `cx.dropped[before..]`, from the counts. `slot` is the
-    /// slot of the discipline; `None`: the default path.
+    /// Subtracts the packets that an inner discipline has dropped, `cx.dropped[before..]`, from the counts. `slot` is
+    /// the slot of the discipline; `None`: the default path.
     fn forget(&mut self, before: usize, slot: Option<usize>, cx: &Cx<'_>) {
         for dropped in &cx.dropped[before..] {
             let (size, tcp) = (u64::from(dropped.packet.size), self.origin(dropped.packet.flow()).tcp);

@@ -265,7 +265,7 @@ impl DualPi2 {
     }
 }
 
-/// A credit at its initial value takes the new initial value. When `min-qlen-step` was 0, the step applies to all
+/// A credit at its initial value takes the new initial value. If `min-qlen-step` was 0, the step applies to all
 /// packets that wait.
 impl Retune for DualPi2 {
     fn adopt(&mut self, now: Time, fresh: DualPi2) {

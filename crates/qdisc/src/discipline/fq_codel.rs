@@ -110,7 +110,8 @@ pub struct FqCodel {
 }
 
 impl FqCodel {
-    /// Drops from the head of the longest queue until at most half of its bytes are left or `batch` packets are dropped.
+    /// Drops from the head of the longest queue until at most half of its bytes are left or `batch` packets are
+    /// dropped.
     fn make_room(&mut self, cx: &mut Cx<'_>) {
         let Some(first) = self.fifos.occupied().next() else { return };
         let longest = self.fifos.longest(first);

@@ -182,8 +182,8 @@ impl Cobalt {
     }
 }
 
-/// A signal is due no later than two intervals from now: if dropping begins exactly at a deadline, the law adds two gaps
-/// of at most one interval each.
+/// A signal is due no later than two intervals from now: if dropping begins exactly at a deadline, the law adds two
+/// gaps of at most one interval each.
 impl Retune for Cobalt {
     fn adopt(&mut self, now: Time, fresh: Cobalt) {
         (self.params, self.mtu_time) = (fresh.params, fresh.mtu_time);

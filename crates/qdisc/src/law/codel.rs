@@ -23,7 +23,8 @@ use tailback_units::{Dur, Size, Time};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Params {
-    /// Acceptable standing delay, above 0s and at most `interval`; 5 % to 10 % of `interval` is recommended. Default 5ms.
+    /// Acceptable standing delay, above 0s and at most `interval`; 5 % to 10 % of `interval` is recommended. Default
+    /// 5ms.
     pub target: Dur,
     /// Time for which the delay must stay above `target` before the first signal, about the largest
     /// round-trip time of the flows; at most 24h. Default 100ms.

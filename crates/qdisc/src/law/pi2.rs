@@ -1,6 +1,6 @@
 //! The controller of PI² (De Schepper et al., CoNEXT 2016) and of DualPI2 (RFC 9332 appendix A): a
-//! linear probability p'. Packets of scalable flows are signalled with a multiple of p', those of classic flows with its
-//! square.
+//! linear probability p'. Packets of scalable flows are signalled with a multiple of p', those of classic flows with
+//! its square.
 
 use crate::retune::Retune;
 use crate::state::bytes_of;

@@ -147,8 +147,8 @@ impl Red {
         Decision::Early
     }
 
-    /// Updates the average at an arrival that finds `queue` waiting, without a decision; returns the queue length in the
-    /// unit of the average.
+    /// Updates the average at an arrival that finds `queue` waiting, without a decision; returns the queue length in
+    /// the unit of the average.
     #[inline]
     pub fn observe(&mut self, now: Time, queue: Backlog) -> u64 {
         let waiting = if self.count_bytes_of_queue { queue.bytes } else { queue.packets };

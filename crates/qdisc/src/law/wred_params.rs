@@ -13,8 +13,8 @@ use tailback_units::Size;
 /// Weighted random early detection as in Cisco IOS: a moving average of the queue in packets (of
 /// the whole queue, or per profile, see `average`), and for each code point, precedence or colour a
 /// profile that turns the average into a drop probability: 0 below `min`; between
-/// `min` and `max` it rises linearly to 1 / `denominator`; from `max` on it is 1. The limit of the queue is that of its class, or of its
-/// port if it is in no class.
+/// `min` and `max` it rises linearly to 1 / `denominator`; from `max` on it is 1. The limit of the queue is that of its
+/// class, or of its port if it is in no class.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Params {

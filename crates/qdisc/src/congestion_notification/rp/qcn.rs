@@ -11,7 +11,7 @@ use tailback_document::Invalid;
 use tailback_random::Rng;
 use tailback_units::{Dur, Fraction, Rate, Size, Time};
 
-/// Number of cycles of fast recovery, of each counter.
+/// Number of cycles of each counter in fast recovery.
 const FAST: u32 = 5;
 
 /// Ratio of target and rate above which the target is reduced (the standard's constant).
@@ -21,11 +21,12 @@ const NEARER: f64 = 8.0;
 
 /// Reaction to QCN's messages (IEEE 802.1Qau-2010; R. Pan's pseudo-code for it): a message reduces the rate by the
 /// share `decrease` × |Fb|, at most by half. The rate before the message becomes the target, unless the byte counter
-/// has completed no cycle since the previous message. Then the rate recovers in cycles of a byte counter and of a timer: at the end of
-/// each cycle the distance to the target is halved. During the first five cycles (fast recovery) the target is
-/// constant; once one of the counters has completed five, the target grows by `increase` per cycle (active increase); once
-/// both have, by a multiple of `hyper` (hyper-active increase). While a counter has completed exactly one cycle, a target
-/// of more than ten times the rate is divided by eight instead. Cycles after fast recovery are half as long.
+/// has completed no cycle since the previous message. Then the rate recovers in cycles of a byte counter and of a
+/// timer: at the end of each cycle the distance to the target is halved. During the first five cycles (fast recovery)
+/// the target is constant; once one of the counters has completed five, the target grows by `increase` per cycle
+/// (active increase); once both have, by a multiple of `hyper` (hyper-active increase). While a counter has completed
+/// exactly one cycle, a target of more than ten times the rate is divided by eight instead. Cycles after fast recovery
+/// are half as long.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Params {

@@ -173,9 +173,9 @@ mod tests {
 
     #[test]
     fn a_class_that_is_busy_again_gets_the_minimum_of_its_old_curve_and_a_new_one() {
-        // The class has received 1250 B in the first 10 ms. After 20 ms of pause, at 30 ms, the old curve is at 1250 B +
-        // 20 ms · 200 kbit/s = 1750 B. The new one, which starts there from 1250 B, has 2500 B at 40 ms, when the old one
-        // has 2000 B. They cross after d with 1250 B + d · 1 Mbit/s = 1750 B + d · 200 kbit/s, so d = 5 ms.
+        // The class has received 1250 B in the first 10 ms. After 20 ms of pause, at 30 ms, the old curve is at 1250 B
+        // + 20 ms · 200 kbit/s = 1750 B. The new one, which starts there from 1250 B, has 2500 B at 40 ms, when the old
+        // one has 2000 B. They cross after d with 1250 B + d · 1 Mbit/s = 1750 B + d · 200 kbit/s, so d = 5 ms.
         let curve = Curve { m1: Rate::mbit(1), d: Dur::from_ms(10), m2: Rate(200_000) };
         let mut running = Running::new(curve);
         running.restart(30 * MS, service(1250));

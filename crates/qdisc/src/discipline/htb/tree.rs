@@ -129,7 +129,8 @@ impl Htb {
         }
     }
 
-    /// Returns the level of the class whose rate the leaf may use, its own or an ancestor's. `None`: the leaf must wait.
+    /// Returns the level of the class whose rate the leaf may use, its own or an ancestor's. `None`: the leaf must
+    /// wait.
     fn lender(&self, leaf: usize) -> Option<usize> {
         let mut place = leaf;
         loop {

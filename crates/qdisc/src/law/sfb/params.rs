@@ -110,7 +110,7 @@ pub struct PenaltyBox {
     /// Probability at or above which a flow is in the penalty box, above 0. Default 1.
     pub threshold: Fraction,
     /// Minimum time between two boxed packets that pass, above 0s and at most 24h. Default 50ms, which limits 1000-byte
-    /// packets to 0.16 Mbit/s. In form "linux" the time per token, default 100ms.
+    /// packets to 0.16 Mbit/s. In form "linux" it is the time per token, default 100ms.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval: Option<Dur>,
     /// Depth of the token bucket of form "linux", tokens of one packet each. When the bucket is
