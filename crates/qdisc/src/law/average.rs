@@ -115,6 +115,6 @@ pub fn ramp(average: f64, min: f64, max: f64, max_p: f64) -> f64 {
 /// Returns `p` modified so that the gaps between choices are uniform: p / (1 − `spent`), at most 1.
 /// `spent` is p times the number of packets since the last choice.
 #[inline]
-pub fn spread(p: f64, spent: f64) -> f64 {
+pub fn uniform_gaps(p: f64, spent: f64) -> f64 {
     if spent < 1.0 { p / (1.0 - spent) } else { 1.0 }
 }

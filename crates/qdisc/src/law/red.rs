@@ -5,7 +5,7 @@
 //! are chosen; the choices are spread evenly by counting the packets since the last choice.
 
 pub use super::average::Idle;
-use super::average::{Average, ramp, spread};
+use super::average::{Average, ramp, uniform_gaps};
 pub use super::red_params::{AboveMax, Adaptive, Feng, Floyd, Params};
 use super::{Backlog, Decision};
 pub use crate::fifo::Count;
@@ -290,7 +290,7 @@ impl Red {
                 _ => 1.0,
             }
         } else {
-            spread(p_b, spent)
+            uniform_gaps(p_b, spent)
         };
         if self.byte_mode && p < 1.0 { (p * f64::from(size) / self.mean_packet as f64).min(1.0) } else { p.min(1.0) }
     }

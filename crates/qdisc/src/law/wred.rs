@@ -1,7 +1,7 @@
 //! Weighted random early detection: an average of the queue, and a profile for each code point, precedence or colour
 //! that turns the average into a drop probability.
 
-use super::average::{Average, ramp, spread};
+use super::average::{Average, ramp, uniform_gaps};
 use super::red::Idle;
 pub use super::wred_params::{Averaged, By, Params, Profile};
 use super::{Arrival, ArrivalLaw, Backlog, BuildLaw, Decision};
@@ -93,7 +93,7 @@ impl Wred {
         let chance = match &mut self.since {
             Some(since) => {
                 since[profile] += 1;
-                spread(p, p * (since[profile] - 1) as f64)
+                uniform_gaps(p, p * (since[profile] - 1) as f64)
             }
             None => p,
         };
