@@ -18,19 +18,21 @@ use tailback_units::parse_bytes;
 /// counts as `least`, and each 48 bytes begun count as a cell of 53 (ITU-T I.361, AAL5 of I.363.5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Accounting {
+    /// Bytes added to each packet, -255 to 1000; negative: subtracted.
     more: i32,
     /// Minimum counted length, bytes, 0 to 65535.
     least: i32,
     cells: bool,
 }
 
-/// Bytes of an ATM cell; `CELL_PAYLOAD`: of its payload.
+/// Length of an ATM cell, bytes.
 const CELL: u32 = 53;
+/// Payload of an ATM cell, bytes.
 const CELL_PAYLOAD: u32 = 48;
 
 /// Upper bound of the overhead, bytes: more than any lower layer adds.
 const MAX_ADDED: i32 = 1_000;
-/// Lower bound of the overhead, bytes: more than any label stack or header that is left out.
+/// Lower bound of the overhead, bytes: no label stack or header that may be left out is longer than 255 B.
 const MIN_ADDED: i32 = -255;
 
 impl Accounting {
@@ -38,12 +40,12 @@ impl Accounting {
     pub fn new(more: i32) -> Accounting {
         Accounting { more, least: 0, cells: false }
     }
-    /// Returns the same accounting with a minimum length, bytes.
+    /// Returns this accounting with a minimum counted length of `least` bytes.
     #[must_use]
     pub fn at_least(self, least: u16) -> Accounting {
         Accounting { least: i32::from(least), ..self }
     }
-    /// Returns the same accounting in whole ATM cells.
+    /// Returns this accounting in whole ATM cells.
     #[must_use]
     pub fn in_cells(self) -> Accounting {
         Accounting { cells: true, ..self }
@@ -66,7 +68,7 @@ impl Accounting {
     /// Refuses an overhead outside −255 B to 1000 B.
     ///
     /// # Errors
-    /// If a parameter is invalid: the error names it and says what to write.
+    /// If the overhead is out of range: the error names `field` and says what to write.
     pub fn check(self, field: &str) -> Result<(), Invalid> {
         if (MIN_ADDED..=MAX_ADDED).contains(&self.more) {
             return Ok(());
@@ -85,7 +87,7 @@ impl fmt::Display for Accounting {
 }
 impl Serialize for Accounting {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-        // A table only if the text form cannot express it, so that documents without a minimum and
+        // A table only if the text form cannot express it, so that documents without a minimum or
         // cells keep the text form.
         if self.least == 0 && !self.cells {
             return s.collect_str(self);
@@ -102,7 +104,7 @@ impl Serialize for Accounting {
     }
 }
 
-/// The table.
+/// Table form of an accounting in a document.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct Written {
@@ -114,12 +116,14 @@ struct Written {
     cells: bool,
 }
 
+/// Returns the bytes that a text such as "18B" or "-8B" states. `None`: the value has another form.
 fn signed(value: &Value) -> Option<i32> {
     let written = value.as_str()?.trim();
     let (sign, size) = written.strip_prefix('-').map_or((1, written), |size| (-1, size));
     parse_bytes(size).ok().and_then(|bytes| i32::try_from(bytes).ok()).map(|bytes| sign * bytes)
 }
 
+/// Returns the accounting that a document's value states. `None`: the value is not one.
 fn read(value: &Value) -> Option<Accounting> {
     if !value.is_object() {
         return signed(value).map(Accounting::new);

@@ -1,8 +1,8 @@
 //! Admission policies: decisions about a packet made once, when it arrives.
 //!
 //! A FIFO behind such a policy drops only arriving packets, so that the departure time of a packet is known when it is
-//! admitted. The policy is the same whether the packets wait in a discipline ([`crate::AdmissionFifo`]) or on the line
-//! of a port that transmits early.
+//! admitted. The policy is the same whether the admitted packets wait in a discipline ([`crate::AdmissionFifo`]) or
+//! are scheduled on the link at once, by a port that transmits early.
 
 use crate::law::Backlog;
 use crate::state::QUEUE;
@@ -12,7 +12,7 @@ use tailback_units::Time;
 
 /// A policy that admits packets to a FIFO and drops no admitted packet.
 pub trait Admission {
-    /// Decides about a packet that arrives and finds `queue` waiting.
+    /// Decides about a packet that arrives at `now`; `queue` is the backlog without it.
     fn admit(&mut self, now: Time, packet: &Packet, queue: Backlog, rng: &mut Rng) -> Fate;
     /// Returns the event that must be reported by [`Admission::idle`].
     fn watches(&self) -> Watch {
@@ -22,7 +22,7 @@ pub trait Admission {
     fn idle(&mut self, _now: Time) {}
     /// Reports state variables for time series, as [`crate::Qdisc::probe`] does.
     fn probe(&self, _f: &mut dyn FnMut(&'static str, f64)) {}
-    /// Returns the size of its variables and its queue in bytes, as [`crate::Qdisc::state_bytes`]
+    /// Returns the size of the policy's variables and queue in bytes, as [`crate::Qdisc::state_bytes`]
     /// counts.
     fn state_bytes(&self) -> usize;
 }

@@ -12,7 +12,7 @@ use tailback_units::Time;
 /// State of an admission policy.
 #[derive(Debug)]
 pub enum Rule {
-    /// Limits only.
+    /// Tail drop at the limits of the queue.
     Limits(Site),
     /// Random early detection.
     Red(red::Rule),
@@ -86,13 +86,13 @@ impl Spec {
 }
 
 impl Rule {
-    /// Replaces the parameters and the site, as [`Discipline::retune`] does. A `spec` of another form changes
-    /// nothing; [`Spec::check_retune`] refuses it.
+    /// Replaces the parameters and the site, as [`Discipline::retune`] does. A `spec` with another policy, which
+    /// [`Spec::check_retune`] refuses, changes nothing (debug builds panic).
     pub fn retune(&mut self, now: Time, spec: &Spec, site: &Site) {
         match (self, spec.rule(site)) {
             (Rule::Limits(limits), Some(Rule::Limits(fresh))) => *limits = fresh,
             (Rule::Red(rule), Some(Rule::Red(fresh))) => rule.adopt(now, fresh),
-            _ => debug_assert!(false, "the forms differ"),
+            _ => debug_assert!(false, "the policies differ"),
         }
     }
 }

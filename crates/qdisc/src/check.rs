@@ -22,7 +22,7 @@ pub fn above(field: &str, value: f64, low: f64, high: f64) -> Result<(), Invalid
     Err(Invalid::new(field, format!("{value} is out of range; write a number above {low} and at most {high}")))
 }
 
-/// Refuses a fraction of 0.
+/// Refuses a fraction that is not above 0, or is above 1.
 pub fn some(field: &str, value: Fraction) -> Result<(), Invalid> {
     above(field, value.0, 0.0, 1.0)
 }

@@ -19,7 +19,7 @@ pub enum Reason {
     LinkDown,
     /// A control law dropped the packet before the queue was full.
     Early,
-    /// Its flow does not respond to congestion and exceeds its limit.
+    /// The packet's flow does not respond to congestion and exceeds its limit.
     Unresponsive,
     /// A policer dropped the packet because it exceeded its profile.
     Policed,
@@ -55,7 +55,7 @@ pub struct Cx<'a> {
     pub rng: &'a mut Rng,
     /// Dropped packets; the caller drains them after each call.
     pub dropped: &'a mut Vec<Dropped>,
-    /// Packets marked so far.
+    /// Number of packets marked so far.
     pub marked: &'a mut u64,
 }
 
@@ -73,7 +73,7 @@ impl Cx<'_> {
         *self.marked += 1;
     }
     /// Signals congestion: marks the packet if it is ECN-capable and `ecn` is set, else drops it. `None`:
-    /// dropped.
+    /// the packet was dropped.
     #[inline]
     pub fn signal(&mut self, mut packet: Packet, ecn: bool, why: Reason) -> Option<Packet> {
         if ecn && packet.is_ect() {

@@ -6,7 +6,9 @@ const ANY_CLASS: u8 = 0xff;
 /// The stopped traffic. A packet passes if its port, its class and its destination (within its class) are open.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Gate {
+    /// `true` if the port is stopped.
     port: bool,
+    /// Mask of the stopped classes.
     classes: u8,
     /// Destinations with the mask of the classes stopped for them, sorted by destination, one entry
     /// each.
@@ -24,7 +26,7 @@ impl Gate {
     pub fn close_port(&mut self) {
         self.port = true;
     }
-    /// Stops a class.
+    /// Stops a class, 0 to 7.
     pub fn close_class(&mut self, class: u8) {
         self.classes |= 1 << class;
     }

@@ -1,8 +1,10 @@
 //! Queue disciplines, sans-IO: packets and times in, packets out, independent of the simulator.
 //!
 //! Read in the order in which a packet travels: [`Packet`] is queued, [`Cx`] is the
-//! context of its calls (random numbers, drops, marks), [`Gate`] the traffic that back-pressure stops, [`Qdisc`] the
-//! interface, and [`Spec`] the list of all disciplines with their parameters.
+//! context of a discipline's calls (random numbers, drops, marks), [`Gate`] the traffic that back-pressure stops,
+//! [`Qdisc`] the interface of disciplines, and [`Spec`] the list of all disciplines with their parameters.
+//! [`Admission`] is the interface of policies that decide at arrivals only; [`signals`] reports thresholds for checks
+//! before a run.
 //!
 //! [`classify`] assigns packets to the classes of a discipline. `law/` holds the control laws (RED, Blue, CoDel, PIE
 //! …), which own no packets: they map numbers to decisions. `discipline/` holds the queues that apply them.

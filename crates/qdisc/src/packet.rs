@@ -1,4 +1,4 @@
-//! The packet record: 32 bytes, moved and never copied.
+//! The packet record: 32 bytes, moved, and copied only between the partitions of a run.
 
 use tailback_units::Time;
 
@@ -17,7 +17,7 @@ pub struct Packet {
     pub at: Time,
     /// Time at which the source passed the packet to the network; in an acknowledgement a value of the transport.
     pub born: Time,
-    /// Index of its flow (low 22 bits), its colour (2 bits) and its traits (high 8 bits).
+    /// Index of the flow (low 22 bits), colour (2 bits) and traits (high 8 bits).
     flow_traits: u32,
     /// Sequence number within its flow; in a control frame the handle of its message, in an
     /// acknowledgement the next number expected.
@@ -36,14 +36,19 @@ pub struct Packet {
 
 const _: () = assert!(size_of::<Packet>() == 32);
 
-/// Traits of a packet in one byte: its class, its ECN codepoint and three flags.
+/// Traits of a packet in one byte: class, ECN codepoint and three flags (measured, control frame, echo).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Traits(u8);
 
+/// Bits of the class in [`Traits`].
 const CLASS: u8 = 0b0000_0111;
+/// Flag of packets that count in the results.
 const MEASURED: u8 = 0b0000_1000;
+/// Flag of link-local control frames.
 const CONTROL: u8 = 0b0001_0000;
+/// Bits of the ECN codepoint.
 const ECN: u8 = 0b0110_0000;
+/// Flag of the transport's echo.
 const ECHO: u8 = 0b1000_0000;
 /// Bits of `beyond` that hold wire bytes minus `size`.
 const BEYOND: u8 = 0x7f;
@@ -111,7 +116,7 @@ impl Packet {
     /// Lowest bit of the colour.
     const COLOUR_SHIFT: u32 = 22;
 
-    /// Returns a packet of `flow` (below [`Packet::MAX_FLOWS`]) with length 0 and no payload.
+    /// Returns a packet of `flow` (below [`Packet::MAX_FLOWS`]) to the node `dst`, with length 0 and no payload.
     #[inline]
     pub fn new(flow: u32, traits: Traits, born: Time, seq: u32, dst: u16) -> Packet {
         debug_assert!(flow < Packet::MAX_FLOWS);
@@ -139,7 +144,8 @@ impl Packet {
         self.size = size as u16;
         self.beyond = self.beyond & !BEYOND | (wire - size) as u8;
     }
-    /// Changes the depth of the label stack: `from` entries become `to`, in buffers and on the wire. Padding stays.
+    /// Changes the packet's length, in buffers and on the wire, for a label stack of `to` entries instead of `from`.
+    /// Padding stays.
     #[inline]
     pub fn relabel(&mut self, from: u8, to: u8) {
         self.size = self.size + Packet::LABEL * u16::from(to) - Packet::LABEL * u16::from(from);
@@ -149,42 +155,42 @@ impl Packet {
     pub fn wire(&self) -> u16 {
         self.size + u16::from(self.beyond & BEYOND)
     }
-    /// Returns the index of its flow.
+    /// Returns the index of the packet's flow.
     #[inline]
     pub fn flow(&self) -> u32 {
         self.flow_traits & (Packet::MAX_FLOWS - 1)
     }
-    /// Returns its class, 0 (highest) to 7.
+    /// Returns the packet's class, 0 (highest) to 7.
     #[inline]
     pub fn class(&self) -> u8 {
         (self.flow_traits >> 24) as u8 & CLASS
     }
-    /// Returns `true` if it was generated after the warm-up and so counts in the results.
+    /// Returns `true` if the packet was generated after the warm-up and so counts in the results.
     #[inline]
     pub fn measured(&self) -> bool {
         (self.flow_traits >> 24) as u8 & MEASURED != 0
     }
-    /// Returns `true` if it is a link-local control frame.
+    /// Returns `true` if the packet is a link-local control frame.
     #[inline]
     pub fn is_control(&self) -> bool {
         (self.flow_traits >> 24) as u8 & CONTROL != 0
     }
-    /// Sets its class, 0 (highest) to 7.
+    /// Sets the packet's class, 0 (highest) to 7.
     #[inline]
     pub fn set_class(&mut self, class: u8) {
         self.flow_traits = self.flow_traits & !(u32::from(CLASS) << 24) | u32::from(class & CLASS) << 24;
     }
-    /// Returns its DSCP, 0 to 63 (RFC 2474).
+    /// Returns the packet's DSCP, 0 to 63 (RFC 2474).
     #[inline]
     pub fn dscp(&self) -> u8 {
         self.code & 0x3f
     }
-    /// Returns its IP precedence, the upper three bits of the DSCP, 0 to 7 (RFC 791).
+    /// Returns the packet's IP precedence, the upper three bits of the DSCP, 0 to 7 (RFC 791).
     #[inline]
     pub fn precedence(&self) -> u8 {
         self.dscp() >> 3
     }
-    /// Returns its ECN codepoint.
+    /// Returns the packet's ECN codepoint.
     #[inline]
     pub fn ecn(&self) -> Ecn {
         match (self.flow_traits >> 24) as u8 & ECN {
@@ -194,7 +200,7 @@ impl Packet {
             _ => Ecn::Ce,
         }
     }
-    /// Returns `true` if it is ECN-capable: a queue may mark it instead of dropping it.
+    /// Returns `true` if the packet is ECN-capable: a queue may mark it instead of dropping it.
     #[inline]
     pub fn is_ect(&self) -> bool {
         (self.flow_traits >> 24) as u8 & ECN != 0
@@ -211,7 +217,7 @@ impl Packet {
     pub fn echo(&self) -> bool {
         (self.flow_traits >> 24) as u8 & ECHO != 0
     }
-    /// Returns its colour.
+    /// Returns the packet's colour.
     #[inline]
     pub fn colour(&self) -> Colour {
         match self.flow_traits >> Packet::COLOUR_SHIFT & 0b11 {
@@ -220,8 +226,8 @@ impl Packet {
             _ => Colour::Green,
         }
     }
-    /// Returns the traffic class field of its MPLS label (RFC 5462, formerly EXP), 0 to 7. Initially it is the IP
-    /// precedence, as at label imposition.
+    /// Returns the traffic class field of the packet's MPLS label (RFC 5462, formerly EXP), 0 to 7. Initially it is the
+    /// IP precedence, as at label imposition.
     #[inline]
     pub fn exp(&self) -> u8 {
         self.code >> 3 & 0b111 ^ (self.code >> 6 | (self.beyond & !BEYOND) >> 5)
@@ -244,23 +250,23 @@ impl Packet {
     pub(crate) fn set_tag_high_bit(&mut self, high: bool) {
         self.beyond = self.beyond & BEYOND | if high { !BEYOND } else { 0 };
     }
-    /// Adds `bytes` to its length, in buffers and on the wire. Padding stays.
+    /// Adds `bytes` to the packet's length, in buffers and on the wire. Padding stays.
     #[inline]
     pub fn grow(&mut self, bytes: u16) {
         self.size = self.size.saturating_add(bytes);
     }
-    /// Returns `true` if its colour bits hold the fourth value, which is not a colour.
+    /// Returns `true` if the packet's colour bits hold the fourth value, which is not a colour.
     #[inline]
     pub(crate) fn has_spare_colour(&self) -> bool {
         self.flow_traits >> Packet::COLOUR_SHIFT & 0b11 == 0b11
     }
-    /// Sets its colour bits to the fourth value, or to green.
+    /// Sets the packet's colour bits to the fourth value, or to green.
     #[inline]
     pub(crate) fn set_spare_colour(&mut self, spare: bool) {
         let bits = 0b11 << Packet::COLOUR_SHIFT;
         self.flow_traits = self.flow_traits & !bits | if spare { bits } else { 0 };
     }
-    /// Sets its colour.
+    /// Sets the packet's colour.
     #[inline]
     pub fn set_colour(&mut self, colour: Colour) {
         self.flow_traits = self.flow_traits & !(0b11 << Packet::COLOUR_SHIFT) | (colour as u32) << Packet::COLOUR_SHIFT;

@@ -22,7 +22,7 @@ macro_rules! disciplines {
             pub enum Spec { $($name => $variant($params)),+ }
         }
 
-        /// State of a queue discipline; dispatched by one `match`, without a pointer per packet.
+        /// State of a queue discipline. Calls are dispatched by one `match`, without an indirect call per packet.
         #[derive(Debug)]
         pub enum Discipline {
             $(
@@ -45,7 +45,8 @@ macro_rules! disciplines {
                 match self { $(Spec::$variant(params) => params.check(),)+ }
             }
             /// Refuses parameters that a discipline built from `self` cannot take while it runs: another kind, or
-            /// other values of parameters that are fixed (see [`Discipline::retune`]). Both have passed `check`.
+            /// other values of parameters that are fixed (see [`Discipline::retune`]). `self` and `to` have passed
+            /// `check`.
             ///
             /// # Errors
             /// If such a parameter differs: the error names it and says why it is fixed.
@@ -194,7 +195,8 @@ impl Spec {
         *self == Spec::default()
     }
 
-    /// Visits every match in this discipline and in those inside it, with its path.
+    /// Visits every match in this discipline and in those inside it, with its path; `at` is the path of this
+    /// discipline.
     pub fn each_match(&mut self, at: &Path, f: &mut dyn FnMut(&Path, &mut Match)) {
         let mut part = |place: String, matches: Option<&mut Match>, inner: Option<&mut Spec>| {
             let place = at.join_path(&Path::parse(&place).unwrap_or_default());

@@ -1,9 +1,9 @@
 //! The change of parameters while a discipline runs.
 //!
 //! A discipline in its initial state is built from the new parameters at the new site. The running one takes its
-//! parameters and all values that follow from parameters alone, and keeps its own state. So each value is derived from
-//! the parameters in one place, `build`.
-//! The rules are in `docs/architecture.md`, section "Changing parameters while a run goes on".
+//! parameters and all values that follow from parameters alone, and keeps its own state. Each value is thus derived
+//! from the parameters in one place, `build`. The rules are in `docs/architecture.md`, section "Changing parameters
+//! while a run goes on".
 
 use tailback_document::Invalid;
 use tailback_units::{Size, Time};
@@ -20,16 +20,16 @@ pub(crate) trait Retune: Sized {
 /// Parameters, some of which are fixed while a discipline runs: those that decide the number and the identity of
 /// queues, classes, bins and tables, and those that name the initial value of a variable.
 pub(crate) trait Fixed {
-    /// Refuses other values of the fixed parameters. Both have passed `check`.
+    /// Refuses other values of the fixed parameters. `self` and `to` have passed `check`.
     fn check_retune(&self, _to: &Self) -> Result<(), Invalid> {
         Ok(())
     }
 }
 
-/// Returns the rest of a number of bytes, after the number has changed.
-pub(crate) fn scaled(left: f64, from: Size, to: Size) -> f64 {
-    // Unchanged, not rounded, if the number is.
-    if from == to { left } else { left * to.0 as f64 / from.0 as f64 }
+/// Returns `remaining`, the rest of `from` bytes, scaled to the rest of `to` bytes.
+pub(crate) fn scaled(remaining: f64, from: Size, to: Size) -> f64 {
+    // Equal sizes leave the value unchanged, without a rounding error.
+    if from == to { remaining } else { remaining * to.0 as f64 / from.0 as f64 }
 }
 
 /// Returns the error about a change of the kind.

@@ -98,7 +98,7 @@ impl Burst {
             }
         }
     }
-    /// Refuses a burst of 0 or above 1000 GB.
+    /// Refuses a burst of 0 or above 1000 GB, and a duration of 0 or above 24 h.
     ///
     /// # Errors
     /// If a parameter is invalid: the error names it and says what to write.

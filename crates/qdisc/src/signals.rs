@@ -1,11 +1,11 @@
 //! The congestion signals of a discipline by its parameters, for checks before a run: marking, and the queue lengths
-//! and waiting times with which it compares.
+//! and waiting times at which it reacts.
 
 use crate::Site;
 use crate::fifo::Count;
 use tailback_units::{Amount, Dur, Size};
 
-/// A queue length or waiting time that a discipline compares with the actual one.
+/// A queue length or waiting time with which a discipline compares the actual one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Threshold {
     /// Dotted path of the parameter, relative to the discipline's table.
@@ -13,7 +13,7 @@ pub struct Threshold {
     /// `true` if the value is a default or derived from the link, `false` if the document contains
     /// it.
     pub derived: bool,
-    /// Value at which the discipline begins to react.
+    /// Value of the threshold.
     pub length: Length,
     /// The limits of the queue that is compared.
     pub site: Site,
@@ -40,7 +40,7 @@ impl From<Amount> for Length {
 }
 
 impl Length {
-    /// Returns the threshold in the unit of `count`, with this mean packet size.
+    /// Returns an amount as a threshold in the unit of `count`; the mean packet size converts between the units.
     pub(crate) fn of(amount: Amount, count: Count, mean_packet: Size) -> Length {
         let mean = mean_packet.0 as f64;
         match count {

@@ -1,4 +1,4 @@
-//! The port at which a discipline works.
+//! The limits of a discipline's queue, and its link.
 
 use tailback_units::Rate;
 

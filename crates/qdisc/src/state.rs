@@ -1,7 +1,7 @@
 //! The definition of [`crate::Qdisc::state_bytes`], the same for all disciplines.
 //!
-//! Counted are the variables of laws and clocks that later packets depend on, the ends and the length of each queue,
-//! and the tables of flows, queues, classes and bins, as far as they are filled. Not counted are the waiting packets
+//! The size includes the variables of laws and clocks that later packets depend on, the ends and the length of each
+//! queue, and the filled part of the tables of flows, queues, classes and bins. It does not include the waiting packets
 //! with all data per packet (its position in the queue, its tags, its bins in SFB), parameters and values that follow
 //! from them, random number generators, and variables that only time series use.
 //!

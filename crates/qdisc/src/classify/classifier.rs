@@ -1,7 +1,7 @@
-//! Matches compiled to a table.
+//! Table of classes that is compiled from matches.
 
 use super::Match;
-use super::conditions::Of;
+use super::conditions::Fields;
 use crate::Packet;
 use std::collections::BTreeMap;
 
@@ -14,14 +14,14 @@ pub struct Classifier {
     /// Class by set of flows and [`index`].
     tables: Vec<u8>,
     /// Number of entries of one table, a power of two; larger if a match reads labels.
-    places: usize,
+    entries: usize,
     /// By flow: the number of its set; flows beyond the end are in set 0, which no match names.
     sets: Vec<u16>,
 }
 
 /// Number of combinations of code point, class and colour.
 const TABLE: usize = 64 * 8 * 4;
-/// The same, times the differences of the label's traffic class from the precedence.
+/// Number of combinations of code point, class, colour, and XOR of the label's traffic class with the IP precedence.
 const LABELLED: usize = TABLE * 8;
 
 /// Returns the index of a packet in a table.
@@ -35,26 +35,29 @@ fn index(packet: &Packet) -> usize {
 }
 
 /// Returns the packet fields at an index of the table.
-fn of(place: usize) -> Of {
+fn fields_at(place: usize) -> Fields {
     let dscp = place as u8 & 0x3f;
     let (class, colour) = ((place >> 6) as u8 & 7, (place >> 9) as u8 & 3);
-    Of { dscp, exp: (place >> 11) as u8 ^ dscp >> 3, class, colour }
+    Fields { dscp, exp: (place >> 11) as u8 ^ dscp >> 3, class, colour }
 }
 
 impl Classifier {
-    /// Compiles resolved matches, each with its class (at most 255); other packets belong to the class `default`.
+    /// Compiles resolved matches, each with its class; packets that no match selects belong to the class `default`.
+    ///
+    /// # Panics
+    /// If a match contains the name of a class map or flow group; [`Match::resolved`] replaces them.
     pub fn new<'a>(matches: impl IntoIterator<Item = (&'a Match, u8)>, default: u8) -> Classifier {
         let matches: Vec<(&Match, u8)> = matches.into_iter().collect();
         let mut lists: Vec<&[u32]> = Vec::new();
         // Number of each list by its address, so that long lists are read only once.
-        let mut places: BTreeMap<*const u32, u16> = BTreeMap::new();
+        let mut list_numbers: BTreeMap<*const u32, u16> = BTreeMap::new();
         for (one, _) in &matches {
             one.each_flows(&mut |flows| {
                 let number = lists.iter().position(|list| *list == flows).unwrap_or_else(|| {
                     lists.push(flows);
                     lists.len() - 1
                 });
-                places.insert(flows.as_ptr(), number as u16);
+                list_numbers.insert(flows.as_ptr(), number as u16);
             });
         }
         // By flow: the lists that contain it; flows in the same lists form a set.
@@ -71,26 +74,26 @@ impl Classifier {
             sets[*flow as usize] = *numbers.entry(within).or_insert(next);
         }
         let labelled = matches.iter().any(|(one, _)| one.reads_labels());
-        let places_of_one = if labelled { LABELLED } else { TABLE };
-        let mut tables = vec![default; places_of_one * numbers.len()];
+        let entries = if labelled { LABELLED } else { TABLE };
+        let mut tables = vec![default; entries * numbers.len()];
         for (within, set) in &numbers {
-            let among = |flows: &[u32]| places.get(&flows.as_ptr()).is_some_and(|list| within.contains(list));
-            for place in 0..places_of_one {
-                let of = of(place);
-                if let Some((_, class)) = matches.iter().find(|(one, _)| one.holds(&of, &among)) {
-                    tables[usize::from(*set) * places_of_one + place] = *class;
+            let among = |flows: &[u32]| list_numbers.get(&flows.as_ptr()).is_some_and(|list| within.contains(list));
+            for place in 0..entries {
+                let fields = fields_at(place);
+                if let Some((_, class)) = matches.iter().find(|(one, _)| one.holds(&fields, &among)) {
+                    tables[usize::from(*set) * entries + place] = *class;
                 }
             }
         }
-        Classifier { tables, places: places_of_one, sets }
+        Classifier { tables, entries, sets }
     }
     /// Returns the class of a packet.
     #[inline]
     pub fn class(&self, packet: &Packet) -> usize {
         let set = match self.sets.get(packet.flow() as usize) {
-            Some(set) => usize::from(*set) * self.places,
+            Some(set) => usize::from(*set) * self.entries,
             None => 0,
         };
-        usize::from(self.tables[set + (index(packet) & (self.places - 1))])
+        usize::from(self.tables[set + (index(packet) & (self.entries - 1))])
     }
 }

@@ -1,4 +1,4 @@
-//! Class maps as documents write them.
+//! Conditions on packets (matches), as documents write them.
 
 use super::OneOrMany;
 use crate::Packet;
@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use tailback_diffserv::{Colour, Dscp};
 use tailback_document::{DecodeError, Invalid, Path, decode};
 
-/// Packets of a class: the name of a class map, a list of matches of which at least one must hold,
+/// Condition on packets: the name of a class map, a list of matches of which at least one must hold,
 /// or a table of conditions that must all hold.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Match {
@@ -21,7 +21,7 @@ pub enum Match {
     All(Box<Conditions>),
 }
 
-/// Conditions that must all hold; of a list of values at least one must hold. An omitted condition
+/// Conditions that must all hold; of a list of values at least one must match. An omitted condition
 /// holds for every packet.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -45,7 +45,7 @@ pub struct Conditions {
     /// Groups of flows, by name or pattern.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flows: Option<OneOrMany<String>>,
-    /// Flows by number, 0 to 2^22 − 1; `flows` is resolved to this.
+    /// Flows by number, 0 to 2^22 − 1. Groups in `flows` are replaced by such numbers when the scenario is built.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flow: Option<OneOrMany<u32>>,
     /// At least one of these matches holds.
@@ -122,11 +122,11 @@ impl Match {
         conditions.not.iter().try_for_each(|not| not.check_to(depth - 1).map_err(|e| e.within("not")))
     }
 
-    /// Returns these conditions with names of class maps and flow groups replaced by their meaning according to `resolve`.
-    /// The error names the path within this match.
+    /// Returns this match with the names of class maps and flow groups replaced by their meaning according to
+    /// `resolve`.
     ///
     /// # Errors
-    /// If `resolve` does not know a name: its path within this match.
+    /// If `resolve` does not know a name (the error is that of `resolve`), or a class map contains itself.
     pub fn resolved(&self, resolve: &dyn Resolve) -> Result<Match, Invalid> {
         self.resolved_within(resolve, &mut Vec::new())
     }
@@ -138,7 +138,10 @@ impl Match {
         Ok(match self {
             Match::Named(name) => {
                 if open.contains(name) {
-                    return Err(Invalid::new("", format!("the class map `{name}` contains itself; break the circle")));
+                    return Err(Invalid::new(
+                        "",
+                        format!("the class map `{name}` contains itself; remove one of these references"),
+                    ));
                 }
                 let map = resolve.class_map(name)?;
                 open.push(name.clone());
@@ -168,27 +171,27 @@ impl Match {
         })
     }
 
-    /// Returns `true` if a packet with this code point, class and colour matches; `among` returns `true` if its
-    /// flow is in a list.
-    pub(super) fn holds(&self, of: &Of, among: &dyn Fn(&[u32]) -> bool) -> bool {
+    /// Returns `true` if a packet with these fields matches; `among` returns `true` if the packet's flow is in a
+    /// list. Panics if the match contains a name.
+    pub(super) fn holds(&self, fields: &Fields, among: &dyn Fn(&[u32]) -> bool) -> bool {
         fn one<T>(list: Option<&OneOrMany<T>>, fits: impl Fn(&T) -> bool) -> bool {
             list.is_none_or(|list| list.0.iter().any(fits))
         }
         let c = match self {
             Match::Named(name) => unreachable!("the class map `{name}` was resolved when the scenario was built"),
-            Match::Any(any) => return any.iter().any(|one| one.holds(of, among)),
+            Match::Any(any) => return any.iter().any(|one| one.holds(fields, among)),
             Match::All(conditions) => conditions,
         };
         assert!(c.flows.is_none(), "groups of flows were resolved when the scenario was built");
-        one(c.dscp.as_ref(), |dscp| dscp.codepoint() == of.dscp)
-            && one(c.precedence.as_ref(), |precedence| *precedence == of.dscp >> 3)
-            && one(c.exp.as_ref(), |exp| *exp == of.exp)
-            && one(c.class.as_ref(), |class| *class == of.class)
-            && one(c.colour.as_ref(), |colour| *colour as u8 == of.colour)
+        one(c.dscp.as_ref(), |dscp| dscp.codepoint() == fields.dscp)
+            && one(c.precedence.as_ref(), |precedence| *precedence == fields.dscp >> 3)
+            && one(c.exp.as_ref(), |exp| *exp == fields.exp)
+            && one(c.class.as_ref(), |class| *class == fields.class)
+            && one(c.colour.as_ref(), |colour| *colour as u8 == fields.colour)
             && c.flow.as_ref().is_none_or(|flows| among(&flows.0))
-            && c.any.as_ref().is_none_or(|any| any.iter().any(|m| m.holds(of, among)))
-            && c.all.as_ref().is_none_or(|all| all.iter().all(|m| m.holds(of, among)))
-            && c.not.as_ref().is_none_or(|not| !not.holds(of, among))
+            && c.any.as_ref().is_none_or(|any| any.iter().any(|m| m.holds(fields, among)))
+            && c.all.as_ref().is_none_or(|all| all.iter().all(|m| m.holds(fields, among)))
+            && c.not.as_ref().is_none_or(|not| !not.holds(fields, among))
     }
 
     /// Returns `true` if a condition reads the traffic class of labels.
@@ -247,13 +250,14 @@ pub trait Resolve {
 
 /// Packet fields that conditions test, except the flow.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Of {
+pub(super) struct Fields {
     pub dscp: u8,
     pub exp: u8,
     pub class: u8,
     pub colour: u8,
 }
 
+/// Returns a path to append to that of a list's entry: with a dot in front if it begins with a key.
 fn dotted(path: &str) -> String {
     if path.is_empty() || path.starts_with('[') { path.to_owned() } else { format!(".{path}") }
 }
@@ -275,7 +279,7 @@ impl<'de> Deserialize<'de> for Match {
             list @ Value::Array(_) => decode(list).map(Match::Any),
             table @ Value::Object(_) => decode(table).map(|conditions| Match::All(Box::new(conditions))),
             other => {
-                let help = "write { dscp = \"ef\" }, the name of a class map, or a list of these".to_owned();
+                let help = "write { dscp = \"ef\" }, the name of a class map, or a list of matches".to_owned();
                 Err(DecodeError::value(Path::root(), format!("{other} is not a match"), Some(help)))
             }
         }
@@ -293,10 +297,10 @@ impl JsonSchema for Match {
         json_schema!({
             "anyOf": [
                 { "type": "string", "description": "Name of a class map." },
-                { "type": "array", "items": again, "minItems": 1, "description": "One of these holds." },
+                { "type": "array", "items": again, "minItems": 1, "description": "At least one of these matches holds." },
                 table,
             ],
-            "format": "name of a class map, a table of conditions, or a list of which one holds",
+            "format": "name of a class map, a table of conditions, or a list of which at least one holds",
             "examples": [{ "dscp": "ef" }],
         })
     }

@@ -14,7 +14,7 @@ use tailback_units::Fraction;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Simple {
-    /// Threshold Q_AQM of either kind of frames, frames, at least 1. Default 10.
+    /// Threshold Q_AQM, the same for TCP and for UDP, frames, at least 1. Default 10.
     pub threshold: u64,
     /// Probability P with which a TCP frame is dropped or marked, above 0 and at most 1. Default
     /// 0.01.
@@ -52,7 +52,7 @@ impl Simple {
 /// The decision about an arriving frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// It is queued.
+    /// The frame is queued.
     Pass,
     /// A TCP frame is marked or dropped.
     Signal,

@@ -9,13 +9,13 @@ use std::sync::Arc;
 /// Header fields of a frame that the packet record does not contain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Origin {
-    /// The host that sent it.
+    /// The host that sent the frame.
     pub source: u16,
     /// `true` if the frame belongs to a responsive transport (TCP, its acknowledgements included).
     pub tcp: bool,
 }
 
-/// Origin of the packets of each flow.
+/// Origin of the packets of each flow, by flow number; a flow beyond the end has the default origin.
 pub type Origins = Arc<[Origin]>;
 
 /// Fields that filters read, of a waiting frame or of the sampled frame in a message.
@@ -25,7 +25,7 @@ pub struct Frame {
     pub flow: u32,
     /// Destination host.
     pub destination: u16,
-    /// Class of the frame.
+    /// Priority class of the frame, 0 (highest) to 7.
     pub class: u8,
 }
 
@@ -62,7 +62,7 @@ impl Filter {
     }
 }
 
-/// Returns the hash of a key, 0 to `queues` − 1.
+/// Returns the hash bucket of a key, 0 to `queues` − 1.
 pub(super) fn hashed(key: u64, queues: u32) -> u64 {
     ((u128::from(mix(key)) * u128::from(queues)) >> 64) as u64
 }

@@ -56,14 +56,14 @@ pub struct Counters {
     pub removed: u64,
     /// Numbers of messages obeyed: stops, decreases, increases.
     pub obeyed: [u64; 3],
-    /// Number of messages ignored: increases from another congestion point or without a limiter, and
-    /// messages during a stop.
+    /// Number of messages ignored: increases from another congestion point or without a limiter, messages during a
+    /// stop, and messages that the law does not have (QCN: stops and increases).
     pub ignored: u64,
-    /// Number of TCP frames that arrived while more than the threshold were waiting.
+    /// Number of TCP frames that arrived while more TCP frames than the threshold of [`Aqm`] were waiting.
     pub tcp_above: u64,
     /// Number of the frames in `tcp_above` that were marked or dropped.
     pub tcp_signalled: u64,
-    /// Number of UDP frames that were dropped because more than the threshold were waiting.
+    /// Number of UDP frames that were dropped because more UDP frames than the threshold were waiting.
     pub udp_refused: u64,
     /// Maximum number of UDP frames in one limiter's queue.
     pub most_udp: u64,
@@ -78,7 +78,7 @@ pub struct Counters {
 /// The effect of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Heard {
-    /// A limiter has been set up or its rate changed.
+    /// A limiter has been set up, or its rate has changed.
     Obeyed,
     /// The message has no effect.
     Ignored,
@@ -103,19 +103,21 @@ pub struct Limiters {
     active: Vec<usize>,
     /// Queue whose turn it is: 0: the default path, k: the k-th active slot.
     turn: usize,
-    /// Number of packets in all queues, and (`limited`) buffer bytes in the limiters' queues.
+    /// Number of packets in all queues.
     packets: u64,
+    /// Buffer bytes in the limiters' queues.
     limited: u64,
     /// Buffer bytes in the default path's queue.
     unlimited: u64,
-    /// Time at which the next limiter may send, while the link idles although packets wait. `None`:
-    /// it does not.
+    /// Time at which the next limiter may send, while the link idles although packets wait. `None`: the
+    /// link does not wait for a limiter.
     idle_until: Option<Time>,
     counters: Counters,
+    /// Time up to which the integrals in `counters` are computed.
     touched: Time,
 }
 
-/// Limiter of a key; without a law while the key has no limiter.
+/// State of the limiter of a key; `law` is `None` while the key has no limiter.
 #[derive(Debug)]
 struct Slot {
     key: u64,
@@ -126,13 +128,14 @@ struct Slot {
     /// Number of frames that must have left the default path before the limiter sends, so that
     /// frames queued before the limiter was set up are sent first.
     after: u64,
-    /// Number of TCP frames in the queue, and (`udp`) of others.
+    /// Number of TCP frames in the queue.
     tcp: u64,
+    /// Number of other frames in the queue.
     udp: u64,
 }
 
 impl Slot {
-    /// Notes that the law may have changed the rate, which was `before`.
+    /// Adapts queue and next departure to the law's rate, which was `before` and may have changed.
     fn paced(&mut self, now: Time, before: f64) {
         let after = self.law.as_ref().map_or(before, React::rate);
         if after != before {
@@ -141,14 +144,15 @@ impl Slot {
             self.queue.set_rate(Rate(after as u64));
         }
     }
+    /// Returns the counter of the TCP frames in the queue, or, if `tcp` is `false`, of the others.
     fn counter(&mut self, tcp: bool) -> &mut u64 {
         if tcp { &mut self.tcp } else { &mut self.udp }
     }
 }
 
 impl Limiters {
-    /// Returns a reaction point without limiters. `default` is the discipline of the default path, `rng` a
-    /// stream of the reaction point's own.
+    /// Returns a reaction point without limiters. `default` is the discipline of the default path; `rng` is a
+    /// random stream that only the reaction point uses.
     pub fn new(spec: LimitersSpec, default: &Spec, site: &Site, origins: Origins, rng: Rng) -> Limiters {
         Limiters {
             default: default.build(site),
@@ -231,14 +235,15 @@ impl Limiters {
         self.slots.iter().map(|slot| (slot.key, slot.law.as_ref().map_or(self.line(), React::rate)))
     }
 
-    /// Replaces the parameters of the limiters and, by `default`, of the default path's discipline, and the site; keeps
-    /// limiters, rates, queues and counters. [`LimitersSpec::check_retune`] accepts the parameters. The rules are those of
-    /// [`Discipline::retune`].
+    /// Replaces the parameters of the limiters by `spec`, those of the default path's discipline by `default`, and the
+    /// site; keeps limiters, queues and counters, and moves rates into their new bounds. [`LimitersSpec::check_retune`]
+    /// must have accepted the parameters. The rules are those of [`Discipline::retune`].
     pub fn retune(&mut self, now: Time, spec: &LimitersSpec, default: &Spec, site: &Site) {
         self.settle(now);
         self.default.retune(now, default, site);
         let inner = Site { bytes: spec.buffer, packets: u64::MAX, rate: site.rate };
-        // A queue knows the rate of its limiter, so that it is left alone if its parameters are the same.
+        // Retuning a queue sets its rate to that of the link. It is done only if necessary; the rate of the limiter is
+        // then set again.
         let requeued =
             (&self.spec.discipline, self.spec.buffer, self.site.rate) != (&spec.discipline, spec.buffer, site.rate);
         let mut paced = false;
@@ -262,7 +267,7 @@ impl Limiters {
         (self.spec, self.site) = (spec.clone(), *site);
     }
 
-    /// Processes a message of congestion point `point` about a frame.
+    /// Processes a message of congestion point `point`, 1 to [`Tag::MAX_POINTS`], about a frame.
     pub fn hear(&mut self, now: Time, frame: Frame, point: u16, feedback: Feedback) -> Heard {
         self.settle(now);
         let key = self.key(frame);
@@ -300,7 +305,7 @@ impl Limiters {
         self.spec.queues.map_or(key, |queues| hashed(key, queues))
     }
 
-    /// Sets up a limiter for a key without one.
+    /// Sets up a limiter for a key without one, and returns its slot.
     fn limit(&mut self, now: Time, key: u64) -> usize {
         let (slots, spec) = (&mut self.slots, &self.spec);
         let site = Site { bytes: spec.buffer, packets: u64::MAX, rate: self.site.rate };
@@ -350,13 +355,13 @@ impl Limiters {
         self.touched = now;
     }
 
-    /// Subtracts the drops of an inner discipline, entries of the list from index `before`, from the counts; `from` is
-    /// its slot. `None`: the default path.
-    fn forget(&mut self, before: usize, from: Option<usize>, cx: &Cx<'_>) {
+    /// Subtracts the packets that an inner discipline has dropped, `cx.dropped[before..]`, from the counts. `slot` is
+    /// the slot of the discipline; `None`: the default path.
+    fn forget(&mut self, before: usize, slot: Option<usize>, cx: &Cx<'_>) {
         for dropped in &cx.dropped[before..] {
             let (size, tcp) = (u64::from(dropped.packet.size), self.origin(dropped.packet.flow()).tcp);
             self.packets -= 1;
-            match from {
+            match slot {
                 Some(at) => {
                     self.limited -= size;
                     *self.slots[at].counter(tcp) -= 1;
@@ -401,11 +406,11 @@ impl Limiters {
     }
 
     /// Returns the earliest time at which the limiter of a slot may send. `None`: it has no packet,
-    /// or earlier packets are in the default path.
+    /// or packets that arrived before it was set up are still in the default path.
     fn due(&mut self, now: Time, at: usize) -> Option<Time> {
-        let left = self.entered - self.default.packets();
+        let departed = self.entered - self.default.packets();
         let slot = &mut self.slots[at];
-        if slot.queue.packets() == 0 || left < slot.after {
+        if slot.queue.packets() == 0 || departed < slot.after {
             return None;
         }
         let law = slot.law.as_mut()?;
@@ -438,10 +443,9 @@ impl Limiters {
         *slot.counter(tcp) -= 1;
         if let Some(law) = &mut slot.law {
             packet.set_tag(Tag { point: law.point(), solicit: law.solicits() });
-            // The time that a frame has waited for the link is credited, up to the time of one
-            // frame.
-            let apart = Dur((f64::from(packet.wire()) * 8e12 / law.rate()) as u64);
-            slot.next = slot.next.max(Time(now.0.saturating_sub(apart.0))) + apart;
+            // A limiter that had to wait for the link catches up, by the time of one frame at most.
+            let gap = Dur((f64::from(packet.wire()) * 8e12 / law.rate()) as u64);
+            slot.next = slot.next.max(Time(now.0.saturating_sub(gap.0))) + gap;
             law.sent(now, packet.wire(), &mut self.rng);
         }
         self.retire(at);
@@ -540,10 +544,11 @@ impl Qdisc for Limiters {
 }
 
 impl LimitersSpec {
-    /// Refuses parameters that a reaction point of `self` cannot take while it runs. Both have passed their checks.
+    /// Refuses parameters that a reaction point of `self` cannot take while it runs. `self` and `to` have passed
+    /// their checks.
     ///
     /// # Errors
-    /// If a parameter differs that is fixed: the error names it and says why.
+    /// If a fixed parameter differs: the error names it and says why it is fixed.
     pub fn check_retune(&self, to: &LimitersSpec) -> Result<(), Invalid> {
         let why = "frames wait in the limiters that it selects";
         fixed("filter", self.filter, to.filter, why)?;
@@ -553,7 +558,7 @@ impl LimitersSpec {
         self.law.check_retune(&to.law).map_err(|e| e.within("law"))?;
         self.discipline.check_retune(&to.discipline).map_err(|e| e.within("discipline"))
     }
-    /// Returns the name of the limiter of `key` in time series; `host` returns the name of a host.
+    /// Returns the name of the limiter of `key` in time series; `host` returns the name of a host by its number.
     pub fn label(&self, key: u64, host: impl Fn(u16) -> String) -> String {
         match (self.queues, self.filter) {
             (Some(_), _) => format!("queue {key}"),

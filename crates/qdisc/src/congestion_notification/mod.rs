@@ -2,8 +2,8 @@
 //! and the messages and tags between them.
 //!
 //! A congestion point (`cp/`) watches one output queue and returns messages. The law of a reaction point (`rp/`) sets the rate of
-//! one rate limiter by the messages that it receives. Neither owns packets. [`Limiters`] are the queues of a reaction point, at
-//! the port where frames enter the network's core; they hold packets and apply the laws.
+//! one rate limiter by the messages that it receives. Neither holds packets. [`Limiters`] are the queues of a reaction
+//! point, at the port where frames enter the network's core; they hold packets and apply the laws.
 //!
 //! ```text
 //!        ┌ filter ─▶ limiter R1 ┐                             congestion point
@@ -13,7 +13,7 @@
 //!                       └───────── message, on the way back ────┘
 //! ```
 //!
-//! Another mechanism is one file in `cp/`, one in `rp/` and a line in each list.
+//! To add a mechanism, write one file in `cp/`, one in `rp/` and a line in the list of each `mod.rs`.
 
 mod aqm;
 pub mod cp;

@@ -18,8 +18,8 @@ impl Tag {
 }
 
 impl Packet {
-    /// Returns the rate-limited tag. `None`: the packet has no tag. Valid only in a network with tags: elsewhere these
-    /// bits are the code point.
+    /// Returns the rate-limited tag. `None`: the packet has no tag. Valid only in a network with tags: elsewhere
+    /// the same bits hold the code point.
     #[inline]
     pub fn tag(&self) -> Option<Tag> {
         let point = u16::from(self.code) | self.tag_high_bit();
@@ -43,7 +43,7 @@ mod tests {
     use tailback_units::Time;
 
     #[test]
-    fn a_tag_leaves_flow_class_and_lengths_unchanged_and_reads_as_green() {
+    fn a_tag_leaves_flow_class_and_lengths_unchanged_and_the_colour_reads_as_green() {
         let mut p = Packet::new(4_000_000, Traits::data(3, true), Time(7), 9, 5);
         p.set_lengths(1500, 1538);
         assert_eq!(p.tag(), None);

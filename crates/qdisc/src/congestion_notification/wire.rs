@@ -69,8 +69,8 @@ impl Format {
     pub fn of(spec: &Spec) -> Format {
         if matches!(spec, Spec::Qcn(_)) { Format::Cnm } else { Format::Bcn }
     }
-    /// Returns the bytes of a message about a frame of `sampled` bytes with or without a tag, check sequence included. A CNM
-    /// includes a copy of the frame's start and the returned tag.
+    /// Returns the length of a message about a frame of `sampled` bytes with or without a tag, check sequence included,
+    /// bytes. A CNM includes a copy of the frame's start and the returned tag.
     pub fn length(self, sampled: u16, tagged: bool) -> u16 {
         let length = match self {
             Format::Bcn => BCN_LENGTH,
@@ -90,7 +90,7 @@ pub struct BcnMessage {
     pub destination: Mac,
     /// The congestion point's address.
     pub source: Mac,
-    /// Priority and VLAN of its Q-tag.
+    /// Priority and VLAN in the Q-tag of the message.
     pub control: u16,
     /// Version, 0 to 15.
     pub version: u8,
@@ -124,7 +124,7 @@ impl BcnMessage {
     /// Reads a frame.
     ///
     /// # Errors
-    /// If there are too few bytes, or they have another format.
+    /// If the check sequence is wrong, bytes are missing, or an EtherType is that of another format.
     pub fn decode(frame: &[u8]) -> Result<BcnMessage, Malformed> {
         let mut r = Reader::checked(frame)?;
         let (destination, source, control) = r.header()?;
@@ -152,7 +152,7 @@ pub struct RateLimitedTag {
     pub solicit: bool,
     /// CPID: the congestion point that last slowed the limiter.
     pub point: u16,
-    /// When the frame left its limiter.
+    /// Time at which the frame left its limiter.
     pub timestamp: u16,
 }
 
@@ -169,7 +169,7 @@ impl RateLimitedTag {
     /// Reads a tag.
     ///
     /// # Errors
-    /// If there are too few bytes, or they have another format.
+    /// If bytes are missing, or the EtherType is that of another format.
     pub fn decode(bytes: &[u8]) -> Result<RateLimitedTag, Malformed> {
         let mut r = Reader(bytes);
         r.expect(RATE_LIMITED)?;
@@ -186,7 +186,7 @@ pub struct Cnm {
     pub destination: Mac,
     /// The congestion point's address.
     pub source: Mac,
-    /// Priority and VLAN of its Q-tag.
+    /// Priority and VLAN in the Q-tag of the message.
     pub control: u16,
     /// The flow identifier of the sampled frame's CN-TAG, returned to its reaction point. `None`: the frame had no tag.
     pub flow: Option<u16>,
@@ -204,12 +204,12 @@ pub struct Cnm {
     pub priority: u8,
     /// Destination address of the sampled frame.
     pub sampled_destination: Mac,
-    /// First bytes of its payload, at most [`MAX_MSDU`]; more are cut off.
+    /// First bytes of the sampled frame's payload, at most [`MAX_MSDU`]; more are cut off.
     pub msdu: Vec<u8>,
 }
 
 impl Cnm {
-    /// Returns the frame, padded to 64 bytes, check sequence included.
+    /// Returns the frame, padded to at least 64 bytes, check sequence included.
     pub fn encode(&self) -> Vec<u8> {
         let msdu = &self.msdu[..self.msdu.len().min(MAX_MSDU)];
         let mut w = Writer::new(HEADER + CNM_FIELDS + msdu.len() + CN_TAG_LENGTH + FCS);
@@ -233,7 +233,7 @@ impl Cnm {
     /// Reads a frame.
     ///
     /// # Errors
-    /// If there are too few bytes, or they have another format.
+    /// If the check sequence is wrong, bytes are missing, or an EtherType is that of another format.
     pub fn decode(frame: &[u8]) -> Result<Cnm, Malformed> {
         let mut r = Reader::checked(frame)?;
         let (destination, source, control) = r.header()?;
@@ -254,7 +254,7 @@ impl Cnm {
         let length = usize::from(r.u16()?);
         let msdu = r.0.get(..length).ok_or(Malformed::Short)?.to_vec();
         let (version, feedback) = ((first >> 12) as u8, (first & 0x3f) as u8);
-        let rest = Cnm {
+        let message = Cnm {
             destination,
             source,
             control,
@@ -268,7 +268,7 @@ impl Cnm {
             sampled_destination,
             msdu,
         };
-        Ok(rest)
+        Ok(message)
     }
 }
 
@@ -279,6 +279,7 @@ pub fn check_sequence(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(u32::MAX, |crc, byte| (0..8).fold(crc ^ u32::from(*byte), step))
 }
 
+/// Encoder of big-endian fields.
 struct Writer(Vec<u8>);
 
 impl Writer {
@@ -305,6 +306,7 @@ impl Writer {
     }
 }
 
+/// Decoder of big-endian fields; the bytes that are not read yet.
 struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {

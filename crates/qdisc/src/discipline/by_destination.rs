@@ -15,13 +15,15 @@ pub struct ByDestination {
     /// Virtual queue of each destination seen so far, in order of first appearance.
     queues: Vec<Virtual>,
     /// By destination: index of its virtual queue in `queues`; [`NONE`]: not seen yet.
-    of: Vec<u32>,
+    index_of: Vec<u32>,
     /// Indices of the virtual queues with packets, in no order.
     active: Vec<u32>,
     /// Number of arrivals so far; a packet with a smaller arrival number is older.
     arrivals: u64,
+    /// Buffer bytes in all virtual queues.
     bytes: u64,
     packets: u64,
+    /// Buffer bytes, in total or (`partition`) for each destination.
     limit: u64,
     partition: bool,
 }
@@ -34,7 +36,7 @@ struct Virtual {
     waiting: VecDeque<(u64, Packet)>,
 }
 
-/// Index of no queue.
+/// Index of a destination without a virtual queue.
 const NONE: u32 = u32::MAX;
 
 impl ByDestination {
@@ -43,7 +45,7 @@ impl ByDestination {
     pub fn new(limit: u64, partition: bool) -> ByDestination {
         ByDestination {
             queues: Vec::new(),
-            of: Vec::new(),
+            index_of: Vec::new(),
             active: Vec::new(),
             arrivals: 0,
             bytes: 0,
@@ -52,26 +54,26 @@ impl ByDestination {
             partition,
         }
     }
-    /// Replaces the limit; waiting packets are kept.
+    /// Replaces the limit, buffer bytes; waiting packets are kept.
     pub fn set_limit(&mut self, limit: u64) {
         self.limit = limit;
     }
     /// Returns the buffer bytes waiting for `destination`.
     pub fn bytes_to(&self, destination: u16) -> u64 {
-        let at = self.of.get(usize::from(destination)).copied().unwrap_or(NONE);
+        let at = self.index_of.get(usize::from(destination)).copied().unwrap_or(NONE);
         self.queues.get(at as usize).map_or(0, |q| q.bytes)
     }
     /// Returns the index of a destination's queue, which it creates at first use.
     fn queue_of(&mut self, destination: u16) -> u32 {
         let index = usize::from(destination);
-        if index >= self.of.len() {
-            self.of.resize(index + 1, NONE);
+        if index >= self.index_of.len() {
+            self.index_of.resize(index + 1, NONE);
         }
-        if self.of[index] == NONE {
-            self.of[index] = self.queues.len() as u32;
+        if self.index_of[index] == NONE {
+            self.index_of[index] = self.queues.len() as u32;
             self.queues.push(Virtual { destination, bytes: 0, waiting: VecDeque::new() });
         }
-        self.of[index]
+        self.index_of[index]
     }
     /// Returns the number of packets waiting for destinations that `gate` does not stop
     /// individually.
@@ -112,7 +114,7 @@ impl Qdisc for ByDestination {
     }
 
     fn dequeue(&mut self, _now: Time, gate: &Gate, _cx: &mut Cx<'_>) -> Option<Packet> {
-        // A scan beats a tree: a port has few destinations with packets waiting at a time.
+        // A scan suffices: few destinations of a port have packets waiting at a time.
         let head = |at: &u32| self.queues[*at as usize].waiting.front();
         let oldest = (0..self.active.len())
             .filter_map(|place| {
@@ -142,6 +144,6 @@ impl Qdisc for ByDestination {
     }
     fn state_bytes(&self) -> usize {
         let queues = self.queues.len() * (QUEUE + size_of::<u16>());
-        queues + (self.of.len() + self.active.len()) * INDEX + bytes_of!(self; arrivals, bytes, packets)
+        queues + (self.index_of.len() + self.active.len()) * INDEX + bytes_of!(self; arrivals, bytes, packets)
     }
 }

@@ -18,14 +18,14 @@ use tailback_units::{Rate, Time};
 /// largest part of the queue thus lose most, without any state per flow (Pan, Prabhakar and
 /// Psounis, INFOCOM 2000).
 ///
-/// RED decides about every arrival before the comparison: its count of packets between choices
-/// includes packets that are dropped by the comparison, and such a packet is dropped even if RED
-/// would have marked it.
+/// RED decides about every arrival before the comparison: its count of packets since the last
+/// early drop or mark includes packets that are then dropped by the comparison, and such a packet is
+/// dropped even if RED would have marked it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Params {
-    /// Number of packets drawn for each arrival, with replacement, 1 to 64; all of the same flow are
-    /// dropped. Default 1.
+    /// Number of packets drawn for each arrival, with replacement, 1 to 64; those that belong to the flow of the
+    /// arrival are dropped. Default 1.
     pub candidates: u32,
     /// RED; its `victim` must be "tail". Default: the defaults of the discipline `red`.
     pub red: red::Params,

@@ -20,7 +20,7 @@ use tailback_units::{Amount, Dur, Rate, Time};
 /// queueing, LLQ). Classes without priority share the link, and the capacity that others leave
 /// unused, in proportion to their bandwidths, by start-time fair queueing (Goyal, Vin and Cheng,
 /// SIGCOMM 1996). Priority classes are served before them and, while packets wait, limited to their
-/// rate by a policer; their service does not advance the virtual time of the others.
+/// rate by a policer; service of a priority class does not advance the virtual time of the others.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Params {
@@ -121,7 +121,7 @@ fn first() -> u8 {
 
 /// Number of priority levels.
 const LEVELS: usize = 2;
-/// Minimum of the unreserved rate, as a share of the whole rate, if all is reserved.
+/// Minimum of the rate that is left for classes with `remaining`, as a share of the whole rate.
 const MIN_SHARE: f64 = 0.01;
 /// Default burst of a policer.
 const BURST: Burst = Burst::Time(Dur::from_ms(200));
@@ -179,22 +179,22 @@ impl Params {
     /// rate that bandwidths and priorities leave.
     fn weights(&self, rate: Rate) -> Vec<f64> {
         let whole = rate.0 as f64;
-        let of = |share: Option<Share>| share.map_or(0.0, |share| share.of(rate).0 as f64);
-        let low: f64 = self.classes.iter().filter_map(|class| class.priority.as_ref()).map(|p| of(p.rate)).sum();
-        let reserved: f64 = self.fair().map(|class| of(class.bandwidth)).sum();
-        let left = (whole - low - reserved).max(MIN_SHARE * whole);
-        // A default class without a parameter has a weight of 1: among others one share, alone the
-        // whole rest.
+        let rate_of = |share: Option<Share>| share.map_or(0.0, |share| share.of(rate).0 as f64);
+        let low: f64 = self.classes.iter().filter_map(|class| class.priority.as_ref()).map(|p| rate_of(p.rate)).sum();
+        let reserved: f64 = self.fair().map(|class| rate_of(class.bandwidth)).sum();
+        let unreserved = (whole - low - reserved).max(MIN_SHARE * whole);
+        // A default class without parameters has a `remaining` of 1: if no other class has `remaining`, it gets the
+        // whole unreserved rate.
         let part = |class: &Fair<'_>| class.remaining.unwrap_or(if class.bandwidth.is_none() { 1.0 } else { 0.0 });
         let parts: f64 = self.fair().map(|class| part(&class)).sum();
         let weight = |class: Fair<'_>| match class.bandwidth {
             Some(share) => share.of(rate).0 as f64,
-            None => left * part(&class) / parts,
+            None => unreserved * part(&class) / parts,
         };
         self.fair().map(weight).collect()
     }
-    /// Refuses classes without exactly one of bandwidth, remaining and priority, and percentages
-    /// above 100 % in total.
+    /// Refuses classes without exactly one of bandwidth, remaining and priority, percentages above 100 % in total, and
+    /// parameters out of range.
     ///
     /// # Errors
     /// If a parameter is invalid: the error names it and says what to write.
@@ -204,7 +204,7 @@ impl Params {
             return Err(Invalid::new("base", "the rate is zero; write the rate of the class around this policy"));
         }
         check_names("classes", self.classes.iter().map(|class| class.name.as_ref()))?;
-        let mut parts = 0.0;
+        let mut reserved = 0.0;
         for (i, class) in self.classes.iter().enumerate() {
             let field = format!("classes[{i}]");
             check_class(&field, &class.matches, class.limit, class.discipline.as_deref())?;
@@ -224,7 +224,7 @@ impl Params {
                 }
                 _ => (),
             }
-            parts += Self::share(&field, class.bandwidth, class.remaining)?;
+            reserved += Self::share(&field, class.bandwidth, class.remaining)?;
             if let Some(priority) = &class.priority {
                 let field = format!("{field}.priority");
                 check::within(&format!("{field}.level"), f64::from(priority.level), 1.0, LEVELS as f64)?;
@@ -237,16 +237,16 @@ impl Params {
                     let advice = "a priority class is a FIFO; remove its `discipline`";
                     return Err(Invalid::new(format!("classes[{i}].discipline"), advice));
                 }
-                parts += Self::share(&field, priority.rate, None)?;
+                reserved += Self::share(&field, priority.rate, None)?;
             }
         }
-        parts += Self::share("default", self.default.bandwidth, self.default.remaining)?;
+        reserved += Self::share("default", self.default.bandwidth, self.default.remaining)?;
         if self.default.bandwidth.is_some() && self.default.remaining.is_some() {
             let advice = "`bandwidth` excludes `remaining`; remove one of the two";
             return Err(Invalid::new("default.remaining", advice));
         }
-        if parts > 1.0 + 1e-9 {
-            let percent = (parts * 1000.0).round() / 10.0;
+        if reserved > 1.0 + 1e-9 {
+            let percent = (reserved * 1000.0).round() / 10.0;
             return Err(Invalid::new(
                 "classes",
                 format!("bandwidths and priorities are {percent} % of the rate; reserve 100 % at most"),
@@ -256,8 +256,8 @@ impl Params {
         let inner = self.default.discipline.as_deref();
         inner.map_or(Ok(()), |spec| Checked::check(spec).map_err(|e| joined("default.discipline", e)))
     }
-    /// Refuses a share of 0; returns the share as a fraction if it is written as a percentage, else
-    /// 0.
+    /// Refuses a share of 0 and a `remaining` out of range; returns the share as a fraction if it is written as a
+    /// percentage, else 0.
     fn share(field: &str, bandwidth: Option<Share>, remaining: Option<f64>) -> Result<f64, Invalid> {
         if let Some(remaining) = remaining {
             check::above(&format!("{field}.remaining"), remaining, 0.0, 1e6)?;
@@ -411,7 +411,8 @@ impl ClassBased {
     fn dequeue_fair(&mut self, now: Time, gate: &Gate, cx: &mut Cx<'_>) -> Option<Packet> {
         self.tags.iter_mut().for_each(|tag| tag.held = false);
         loop {
-            let waiting = (0..self.tags.len()).filter(|c| !self.tags[*c].held && self.classes.of(*c).packets > 0);
+            let waiting =
+                (0..self.tags.len()).filter(|c| !self.tags[*c].held && self.classes.backlog_of(*c).packets > 0);
             let class = waiting.min_by(|a, b| self.tags[*a].start.total_cmp(&self.tags[*b].start))?;
             let Some(packet) = self.classes.dequeue(class, now, gate, cx) else {
                 self.tags[class].held = true;
@@ -431,7 +432,7 @@ impl ClassBased {
     }
 }
 
-/// The start tags are kept, so that new bandwidths count from the next packet of each class on.
+/// The start tags are kept, so that new bandwidths apply from the next packet of each class on.
 impl Retune for ClassBased {
     fn adopt(&mut self, now: Time, fresh: ClassBased) {
         self.classes.adopt(now, fresh.classes);

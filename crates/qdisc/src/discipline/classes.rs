@@ -10,7 +10,7 @@ use tailback_document::{Checked, Invalid};
 use tailback_units::{Amount, Rate, Time};
 
 /// Delegates methods of [`Qdisc`] to the field `classes`: with `waking` those about timers and idle links, with
-/// `all` all except `enqueue` and `dequeue`.
+/// `all` all except `enqueue`, `dequeue` and `state_bytes`.
 macro_rules! as_classes {
     (waking) => {
         fn next_wakeup(&self) -> Option<Time> {
@@ -163,7 +163,8 @@ impl Inside {
         let due = queue.next_wakeup().unwrap_or(Time::NEVER);
         Inside { watches_idle: queue.watches_idle(), queue, backlog: Backlog::default(), due }
     }
-    fn lost(&mut self, dropped: &[Dropped]) {
+    /// Subtracts dropped packets from the backlog.
+    fn subtract(&mut self, dropped: &[Dropped]) {
         for Dropped { packet, .. } in dropped {
             self.backlog.packets -= 1;
             self.backlog.bytes -= u64::from(packet.size);
@@ -223,9 +224,9 @@ impl Classes {
     pub fn len(&self) -> usize {
         self.inside.len()
     }
-    /// Returns the waiting packets of a class.
+    /// Returns the backlog of a class.
     #[inline]
-    pub fn of(&self, class: usize) -> Backlog {
+    pub fn backlog_of(&self, class: usize) -> Backlog {
         self.inside[class].backlog
     }
     /// Passes a packet to a class; returns `true` if the class was empty and no longer is.
@@ -241,10 +242,10 @@ impl Classes {
         inside.backlog.packets += 1;
         inside.backlog.bytes += u64::from(packet.size);
         inside.queue.enqueue(now, packet, cx);
-        inside.lost(&cx.dropped[dropped..]);
+        inside.subtract(&cx.dropped[dropped..]);
         let after = inside.backlog;
-        self.moved(before, after);
-        self.timed(class);
+        self.update_backlog(before, after);
+        self.read_timer(class);
         before.packets == 0 && after.packets > 0
     }
     /// Removes and returns the next packet of a class. `None`: no packet of the class may leave
@@ -258,15 +259,15 @@ impl Classes {
         let before = inside.backlog;
         let dropped = cx.dropped.len();
         let packet = inside.queue.dequeue(now, gate, cx);
-        inside.lost(&cx.dropped[dropped..]);
+        inside.subtract(&cx.dropped[dropped..]);
         if let Some(packet) = &packet {
             inside.backlog.packets -= 1;
             inside.backlog.bytes -= u64::from(packet.size);
             self.served = Some(class);
         }
         let after = inside.backlog;
-        self.moved(before, after);
-        self.timed(class);
+        self.update_backlog(before, after);
+        self.read_timer(class);
         packet
     }
     /// Notes that the transmitter is free: if the last packet of a class has just been sent, the
@@ -277,21 +278,21 @@ impl Classes {
         let inside = &mut self.inside[class];
         if inside.watches_idle && inside.backlog.packets == 0 {
             inside.queue.idle(now, cx);
-            self.timed(class);
+            self.read_timer(class);
         }
     }
     /// Notes that the last packet of a class has been sent and the transmitter is free. For disciplines that hold one
     /// packet per class outside its queue, for which [`Classes::transmitted`] would report too early.
-    pub fn rests(&mut self, class: usize, now: Time, cx: &mut Cx<'_>) {
+    pub fn class_idle(&mut self, class: usize, now: Time, cx: &mut Cx<'_>) {
         let inside = &mut self.inside[class];
         if inside.watches_idle && inside.backlog.packets == 0 {
             inside.queue.idle(now, cx);
-            self.timed(class);
+            self.read_timer(class);
         }
     }
     /// Reads the timer of a class after a call to its queue.
     #[inline]
-    fn timed(&mut self, class: usize) {
+    fn read_timer(&mut self, class: usize) {
         let inside = &mut self.inside[class];
         let due = inside.queue.next_wakeup().unwrap_or(Time::NEVER);
         if due != inside.due {
@@ -299,17 +300,18 @@ impl Classes {
             self.due = self.inside.iter().map(|one| one.due).min().unwrap_or(Time::NEVER);
         }
     }
+    /// Updates the backlog of all classes when that of one class changes.
     #[inline]
-    fn moved(&mut self, before: Backlog, after: Backlog) {
+    fn update_backlog(&mut self, before: Backlog, after: Backlog) {
         self.backlog.packets = self.backlog.packets - before.packets + after.packets;
         self.backlog.bytes = self.backlog.bytes - before.bytes + after.bytes;
     }
-    /// Returns the number of waiting packets.
+    /// Returns the number of packets that wait in all classes.
     #[inline]
     pub fn packets(&self) -> u64 {
         self.backlog.packets
     }
-    /// Returns the waiting buffer bytes.
+    /// Returns the buffer bytes that wait in all classes.
     pub fn bytes(&self) -> u64 {
         self.backlog.bytes
     }
@@ -325,10 +327,10 @@ impl Classes {
             if inside.due <= now {
                 let (before, dropped) = (inside.backlog, cx.dropped.len());
                 inside.queue.wake(now, cx);
-                inside.lost(&cx.dropped[dropped..]);
+                inside.subtract(&cx.dropped[dropped..]);
                 let after = inside.backlog;
-                self.moved(before, after);
-                self.timed(class);
+                self.update_backlog(before, after);
+                self.read_timer(class);
             }
         }
     }
@@ -341,7 +343,7 @@ impl Classes {
             let inside = &mut self.inside[class];
             if inside.watches_idle && inside.backlog.packets == 0 {
                 inside.queue.idle(now, cx);
-                self.timed(class);
+                self.read_timer(class);
             }
         }
     }
@@ -349,7 +351,7 @@ impl Classes {
         self.site.rate = rate;
         for class in 0..self.inside.len() {
             self.inside[class].queue.set_rate(rate);
-            self.timed(class);
+            self.read_timer(class);
         }
     }
     /// Returns the size of the classes' state and counters in bytes.
@@ -357,7 +359,7 @@ impl Classes {
         let inside: usize = self.inside.iter().map(|one| one.queue.state_bytes() + bytes_of!(one; backlog)).sum();
         inside + bytes_of!(self; backlog) + INDEX
     }
-    /// Reports the waiting packets of the first classes.
+    /// Reports the waiting packets of the first 16 classes.
     pub fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
         const NAMES: [&str; 16] = [
             "class_1_packets",

@@ -33,7 +33,7 @@ impl Params {
     pub fn build(&self, site: &Site) -> DropTail {
         DropTail { queue: Fifo::new(&self.limits(site)), victim: self.victim }
     }
-    /// Returns the limits as an admission policy. `None`: victims are waiting packets.
+    /// Returns the limits as an admission policy. `None`: waiting packets may be dropped.
     pub fn rule(&self, site: &Site) -> Option<Site> {
         (self.victim == Victim::Tail).then(|| self.limits(site))
     }
@@ -69,7 +69,7 @@ impl Retune for DropTail {
 impl Fixed for Params {
     fn check_retune(&self, to: &Params) -> Result<(), Invalid> {
         let tail = |params: &Params| params.victim == Victim::Tail;
-        fixed("victim", tail(self), tail(to), "a queue that drops waiting packets is of another form")
+        fixed("victim", tail(self), tail(to), "a port handles a queue that drops waiting packets in another way")
     }
 }
 

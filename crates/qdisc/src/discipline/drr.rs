@@ -1,4 +1,4 @@
-//! Deficit round robin: flows are served in turns of equal numbers of bytes.
+//! Deficit round robin: flows take turns, each with a quantum of bytes.
 
 use super::fair::{Buckets, ByFlow, Fifos, Key, Round, Weights, check_weights};
 use crate::retune::{Fixed, Retune};
@@ -10,7 +10,7 @@ use tailback_units::{Size, Time};
 
 /// Deficit round robin (Shreedhar and Varghese, SIGCOMM 1995): each flow has a queue and may send a
 /// quantum of bytes per round; the rest of a quantum, too small for the next packet, is added to
-/// the next one. If the common limit is exceeded, a packet of the longest queue is dropped.
+/// the flow's next quantum. If the common limit is exceeded, a packet of the longest queue is dropped.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Params {

@@ -23,20 +23,20 @@ use tailback_units::{Dur, Size, Time};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Params {
-    /// Target delay of the controller, above 0s. Default 15ms.
+    /// Target delay of the controller, above 0s and at most 24h. Default 15ms.
     pub target: Dur,
-    /// Time between two updates of the probability, above 0s. Default 16ms.
+    /// Time between two updates of the probability, above 0s and at most 24h. Default 16ms.
     pub update: Dur,
-    /// Increase of the base probability p' per update and second of delay above `target`, Hz.
-    /// Default 0.16.
+    /// Increase of the base probability p' at each update per second of delay above `target`, Hz, above 0 and at
+    /// most 1000000. Default 0.16.
     pub alpha: f64,
-    /// Increase of p' per update and second by which the delay has risen since the last update, Hz.
-    /// Default 3.2.
+    /// Increase of p' at each update per second by which the delay has risen since the last update, Hz, above 0 and
+    /// at most 1000000. Default 3.2.
     pub beta: f64,
     /// Coupling factor k: scalable flows are marked with probability k · p', classic flows marked
-    /// or dropped with p'². Default 2.
+    /// or dropped with p'²; 1 to 1000. Default 2.
     pub coupling: f64,
-    /// Delay in the L queue above which its packets are marked in any case. Default 1ms.
+    /// Delay in the L queue above which its packets are marked in any case, at most 24h. Default 1ms.
     pub step: Dur,
     /// Threshold of the L queue in packets, instead of `step`: a packet is marked if more than this number of packets
     /// wait behind it in the L queue, whatever its delay (Linux's `step_thresh` in packets). Default: `step` applies.
@@ -47,7 +47,7 @@ pub struct Params {
     /// Default 0.
     pub min_qlen_step: u64,
     /// Ramp instead of the step: the marking probability of the L queue itself rises linearly from 0 at a delay of
-    /// `step` to 1 at `step` + `ramp` (RFC 9332 appendix A.1). Default 0s: a step.
+    /// `step` to 1 at `step` + `ramp` (RFC 9332 appendix A.1); at most 24h. Default 0s: a step.
     pub ramp: Dur,
     /// Behaviour under overload, when k · p' would exceed 1: `true` if packets of both queues are
     /// dropped with the classic probability; `false` if p' is limited to 1/k, so that the queue
@@ -59,7 +59,7 @@ pub struct Params {
     /// Share of the link for the C queue in the round robin, 0.001 to 0.999. Default 0.1.
     pub classic_share: f64,
     /// Time shift of the time-shifted FIFO: a packet of the C queue is served first if it has waited longer
-    /// than that of the L queue by more than this time. Default 50ms.
+    /// than that of the L queue by more than this time, at most 24h. Default 50ms.
     pub time_shift: Dur,
     /// Size of a full packet, 1 B to 65535 B: while less than twice this size waits, p' has no
     /// effect. Default 1514 B.
@@ -175,7 +175,7 @@ pub struct DualPi2 {
     stepped: VecDeque<bool>,
     classic: Fifo,
     law: Pi2,
-    /// Credit of the C queue in 1/1000 byte: at most 0, the L queue is served first.
+    /// Credit of the C queue in 1/1000 byte; if it is 0 or less, the L queue is served first.
     credit: i64,
 }
 
@@ -224,17 +224,17 @@ impl DualPi2 {
         let p = self.law.p();
         cx.rng.chance(p) && cx.rng.chance(p)
     }
-    /// Marks the packet, drops it, or leaves it as it is.
+    /// Marks the packet, drops it (`None`), or leaves it as it is.
     fn judge(&mut self, now: Time, mut packet: Packet, from: Origin, cx: &mut Cx<'_>) -> Option<Packet> {
         let coupled = self.params.coupling * self.law.p();
         let overload = coupled > 1.0;
-        let few = self.backlog().bytes < 2 * self.params.mtu.0;
+        let short_backlog = self.backlog().bytes < 2 * self.params.mtu.0;
         let Origin::Low { stepped } = from else {
-            let signal = !few && self.is_chosen(cx);
+            let signal = !short_backlog && self.is_chosen(cx);
             return if signal { cx.signal(packet, !overload, Reason::Early) } else { Some(packet) };
         };
         let native = if stepped { self.native(now.since(packet.at)) } else { 0.0 };
-        let marked = if few {
+        let marked = if short_backlog {
             native >= 1.0 || self.params.ramp > Dur::ZERO && cx.rng.chance(native)
         } else if overload {
             if self.params.drop_on_overload && self.is_chosen(cx) {
@@ -251,8 +251,8 @@ impl DualPi2 {
         }
         Some(packet)
     }
-    /// Returns the L queue's own marking probability (p'_L) by its delay or length, without the packet that
-    /// is judged.
+    /// Returns the L queue's own marking probability (p'_L) for a packet that has `waited`: by this delay, or by the
+    /// number of packets behind it.
     fn native(&self, waited: Dur) -> f64 {
         let above = match self.params.step_packets {
             Some(packets) => self.low.packets() > packets,
@@ -265,8 +265,8 @@ impl DualPi2 {
     }
 }
 
-/// A credit at its initial value takes the new initial value. When `min-qlen-step` begins to count, the step applies
-/// to the packets that wait.
+/// A credit at its initial value takes the new initial value. If `min-qlen-step` was 0, the step applies to all
+/// packets that wait.
 impl Retune for DualPi2 {
     fn adopt(&mut self, now: Time, fresh: DualPi2) {
         if self.credit == self.initial_credit() {

@@ -119,7 +119,8 @@ impl Params {
             site: Site { packets: site.packets.min(packets(self.hold)), ..*site },
         }
     }
-    /// Refuses limits not in packets, and one limit of distributed WFQ without the other.
+    /// Refuses parameters out of range, limits that are not in packets, and one limit of distributed WFQ without the
+    /// other.
     ///
     /// # Errors
     /// If a parameter is invalid: the error names it and says what to write.

@@ -36,7 +36,7 @@ impl Params {
             queues: self.fair_queue.build(site),
         }
     }
-    /// Refuses invalid parameters of either, and averages per profile.
+    /// Refuses invalid parameters of `wred` and of `fair-queue`, and averages per profile.
     ///
     /// # Errors
     /// If a parameter is invalid: the error names it and says what to write.

@@ -79,10 +79,10 @@ impl Params {
 struct Seat {
     /// Buffer bytes.
     credit: i64,
-    /// `true` if it is in one of the lists.
+    /// `true` if the queue is in one of the lists.
     listed: bool,
-    /// Time at which it was last removed from the lists.
-    left: Time,
+    /// Time at which the queue was last removed from the lists.
+    removed: Time,
 }
 
 /// Queues of flows in two lists. O(1) per packet.
@@ -97,7 +97,7 @@ pub struct Fq {
     site: Site,
 }
 
-/// A credit is at most the larger of the new quanta.
+/// Limits each credit to the larger of the new `quantum` and `initial-quantum`.
 impl Retune for Fq {
     fn adopt(&mut self, _now: Time, fresh: Fq) {
         (self.params, self.site) = (fresh.params, fresh.site);
@@ -121,7 +121,7 @@ impl Qdisc for Fq {
         }
         let slot = self.key.slot(&packet, cx.rng);
         if slot >= self.seats.len() {
-            let first = Seat { credit: self.params.initial_quantum.0 as i64, listed: false, left: now };
+            let first = Seat { credit: self.params.initial_quantum.0 as i64, listed: false, removed: now };
             self.seats.resize(slot + 1, first);
         }
         if self.fifos.packets_of(slot) >= u64::from(self.params.flow_limit) {
@@ -130,7 +130,7 @@ impl Qdisc for Fq {
         let seat = &mut self.seats[slot];
         if !seat.listed {
             seat.listed = true;
-            if now > seat.left + self.params.refill_delay {
+            if now > seat.removed + self.params.refill_delay {
                 seat.credit = seat.credit.max(self.params.quantum.0 as i64);
             }
             self.new.push_back(slot as u32);
@@ -164,7 +164,7 @@ impl Qdisc for Fq {
                 self.old.push_back(slot);
             } else {
                 seat.listed = false;
-                seat.left = now;
+                seat.removed = now;
             }
         }
     }
@@ -179,7 +179,7 @@ impl Qdisc for Fq {
         f("new_flows", self.new.len() as f64);
     }
     fn state_bytes(&self) -> usize {
-        let seats: usize = self.seats.iter().map(|seat| bytes_of!(seat; credit, listed, left)).sum();
+        let seats: usize = self.seats.iter().map(|seat| bytes_of!(seat; credit, listed, removed)).sum();
         self.key.state_bytes() + self.fifos.state_bytes() + seats + (self.new.len() + self.old.len()) * INDEX
     }
 }

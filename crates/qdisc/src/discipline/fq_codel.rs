@@ -14,7 +14,8 @@ use tailback_units::{Dur, Size, Time};
 
 /// Flow-queue CoDel (RFC 8290): flows are assigned to queues by a hash, each with its own CoDel.
 /// Deficit round robin serves the queues; queues that have just become busy are served first. If
-/// the limit is exceeded, up to half of the bytes of the longest queue are dropped from its head.
+/// the limit is exceeded, packets are dropped from the head of the longest queue until at most half of its bytes are
+/// left, but at most `batch` packets at a time.
 ///
 /// Differs from Linux: CoDel does not drop while at most `mtu` bytes wait in the flow's own queue,
 /// as in RFC 8289, instead of in all queues together; drops because of the limit do not increase
@@ -109,7 +110,8 @@ pub struct FqCodel {
 }
 
 impl FqCodel {
-    /// Drops from the head of the longest queue until half of its bytes or a batch of packets is gone.
+    /// Drops from the head of the longest queue until at most half of its bytes are left or `batch` packets are
+    /// dropped.
     fn make_room(&mut self, cx: &mut Cx<'_>) {
         let Some(first) = self.fifos.occupied().next() else { return };
         let longest = self.fifos.longest(first);
@@ -134,7 +136,7 @@ impl FqCodel {
     }
 }
 
-/// Differs from Linux (`fq_codel_change`), which drops packets above a smaller limit.
+/// Packets above a smaller limit are dropped at the next arrival; Linux (`fq_codel_change`) drops them at once.
 impl Retune for FqCodel {
     fn adopt(&mut self, now: Time, fresh: FqCodel) {
         (self.params, self.batch, self.site) = (fresh.params, fresh.batch, fresh.site);

@@ -64,7 +64,7 @@ impl Signals for Params {
     fn marks(&self) -> bool {
         self.pie.ecn
     }
-    // A queue also waits for the others, so that the limit does not bound its delay.
+    // No thresholds: a queue also waits for the others, so that the limit does not bound its delay.
     fn each_threshold(&self, _: &Site, _: &mut dyn FnMut(Threshold)) {}
 }
 
@@ -125,9 +125,9 @@ impl Qdisc for FqPie {
             if !gate.admits(head.class(), head.dst) {
                 return None;
             }
-            let (packet, left) = self.fifos.pop_and_count(slot)?;
+            let (packet, backlog) = self.fifos.pop_and_count(slot)?;
             self.lists.sent(slot, packet.wire());
-            self.laws[slot].depart(now, &packet, left);
+            self.laws[slot].depart(now, &packet, backlog);
             return Some(packet);
         }
     }

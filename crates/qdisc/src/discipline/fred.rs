@@ -96,7 +96,7 @@ impl Params {
         let mean = self.mean_packet.0 as f64;
         match (self.min, self.max) {
             (Some(min), _) if min.in_packets(mean) < 1.0 => {
-                Err(Invalid::new("min", "it also limits each flow; write \"1packet\" or more"))
+                Err(Invalid::new("min", "`min` also limits each flow; write \"1packet\" or more"))
             }
             (Some(min), Some(max)) if max.in_packets(mean) <= min.in_packets(mean) => {
                 Err(Invalid::new("max", format!("{max} is not above `min`; write more than {min}")))
@@ -148,21 +148,25 @@ pub struct Fred {
     /// Packets since the last random choice; −1 while the average is below `min`.
     count: i64,
     empty_since: Time,
+    /// Packets of the mean size that the link sends per second.
     packets_per_second: f64,
+    /// Thresholds `min` and `max`, packets.
     min: f64,
     max: f64,
     params: Params,
 }
 
+/// Record of a flow or bucket.
 #[derive(Clone, Copy, Debug, Default)]
 struct Flow {
     /// Number of waiting packets.
     packets: u32,
-    /// Number of times that it exceeded its share since it was last empty.
+    /// Number of drops because the flow exceeded its share, since it last had no waiting packet.
     strikes: u32,
 }
 
 impl Fred {
+    /// Updates the average queue and the average per flow, at a departure if `departed` is `true`, else at an arrival.
     fn estimate(&mut self, now: Time, departed: bool) {
         let (waiting, kept) = (self.queue.packets() as f64, 1.0 - self.params.weight);
         if waiting > 0.0 || departed {
@@ -182,8 +186,8 @@ impl Fred {
     fn is_excessive(&self, flow: Flow) -> bool {
         let packets = f64::from(flow.packets);
         let crowded = self.average >= self.max;
-        let most = if crowded && self.params.many_flows { 2.0 } else { self.min };
-        packets >= most || (crowded && packets > 2.0 * self.share) || (packets >= self.share && flow.strikes > 1)
+        let allowed = if crowded && self.params.many_flows { 2.0 } else { self.min };
+        packets >= allowed || (crowded && packets > 2.0 * self.share) || (packets >= self.share && flow.strikes > 1)
     }
     /// Counts a packet, and returns `true` if it is chosen at random, which needs enough waiting
     /// packets of its flow.

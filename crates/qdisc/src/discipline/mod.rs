@@ -1,4 +1,5 @@
-//! The disciplines, one file each. `by_destination` is the variant of drop-tail for back-pressure with
+//! The disciplines, one file or folder each; those that are a FIFO under a law of [`crate::law`] for arrivals share
+//! `managed`. `by_destination` is the variant of drop-tail for back-pressure with
 //! addresses; `fair` is the common part of the fair disciplines, `classes` that of the disciplines with
 //! classes.
 

@@ -94,7 +94,7 @@ impl Params {
         Netem {
             waiting: BTreeMap::new(),
             bytes: 0,
-            count: 0,
+            accepted: 0,
             bad: false,
             wake_at: None,
             earliest: Time::ZERO,
@@ -124,14 +124,16 @@ impl Params {
 pub struct Netem {
     /// Packets by the time at which they may leave, then by order of arrival.
     waiting: BTreeMap<(Time, u64), Packet>,
+    /// Buffer bytes waiting.
     bytes: u64,
     /// Number of packets accepted so far.
-    count: u64,
-    /// `true` if the chain of losses is in its bad state.
+    accepted: u64,
+    /// `true` if the Gilbert-Elliott chain is in its bad state.
     bad: bool,
-    /// Time at which the first of the packets held back may leave.
+    /// Time at which the first of the packets that are held back may leave.
     wake_at: Option<Time>,
-    /// Time before which no arriving packet may leave: that of the last packet that waited at the last change.
+    /// Time before which no arriving packet may leave: the time at which the last packet may leave that waited at the
+    /// last change of delay or rate.
     earliest: Time,
     params: Params,
     site: Site,
@@ -164,6 +166,7 @@ impl Netem {
     }
 }
 
+/// Returns a time in picoseconds as a [`Time`], at least 0 and before [`Time::NEVER`].
 fn time(ps: i128) -> Time {
     Time(u64::try_from(ps.max(0)).unwrap_or(u64::MAX - 1))
 }
@@ -209,8 +212,8 @@ impl Qdisc for Netem {
             delay += i128::from(rate.clock().tx_time(u32::from(packet.size)).0);
         }
         self.bytes += u64::from(packet.size);
-        self.count += 1;
-        let _ = self.waiting.insert((time(from + delay).max(self.earliest), self.count), packet);
+        self.accepted += 1;
+        let _ = self.waiting.insert((time(from + delay).max(self.earliest), self.accepted), packet);
     }
     fn dequeue(&mut self, now: Time, gate: &Gate, _cx: &mut Cx<'_>) -> Option<Packet> {
         let first = self.waiting.first_entry()?;
@@ -239,6 +242,6 @@ impl Qdisc for Netem {
         self.wake_at = self.wake_at.filter(|at| *at > now);
     }
     fn state_bytes(&self) -> usize {
-        bytes_of!(self; bytes, count, bad, wake_at)
+        bytes_of!(self; bytes, accepted, bad, wake_at)
     }
 }

@@ -71,6 +71,7 @@ impl Params {
             .collect();
         Priority { classes: Classes::new(classifier, inside, site) }
     }
+    /// Returns the index of the level for packets that match no level. `None`: there is no level of that name.
     fn default_level(&self) -> Option<usize> {
         let named = |name: &str| self.levels.iter().position(|level| level.name.as_deref() == Some(name));
         match &self.default {
@@ -78,7 +79,7 @@ impl Params {
             None => named("normal").or(self.levels.len().checked_sub(1)),
         }
     }
-    /// Refuses a document without levels or without a level for packets without a match.
+    /// Refuses an empty list of levels, invalid levels, and a default level that does not exist.
     ///
     /// # Errors
     /// If a parameter is invalid: the error names it and says what to write.

@@ -16,7 +16,7 @@ impl Params {
     pub fn build(&self, site: &Site) -> Red {
         Red { queue: Fifo::new(site), rule: self.judge(site), victim: self.victim }
     }
-    /// Returns the admission policy. `None`: victims are waiting packets, so it is not one.
+    /// Returns the admission policy. `None`: waiting packets may be dropped.
     pub fn rule(&self, site: &Site) -> Option<Rule> {
         (self.victim == Victim::Tail).then(|| self.judge(site))
     }
@@ -49,9 +49,9 @@ enum Verdict {
     Pass,
     Mark,
     Drop,
-    /// The victim is dropped.
+    /// The packet joins the queue, and the victim is dropped; with the victim "tail", the packet itself.
     Forced,
-    /// The queue is full; `mark`: the law would have marked the packet.
+    /// The queue is full; `marked`: the law would have marked the packet.
     Full {
         marked: bool,
     },

@@ -127,8 +127,8 @@ impl Sfq {
             self.round.join(slot);
         }
     }
-    /// Returns `true` if ns-2's rule (`sfq.cc`) drops the arriving packet: in packets if there is a
-    /// limit in packets, else in bytes with the size of the arriving packet as one packet.
+    /// Returns `true` if ns-2's rule (`sfq.cc`) drops the arriving packet. The rule counts in packets if there is a
+    /// limit in packets, else in bytes, with the arriving packet's size as the unit.
     fn beyond_share(&self, slot: usize, size: u16) -> bool {
         let Buckets::Hashed(buckets) = self.params.buckets else { return false };
         let (limit, used, held, unit) = if self.site.packets < u64::MAX {
@@ -136,8 +136,8 @@ impl Sfq {
         } else {
             (self.site.bytes, self.fifos.bytes(), self.fifos.bytes_of(slot), u64::from(size))
         };
-        let (left, buckets) = (limit.saturating_sub(used), u64::from(buckets));
-        held >= left / 2 || (left < buckets * unit && held > limit / buckets) || left == 0
+        let (free, buckets) = (limit.saturating_sub(used), u64::from(buckets));
+        held >= free / 2 || (free < buckets * unit && held > limit / buckets) || free == 0
     }
 }
 

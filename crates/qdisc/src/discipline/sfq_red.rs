@@ -50,7 +50,7 @@ impl Params {
             site: *site,
         }
     }
-    /// The limits of one bucket.
+    /// Returns the limits of one bucket.
     fn share(&self, site: &Site) -> Site {
         let part = |whole: u64| if whole == u64::MAX { whole } else { whole / u64::from(self.buckets) };
         Site { bytes: part(site.bytes), packets: part(site.packets), rate: site.rate }

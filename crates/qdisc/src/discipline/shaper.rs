@@ -44,7 +44,7 @@ const MIN_BURST: u64 = 1600;
 /// Default burst, as a time at the rate.
 const BURST: Burst = Burst::Time(Dur::from_ms(4));
 
-/// Returns the token bucket of a shaper.
+/// Returns the token bucket of a shaper, with the default burst if `burst` is `None`.
 pub fn bucket(rate: Rate, burst: Option<Burst>) -> TokenBucket {
     TokenBucket::new(rate, burst.map_or_else(|| BURST.at(rate).max(MIN_BURST), |burst| burst.at(rate)))
 }

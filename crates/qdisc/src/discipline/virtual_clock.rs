@@ -11,7 +11,7 @@ use tailback_units::{Rate, Time};
 
 /// Virtual Clock (Zhang, SIGCOMM 1990): each packet is stamped with the later of now and the flow's
 /// last stamp, plus its size / reserved rate, and the packet with the smallest stamp is served
-/// first. A flow that has exceeded its rate while others were idle has to wait when these return.
+/// first. A flow that has exceeded its rate while others were idle has to wait when the others send again.
 /// When the limit is exceeded, the packet with the largest stamp is dropped.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -56,7 +56,9 @@ pub type VirtualClock = Tagged<ByFlow, Reserved>;
 /// Real time in seconds, and the reserved rates.
 #[derive(Debug)]
 pub struct Reserved {
+    /// Real time, seconds.
     now: f64,
+    /// Rate of the link.
     link: Rate,
     /// Reserved rate per unit of weight. `None`: the link's rate is divided among the queues seen
     /// so far by weight.

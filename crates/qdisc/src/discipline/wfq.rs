@@ -61,27 +61,27 @@ pub struct Gps {
     /// Sum of the weights of `busy`.
     sum: f64,
     /// Queues that the fluid server still serves, by the virtual time at which it empties each.
-    busy: BTreeSet<Leaves>,
+    busy: BTreeSet<FluidQueue>,
     /// By queue: its entry in `busy`.
-    entries: Vec<Option<Leaves>>,
+    entries: Vec<Option<FluidQueue>>,
 }
 
-/// A queue, and the virtual time at which the fluid server has emptied it.
+/// A queue, its weight, and the virtual time `at` at which the fluid server has emptied it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Leaves {
+struct FluidQueue {
     at: f64,
     slot: u32,
     weight: f64,
 }
 
-impl Eq for Leaves {}
-impl Ord for Leaves {
-    fn cmp(&self, other: &Leaves) -> core::cmp::Ordering {
+impl Eq for FluidQueue {}
+impl Ord for FluidQueue {
+    fn cmp(&self, other: &FluidQueue) -> core::cmp::Ordering {
         self.at.total_cmp(&other.at).then(self.slot.cmp(&other.slot))
     }
 }
-impl PartialOrd for Leaves {
-    fn partial_cmp(&self, other: &Leaves) -> Option<core::cmp::Ordering> {
+impl PartialOrd for FluidQueue {
+    fn partial_cmp(&self, other: &FluidQueue) -> Option<core::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
@@ -104,7 +104,8 @@ impl Gps {
             self.leave(first);
         }
     }
-    fn leave(&mut self, queue: Leaves) {
+    /// Removes a queue from those that the fluid server serves.
+    fn leave(&mut self, queue: FluidQueue) {
         self.busy.remove(&queue);
         self.entries[queue.slot as usize] = None;
         // Without busy queues the sum is exactly zero, without rounding errors.
@@ -130,7 +131,7 @@ impl Clock for Gps {
             self.leave(before);
         }
         if finish > self.now {
-            let entry = Leaves { at: finish, slot: slot as u32, weight };
+            let entry = FluidQueue { at: finish, slot: slot as u32, weight };
             self.busy.insert(entry);
             self.entries[slot] = Some(entry);
             self.sum += weight;

@@ -18,7 +18,7 @@ use tailback_units::{Amount, Rate, Size, Time};
 /// Weighted round robin: classes take turns. With `count = "packets"` a class sends `weight` packets
 /// per turn (Nagle 1985; Katevenis, Sidiropoulos and Courcoubetis, IEEE JSAC 9(8), 1991). With
 /// `count = "bytes"` it sends `weight` · `quantum` bytes per turn: deficit round robin by class, in
-/// the form in which the last packet of a turn may exceed it and the excess is subtracted from the
+/// the form in which the last packet of a turn may exceed the turn's bytes, and the excess is subtracted from the
 /// next turn.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -107,7 +107,7 @@ impl Params {
         queues.push(inside(self.default.limit, &self.default.discipline));
         let unit = if self.count == Count::Bytes { self.quantum.0 as i64 } else { 1 };
         let weights = self.classes.iter().map(|c| c.weight).chain([self.default.weight]);
-        let turns: Vec<Turn> = weights.map(|weight| Turn { quantum: i64::from(weight) * unit, left: 0 }).collect();
+        let turns: Vec<Turn> = weights.map(|weight| Turn { quantum: i64::from(weight) * unit, credit: 0 }).collect();
         Wrr { classes: Classes::new(classifier, queues, site), turns, current: 0, fresh: true, count: self.count }
     }
     /// Refuses weights, limits and a quantum out of range.
@@ -160,7 +160,7 @@ pub struct Wrr {
     turns: Vec<Turn>,
     /// Class whose turn it is.
     current: usize,
-    /// `true` if the class has not yet received its quantum for this turn.
+    /// `true` if the current class has not yet received its quantum for this turn.
     fresh: bool,
     count: Count,
 }
@@ -169,23 +169,24 @@ pub struct Wrr {
 struct Turn {
     /// Packets or bytes in each turn, at least 1.
     quantum: i64,
-    /// Packets or bytes left of this turn; negative: excess of the last packet.
-    left: i64,
+    /// Packets or bytes that may still be sent in this turn; negative: excess of the last packet.
+    credit: i64,
 }
 
 impl Wrr {
+    /// Ends the turn of the current class.
     fn pass(&mut self) {
         self.current = (self.current + 1) % self.turns.len();
         self.fresh = true;
     }
 }
 
-/// The rest of a turn is at most the new turn.
+/// Limits the credit of each turn to the new quantum.
 impl Retune for Wrr {
     fn adopt(&mut self, now: Time, fresh: Wrr) {
         self.classes.adopt(now, fresh.classes);
         for (turn, fresh) in self.turns.iter_mut().zip(fresh.turns) {
-            *turn = Turn { quantum: fresh.quantum, left: turn.left.min(fresh.quantum) };
+            *turn = Turn { quantum: fresh.quantum, credit: turn.credit.min(fresh.quantum) };
         }
     }
 }
@@ -214,36 +215,36 @@ impl Qdisc for Wrr {
     fn dequeue(&mut self, now: Time, gate: &Gate, cx: &mut Cx<'_>) -> Option<Packet> {
         self.classes.transmitted(now, cx);
         // Number of consecutive classes without a packet that may leave.
-        let mut silent = 0;
-        while silent < self.turns.len() {
+        let mut passed_over = 0;
+        while passed_over < self.turns.len() {
             let class = self.current;
-            if self.classes.of(class).packets == 0 {
+            if self.classes.backlog_of(class).packets == 0 {
                 // An idle class keeps no credit.
-                self.turns[class].left = 0;
-                silent += 1;
+                self.turns[class].credit = 0;
+                passed_over += 1;
                 self.pass();
                 continue;
             }
             let turn = &mut self.turns[class];
             if self.fresh {
-                turn.left += turn.quantum;
+                turn.credit += turn.quantum;
                 self.fresh = false;
             }
-            if turn.left <= 0 {
-                silent = 0;
+            if turn.credit <= 0 {
+                passed_over = 0;
                 self.pass();
                 continue;
             }
             let Some(packet) = self.classes.dequeue(class, now, gate, cx) else {
-                self.turns[class].left = 0;
-                silent += 1;
+                self.turns[class].credit = 0;
+                passed_over += 1;
                 self.pass();
                 continue;
             };
             let spent = if self.count == Count::Bytes { i64::from(packet.wire()) } else { 1 };
-            self.turns[class].left -= spent;
-            if self.classes.of(class).packets == 0 {
-                self.turns[class].left = 0;
+            self.turns[class].credit -= spent;
+            if self.classes.backlog_of(class).packets == 0 {
+                self.turns[class].credit = 0;
                 self.pass();
             }
             return Some(packet);
@@ -252,7 +253,7 @@ impl Qdisc for Wrr {
     }
     super::classes::as_classes!(all);
     fn state_bytes(&self) -> usize {
-        let turns: usize = self.turns.iter().map(|turn| bytes_of!(turn; left)).sum();
+        let turns: usize = self.turns.iter().map(|turn| bytes_of!(turn; credit)).sum();
         self.classes.state_bytes() + turns + INDEX + bytes_of!(self; fresh)
     }
 }

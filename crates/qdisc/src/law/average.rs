@@ -37,16 +37,18 @@ impl Idle {
 /// times.
 #[derive(Clone, Debug)]
 pub struct Average {
+    /// Packets or bytes.
     value: f64,
     weight: f64,
     idle_form: Idle,
+    /// Beginning of the idle time. `None`: the queue is not idle.
     idle_since: Option<Time>,
     /// Packets of the mean size that the link sends per second.
     packets_per_second: f64,
 }
 
 impl Average {
-    /// Returns an average of zero, for a link that is idle since time zero.
+    /// Returns an average of zero, for a link that has been idle since time zero.
     pub fn new(weight: f64, idle_form: Idle, packets_per_second: f64) -> Average {
         Average { value: 0.0, weight, idle_form, idle_since: Some(Time::ZERO), packets_per_second }
     }
@@ -59,7 +61,7 @@ impl Average {
     pub fn weight(&self) -> f64 {
         self.weight
     }
-    /// Returns the size of its variables in bytes.
+    /// Returns the size of the variables in bytes.
     pub fn state_bytes(&self) -> usize {
         bytes_of!(self; value, idle_since)
     }
@@ -77,7 +79,7 @@ impl Average {
         let kept = 1.0 - self.weight;
         let Some(since) = self.idle_since.take() else { return };
         if self.idle_form == Idle::Ns && self.value * kept == 0.0 {
-            // An average of 0 needs no ageing; with a weight of 1 this is always so.
+            // An average of 0 needs no ageing; with a weight of 1 this branch is always taken.
             self.value = self.weight * waiting;
             return;
         }
@@ -97,7 +99,7 @@ impl Average {
     }
 }
 
-/// Keeps the average and the begin of the idle time.
+/// Keeps the average and the beginning of the idle time.
 impl Retune for Average {
     fn adopt(&mut self, _now: Time, fresh: Average) {
         *self = Average { value: self.value, idle_since: self.idle_since, ..fresh };
@@ -113,6 +115,6 @@ pub fn ramp(average: f64, min: f64, max: f64, max_p: f64) -> f64 {
 /// Returns `p` modified so that the gaps between choices are uniform: p / (1 − `spent`), at most 1.
 /// `spent` is p times the number of packets since the last choice.
 #[inline]
-pub fn spread(p: f64, spent: f64) -> f64 {
+pub fn uniform_gaps(p: f64, spent: f64) -> f64 {
     if spent < 1.0 { p / (1.0 - spent) } else { 1.0 }
 }

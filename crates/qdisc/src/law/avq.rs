@@ -66,13 +66,17 @@ pub struct Avq {
     gamma: f64,
     alpha: f64,
     buffer: f64,
-    /// Rates of the link and of the virtual queue, bytes per second.
+    /// Rate of the link, bytes per second.
     rate: f64,
+    /// Rate of the virtual queue, bytes per second.
     virtual_rate: f64,
+    /// Bytes in the virtual queue.
     virtual_queue: f64,
-    /// Times at which the virtual queue was last served and its rate last adapted.
+    /// Time at which the virtual queue was last served.
     served: Time,
+    /// Time at which the virtual rate was last adapted.
     adapted: Time,
+    /// `true` once a packet has arrived.
     started: bool,
     ecn: bool,
 }
@@ -95,7 +99,8 @@ impl Avq {
             ecn: params.ecn,
         }
     }
-    /// Serves the virtual queue until `now` and adds a packet of `size` bytes; returns `false` if it overflows.
+    /// Serves the virtual queue until `now` and adds a packet of `size` bytes; returns `false`, without
+    /// adding the packet, if the virtual queue would overflow.
     fn fits(&mut self, now: Time, size: f64) -> bool {
         if !self.started {
             (self.started, self.served, self.adapted) = (true, now, now);
@@ -121,8 +126,8 @@ impl Avq {
 impl BuildLaw for Params {
     type Law = Avq;
     fn law(&self, site: &Site) -> Avq {
-        let places = site.packets as f64 * self.mean_packet.0 as f64;
-        Avq::new(self, f64::min(site.bytes as f64, places), site.rate)
+        let packet_limit = site.packets as f64 * self.mean_packet.0 as f64;
+        Avq::new(self, f64::min(site.bytes as f64, packet_limit), site.rate)
     }
 }
 

@@ -9,27 +9,29 @@ use crate::{Fate, Site, Victim, Watch};
 use tailback_random::Rng;
 use tailback_units::{Amount, Dur, Time};
 
-/// A probability that changes in steps, at least a freeze time apart. Blue has one, stochastic fair
-/// Blue one per bin.
+/// A probability that changes in steps, at least a freeze time apart. Blue and COBALT have one,
+/// stochastic fair Blue one per bin.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stepped {
     p: f64,
+    /// Time of the last step up.
     raised: Time,
+    /// Time of the last step down.
     lowered: Time,
     timers: Timers,
 }
 
 impl Stepped {
-    /// Returns a probability of zero that has not moved since the start of the run.
+    /// Returns a probability of zero that has not changed since the start of the run.
     pub const fn new(timers: Timers) -> Stepped {
         Stepped { p: 0.0, raised: Time::ZERO, lowered: Time::ZERO, timers }
     }
-    /// Returns the same probability under other timers; the times of its last steps are kept.
+    /// Returns this probability with other timers; the times of its last steps are kept.
     #[must_use]
     pub(crate) fn with_timers(self, timers: Timers) -> Stepped {
         Stepped { timers, ..self }
     }
-    /// Returns the form of the freeze timers.
+    /// Returns the kind of the freeze timers.
     pub(crate) fn timers(&self) -> Timers {
         self.timers
     }
@@ -48,8 +50,8 @@ impl Stepped {
     pub fn replace(&mut self, p: f64) {
         self.p = p;
     }
-    /// Raises the probability by `by`, to at most 1, if `freeze` is zero or more than `freeze` has
-    /// passed since the last step. Returns `true` if it was raised.
+    /// Raises the probability by `by`, to at most 1, if `freeze` is zero or more than `freeze` has passed since the
+    /// last step; with separate timers, since the last step up. Returns `true` if it was raised.
     pub fn raise(&mut self, now: Time, by: f64, freeze: Dur) -> bool {
         let due = is_due(self.last(self.raised), now, freeze);
         if due {
@@ -58,8 +60,8 @@ impl Stepped {
         }
         due
     }
-    /// Lowers the probability by `by`, to at least 0, under the same condition as `raise`. Returns
-    /// `true` if it was lowered.
+    /// Lowers the probability by `by`, to at least 0, if `freeze` is zero or more than `freeze` has passed since the
+    /// last step; with separate timers, since the last step down. Returns `true` if it was lowered.
     pub fn lower(&mut self, now: Time, by: f64, freeze: Dur) -> bool {
         let due = is_due(self.last(self.lowered), now, freeze);
         if due {
@@ -76,15 +78,17 @@ impl Stepped {
     pub fn may_fall(&self, freeze: Dur) -> Time {
         self.last(self.lowered) + freeze + Dur(1)
     }
-    /// Returns the size of its variables in bytes.
+    /// Returns the size of the variables in bytes.
     pub fn state_bytes(&self) -> usize {
         bytes_of!(self; p, raised, lowered)
     }
+    /// Returns the time of the last step: with separate timers `own`, that of the last step in the same direction.
     fn last(&self, own: Time) -> Time {
         if self.timers == Timers::Separate { own } else { self.raised.max(self.lowered) }
     }
 }
 
+/// Returns `true` if the freeze time since the last step has passed.
 fn is_due(last: Time, now: Time, freeze: Dur) -> bool {
     freeze == Dur::ZERO || now.since(last) > freeze
 }
@@ -164,7 +168,7 @@ impl Blue {
             Form::Thesis => {
                 self.probability.lower(now, self.decrement, self.lower_freeze);
             }
-            // In ALTQ one variable holds the time of the last step and the begin of the idle time.
+            // In ALTQ one variable holds the time of the last step and the beginning of the idle time.
             Form::Altq => self.probability.set(now, self.probability.p),
         }
     }
@@ -188,8 +192,8 @@ impl Blue {
     pub fn probability(&self) -> f64 {
         self.probability.p
     }
-    /// Processes the first arrival after an idle time as ALTQ does, which first compares the whole
-    /// seconds of its clock.
+    /// Processes the first arrival after an idle time as ALTQ does: resets the probability if the whole seconds of the
+    /// clock are at least two more than at the last change, else lowers it.
     fn end_altq_idle(&mut self, now: Time) {
         const SECOND: u64 = Dur::from_secs(1).0;
         let last = self.probability.raised.max(self.probability.lowered);
@@ -200,6 +204,7 @@ impl Blue {
         }
     }
 
+    /// Returns `true` if the queue, with the arriving packet, exceeds the threshold that counts as overflow.
     fn is_above_threshold(&self, queue: Backlog) -> bool {
         self.threshold.is_some_and(|threshold| match threshold {
             Amount::Bytes(bytes) => queue.bytes > bytes,

@@ -25,11 +25,11 @@ pub struct Params {
     /// 0.001 in form "altq".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decrement: Option<f64>,
-    /// Freeze time: minimum time between two changes of the probability. Default 100ms; 50ms in
+    /// Freeze time: minimum time between two changes of the probability, at most 24h. Default 100ms; 50ms in
     /// form "altq".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub freeze: Option<Dur>,
-    /// Freeze time before the probability is lowered. Default: `freeze`.
+    /// Freeze time before the probability is lowered, at most 24h. Default: `freeze`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decrement_freeze: Option<Dur>,
     /// Freeze timers: "shared", as published, where each change delays increases and decreases alike, or
@@ -91,9 +91,9 @@ pub enum Rise {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum IdleSteps {
-    /// One, at the begin of the idle time.
+    /// One, at the beginning of the idle time.
     Once,
-    /// One at the begin of the idle time, and one after each further freeze time.
+    /// One at the beginning of the idle time, and one after each further freeze time.
     #[default]
     Repeated,
 }
@@ -110,18 +110,21 @@ impl Params {
         check::pause("decrement-freeze", self.decrement_freeze.unwrap_or_default())
     }
 
+    /// Returns the increment, by default that of the form.
     pub(super) fn increment(&self) -> f64 {
         self.increment.unwrap_or(match self.form {
             Form::Thesis => 0.0025,
             Form::Altq => 0.125,
         })
     }
+    /// Returns the decrement, by default that of the form.
     pub(super) fn decrement(&self) -> f64 {
         self.decrement.unwrap_or(match self.form {
             Form::Thesis => 0.00025,
             Form::Altq => 0.001,
         })
     }
+    /// Returns the freeze time, by default that of the form.
     pub(super) fn freeze(&self) -> Dur {
         self.freeze.unwrap_or(match self.form {
             Form::Thesis => Dur::from_ms(100),

@@ -19,10 +19,11 @@ use tailback_units::{Dur, Rate, Size, Time};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Params {
-    /// Acceptable standing delay, above 0s, and minimum time between two steps of Blue. A delay of
+    /// Acceptable standing delay, above 0s and at most 24h, and minimum time between two steps of Blue. A delay of
     /// up to four transmission times of a packet of `mtu` is acceptable, too. Default 5ms.
     pub target: Dur,
-    /// Time for which the delay must stay above `target` before the first signal. Default 100ms.
+    /// Time for which the delay must stay above `target` before the first signal, above 0s and at most 24h. Default
+    /// 100ms.
     pub interval: Dur,
     /// Size of a full packet, 1 B to 65535 B. Default 1514 B.
     pub mtu: Size,
@@ -163,7 +164,7 @@ impl Cobalt {
     pub fn probability(&self) -> f64 {
         self.blue.p()
     }
-    /// Returns the size of its variables in bytes.
+    /// Returns the size of the variables in bytes.
     pub fn state_bytes(&self) -> usize {
         bytes_of!(self; dropping, count, drop_next) + self.blue.state_bytes()
     }
@@ -174,14 +175,15 @@ impl Cobalt {
         f("probability", self.blue.p());
     }
 
+    /// Decrements `count` and sets the time of the next decrement.
     fn slow_down(&mut self) {
         self.count -= 1;
         self.drop_next = control_law(self.drop_next, self.params.interval, self.count);
     }
 }
 
-/// A signal is due no later than two intervals from now: where dropping begins at a deadline, the law adds two gaps of at
-/// most one interval each.
+/// A signal is due no later than two intervals from now: if dropping begins exactly at a deadline, the law adds two
+/// gaps of at most one interval each.
 impl Retune for Cobalt {
     fn adopt(&mut self, now: Time, fresh: Cobalt) {
         (self.params, self.mtu_time) = (fresh.params, fresh.mtu_time);

@@ -18,15 +18,16 @@ use tailback_units::{Dur, Size, Time};
 
 /// Controlled delay (CoDel; Nichols and Jacobson 2012, RFC 8289): once the delay of departing
 /// packets has stayed above `target` for an `interval`, packets are marked or dropped at departure,
-/// at times `interval` / √n apart, with n the number of signals so far, until the delay is below
+/// at times `interval` / √n apart, with n the number of signals since dropping began, until the delay is below
 /// `target`. The defaults are those of RFC 8289 and Linux.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Params {
-    /// Acceptable standing delay, above 0s; 5 % to 10 % of `interval` is recommended. Default 5ms.
+    /// Acceptable standing delay, above 0s and at most `interval`; 5 % to 10 % of `interval` is recommended. Default
+    /// 5ms.
     pub target: Dur,
     /// Time for which the delay must stay above `target` before the first signal, about the largest
-    /// round-trip time of the flows. Default 100ms.
+    /// round-trip time of the flows; at most 24h. Default 100ms.
     pub interval: Dur,
     /// Backlog up to which no packet is marked or dropped: the maximum packet size of the link, 1 B
     /// to 65535 B. Default 1514 B.
@@ -47,7 +48,7 @@ pub struct Params {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Root {
-    /// To the picosecond.
+    /// The root in floating point, with times rounded down to the picosecond.
     #[default]
     Exact,
     /// One step of Newton's method from the previous inverse, kept in 16 bits (Linux, and BSD after it).
@@ -90,12 +91,12 @@ impl Signals for Params {
         self.ecn || self.ce_threshold.is_some()
     }
     fn each_threshold(&self, site: &Site, f: &mut dyn FnMut(Threshold)) {
-        let mut tell = |path: &str, wait: Dur, derived: bool| {
+        let mut report = |path: &str, wait: Dur, derived: bool| {
             f(Threshold { path: path.to_owned(), derived, length: Length::Wait(wait), site: *site });
         };
-        tell("target", self.target, self.target == Params::default().target);
+        report("target", self.target, self.target == Params::default().target);
         if let Some(threshold) = self.ce_threshold {
-            tell("ce-threshold", threshold, false);
+            report("ce-threshold", threshold, false);
         }
     }
 }
@@ -176,11 +177,11 @@ impl Codel {
     pub fn count(&self) -> u32 {
         self.count
     }
-    /// Time of the next signal in the dropping state.
+    /// Returns the time of the next signal in the dropping state.
     pub fn drop_next(&self) -> Time {
         self.drop_next
     }
-    /// Returns the size of its variables in bytes.
+    /// Returns the size of the variables in bytes.
     pub fn state_bytes(&self) -> usize {
         let root = if self.params.root == Root::Newton { bytes_of!(self; inverse_root) } else { 0 };
         root + bytes_of!(self; first_above_time, dropping, drop_next, count, lastcount, after)
@@ -191,11 +192,12 @@ impl Codel {
         f("count", f64::from(self.count));
     }
 
-    /// Returns `true` if the delay is above the target and more than `mtu` bytes wait.
+    /// Returns `true` if the delay is at least the target and more than `mtu` bytes wait.
     fn is_above(&self, sojourn: Dur, left: u64) -> bool {
         sojourn >= self.params.target && left > self.params.mtu.0
     }
 
+    /// Decides about a packet by the control law; `may_mark`: the packet may be marked instead of dropped.
     fn decide(&mut self, now: Time, above: bool, may_mark: bool) -> Verdict {
         let ok_to_drop = self.has_stayed_above(now, above);
         match core::mem::replace(&mut self.after, After::Nothing) {
@@ -223,7 +225,7 @@ impl Codel {
         self.count = self.count.saturating_add(1);
         self.inverse_root = newton_step(self.inverse_root, self.count);
         if may_mark {
-            // Counted from the deadline, not from now, so that a late dequeue does not delay later
+            // The gap begins at the deadline, not now, so that a late dequeue does not delay later
             // signals.
             self.drop_next = self.following(self.drop_next);
             return Verdict::Mark;
@@ -247,8 +249,8 @@ impl Codel {
         }
     }
 
-    /// Enters the dropping state; if the last one ended less than 16 intervals ago, continues at about its
-    /// rate of signals.
+    /// Enters the dropping state. If the previous one had more than one signal, and its next signal was due less than
+    /// 16 intervals ago, continues at about its rate of signals.
     fn begin(&mut self, now: Time) {
         self.dropping = true;
         let signals = self.count - self.lastcount;

@@ -14,7 +14,7 @@ pub struct Departure {
     pub sojourn: Dur,
     /// `true` if the packet is ECN-capable.
     pub ect: bool,
-    /// The packets that wait behind it.
+    /// The backlog behind the packet.
     pub left: Backlog,
 }
 

@@ -64,28 +64,28 @@ impl Signals for Params {
     }
 }
 
-/// Enhanced RED at one queue: the average is that of all packets, but packets of precedence 0, sent
+/// Enhanced RED at one queue: the average is that of all packets, but packets of precedence 0 (green), sent
 /// within a reservation, are dropped only when the queue is full or the average reaches
-/// `marked_max`.
+/// `green_max`.
 #[derive(Clone, Debug)]
 pub struct Ered {
     red: Red,
     /// Average at or above which packets of precedence 0 are dropped, in the unit of RED's
     /// thresholds; infinite: no threshold.
-    marked_max: f64,
+    green_max: f64,
     ecn: bool,
     watches: Watch,
 }
 
 impl Ered {
     /// Returns the law in its initial state; the parameters have passed `check`.
-    pub fn new(params: &red::Params, marked_max: Option<Amount>, rate: Rate) -> Ered {
+    pub fn new(params: &red::Params, green_max: Option<Amount>, rate: Rate) -> Ered {
         let mean = params.mean_packet.0 as f64;
-        let marked_max = marked_max.map_or(f64::INFINITY, |amount| match params.count {
+        let green_max = green_max.map_or(f64::INFINITY, |amount| match params.count {
             Count::Bytes => amount.in_bytes(mean),
             Count::Packets => amount.in_packets(mean),
         });
-        Ered { red: Red::new(params, rate), marked_max, ecn: params.ecn, watches: params.idle.watch() }
+        Ered { red: Red::new(params, rate), green_max, ecn: params.ecn, watches: params.idle.watch() }
     }
     /// Decides about an arriving packet of `size` bytes and `precedence` that finds `queue`
     /// waiting.
@@ -94,7 +94,7 @@ impl Ered {
             return self.red.arrive(now, queue, size, rng);
         }
         self.red.observe(now, queue);
-        if self.red.average() >= self.marked_max { Decision::Forced } else { Decision::Pass }
+        if self.red.average() >= self.green_max { Decision::Forced } else { Decision::Pass }
     }
 }
 
@@ -108,7 +108,7 @@ impl BuildLaw for Params {
 impl Retune for Ered {
     fn adopt(&mut self, now: Time, fresh: Ered) {
         self.red.adopt(now, fresh.red);
-        (self.marked_max, self.ecn, self.watches) = (fresh.marked_max, fresh.ecn, fresh.watches);
+        (self.green_max, self.ecn, self.watches) = (fresh.green_max, fresh.ecn, fresh.watches);
     }
 }
 

@@ -19,8 +19,8 @@ use tailback_units::{Amount, Dur, Size, Time};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Params {
-    /// Gain of the present deviation from `reference`, probability per packet, above 0. Default
-    /// 1.822e-5.
+    /// Gain of the present deviation from `reference`, probability per packet, above 0 and at most 1.
+    /// Default 1.822e-5.
     pub a: f64,
     /// Gain of the deviation at the update before, probability per packet, above 0 and below `a`.
     /// Default 1.816e-5.
@@ -84,7 +84,9 @@ impl Signals for Params {
 #[derive(Clone, Debug)]
 pub struct Pi {
     params: Params,
+    /// Packets.
     reference: f64,
+    /// Time between two updates.
     period: Dur,
     probability: f64,
     /// Queue length at the last update, packets.

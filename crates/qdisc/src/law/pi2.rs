@@ -1,5 +1,5 @@
 //! The controller of PI² (De Schepper et al., CoNEXT 2016) and of DualPI2 (RFC 9332 appendix A): a
-//! linear probability p'. Scalable flows receive signals with a multiple of it, classic flows with
+//! linear probability p'. Packets of scalable flows are signalled with a multiple of p', those of classic flows with
 //! its square.
 
 use crate::retune::Retune;
@@ -13,9 +13,9 @@ pub struct Gains {
     pub target: Dur,
     /// Time between two updates.
     pub update: Dur,
-    /// Increase of p' per update and second of delay above the target, Hz.
+    /// Increase of p' at each update per second of delay above the target, Hz.
     pub alpha: f64,
-    /// Increase of p' per update and second by which the delay has risen since the last one, Hz.
+    /// Increase of p' at each update per second by which the delay has risen since the last update, Hz.
     pub beta: f64,
 }
 
@@ -24,26 +24,28 @@ pub struct Gains {
 pub struct Pi2 {
     gains: Gains,
     /// Upper bound of p'.
-    most: f64,
+    max_p: f64,
     p: f64,
+    /// Delay at the last update, seconds.
     old_delay: f64,
+    /// Time of the next update.
     due: Time,
 }
 
-/// The probability is cut to its new upper bound.
+/// Limits p' to its new upper bound.
 impl Retune for Pi2 {
     fn adopt(&mut self, now: Time, fresh: Pi2) {
-        (self.gains, self.most) = (fresh.gains, fresh.most);
-        self.p = self.p.min(self.most);
+        (self.gains, self.max_p) = (fresh.gains, fresh.max_p);
+        self.p = self.p.min(self.max_p);
         self.due = self.due.min(now + self.gains.update);
     }
 }
 
 impl Pi2 {
-    /// Returns a controller of p' from 0 to `most`, whose first update is due `gains.update` after
+    /// Returns a controller of p' from 0 to `max_p`, whose first update is due `gains.update` after
     /// the start of the run.
-    pub fn new(gains: Gains, most: f64) -> Pi2 {
-        Pi2 { gains, most, p: 0.0, old_delay: 0.0, due: Time::ZERO + gains.update }
+    pub fn new(gains: Gains, max_p: f64) -> Pi2 {
+        Pi2 { gains, max_p, p: 0.0, old_delay: 0.0, due: Time::ZERO + gains.update }
     }
     /// Returns the time of the next [`Pi2::update`].
     pub fn next_update(&self) -> Time {
@@ -54,11 +56,11 @@ impl Pi2 {
         let delay = delay.as_secs();
         let Gains { target, alpha, beta, update } = self.gains;
         let step = alpha * (delay - target.as_secs()) + beta * (delay - self.old_delay);
-        self.p = (self.p + step).clamp(0.0, self.most);
+        self.p = (self.p + step).clamp(0.0, self.max_p);
         self.old_delay = delay;
         self.due = now + update;
     }
-    /// Returns the size of its variables in bytes.
+    /// Returns the size of the variables in bytes.
     pub fn state_bytes(&self) -> usize {
         bytes_of!(self; p, old_delay, due)
     }

@@ -22,18 +22,18 @@ use tailback_units::{Dur, Fraction, Size, Time};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Params {
-    /// Target delay, above 0s. Default 15ms.
+    /// Target delay, above 0s and at most 24h. Default 15ms.
     pub target: Dur,
-    /// Time between two updates of the probability, above 0s. Default 15ms.
+    /// Time between two updates of the probability, above 0s and at most 24h. Default 15ms.
     pub update: Dur,
-    /// Increase of the probability per update and second of delay above `target`, Hz. Default
-    /// 0.125.
+    /// Increase of the probability at each update per second of delay above `target`, Hz, above 0 and at most
+    /// 1000000. Default 0.125.
     pub alpha: f64,
-    /// Increase of the probability per update and second by which the delay has risen since the
-    /// last update, Hz. Default 1.25.
+    /// Increase of the probability at each update per second by which the delay has risen since the last update, Hz,
+    /// above 0 and at most 1000000. Default 1.25.
     pub beta: f64,
     /// Burst allowance: time at the start of a burst during which no packet is marked or dropped
-    /// early. Default 150ms.
+    /// early, at most 24h. Default 150ms.
     pub burst: Dur,
     /// `true` if ECN-capable packets are marked instead of dropped. Default false.
     pub ecn: bool,
@@ -126,6 +126,7 @@ pub struct Pie {
     probability: f64,
     /// Sum of the probabilities since the last mark or drop.
     accumulated: f64,
+    /// Burst allowance that remains.
     burst_left: Dur,
     /// Delay that was last measured, seconds.
     delay: f64,
@@ -203,6 +204,7 @@ impl Pie {
         }
     }
 
+    /// Returns `true` if the packet is chosen at random.
     fn drop_early(&mut self, queue: Backlog, size: u16, rng: &mut Rng) -> bool {
         let short = self.old_delay < self.params.target.as_secs() / 2.0 && self.probability < 0.2;
         if short || queue.bytes <= 2 * self.params.mtu.0 {
@@ -231,7 +233,7 @@ impl BuildLaw for Params {
 /// A measurement of the departure rate ends with a change of the estimator, since packets that leave meanwhile are not
 /// counted.
 ///
-/// Differs from Linux (`pie_change`), which drops packets above a smaller limit.
+/// A queue above a smaller limit is not shortened; Linux (`pie_change`) drops the packets above it.
 impl Retune for Pie {
     fn adopt(&mut self, now: Time, fresh: Pie) {
         if fresh.params.estimator != self.params.estimator {

@@ -2,10 +2,10 @@
 //! the two adaptive forms: Feng et al. (INFOCOM 1999) and Floyd, Gummadi and Shenker (2001).
 //!
 //! An average of the queue, taken at each arrival, sets the probability with which arriving packets
-//! are chosen; the choices are spread evenly by counting the packets since the last one.
+//! are chosen; the choices are spread evenly by counting the packets since the last choice.
 
 pub use super::average::Idle;
-use super::average::{Average, ramp, spread};
+use super::average::{Average, ramp, uniform_gaps};
 pub use super::red_params::{AboveMax, Adaptive, Feng, Floyd, Params};
 use super::{Backlog, Decision};
 pub use crate::fifo::Count;
@@ -27,7 +27,7 @@ pub struct Red {
     probability: f64,
     adaptive: Option<Box<Adaptive>>,
     count_bytes_of_queue: bool,
-    /// `true` if the last arrival, too, found the average above `min`.
+    /// `true` if the last arrival found the average at or above `min`.
     above_min: bool,
     gentle: bool,
     wait: bool,
@@ -41,10 +41,11 @@ pub struct Red {
     mark_limit: Option<f64>,
     /// Lower bound of max_p in the form of Floyd et al.
     bottom: f64,
+    /// Time of the last change of max_p.
     adapted: Time,
 }
 
-/// An adaptation that goes on keeps its max_p; one that begins starts from `max-p`.
+/// Keeps max_p if there was and is an adaptation; an adaptation that begins with the change starts from `max-p`.
 ///
 /// Differs from Linux (`red_change`), which sets the average to 0: here it is kept, so that a small change of a
 /// parameter has a small effect.
@@ -110,7 +111,7 @@ impl Red {
     }
 
     /// Decides about a packet of `size` bytes that arrives and finds `queue` waiting. After [`Decision::Early`] a mark is
-    /// allowed if [`Red::may_mark`].
+    /// allowed if [`Red::may_mark`] returns `true`.
     #[inline]
     pub fn arrive(&mut self, now: Time, queue: Backlog, size: u16, rng: &mut Rng) -> Decision {
         let waiting = self.observe(now, queue);
@@ -125,7 +126,7 @@ impl Red {
         self.choose(size, rng)
     }
 
-    /// Decides about a packet that finds the average above `min`.
+    /// Decides about a packet that finds the average at or above `min`.
     #[inline(never)]
     fn choose(&mut self, size: u16, rng: &mut Rng) -> Decision {
         self.probability = self.p_b();
@@ -146,8 +147,8 @@ impl Red {
         Decision::Early
     }
 
-    /// Updates the average at an arrival that is not judged and finds `queue` waiting; returns the queue length in the unit of
-    /// the average.
+    /// Updates the average at an arrival that finds `queue` waiting, without a decision; returns the queue length in
+    /// the unit of the average.
     #[inline]
     pub fn observe(&mut self, now: Time, queue: Backlog) -> u64 {
         let waiting = if self.count_bytes_of_queue { queue.bytes } else { queue.packets };
@@ -200,7 +201,7 @@ impl Red {
     pub fn weight(&self) -> f64 {
         self.average.weight()
     }
-    /// Returns the size of its variables in bytes.
+    /// Returns the size of the variables in bytes.
     pub fn state_bytes(&self) -> usize {
         bytes_of!(self; since, above_min) + self.average.state_bytes() + self.adaptation_bytes()
     }
@@ -219,6 +220,7 @@ impl Red {
         if self.gentle { 2.0 * self.max } else { self.max }
     }
 
+    /// Adapts max_p to the average.
     #[inline(never)]
     fn adapt(&mut self, now: Time) {
         let average = self.average();
@@ -259,7 +261,7 @@ impl Red {
         }
     }
 
-    /// Returns the probability that the average gives.
+    /// Returns p_b, the probability that the average alone gives.
     fn p_b(&self) -> f64 {
         let average = self.average();
         let p = if average >= self.max {
@@ -288,7 +290,7 @@ impl Red {
                 _ => 1.0,
             }
         } else {
-            spread(p_b, spent)
+            uniform_gaps(p_b, spent)
         };
         if self.byte_mode && p < 1.0 { (p * f64::from(size) / self.mean_packet as f64).min(1.0) } else { p.min(1.0) }
     }

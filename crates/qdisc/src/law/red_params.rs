@@ -107,11 +107,11 @@ tailback_document::kinds! {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Feng {
-    /// Divisor of max_p when the average falls below `min`, above 1. Default 3.
+    /// Divisor of max_p when the average falls below `min`, above 1 and at most 1000000. Default 3.
     pub alpha: f64,
-    /// Factor of max_p when the average rises above `max`, above 1. Default 2.
+    /// Factor of max_p when the average rises above `max`, above 1 and at most 1000000. Default 2.
     pub beta: f64,
-    /// Minimum time between two changes of max_p. Default 0s.
+    /// Minimum time between two changes of max_p, at most 24h. Default 0s.
     pub freeze: Dur,
     /// Smallest max_p, above 0. Default 0.0001; the paper and ns-2.35 have no bound.
     pub bottom: Fraction,
@@ -150,12 +150,12 @@ impl Feng {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Floyd {
-    /// Increment of max_p when the average is above that range, at most a quarter of max_p. Default
-    /// 0.01.
+    /// Increment of max_p when the average is above the middle fifth, above 0 and at most 1; limited to a quarter of
+    /// max_p. Default 0.01.
     pub alpha: f64,
-    /// Factor of max_p when the average is below that range, above 0 and below 1. Default 0.9.
+    /// Factor of max_p when the average is below the middle fifth, above 0 and at most 0.999999. Default 0.9.
     pub beta: f64,
-    /// Time between two changes. Default 500ms.
+    /// Time between two changes, above 0s and at most 24h. Default 500ms.
     pub interval: Dur,
     /// Value of max_p at or below which it is not lowered further, above 0. Default: 0.01, or 80
     /// kbit/s divided by the link's rate if that is less.
@@ -263,6 +263,7 @@ impl Params {
     /// Returns `min` and `max` in the unit of `count`, for a link that sends `packets_per_second` mean packets per
     /// second.
     pub(super) fn thresholds(&self, packets_per_second: f64) -> (f64, f64) {
+        /// Seconds.
         const TARGET_DELAY: f64 = 0.005;
         let mean = self.mean_packet.0 as f64;
         let in_unit = |amount: Amount| match self.count {
@@ -275,8 +276,8 @@ impl Params {
     }
 
     /// Returns the weight of a new sample, for a link that sends `packets_per_second` mean packets per second. ns-2.35
-    /// adds the link's delay to the packet time; a queue does not know it, so for links longer than 33 ms the weights
-    /// differ.
+    /// adds the link's delay to the packet time; a queue does not know that delay, so that the weights differ for links
+    /// longer than 33 ms.
     pub(super) fn weight(&self, packets_per_second: f64) -> f64 {
         self.weight.unwrap_or_else(|| {
             let round_trip = f64::max(0.1, 3.0 / packets_per_second);
@@ -290,7 +291,7 @@ impl Fixed for Params {
         fixed("count", self.count, to.count, "the average is kept in this unit")?;
         fixed("idle", self.idle, to.idle, "the port reports idle times by it")?;
         let tail = |params: &Params| params.victim == Victim::Tail;
-        fixed("victim", tail(self), tail(to), "a queue that drops waiting packets is of another form")?;
+        fixed("victim", tail(self), tail(to), "a port handles a queue that drops waiting packets in another way")?;
         if self.adaptive.is_some() && to.adaptive.is_some() {
             fixed("max-p", self.max_p, to.max_p, "with `adaptive` it is only the value at the start")?;
         }

@@ -22,18 +22,18 @@ use tailback_units::{Amount, Dur, Rate, Size, Time};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Params {
-    /// Step size of the price per update and packet of mismatch, above 0. Default 0.001.
+    /// Step of the price at each update per packet of mismatch, above 0 and at most 1000000. Default 0.001.
     pub gamma: f64,
-    /// Base of the exponential, above 1. Default 1.001.
+    /// Base of the exponential, above 1 and at most 1000000. Default 1.001.
     pub phi: f64,
     /// Weight of a new sample in the average input rate, above 0 and at most 1. Default 1.
     pub weight: f64,
     /// Weight of the deviation of the queue from `target`, relative to the mismatch of rates, above
-    /// 0. Default 0.1.
+    /// 0 and at most 1000. Default 0.1.
     pub queue_weight: f64,
     /// Target queue length. Default 20packets.
     pub target: Amount,
-    /// Time between two updates of the price, above 0s. Default 2ms.
+    /// Time between two updates of the price, above 0s and at most 24h. Default 2ms.
     pub update: Dur,
     /// Unit in which rate and queue are measured: "packets", or "bytes" divided by `mean-packet`,
     /// with probabilities proportional to packet size. Default "packets".
@@ -90,6 +90,7 @@ impl Signals for Params {
 #[derive(Clone, Debug)]
 pub struct Rem {
     params: Params,
+    /// Packets.
     target: f64,
     /// Packets that the link sends between two updates.
     capacity: f64,

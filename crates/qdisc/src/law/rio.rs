@@ -30,7 +30,7 @@ impl Rio {
         Rio { levels: levels.iter().map(|params| Red::new(params, rate)).collect() }
     }
     /// Decides about a packet of `size` bytes; a `precedence` without a RED counts as the last one that has one.
-    /// `queues[k]` are the waiting packets of precedences 0 to k.
+    /// `queues[k]` are the waiting packets of precedences 0 to k; the last entry also stands for missing ones.
     pub fn arrive(&mut self, now: Time, queues: &[Backlog], size: u16, precedence: u8, rng: &mut Rng) -> Decision {
         let own = usize::from(precedence).min(self.levels.len() - 1);
         let mut decision = Decision::Pass;
@@ -49,7 +49,7 @@ impl Rio {
         let own = usize::from(precedence).min(self.levels.len() - 1);
         self.levels[own].forced();
     }
-    /// Notes that the queue is empty and the transmitter free.
+    /// Notes that an idle time has begun, as [`Red::idle`] defines it.
     pub fn idle(&mut self, now: Time) {
         self.levels.iter_mut().for_each(|red| red.idle(now));
     }

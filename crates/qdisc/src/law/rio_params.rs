@@ -17,8 +17,8 @@ use tailback_units::{Amount, Fraction, Size};
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Params {
     /// RED of green packets ("in"). Default: `min` 40 packets, `max` 70 packets, `max-p` 0.02,
-    /// `weight` 0.002, `count` "packets", `gentle` and `wait` false. In a table that is written,
-    /// omitted fields have the defaults of the discipline `red` instead.
+    /// `weight` 0.002, `count` "packets", `gentle` and `wait` false. If the table is written,
+    /// its omitted fields have the defaults of the discipline `red` instead.
     pub green: red::Params,
     /// RED of yellow packets ("out"), by the average of green and yellow ones. Default: `min` 10
     /// packets, `max` 30 packets, `max-p` 0.5, the others as the default of `green`.
@@ -52,7 +52,7 @@ impl Default for Params {
 }
 
 impl Params {
-    /// Refuses invalid levels, victims other than the arriving packet, and different forms of idle time.
+    /// Refuses invalid levels, victims other than the arriving packet, and different values of `idle`.
     ///
     /// # Errors
     /// If a parameter is invalid: the error names it and says what to write.

@@ -72,7 +72,7 @@ pub struct Sred {
 
 impl Sred {
     /// Compares the flow with one drawn from the list, and updates the list and the frequency of
-    /// hits; returns `true` if they are the same.
+    /// hits; returns `true` if the two flows are equal.
     fn hit(&mut self, flow: u32, rng: &mut Rng) -> bool {
         let places = u64::from(self.params.zombies);
         if (self.zombies.len() as u64) < places {

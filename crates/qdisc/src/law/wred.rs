@@ -1,7 +1,7 @@
 //! Weighted random early detection: an average of the queue, and a profile for each code point, precedence or colour
 //! that turns the average into a drop probability.
 
-use super::average::{Average, ramp, spread};
+use super::average::{Average, ramp, uniform_gaps};
 use super::red::Idle;
 pub use super::wred_params::{Averaged, By, Params, Profile};
 use super::{Arrival, ArrivalLaw, Backlog, BuildLaw, Decision};
@@ -23,6 +23,7 @@ impl Slope {
         let number = |n: Option<u32>| f64::from(n.unwrap_or(1));
         Slope { min: number(profile.min), max: number(profile.max), max_p: 1.0 / number(profile.denominator) }
     }
+    /// Returns the drop probability at an average, packets.
     fn probability(&self, average: f64) -> f64 {
         if average < self.min {
             0.0
@@ -42,6 +43,7 @@ pub struct Wred {
     averages: Vec<Average>,
     /// By profile: packets since the last early drop or mark. `None`: choices are independent.
     since: Option<Vec<u64>>,
+    /// Bytes.
     mean_packet: f64,
     /// Drop probability at the last arrival.
     probability: f64,
@@ -91,7 +93,7 @@ impl Wred {
         let chance = match &mut self.since {
             Some(since) => {
                 since[profile] += 1;
-                spread(p, p * (since[profile] - 1) as f64)
+                uniform_gaps(p, p * (since[profile] - 1) as f64)
             }
             None => p,
         };
@@ -102,6 +104,7 @@ impl Wred {
         Decision::Early
     }
 
+    /// Restarts the count of the profile's packets since its last early drop or mark.
     fn restart(&mut self, profile: usize) {
         if let Some(since) = &mut self.since {
             since[profile] = 0;
@@ -117,7 +120,7 @@ impl Wred {
         let packets_per_second = rate.0 as f64 / (8.0 * self.mean_packet);
         self.averages.iter_mut().for_each(|average| average.set_packets_per_second(packets_per_second));
     }
-    /// Returns the size of its variables in bytes.
+    /// Returns the size of the variables in bytes.
     pub fn state_bytes(&self) -> usize {
         let averages: usize = self.averages.iter().map(Average::state_bytes).sum();
         averages + self.since.as_ref().map_or(0, |since| size_of_val(since.as_slice()))
@@ -159,6 +162,7 @@ pub struct WredByKind {
 }
 
 impl WredByKind {
+    /// Returns the index of a packet's profile.
     fn profile(&self, packet: &Packet) -> usize {
         match self.nonconforming {
             Some(profile) if packet.colour() != Colour::Green => profile,

@@ -12,9 +12,9 @@ use tailback_units::Size;
 
 /// Weighted random early detection as in Cisco IOS: a moving average of the queue in packets (of
 /// the whole queue, or per profile, see `average`), and for each code point, precedence or colour a
-/// profile that turns the average into a drop probability: 0 below `min`, from there linear up to 1
-/// / `denominator` at `max`, 1 from `max`. The limit of the queue is that of its class, or of its
-/// port if it is in no class.
+/// profile that turns the average into a drop probability: 0 below `min`; between
+/// `min` and `max` it rises linearly to 1 / `denominator`; from `max` on it is 1. The limit of the queue is that of its
+/// class, or of its port if it is in no class.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Params {
@@ -90,7 +90,7 @@ impl Profile {
             denominator: self.denominator.or(default.denominator),
         }
     }
-    /// Refuses numbers out of range, and a `max` below `min`.
+    /// Refuses numbers out of range, and a `max` below `min`; omitted fields are taken from `default`.
     ///
     /// # Errors
     /// If a parameter is invalid: the error names it and says what to write.
@@ -187,6 +187,7 @@ impl By {
             By::Colour => ["green", "yellow", "red"].iter().position(|colour| *colour == key).map(|n| n as u8),
         }
     }
+    /// Returns the default profile of a value of the field.
     fn default_of(self, kind: u8) -> Profile {
         const PRECEDENCES: [u32; 8] = [20, 22, 24, 26, 28, 31, 33, 35];
         const ASSURED: [u32; 3] = [33, 28, 24];
@@ -200,6 +201,7 @@ impl By {
             },
         }
     }
+    /// Returns a description of the permitted keys, for messages.
     pub(crate) fn keys(self) -> &'static str {
         match self {
             By::Precedence => "\"0\" to \"7\"",
@@ -231,7 +233,7 @@ impl Params {
     pub(crate) fn special(&self) -> Option<usize> {
         self.nonconforming.map(|_| usize::from(self.by.count()))
     }
-    /// Refuses unknown keys and numbers out of range.
+    /// Refuses unknown keys, two keys for the same packets, and numbers out of range.
     ///
     /// # Errors
     /// If a parameter is invalid: the error names it and says what to write.

@@ -40,13 +40,14 @@ pub struct Params {
     /// spaced between these.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub below: Option<[f64; 3]>,
-    /// `true` if negative feedback is sent only if the queue has grown since the sample before, and
-    /// positive feedback only if it has shrunk or is nearly empty. Default true.
+    /// `true` if negative feedback is sent only if the queue has grown since the last sample, and positive feedback
+    /// only if it has shrunk or has at most one frame; for frames with the Solicit bit also if it is at most T+3.
+    /// Default true.
     pub derivative: bool,
     /// `true` if frames with the Solicit bit get positive feedback even if they are not sampled.
     /// Default true.
     pub solicit: bool,
-    /// Number of buffer bytes that count as one frame, above 0. Default: each frame counts as one,
+    /// Number of buffer bytes that count as one frame, 1 B to 65535 B. Default: each frame counts as one,
     /// whatever its length.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub frame: Option<Size>,
@@ -68,7 +69,7 @@ impl Default for Params {
 }
 
 impl Params {
-    /// Returns the queue lengths at which the feedback changes, by parameter, in ascending order.
+    /// Returns the thresholds `equilibrium` and `full`, in this order.
     pub fn thresholds(&self) -> Vec<(&'static str, Length)> {
         [("equilibrium", self.equilibrium), ("full", self.full)]
             .map(|(name, frames)| (name, Occupancy::length(self.frame, frames)))
@@ -137,8 +138,8 @@ pub struct Bcn {
 }
 
 impl Bcn {
-    /// Returns the feedback for a queue of `length` frames, without the tests on the frame and the slope: −5 is BCN 0, 0 is no
-    /// message.
+    /// Returns the level of feedback for a queue of `length` frames, before the tests of the frame's tag and of the
+    /// queue's growth: −5 is BCN 0 (stop), 0 no message.
     fn level(&self, length: f64) -> i32 {
         let above = self.above.iter().filter(|t| length > **t).count() as i32;
         let below = self.below.iter().filter(|t| length < **t).count() as i32;
@@ -173,9 +174,8 @@ impl Watch for Bcn {
             (false, _) if solicits => self.level(length).max(0),
             (false, _) => 0,
         };
-        // An empty queue cannot shrink: a literal reading of the slides would never speed sources
-        // up again. Nor must the queue shrink for frames that solicit while it is far below the
-        // equilibrium.
+        // An empty queue cannot shrink: by the letter of the slides, sources would never be speeded up again. Frames
+        // that solicit get positive feedback even from a growing queue, if it is at most T+3.
         let falls = length < before || length <= 1.0 || solicits && length <= self.below[3];
         let feedback = match level {
             ..=-5 => Some(Feedback::Stop),

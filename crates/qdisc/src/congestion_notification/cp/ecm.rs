@@ -30,7 +30,7 @@ pub struct Params {
     /// 1000000. Default: sources are never stopped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub severe: Option<f64>,
-    /// Number of buffer bytes that count as one frame, above 0. Default: each frame counts as one,
+    /// Number of buffer bytes that count as one frame, 1 B to 65535 B. Default: each frame counts as one,
     /// whatever its length.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub frame: Option<Size>,
@@ -43,7 +43,7 @@ impl Default for Params {
 }
 
 impl Params {
-    /// Returns the queue lengths at which the feedback changes, by parameter, in ascending order.
+    /// Returns the thresholds `equilibrium` and, if stated, `severe`, in this order.
     pub fn thresholds(&self) -> Vec<(&'static str, Length)> {
         let stated = [("equilibrium", Some(self.equilibrium)), ("severe", self.severe)];
         stated.into_iter().filter_map(|(name, frames)| Some((name, Occupancy::length(self.frame, frames?)))).collect()
@@ -103,9 +103,9 @@ impl Watch for Ecm {
         if !rng.chance(self.sampling) {
             return Answer::default();
         }
-        let (length, most) = (self.occupancy.of(arrival.queued), self.equilibrium);
-        let offset = (most - length).clamp(-most, most);
-        let change = (length - self.last).clamp(-2.0 * most, 2.0 * most);
+        let (length, equilibrium) = (self.occupancy.of(arrival.queued), self.equilibrium);
+        let offset = (equilibrium - length).clamp(-equilibrium, equilibrium);
+        let change = (length - self.last).clamp(-2.0 * equilibrium, 2.0 * equilibrium);
         self.last = length;
         let amount = offset - self.weight * change;
         let feedback = if length > self.severe {

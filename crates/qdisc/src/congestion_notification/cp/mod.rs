@@ -39,7 +39,7 @@ macro_rules! points {
                 match self { $(Spec::$variant(params) => Point::$variant(params.build()),)+ }
             }
             /// Refuses parameters that a congestion point built from `self` cannot take while it runs: another
-            /// kind, or another unit of the queue length. Both have passed `check`.
+            /// kind, or another unit of the queue length. `self` and `to` have passed `check`.
             ///
             /// # Errors
             /// If such a parameter differs: the error names it and says why it is fixed.
@@ -49,15 +49,15 @@ macro_rules! points {
                     _ => Err(other_kind(self.kind(), to.kind())),
                 }
             }
-            /// Returns the queue lengths at which the feedback changes, by parameter, in ascending
-            /// order.
+            /// Returns the thresholds of the queue length, each with the name of its parameter, ascending; without
+            /// those in BCN's lists `above` and `below`.
             pub fn thresholds(&self) -> Vec<(&'static str, Length)> {
                 match self { $(Spec::$variant(params) => params.thresholds(),)+ }
             }
         }
 
         impl Spec {
-            /// Returns `true` if it reads the congestion point's number in the tags of frames.
+            /// Returns `true` if the law reads the congestion point's number in the tags of frames.
             pub fn reads_tags(&self) -> bool {
                 !matches!(self, Spec::Qcn(_))
             }
@@ -82,7 +82,7 @@ macro_rules! points {
 }
 
 impl Point {
-    /// Replaces the parameters and keeps the state. [`Spec::check_retune`] accepts them.
+    /// Replaces the parameters and keeps the state. [`Spec::check_retune`] must have accepted them.
     pub fn retune(&mut self, now: Time, spec: &Spec) {
         self.adopt(now, spec.build());
     }

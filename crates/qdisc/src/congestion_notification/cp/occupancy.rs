@@ -19,14 +19,14 @@ impl Occupancy {
     pub fn of(self, queued: Backlog) -> f64 {
         self.0.map_or(queued.packets as f64, |frame| queued.bytes as f64 / frame)
     }
-    /// Returns a queue length of `frames` frames as a threshold.
+    /// Returns a queue length of `frames` frames as a threshold; `frame` as in [`Occupancy::new`].
     pub fn length(frame: Option<Size>, frames: f64) -> Length {
         frame.map_or(Length::Packets(frames), |size| Length::Bytes(frames * size.0 as f64))
     }
-    /// Refuses frames of 0 bytes.
+    /// Refuses a frame size outside 1 B to 65535 B.
     ///
     /// # Errors
-    /// If a parameter is invalid: the error names it and says what to write.
+    /// If the size is out of range: the error names the parameter `frame` and says what to write.
     pub fn check(frame: Option<Size>) -> Result<(), Invalid> {
         frame.map_or(Ok(()), |size| crate::check::packet("frame", size))
     }

@@ -11,7 +11,7 @@ use tailback_document::Invalid;
 use tailback_random::Rng;
 use tailback_units::{Fraction, Size, Time};
 
-/// Largest quantised feedback: six bits.
+/// Maximum of the quantised feedback |Fb|, which has six bits.
 pub const MAX_QUANTISED: f64 = 63.0;
 
 /// Quantised congestion notification (IEEE 802.1Qau-2010): after a number of arrived bytes a frame is sampled, and Fb =
@@ -33,7 +33,7 @@ pub struct Params {
     /// then falls linearly with |Fb| instead of following the table. Default: the table.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub least: Option<Fraction>,
-    /// Random variation of each distance to either side, uniform, as a share of it. Default 0.15.
+    /// Random variation of each distance to either side, uniform, as a share of the distance, 0 to 1. Default 0.15.
     pub jitter: Fraction,
 }
 
@@ -44,13 +44,13 @@ impl Default for Params {
 }
 
 impl Params {
-    /// Returns the queue lengths at which the feedback changes, by parameter, in ascending order.
+    /// Returns the only threshold, `equilibrium`.
     pub fn thresholds(&self) -> Vec<(&'static str, Length)> {
         vec![("equilibrium", Length::Bytes(self.equilibrium.0 as f64))]
     }
     /// Returns the congestion point in its initial state.
     pub fn build(&self) -> Qcn {
-        Qcn { params: self.clone(), last: 0.0, left: self.sample.0 as f64 }
+        Qcn { params: self.clone(), last: 0.0, remaining: self.sample.0 as f64 }
     }
     /// Refuses parameters out of range.
     ///
@@ -67,11 +67,12 @@ impl Params {
     }
 }
 
-/// Bytes until the next sample by the upper three of the feedback's six bits, kB (R. Pan's pseudo-code for 802.1Qau).
+/// Distance to the next sample, kB, by the upper three of the feedback's six bits (R. Pan's pseudo-code for 802.1Qau).
 const TABLE: [f64; 8] = [150.0, 75.0, 50.0, 37.5, 30.0, 25.0, 21.5, 18.5];
 
-/// Returns the distance to the next sample as a share of the distance without feedback.
-fn step(quantised: f64) -> f64 {
+/// Returns the distance to the next sample after the feedback `quantised`, 0 to 63, as a share of the distance
+/// without feedback.
+fn relative_distance(quantised: f64) -> f64 {
     TABLE[(quantised as usize >> 3).min(7)] / TABLE[0]
 }
 
@@ -82,13 +83,13 @@ pub struct Qcn {
     /// Waiting bytes at the last sample.
     last: f64,
     /// Bytes that have to arrive before the next sample.
-    left: f64,
+    remaining: f64,
 }
 
-/// The rest of the distance to the next sample is scaled to the new distance.
+/// The remaining distance to the next sample is scaled to the new distance.
 impl Retune for Qcn {
     fn adopt(&mut self, _now: Time, fresh: Qcn) {
-        self.left = scaled(self.left, self.params.sample, fresh.params.sample);
+        self.remaining = scaled(self.remaining, self.params.sample, fresh.params.sample);
         self.params = fresh.params;
     }
 }
@@ -97,19 +98,22 @@ impl Fixed for Params {}
 
 impl Watch for Qcn {
     fn judge(&mut self, arrival: &Arrival, rng: &mut Rng) -> Answer {
-        self.left -= f64::from(arrival.size);
-        if self.left > 0.0 {
+        self.remaining -= f64::from(arrival.size);
+        if self.remaining > 0.0 {
             return Answer::default();
         }
         let Params { equilibrium, weight, sample, least, jitter } = &self.params;
         let (queue, equilibrium) = (arrival.queued.bytes as f64, equilibrium.0 as f64);
         let excess = queue - equilibrium + weight * (queue - self.last);
         self.last = queue;
-        let most = equilibrium * (1.0 + 2.0 * weight);
-        let quantised = (excess.clamp(0.0, most) * MAX_QUANTISED / most).floor();
-        let apart = sample.0 as f64
-            * least.map_or_else(|| step(quantised), |least| 1.0 - (1.0 - least.0) * quantised / MAX_QUANTISED);
-        self.left = apart * (1.0 + jitter.0 * (2.0 * rng.uniform() - 1.0));
+        let max_excess = equilibrium * (1.0 + 2.0 * weight);
+        let quantised = (excess.clamp(0.0, max_excess) * MAX_QUANTISED / max_excess).floor();
+        let distance = sample.0 as f64
+            * least.map_or_else(
+                || relative_distance(quantised),
+                |least| 1.0 - (1.0 - least.0) * quantised / MAX_QUANTISED,
+            );
+        self.remaining = distance * (1.0 + jitter.0 * (2.0 * rng.uniform() - 1.0));
         Answer { sampled: true, feedback: (quantised > 0.0).then_some(Feedback::Change(-quantised)) }
     }
 }

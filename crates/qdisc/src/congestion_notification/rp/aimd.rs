@@ -25,7 +25,7 @@ pub struct Drift {
 }
 
 impl Drift {
-    /// Refuses steps and times of 0.
+    /// Refuses a step of 0, and a time of 0 or above 24 h.
     ///
     /// # Errors
     /// If a parameter is invalid: the error names it and says what to write.
@@ -50,7 +50,7 @@ pub struct Constants {
     pub floor: f64,
     /// Rate after the first stop, bit/s.
     pub restart: f64,
-    /// `true` if each stop without an increase since the one before halves the rate after it.
+    /// `true` if each further stop before an increase halves the rate after the stop.
     pub halve: bool,
     /// Longest duration of a first stop.
     pub stop: Dur,
@@ -64,9 +64,13 @@ pub struct Constants {
 #[derive(Debug)]
 pub struct Aimd {
     constants: Constants,
+    /// Rate of the link, bit/s.
     line: f64,
+    /// Rate of the limiter, bit/s.
     rate: f64,
+    /// End of the last stop.
     until: Time,
+    /// Congestion point that last slowed the limiter; 0: none yet.
     point: u16,
     /// Number of stops since the last increase.
     hits: u32,
@@ -95,7 +99,7 @@ impl Aimd {
     }
 }
 
-/// The rate is moved into its new bounds. A drift that begins or changes counts from the change on.
+/// Clamps the rate to its new bounds. The steps of a new or changed drift are counted from the change on.
 impl Retune for Aimd {
     fn adopt(&mut self, now: Time, fresh: Aimd) {
         if self.constants.drift != fresh.constants.drift {

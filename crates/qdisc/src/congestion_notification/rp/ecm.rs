@@ -10,9 +10,9 @@ use tailback_units::{Dur, Fraction, Rate, Time};
 
 /// Reaction to the linear feedback of BCN version 2.0 (ECM; J. Jiang and R. Jain, IEEE 802.1, July 2006): positive Fb
 /// adds `increase` × Fb to the rate, negative Fb reduces the rate by the share `decrease` × |Fb|, at most by half.
-/// BCN(0,0) stops the limiter for a random time, after which it continues at `restart`; each consecutive stop doubles
-/// the longest time and halves that rate. The defaults are `decrease` = 0.5/((1 + 2w) Qeq) and `increase` = 0.1 C/((1 +
-/// 2w) Qeq) for w = 2, Qeq = 16 frames and C = 10 Gbit/s.
+/// BCN(0,0) stops the limiter for a random time, after which it continues at `restart`; each further stop before
+/// the next increase doubles the longest time and halves that rate, up to ten times. The defaults are `decrease` =
+/// 0.5/((1 + 2w) Qeq) and `increase` = 0.1 C/((1 + 2w) Qeq) for w = 2, Qeq = 16 frames and C = 10 Gbit/s.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Params {

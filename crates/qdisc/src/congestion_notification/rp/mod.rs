@@ -36,8 +36,8 @@ macro_rules! reactions {
             pub fn build(&self, line: Rate, now: Time) -> Reaction {
                 match self { $(Spec::$variant(params) => Reaction::$variant(params.build(line, now)),)+ }
             }
-            /// Refuses parameters that a law built from `self` cannot take while it runs: those of another kind. Both
-            /// have passed `check`.
+            /// Refuses parameters that a law built from `self` cannot take while it runs: those of another kind. `self`
+            /// and `to` have passed `check`.
             ///
             /// # Errors
             /// If the kinds differ.
@@ -95,7 +95,8 @@ macro_rules! reactions {
 }
 
 impl Reaction {
-    /// Replaces the parameters and the rate of the link, and keeps the state. [`Spec::check_retune`] accepts them.
+    /// Replaces the parameters and the rate of the link, and keeps the state. [`Spec::check_retune`] must have
+    /// accepted them.
     pub fn retune(&mut self, now: Time, spec: &Spec, line: Rate) {
         self.adopt(now, spec.build(line, now));
     }

@@ -11,21 +11,22 @@ use tailback_document::Invalid;
 use tailback_random::Rng;
 use tailback_units::{Dur, Fraction, Rate, Size, Time};
 
-/// Number of cycles of fast recovery.
+/// Number of cycles of each counter in fast recovery.
 const FAST: u32 = 5;
 
 /// Ratio of target and rate above which the target is reduced (the standard's constant).
 const FAR: f64 = 10.0;
-/// Divisor of such a target at the end of a first cycle.
+/// Divisor that reduces a target above [`FAR`] times the rate.
 const NEARER: f64 = 8.0;
 
 /// Reaction to QCN's messages (IEEE 802.1Qau-2010; R. Pan's pseudo-code for it): a message reduces the rate by the
-/// share `decrease` × |Fb|, at most by half. The rate before becomes the target, unless the byte counter has ended no
-/// cycle since the message before. Then the rate recovers in cycles of a byte counter and of a timer: at the end of
-/// each cycle the distance to the target is halved. During the first five cycles (fast recovery) the target is
-/// constant; once either counter has ended five, the target grows by `increase` per cycle (active increase), once both
-/// have, by a multiple of `hyper` (hyper-active increase). At the end of the first cycle of either counter, a target of
-/// more than ten times the rate is divided by eight instead. Cycles after fast recovery are half as long.
+/// share `decrease` × |Fb|, at most by half. The rate before the message becomes the target, unless the byte counter
+/// has completed no cycle since the previous message. Then the rate recovers in cycles of a byte counter and of a
+/// timer: at the end of each cycle the distance to the target is halved. During the first five cycles (fast recovery)
+/// the target is constant; once one of the counters has completed five, the target grows by `increase` per cycle
+/// (active increase); once both have, by a multiple of `hyper` (hyper-active increase). While a counter has completed
+/// exactly one cycle, a target of more than ten times the rate is divided by eight instead. Cycles after fast recovery
+/// are half as long.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Params {
@@ -43,7 +44,7 @@ pub struct Params {
     pub bytes: Size,
     /// Duration of a cycle of the timer, above 0s and at most 24h. Default 15 ms.
     pub timer: Dur,
-    /// Random variation of each cycle's length to either side, uniform, as a share of it, so that limiters
+    /// Random variation of each cycle's length to either side, uniform, as a share of it, 0 to 1, so that limiters
     /// are not synchronised. Default 0.15.
     pub jitter: Fraction,
 }
@@ -71,7 +72,7 @@ impl Params {
             line,
             target: line,
             rate: line,
-            left: self.bytes.0 as f64,
+            bytes_left: self.bytes.0 as f64,
             by_bytes: 0,
             due: now + self.timer,
             by_time: 0,
@@ -97,21 +98,24 @@ impl Params {
 #[derive(Debug)]
 pub struct Qcn {
     params: Params,
+    /// Rate of the link, bit/s.
     line: f64,
+    /// Target of the recovery, bit/s.
     target: f64,
+    /// Rate of the limiter, bit/s.
     rate: f64,
-    /// Bytes to send until this cycle of the byte counter ends, and (`by_bytes`) the number of its cycles since the
-    /// last message.
-    left: f64,
+    /// Wire bytes to send until this cycle of the byte counter ends.
+    bytes_left: f64,
+    /// Number of completed cycles of the byte counter since the last message.
     by_bytes: u32,
-    /// End of this cycle of the timer; `by_time` is the number of its cycles since the last
-    /// message.
+    /// End of this cycle of the timer.
     due: Time,
+    /// Number of completed cycles of the timer since the last message.
     by_time: u32,
 }
 
 impl Qcn {
-    /// Processes the end of a cycle.
+    /// Adapts target and rate at the end of a cycle.
     fn step(&mut self) {
         let both = self.by_bytes.min(self.by_time);
         if (self.by_bytes == 1 || self.by_time == 1) && self.target > FAR * self.rate {
@@ -145,10 +149,10 @@ impl Qcn {
 }
 
 /// The rest of a cycle of the byte counter is scaled to the new length; a cycle of the timer ends at the latest when a
-/// new one would. Rate and target are moved into their new bounds.
+/// new one would. Rate and target are clamped to their new bounds.
 impl Retune for Qcn {
     fn adopt(&mut self, now: Time, fresh: Qcn) {
-        self.left = scaled(self.left, self.params.bytes, fresh.params.bytes);
+        self.bytes_left = scaled(self.bytes_left, self.params.bytes, fresh.params.bytes);
         (self.params, self.line) = (fresh.params, fresh.line);
         let longest = self.params.timer.0 as f64 * (1.0 + self.params.jitter.0);
         self.due = self.due.min(now + Dur(longest as u64));
@@ -169,19 +173,19 @@ impl React for Qcn {
         if self.by_bytes > 0 {
             self.target = self.rate;
         }
-        let taken = (-amount * self.params.decrease.0).min(0.5);
-        self.rate = (self.rate * (1.0 - taken)).max((self.params.floor.0 as f64).min(self.line));
+        let reduction = (-amount * self.params.decrease.0).min(0.5);
+        self.rate = (self.rate * (1.0 - reduction)).max((self.params.floor.0 as f64).min(self.line));
         (self.by_bytes, self.by_time) = (0, 0);
-        self.left = self.byte_cycle(rng);
+        self.bytes_left = self.byte_cycle(rng);
         self.due = now + self.time_cycle(rng);
         true
     }
     fn sent(&mut self, _now: Time, bytes: u16, rng: &mut Rng) {
-        self.left -= f64::from(bytes);
-        if self.left <= 0.0 {
+        self.bytes_left -= f64::from(bytes);
+        if self.bytes_left <= 0.0 {
             self.by_bytes += 1;
             self.step();
-            self.left += self.byte_cycle(rng);
+            self.bytes_left += self.byte_cycle(rng);
         }
     }
     fn advance(&mut self, now: Time, rng: &mut Rng) {

@@ -10,16 +10,16 @@ pub trait React {
     fn hear(&mut self, now: Time, point: u16, feedback: Feedback, rng: &mut Rng) -> bool;
     /// Notes that a frame of `bytes` wire bytes has left the limiter.
     fn sent(&mut self, _now: Time, _bytes: u16, _rng: &mut Rng) {}
-    /// Updates to `now` what changes with time alone.
+    /// Updates the state that changes with time alone to `now`.
     fn advance(&mut self, _now: Time, _rng: &mut Rng) {}
     /// Returns the rate, bit/s, above 0 and at most that of the link.
     fn rate(&self) -> f64;
     /// Returns the end of the last stop, the earliest time of the next frame.
     fn stopped_until(&self) -> Time;
-    /// Returns the congestion point named in the tags of its frames: the last one that slowed the
+    /// Returns the number of the congestion point for the tags of the limiter's frames: the last one that slowed the
     /// limiter; 0 before the first.
     fn point(&self) -> u16;
-    /// Returns `true` if the tags of its frames have the Solicit bit.
+    /// Returns `true` if the tags of the limiter's frames have the Solicit bit.
     fn solicits(&self) -> bool {
         false
     }

@@ -8,7 +8,7 @@ use tailback_random::Rng;
 
 /// An entry of a queue: a packet, with or without additional data.
 pub trait Item {
-    /// The packet.
+    /// Returns the packet.
     fn packet(&self) -> &Packet;
     /// Returns the packet without the additional data.
     fn into_packet(self) -> Packet;
@@ -29,7 +29,7 @@ struct Fifo<I> {
     waiting: VecDeque<I>,
     /// Buffer bytes.
     bytes: u64,
-    /// Index in `occupied` while it is not empty.
+    /// Index in `occupied` while the queue is not empty.
     place: usize,
 }
 
@@ -69,7 +69,7 @@ impl<I: Item> Fifos<I> {
         self.packets += 1;
         first
     }
-    /// Removes and returns the oldest entry of the queue `slot`. `None`: it is empty.
+    /// Removes and returns the oldest entry of the queue `slot`. `None`: the queue is empty.
     #[inline]
     pub fn pop_front(&mut self, slot: usize) -> Option<I> {
         let item = self.queues.get_mut(slot)?.waiting.pop_front()?;
@@ -83,14 +83,14 @@ impl<I: Item> Fifos<I> {
         let item = self.pop_front(slot)?;
         Some((item, self.backlog_of(slot)))
     }
-    /// Removes and returns the newest entry of the queue `slot`. `None`: it is empty.
+    /// Removes and returns the newest entry of the queue `slot`. `None`: the queue is empty.
     #[inline]
     pub fn pop_back(&mut self, slot: usize) -> Option<I> {
         let item = self.queues.get_mut(slot)?.waiting.pop_back()?;
         self.taken(slot, &item);
         Some(item)
     }
-    /// Removes and returns the victim of the queue `slot`. `None`: it is empty.
+    /// Removes and returns the victim of the queue `slot`. `None`: the queue is empty.
     pub fn remove(&mut self, slot: usize, victim: Victim, rng: &mut Rng) -> Option<I> {
         match victim {
             Victim::Tail => self.pop_back(slot),
@@ -101,7 +101,8 @@ impl<I: Item> Fifos<I> {
             }
         }
     }
-    /// Returns the entry at position `i` of the queue `slot`, counted from the oldest at 0.
+    /// Returns the entry at position `i` of the queue `slot`, counted from the oldest at 0. `None`: the queue is
+    /// shorter.
     pub fn peek(&self, slot: usize, i: u64) -> Option<&I> {
         self.queues.get(slot)?.waiting.get(i as usize)
     }
@@ -120,6 +121,7 @@ impl<I: Item> Fifos<I> {
             cx.drop(item.into_packet(), Reason::BufferFull);
         }
     }
+    /// Updates the counts and `occupied` after an entry was removed.
     #[inline]
     fn taken(&mut self, slot: usize, item: &I) {
         let size = u64::from(item.packet().size);

@@ -10,7 +10,7 @@ use tailback_document::Invalid;
 use tailback_random::Rng;
 use tailback_units::Time;
 
-/// Assigns packets to queues, which are numbered from 0 without gaps.
+/// Assigns packets to queues, which are numbered from 0: by first use, or by hash bucket.
 pub trait Key: Debug {
     /// Returns the index of the queue of `packet`, a new one for a flow without a queue; `rng` is used only for the
     /// salt of a hash.

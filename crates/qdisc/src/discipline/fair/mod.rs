@@ -1,7 +1,7 @@
 //! Common part of the fair disciplines: the assignment of packets to queues ([`Key`]), the queues ([`Fifos`]), service in
-//! rounds ([`Round`]) and service by tags ([`Tagged`]).
+//! rounds ([`Round`]; with new flows first, [`NewOld`]) and service by tags ([`Tagged`]).
 //!
-//! Service is counted in wire bytes, the capacity of the link; limits in buffer bytes.
+//! Service is counted in wire bytes, for which the link needs time; limits are in buffer bytes.
 
 mod buckets;
 mod conversation;

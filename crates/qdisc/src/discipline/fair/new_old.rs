@@ -18,14 +18,16 @@ pub struct NewOld {
     quantum: i64,
 }
 
+/// State of a queue in the lists.
 #[derive(Clone, Copy, Debug, Default)]
 struct Seat {
     /// Deficit in wire bytes; at 0 or below the queue waits for the next round.
     deficit: i64,
+    /// `true` if the queue is in one of the lists.
     listed: bool,
 }
 
-/// The rest of a turn is at most the new quantum.
+/// Limits each deficit to the new quantum.
 impl Retune for NewOld {
     fn adopt(&mut self, _now: Time, fresh: NewOld) {
         self.quantum = fresh.quantum;
@@ -67,7 +69,7 @@ impl NewOld {
             self.old.push_back(front);
         }
     }
-    /// Notes that the queue whose turn it is has sent `bytes` wire bytes.
+    /// Notes that the queue `slot`, whose turn it is, has sent `bytes` wire bytes.
     #[inline]
     pub fn sent(&mut self, slot: usize, bytes: u16) {
         self.seats[slot].deficit -= i64::from(bytes);
@@ -80,6 +82,7 @@ impl NewOld {
             self.seats[slot as usize].listed = false;
         }
     }
+    /// Returns the new list or, if `is_new` is `false`, the old one.
     fn front(&mut self, is_new: bool) -> &mut VecDeque<u32> {
         if is_new { &mut self.new } else { &mut self.old }
     }
@@ -87,7 +90,7 @@ impl NewOld {
     pub fn new_flows(&self) -> usize {
         self.new.len()
     }
-    /// Returns the size of its variables in bytes.
+    /// Returns the size of the variables in bytes.
     pub fn state_bytes(&self) -> usize {
         let seat = bytes_of!(Seat::default(); deficit, listed);
         self.seats.len() * seat + (self.new.len() + self.old.len()) * INDEX

@@ -9,17 +9,20 @@ use std::collections::VecDeque;
 /// where the quantum is no smaller than the largest packet. Without: one packet per turn.
 #[derive(Debug)]
 pub struct Round {
+    /// Queues in the order of their turns.
     turns: VecDeque<u32>,
+    /// By queue.
     seats: Vec<Seat>,
     /// `true` if the queue in front has not yet received its quantum for this turn.
     fresh: bool,
 }
 
+/// State of a queue in the round.
 #[derive(Clone, Copy, Debug, Default)]
 struct Seat {
-    /// Wire bytes that it may still send.
+    /// Wire bytes that the queue may still send.
     deficit: u64,
-    /// `true` if it is among `turns`.
+    /// `true` if the queue is in `turns`.
     listed: bool,
 }
 
@@ -30,7 +33,7 @@ impl Default for Round {
 }
 
 impl Round {
-    /// Notes that the queue `slot` has a packet: appends the queue to the round unless it is in it.
+    /// Notes that the queue `slot` has a packet: appends the queue to the round unless the round contains it.
     #[inline]
     pub fn join(&mut self, slot: usize) {
         if slot >= self.seats.len() {
@@ -81,8 +84,8 @@ impl Round {
             self.seats[*front as usize].deficit -= u64::from(size);
         }
     }
-    /// Notes that quanta have changed: cuts each deficit to the new quantum and the largest packet, which no deficit of a
-    /// queue exceeds. `quantum` is that of `next`.
+    /// Notes that quanta have changed: limits each deficit to the new quantum plus the largest packet, a bound that
+    /// holds with constant quanta. `quantum` as in [`Round::next`].
     pub fn limit_deficits(&mut self, quantum: impl Fn(usize) -> Option<u64>) {
         for (slot, seat) in self.seats.iter_mut().enumerate() {
             let most = quantum(slot).map_or(u64::MAX, |quantum| quantum.saturating_add(u64::from(u16::MAX)));
@@ -101,7 +104,7 @@ impl Round {
         }
         self.fresh = true;
     }
-    /// Returns the size of its variables in bytes.
+    /// Returns the size of the variables in bytes.
     pub fn state_bytes(&self) -> usize {
         let seat = bytes_of!(Seat::default(); deficit, listed);
         self.seats.len() * seat + self.turns.len() * INDEX + bytes_of!(self; fresh)

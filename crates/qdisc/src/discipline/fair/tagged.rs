@@ -20,7 +20,8 @@ pub enum Order {
     Finish,
 }
 
-/// A virtual time, and its changes with arrivals and service.
+/// A virtual time, and its changes with arrivals and service. The implementation chooses the unit of the virtual time
+/// and of the tags.
 pub trait Clock: Debug {
     /// The tag by which packets are served.
     const ORDER: Order;
@@ -33,7 +34,7 @@ pub trait Clock: Debug {
     /// Returns the start tag of a packet that arrives now after one with finish tag `last`.
     /// `backlogged`: that packet is still waiting.
     fn start(&self, last: f64, backlogged: bool) -> f64;
-    /// Returns the finish tag minus the start tag of a packet.
+    /// Returns the finish tag minus the start tag of a packet of `bytes` wire bytes.
     fn span(&self, bytes: u16, weight: f64) -> f64 {
         f64::from(bytes) / weight
     }
@@ -45,7 +46,8 @@ pub trait Clock: Debug {
     fn eligible(&mut self, _least: f64) -> f64 {
         f64::INFINITY
     }
-    /// Notes that the transmission of a packet of the queue `slot` begins.
+    /// Notes that the transmission of a packet of the queue `slot` begins: its start and finish tag, and its wire
+    /// bytes.
     fn serve(&mut self, _slot: usize, _tags: (f64, f64), _bytes: u16) {}
     /// Notes that the link is idle.
     fn idle(&mut self) {}
@@ -57,7 +59,7 @@ pub trait Clock: Debug {
         Self: Sized,
     {
     }
-    /// Returns the size of its variables in bytes.
+    /// Returns the size of the variables in bytes.
     fn state_bytes(&self) -> usize;
 }
 
@@ -66,38 +68,39 @@ pub trait Clock: Debug {
 /// another class.
 #[derive(Clone, Copy, Debug)]
 pub struct Work {
+    /// Time of the last call of [`Work::until`].
     at: Time,
     /// Bytes of the packet in service that are not yet sent.
-    left: f64,
+    unsent: f64,
     bytes_per_ps: f64,
 }
 
 impl Work {
     /// Returns the work of a link of `rate`, zero so far.
     pub fn new(rate: Rate) -> Work {
-        Work { at: Time::ZERO, left: 0.0, bytes_per_ps: rate.0 as f64 / 8e12 }
+        Work { at: Time::ZERO, unsent: 0.0, bytes_per_ps: rate.0 as f64 / 8e12 }
     }
     /// Returns the bytes sent since the last call.
     pub fn until(&mut self, now: Time) -> f64 {
-        let done = (now.since(self.at).0 as f64 * self.bytes_per_ps).min(self.left);
+        let done = (now.since(self.at).0 as f64 * self.bytes_per_ps).min(self.unsent);
         self.at = now;
-        self.left -= done;
+        self.unsent -= done;
         done
     }
     /// Notes that the transmission of a packet of `bytes` begins; returns the bytes that rounding
     /// has left of the packet before.
     pub fn begin(&mut self, bytes: u16) -> f64 {
-        core::mem::replace(&mut self.left, f64::from(bytes))
+        core::mem::replace(&mut self.unsent, f64::from(bytes))
     }
-    /// Returns the size of its variables in bytes.
+    /// Returns the size of the variables in bytes.
     pub fn state_bytes(&self) -> usize {
-        bytes_of!(self; at, left)
+        bytes_of!(self; at, unsent)
     }
     /// Takes the rate of `fresh`, as [`Work::set_rate`] does.
     pub fn adopt(&mut self, fresh: Work) {
         self.bytes_per_ps = fresh.bytes_per_ps;
     }
-    /// Sets the rate, from the time of the last call of `until`.
+    /// Sets the link's rate, which applies from the last call of [`Work::until`] on.
     pub fn set_rate(&mut self, rate: Rate) {
         self.bytes_per_ps = rate.0 as f64 / 8e12;
     }
@@ -123,6 +126,7 @@ impl PartialOrd for Rank {
     }
 }
 
+/// A packet with its tags and the number of its arrival.
 #[derive(Debug)]
 struct Stamped {
     packet: Packet,
@@ -151,8 +155,8 @@ impl Item for Stamped {
 /// packet that does not fit costs O(n).
 ///
 /// When the limit is exceeded, the packet with the largest finish tag is dropped, which is the last
-/// of its queue; the tags of its queue become those before its arrival (Demers, Keshav and Shenker
-/// 1990).
+/// of its queue; the last finish tag of its queue is set back to the start tag of the dropped packet (Demers, Keshav
+/// and Shenker 1990).
 #[derive(Debug)]
 pub struct Tagged<K, C> {
     key: K,
@@ -164,6 +168,7 @@ pub struct Tagged<K, C> {
     early: BTreeSet<Rank>,
     /// Head packets that may be served, by the tag of [`Clock::ORDER`].
     ready: BTreeSet<Rank>,
+    /// Number of packets that have arrived.
     arrivals: u64,
     site: Site,
 }
@@ -230,7 +235,7 @@ impl<K: Key, C: Clock> Tagged<K, C> {
     }
 }
 
-/// Waiting packets keep their tags, so that new weights count from the packets on that arrive after the change.
+/// Waiting packets keep their tags, so that new weights apply to packets that arrive after the change.
 impl<K: Key + Retune, C: Clock> Retune for Tagged<K, C> {
     fn adopt(&mut self, now: Time, fresh: Tagged<K, C>) {
         self.key.adopt(now, fresh.key);

@@ -16,7 +16,7 @@ pub struct Curve {
     #[serde(default = "nothing", skip_serializing_if = "is_nothing")]
     pub m1: Rate,
     /// Duration of the first piece. Default 0s.
-    #[serde(default, skip_serializing_if = "is_never")]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub d: Dur,
     /// Slope of the second piece: the long-term rate.
     pub m2: Rate,
@@ -28,7 +28,7 @@ fn nothing() -> Rate {
 fn is_nothing(rate: &Rate) -> bool {
     rate.0 == 0
 }
-fn is_never(d: &Dur) -> bool {
+fn is_zero(d: &Dur) -> bool {
     *d == Dur::ZERO
 }
 
@@ -53,10 +53,13 @@ impl Curve {
 /// piece may be longer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Running {
+    /// Time at which the curve begins.
     x: u128,
+    /// Service at which the curve begins.
     y: u128,
-    /// Duration of the first piece, and the service in it.
+    /// Duration of the first piece.
     dx: u128,
+    /// Service in the first piece.
     dy: u128,
     curve: Curve,
 }
@@ -68,8 +71,8 @@ impl Running {
         Running { x: 0, y: 0, dx, dy: dx * u128::from(curve.m1.0), curve }
     }
 
-    /// Takes the service curve `fresh` from the point (x, y) on, if it is another one (`rtsc_init` in `hfsc_change_rsc`,
-    /// `hfsc_change_fsc` and `hfsc_change_usc`); returns `true` if it is.
+    /// Takes the service curve `fresh` from the point (x, y) on if it differs from the present one (`rtsc_init` in
+    /// `hfsc_change_rsc`, `hfsc_change_fsc` and `hfsc_change_usc`); returns `true` if it differs.
     pub fn change(&mut self, fresh: Running, x: u128, y: u128) -> bool {
         let changes = self.curve != fresh.curve;
         if changes {
@@ -79,7 +82,7 @@ impl Running {
         changes
     }
 
-    /// Moves the begin of the curve to (x, y).
+    /// Moves the beginning of the curve to (x, y).
     pub fn begin(&mut self, x: u128, y: u128) {
         (self.x, self.y) = (x, y);
     }
@@ -102,7 +105,7 @@ impl Running {
         }
     }
 
-    /// Returns the first time at which the service reaches `y`.
+    /// Returns the first time at which the service reaches `y`; [`NEVER`] if it does not.
     pub fn time_of(&self, y: u128) -> u128 {
         if y < self.y {
             return self.x;
@@ -156,7 +159,8 @@ mod tests {
 
     #[test]
     fn a_concave_curve_serves_the_first_bytes_fast_and_a_convex_one_late() {
-        // 1000 B at 1 Mbit/s take 8 ms of the first 10; 2000 B take 10 ms for 1250, and 750 · 8 / 200 k = 30 ms for the rest.
+        // The first piece of 10 ms at 1 Mbit/s serves 1250 B, 1000 B of it in 8 ms. Of 2000 B, the other 750 B take
+        // 750 · 8 bit / 200 kbit/s = 30 ms more.
         let concave = Running::new(Curve { m1: Rate::mbit(1), d: Dur::from_ms(10), m2: Rate(200_000) });
         assert_eq!([concave.time_of(service(1000)), concave.time_of(service(2000))], [8 * MS, 40 * MS]);
         let convex = Running::new(Curve { m1: Rate(0), d: Dur::from_ms(10), m2: Rate::mbit(1) });
@@ -168,10 +172,10 @@ mod tests {
     }
 
     #[test]
-    fn a_class_that_is_busy_again_gets_no_more_than_its_old_curve_allows() {
-        // The class has received 1250 B in the first 10 ms. After 20 ms of pause the old curve is at 1250 + 20 ms · 200
-        // kbit/s = 1750 B, and the new one from 1250 B has 2500 B at 40 ms, when the old one has 2000: they cross at d
-        // with 1250 B + d · 1 Mbit/s = 1750 B + d · 200 kbit/s, so d = 5 ms.
+    fn a_class_that_is_busy_again_gets_the_minimum_of_its_old_curve_and_a_new_one() {
+        // The class has received 1250 B in the first 10 ms. After 20 ms of pause, at 30 ms, the old curve is at 1250 B
+        // + 20 ms · 200 kbit/s = 1750 B. The new one, which starts there from 1250 B, has 2500 B at 40 ms, when the old
+        // one has 2000 B. They cross after d with 1250 B + d · 1 Mbit/s = 1750 B + d · 200 kbit/s, so d = 5 ms.
         let curve = Curve { m1: Rate::mbit(1), d: Dur::from_ms(10), m2: Rate(200_000) };
         let mut running = Running::new(curve);
         running.restart(30 * MS, service(1250));

@@ -76,6 +76,7 @@ impl Params {
         let name = self.classes.get(place).map(|class| &class.name);
         !self.classes.iter().any(|class| class.parent.as_ref() == name)
     }
+    /// Returns the number of ancestors of a class.
     fn depth(&self, mut place: usize) -> usize {
         let mut depth = 0;
         while let Some(parent) = self.classes[place].parent.as_ref().and_then(|name| self.place(name)) {
@@ -83,8 +84,8 @@ impl Params {
         }
         depth
     }
-    /// Refuses classes that form no trees, classes without a curve, and curves with a long-term
-    /// rate of 0.
+    /// Refuses a parent that does not precede its child, classes without a curve, curves with a long-term rate of 0
+    /// (except a real-time curve with a first piece), and parameters that have no effect on their class.
     ///
     /// # Errors
     /// If a parameter is invalid: the error names it and says what to write.

@@ -18,19 +18,21 @@ pub struct Hfsc {
     /// By class of `classes`: its index in the tree. The last class is that of packets without a match, which are
     /// dropped, and has no index.
     leaves: Vec<usize>,
-    /// By index in the tree: its class.
+    /// By index in the tree: its class; `usize::MAX` for a class with children.
     numbers: Vec<usize>,
     classes: Classes,
     /// By class: the packet taken in advance.
     ready: Vec<Option<Packet>>,
+    /// By class: its limits.
     sites: Vec<Site>,
+    /// Limits of all classes together.
     site: Site,
-    /// By index in the tree: `true` if its discipline has held back its packets since the last
-    /// packet was sent.
-    silent: Vec<bool>,
-    /// Class whose last packet is being transmitted.
-    ended: Option<usize>,
+    /// By index in the tree: `true` if the leaf's discipline holds back its packets in this dequeue.
+    withholding: Vec<bool>,
+    /// Class of the packet in transmission. `None`: there is no such packet.
+    served: Option<usize>,
     accounting: Accounting,
+    /// Time at which a leaf may be served next, as of the last dequeue without a packet.
     wake_at: Option<Time>,
 }
 
@@ -58,14 +60,14 @@ impl Hfsc {
         }
         Hfsc {
             tree: Tree::new(params),
-            silent: vec![false; params.classes.len()],
+            withholding: vec![false; params.classes.len()],
             classes: Classes::new(classifier, inside.collect(), site),
             ready: leaves.iter().map(|_| None).collect(),
             leaves,
             numbers,
             sites,
             site: *site,
-            ended: None,
+            served: None,
             accounting: params.accounting,
             wake_at: None,
         }
@@ -73,7 +75,7 @@ impl Hfsc {
 
     /// Returns the packets and bytes of a class, the packet taken in advance included.
     fn waiting(&self, class: usize) -> (u64, u64) {
-        let (inside, ready) = (self.classes.of(class), self.ready[class].as_ref());
+        let (inside, ready) = (self.classes.backlog_of(class), self.ready[class].as_ref());
         (inside.packets + u64::from(ready.is_some()), inside.bytes + ready.map_or(0, |packet| u64::from(packet.size)))
     }
     fn ready_bytes(&self) -> u64 {
@@ -93,7 +95,7 @@ impl Hfsc {
             }
             let Some(packet) = &self.ready[class] else { return };
             self.accounting.bytes(packet)
-        } else if self.classes.of(class).packets > 0 {
+        } else if self.classes.backlog_of(class).packets > 0 {
             0
         } else {
             return;
@@ -115,11 +117,12 @@ impl Hfsc {
         packet
     }
 
-    fn tell_idle(&mut self, now: Time, cx: &mut Cx<'_>) {
-        if let Some(class) = self.ended.take()
+    /// Notes that the transmitter is free: reports to the class of the last packet that it is idle, if it is empty.
+    fn report_idle(&mut self, now: Time, cx: &mut Cx<'_>) {
+        if let Some(class) = self.served.take()
             && self.waiting(class).0 == 0
         {
-            self.classes.rests(class, now, cx);
+            self.classes.class_idle(class, now, cx);
         }
     }
 }
@@ -152,31 +155,32 @@ impl Qdisc for Hfsc {
         self.start(class, now, cx);
     }
     fn dequeue(&mut self, now: Time, gate: &Gate, cx: &mut Cx<'_>) -> Option<Packet> {
-        self.tell_idle(now, cx);
+        self.report_idle(now, cx);
         if self.packets() == 0 {
             return None;
         }
         for class in 0..self.leaves.len() {
             self.start(class, now, cx);
         }
-        self.silent.fill(false);
+        self.withholding.fill(false);
         let time = u128::from(now.0);
-        while let Some((leaf, by)) = self.tree.choose(time, &self.silent) {
+        while let Some((leaf, by)) = self.tree.choose(time, &self.withholding) {
             let class = self.numbers[leaf];
             let Some(packet) = self.take(class, now, gate, cx) else {
                 if self.waiting(class).0 == 0 {
                     // Its discipline has dropped its remaining packets.
                     self.tree.emptied(leaf);
                 } else {
-                    self.silent[leaf] = true;
+                    self.withholding[leaf] = true;
                 }
                 continue;
             };
             let has_deadlines = self.tree.has_deadlines(leaf);
-            let more = if has_deadlines { self.ready[class].is_some() } else { self.classes.of(class).packets > 0 };
+            let more =
+                if has_deadlines { self.ready[class].is_some() } else { self.classes.backlog_of(class).packets > 0 };
             let next = self.ready[class].as_ref().map_or(0, |packet| self.accounting.bytes(packet));
             self.tree.served(leaf, self.accounting.bytes(&packet), by, more, next);
-            self.ended = Some(class);
+            self.served = Some(class);
             return Some(packet);
         }
         let change = self.tree.next_change(time).and_then(|at| u64::try_from(at).ok());
@@ -201,7 +205,7 @@ impl Qdisc for Hfsc {
         self.classes.watches_idle()
     }
     fn idle(&mut self, now: Time, cx: &mut Cx<'_>) {
-        self.ended = None;
+        self.served = None;
         self.classes.idle(now, cx);
     }
     fn set_rate(&mut self, rate: Rate) {
@@ -213,7 +217,7 @@ impl Qdisc for Hfsc {
         self.classes.probe(f);
     }
     fn state_bytes(&self) -> usize {
-        let flags = size_of_val(self.silent.as_slice()) + size_of_val(&self.ended) + size_of_val(&self.wake_at);
+        let flags = size_of_val(self.withholding.as_slice()) + size_of_val(&self.served) + size_of_val(&self.wake_at);
         self.tree.state_bytes() + self.classes.state_bytes() + flags
     }
 }

@@ -4,7 +4,7 @@
 use super::curve::{NEVER, Running, service};
 use super::params::Params;
 
-/// A class with its curves.
+/// A class with its curves; units as in `curve`.
 #[derive(Clone, Debug)]
 struct Node {
     /// `None`: the root, which is not a class.
@@ -14,15 +14,19 @@ struct Node {
     eligible: Option<Running>,
     virtual_: Option<Running>,
     limit: Option<Running>,
-    /// Total service, and (`cumul`) the service by deadlines.
+    /// Service by deadlines and by link sharing.
     total: u128,
+    /// Service by deadlines.
     cumul: u128,
+    /// Eligible time.
     e: u128,
+    /// Deadline.
     d: u128,
+    /// Virtual time.
     vt: u128,
-    /// Time at which its own upper limit allows service (`myf`), and at which also those of its
-    /// children do (`f`).
+    /// Time at which its own upper limit allows service.
     myf: u128,
+    /// Fit time: the later of `myf` and `cfmin`.
     f: u128,
     /// Minimum of f over the active children; 0 without active children.
     cfmin: u128,
@@ -33,14 +37,16 @@ struct Node {
     /// Lead of its virtual time over its curve, because of times when its upper limit prevented
     /// service.
     vtadj: u128,
+    /// Number of its busy periods so far.
     vtperiod: u64,
+    /// Busy period of its parent, by number, in which it last became active.
     parentperiod: u64,
     /// Number of active children; for a leaf 1 if it is active.
     active: u32,
     /// Number of its insertion into its parent's order of virtual times, which breaks ties. `None`: it is not in the
     /// order.
     in_order: Option<u64>,
-    /// `true` if it is in the order of deadlines.
+    /// `true` if it is in the order of deadlines: a leaf with a real-time curve and packets.
     waits: bool,
 }
 
@@ -48,6 +54,7 @@ struct Node {
 #[derive(Clone, Debug)]
 pub(super) struct Tree {
     nodes: Vec<Node>,
+    /// Number of insertions into orders of virtual times so far.
     insertions: u64,
 }
 
@@ -60,13 +67,13 @@ pub(super) enum By {
 
 impl Tree {
     pub fn new(params: &Params) -> Tree {
-        let whole = params.classes.len();
+        let root = params.classes.len();
         let node = |place: usize| {
             let class = params.classes.get(place);
             let running = |curve: Option<super::Curve>| curve.map(Running::new);
             let deadline = running(class.and_then(|class| class.rt));
             Node {
-                parent: class.map(|class| class.parent.as_ref().and_then(|name| params.place(name)).unwrap_or(whole)),
+                parent: class.map(|class| class.parent.as_ref().and_then(|name| params.place(name)).unwrap_or(root)),
                 is_leaf: class.is_some() && params.is_leaf(place),
                 deadline,
                 eligible: deadline.map(Running::eligible),
@@ -90,7 +97,7 @@ impl Tree {
                 waits: false,
             }
         };
-        Tree { nodes: (0..=whole).map(node).collect(), insertions: 0 }
+        Tree { nodes: (0..=root).map(node).collect(), insertions: 0 }
     }
 
     /// Takes the curves of `fresh`: a changed one begins with the service received so far, at `now` or, for link
@@ -162,10 +169,12 @@ impl Tree {
     fn busy(&self, parent: usize) -> impl Iterator<Item = usize> + '_ {
         self.children(parent).filter(|i| self.nodes[*i].in_order.is_some())
     }
+    /// Enters a class into its parent's order of virtual times, behind those with the same virtual time.
     fn insert(&mut self, i: usize) {
         self.insertions += 1;
         self.nodes[i].in_order = Some(self.insertions);
     }
+    /// Computes the minimum fit time of a parent's active children.
     fn update_cfmin(&mut self, parent: usize) {
         let least = self.busy(parent).map(|i| self.nodes[i].f).min();
         self.nodes[parent].cfmin = least.unwrap_or(0);
@@ -203,7 +212,7 @@ impl Tree {
         }
     }
 
-    /// Sets the virtual time of a class among its siblings.
+    /// Enters a class among its siblings: sets its virtual time and restarts its curves at `now`.
     fn join(&mut self, place: usize, parent: usize, now: u128) {
         let last = self.busy(parent).map(|i| self.nodes[i].vt).max();
         let above = self.nodes[parent].clone();
@@ -237,21 +246,21 @@ impl Tree {
         self.insert(place);
     }
 
-    /// Returns the leaf to serve at `now`, except those that hold back their packets. `None`: no leaf may be
-    /// served.
-    pub fn choose(&mut self, now: u128, silent: &[bool]) -> Option<(usize, By)> {
-        let speaks = |i: usize| !silent.get(i).copied().unwrap_or(false);
-        let all_speak = !silent.contains(&true);
+    /// Returns the leaf to serve at `now`, and why. Leaves whose discipline holds back its packets, `true` in
+    /// `withholding`, are passed over. `None`: no leaf may be served.
+    pub fn choose(&mut self, now: u128, withholding: &[bool]) -> Option<(usize, By)> {
+        let releases = |i: usize| !withholding.get(i).copied().unwrap_or(false);
+        let all_release = !withholding.contains(&true);
         let eligible = (0..self.nodes.len()).filter(|i| {
             let node = &self.nodes[*i];
-            node.waits && node.e <= now && speaks(*i)
+            node.waits && node.e <= now && releases(*i)
         });
         if let Some(leaf) = eligible.min_by_key(|i| (self.nodes[*i].d, self.nodes[*i].e)) {
             return Some((leaf, By::Deadline));
         }
         let mut place = self.nodes.len() - 1;
         while !self.nodes[place].is_leaf {
-            let fits = |i: &usize| self.nodes[*i].f <= now && (all_speak || self.speaks_within(*i, silent));
+            let fits = |i: &usize| self.nodes[*i].f <= now && (all_release || self.releases_within(*i, withholding));
             let first = self.busy(place).filter(fits).min_by_key(|i| (self.nodes[*i].vt, self.nodes[*i].in_order))?;
             let vt = self.nodes[first].vt;
             let above = &mut self.nodes[place];
@@ -262,14 +271,15 @@ impl Tree {
     }
 
     /// Returns `true` if a class, or a class within it, does not hold back its packets.
-    fn speaks_within(&self, place: usize, silent: &[bool]) -> bool {
+    fn releases_within(&self, place: usize, withholding: &[bool]) -> bool {
         if self.nodes[place].is_leaf {
-            return !silent.get(place).copied().unwrap_or(false);
+            return !withholding.get(place).copied().unwrap_or(false);
         }
-        self.busy(place).any(|i| self.speaks_within(i, silent))
+        self.busy(place).any(|i| self.releases_within(i, withholding))
     }
 
-    /// Notes that a packet of `bytes` bytes has left a leaf, chosen by `by`; `more`: another packet follows, of `next` bytes. `update_vf`, `update_ed` and `update_d`.
+    /// Notes that a packet of `bytes` bytes has left a leaf, chosen by `by`; `more`: another packet follows, of `next`
+    /// bytes (`update_vf`, `update_ed` and `update_d`).
     pub fn served(&mut self, leaf: usize, bytes: u32, by: By, more: bool, next: u32) {
         self.advance(leaf, service(bytes), !more);
         let node = &mut self.nodes[leaf];
@@ -293,6 +303,8 @@ impl Tree {
         self.nodes[leaf].waits = false;
     }
 
+    /// Adds `served` to the service of a leaf and its ancestors, and updates their virtual times; `goes_passive`: the
+    /// leaf has no more packets (`update_vf`).
     fn advance(&mut self, leaf: usize, served: u128, mut goes_passive: bool) {
         goes_passive &= self.nodes[leaf].in_order.is_some();
         let mut place = leaf;
@@ -310,7 +322,7 @@ impl Tree {
             }
             node.vt = curve.time_of(node.total).saturating_add(node.vtadj);
             if node.vt < below {
-                // It has been passed over because of its upper limit.
+                // The class has been passed over because of its upper limit.
                 node.vtadj += below - node.vt;
                 node.vt = below;
             }
@@ -331,7 +343,7 @@ impl Tree {
         }
     }
 
-    /// Returns the first time after `now` at which a leaf may be served that may not be served now.
+    /// Returns the first time after `now` at which a further leaf may be served. `None`: never.
     pub fn next_change(&self, now: u128) -> Option<u128> {
         let eligible = self.nodes.iter().filter(|node| node.waits).map(|node| node.e);
         let fits = self.nodes.iter().filter(|node| node.in_order.is_some()).map(|node| node.f);
@@ -350,6 +362,6 @@ impl Tree {
 
     /// Returns the virtual time of the root, picoseconds.
     pub fn virtual_time(&self) -> u128 {
-        self.nodes.last().map_or(0, |whole| whole.cvtmin.max(whole.cvtoff))
+        self.nodes.last().map_or(0, |root| root.cvtmin.max(root.cvtoff))
     }
 }

@@ -40,7 +40,7 @@ pub struct Params {
 pub struct Class {
     /// Name, unique among the classes.
     pub name: String,
-    /// Name of the class that it borrows from. Default: it does not borrow.
+    /// Name of the parent class, from which this class borrows. Default: no parent, so that the class does not borrow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
     /// Leaf only: packets that belong to the class, unless they match an earlier class. Default: no packets,
@@ -66,7 +66,7 @@ pub struct Class {
     #[schemars(range(min = 0, max = 7))]
     pub prio: u8,
     /// Leaf only: wire bytes per turn, 1 B to 1 GB. Default: `rate` in byte/s divided by `r2q`,
-    /// 1000 B to 200000 B.
+    /// limited to 1000 B to 200000 B.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quantum: Option<Size>,
     /// Leaf only: limit in packets or bytes. Default "1000packets".
@@ -88,7 +88,7 @@ const MAX_DEPTH: usize = 8;
 pub(super) const LIMIT: u64 = 1_000;
 
 impl Params {
-    /// Index of a class by name. `None`: there is no such class.
+    /// Returns the index of a class by name. `None`: there is no such class.
     pub(super) fn place(&self, name: &str) -> Option<usize> {
         self.classes.iter().position(|class| class.name == name)
     }
@@ -97,7 +97,7 @@ impl Params {
         let name = &self.classes[place].name;
         !self.classes.iter().any(|class| class.parent.as_ref() == Some(name))
     }
-    /// Number of ancestors of a class.
+    /// Returns the number of ancestors of a class.
     pub(super) fn depth(&self, mut place: usize) -> usize {
         let mut depth = 0;
         while let Some(parent) = self.classes[place].parent.as_ref().and_then(|name| self.place(name)) {
@@ -105,7 +105,7 @@ impl Params {
         }
         depth
     }
-    /// Refuses classes that form no trees, and parameters out of range or without effect on their class.
+    /// Refuses a parent that does not precede its child, and parameters out of range or without effect on their class.
     ///
     /// # Errors
     /// If a parameter is invalid: the error names it and says what to write.

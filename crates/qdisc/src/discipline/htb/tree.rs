@@ -11,8 +11,9 @@ use tailback_units::{Dur, Rate, Time};
 
 /// Level of classes without a parent, as in Linux; leaves have level 0.
 const TOP: usize = 7;
-/// Default burst: a timer tick of 1 ms at the rate, plus a full packet.
+/// First part of the default burst: a timer tick of 1 ms at the rate.
 const TICK: Burst = Burst::Time(Dur::from_ms(1));
+/// Second part of the default burst: a full packet, bytes.
 const FULL_PACKET: u64 = 1_600;
 
 /// The hierarchy: leaves are served in the order of the level of their lender, then of priority.
@@ -29,7 +30,8 @@ pub struct Htb {
     /// By level of the lender and priority: class whose turn it is.
     turns: [[u8; 8]; TOP + 1],
     /// By class: `true` if its discipline holds back its packets in this dequeue.
-    silent: Vec<bool>,
+    withholding: Vec<bool>,
+    /// Time at which a class may send next, as of the last dequeue without a packet.
     wake_at: Option<Time>,
 }
 
@@ -40,8 +42,8 @@ struct Node {
     prio: usize,
     /// Wire bytes per turn.
     quantum: i64,
-    /// By level of the lender: wire bytes left of its turn.
-    left: [i64; TOP + 1],
+    /// By level of the lender: wire bytes that the class may still send in its turn.
+    deficit: [i64; TOP + 1],
     rate: TokenBucket,
     ceil: TokenBucket,
     /// Overhead that its buckets count for a packet.
@@ -51,11 +53,11 @@ struct Node {
 /// Mode of a class, as in Linux (`HTB_CAN_SEND`, `HTB_MAY_BORROW`, `HTB_CANT_SEND`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
-    /// It may send within its own rate.
+    /// The class may send within its own rate.
     Send,
-    /// It may send at the rate that its parent lends.
+    /// The class may send at the rate that its parent lends.
     Borrow,
-    /// It has reached its ceiling and must wait.
+    /// The class has reached its ceiling and must wait.
     Wait,
 }
 
@@ -75,6 +77,7 @@ impl Node {
     }
 }
 
+/// Returns the bucket of a rate. `None`: with the default burst.
 fn bucket(rate: Rate, burst: Option<Burst>) -> TokenBucket {
     TokenBucket::new(rate, burst.map_or_else(|| TICK.at(rate) + FULL_PACKET, |burst| burst.at(rate)))
 }
@@ -99,7 +102,7 @@ impl Htb {
                 level: if params.is_leaf(i) { 0 } else { TOP - params.depth(i) },
                 prio: usize::from(class.prio),
                 quantum: quantum as i64,
-                left: [0; TOP + 1],
+                deficit: [0; TOP + 1],
                 rate: bucket(class.rate, class.burst),
                 ceil: bucket(ceil, class.cburst),
                 accounting: class.accounting.unwrap_or(params.accounting),
@@ -118,7 +121,7 @@ impl Htb {
         inside.push(Inside::new(None, &site_within(site, None, LIMIT)));
         Htb {
             nodes,
-            silent: vec![false; leaves.len()],
+            withholding: vec![false; leaves.len()],
             classes: Classes::new(classifier, inside, site),
             leaves,
             turns: [[0; 8]; TOP + 1],
@@ -126,7 +129,8 @@ impl Htb {
         }
     }
 
-    /// Returns the level of the class by whose rate the leaf may send, itself or an ancestor. `None`: it must wait.
+    /// Returns the level of the class whose rate the leaf may use, its own or an ancestor's. `None`: the leaf must
+    /// wait.
     fn lender(&self, leaf: usize) -> Option<usize> {
         let mut place = leaf;
         loop {
@@ -154,7 +158,8 @@ impl Htb {
         soonest
     }
 
-    /// Charges a packet of this leaf to the buckets: rates from the lender's level on, ceilings of all ancestors.
+    /// Charges a packet of this leaf to the buckets: to rates from the lender's level up, and to
+    /// the ceilings of the leaf and all ancestors.
     fn charge(&mut self, leaf: usize, level: usize, packet: &Packet) {
         let mut place = Some(leaf);
         while let Some(at) = place {
@@ -173,7 +178,7 @@ impl Htb {
     fn choose(&mut self) -> Option<(usize, usize)> {
         let mut best: Option<(usize, usize)> = None;
         for class in 0..self.leaves.len() {
-            if self.silent[class] || self.classes.of(class).packets == 0 {
+            if self.withholding[class] || self.classes.backlog_of(class).packets == 0 {
                 continue;
             }
             let Some(level) = self.lender(self.leaves[class]) else { continue };
@@ -185,8 +190,8 @@ impl Htb {
         let count = self.leaves.len();
         let fits = |class: &usize| {
             let leaf = self.leaves[*class];
-            !self.silent[*class]
-                && self.classes.of(*class).packets > 0
+            !self.withholding[*class]
+                && self.classes.backlog_of(*class).packets > 0
                 && self.nodes[leaf].prio == prio
                 && self.lender(leaf) == Some(level)
         };
@@ -197,7 +202,7 @@ impl Htb {
     }
 }
 
-/// As `htb_change_class` in Linux, which keeps the tokens; here they are at most the new burst at once, not at the
+/// As `htb_change_class` in Linux, which keeps the tokens; here they are limited to the new burst at once, not at the
 /// next packet.
 impl Retune for Htb {
     fn adopt(&mut self, now: Time, fresh: Htb) {
@@ -207,7 +212,7 @@ impl Retune for Htb {
             changes |= node.rate.adopt(now, &fresh.rate);
             changes |= node.ceil.adopt(now, &fresh.ceil);
             (node.prio, node.quantum, node.accounting) = (fresh.prio, fresh.quantum, fresh.accounting);
-            node.left = node.left.map(|left| left.min(node.quantum));
+            node.deficit = node.deficit.map(|deficit| deficit.min(node.quantum));
         }
         if changes && self.wake_at.is_some() {
             self.wake_at = Some(now);
@@ -229,24 +234,24 @@ impl Qdisc for Htb {
             return None;
         }
         self.nodes.iter_mut().for_each(|node| node.fill(now));
-        self.silent.fill(false);
+        self.withholding.fill(false);
         while let Some((class, level)) = self.choose() {
             let Some(packet) = self.classes.dequeue(class, now, gate, cx) else {
-                self.silent[class] = true;
+                self.withholding[class] = true;
                 continue;
             };
             let leaf = self.leaves[class];
             let node = &mut self.nodes[leaf];
-            node.left[level] -= i64::from(packet.wire());
-            if node.left[level] < 0 {
-                node.left[level] += node.quantum;
+            node.deficit[level] -= i64::from(packet.wire());
+            if node.deficit[level] < 0 {
+                node.deficit[level] += node.quantum;
                 self.turns[level][node.prio] = ((class + 1) % self.leaves.len()) as u8;
             }
             self.charge(leaf, level, &packet);
             return Some(packet);
         }
-        let waiting =
-            (0..self.leaves.len()).filter(|class| !self.silent[*class] && self.classes.of(*class).packets > 0);
+        let waiting = (0..self.leaves.len())
+            .filter(|class| !self.withholding[*class] && self.classes.backlog_of(*class).packets > 0);
         self.wake_at = waiting.filter_map(|class| self.next_change(self.leaves[class])).min();
         None
     }
@@ -276,8 +281,8 @@ impl Qdisc for Htb {
         self.classes.probe(f);
     }
     fn state_bytes(&self) -> usize {
-        let node = |node: &Node| bytes_of!(node; left) + node.rate.state_bytes() + node.ceil.state_bytes();
+        let node = |node: &Node| bytes_of!(node; deficit) + node.rate.state_bytes() + node.ceil.state_bytes();
         let nodes: usize = self.nodes.iter().map(node).sum();
-        self.classes.state_bytes() + nodes + size_of_val(self.silent.as_slice()) + bytes_of!(self; turns, wake_at)
+        self.classes.state_bytes() + nodes + size_of_val(self.withholding.as_slice()) + bytes_of!(self; turns, wake_at)
     }
 }

@@ -45,7 +45,8 @@ impl Retune for RedPd {
 impl ArrivalLaw for RedPd {
     fn judge(&mut self, arrival: &Arrival<'_>, rng: &mut Rng) -> Fate {
         let (slot, size) = (self.key.slot(arrival.packet, rng), arrival.packet.size);
-        // The filter must not idle the link: it drops only if packets wait and the average is above the minimum.
+        // The filter must not idle the link: it drops only if more than one packet waits and the average
+        // is at least the minimum threshold.
         let busy = self.law.average() >= self.law.thresholds().0 && arrival.queue.packets > 1;
         if self.monitor.filters(slot, busy, rng) {
             return Fate::Dropped(Reason::Unresponsive);

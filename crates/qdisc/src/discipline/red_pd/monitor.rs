@@ -15,8 +15,9 @@ const FIRST: f64 = 0.5;
 const LAST: f64 = 0.005;
 /// Largest decrement of a filter probability.
 const STEP: f64 = 0.05;
-/// Intervals between two increases, and between two decreases, of a flow's probability.
+/// Number of intervals between two increases of a flow's probability.
 const TO_RAISE: usize = 4;
+/// Number of intervals between two decreases of a flow's probability.
 const TO_LOWER: usize = 3;
 
 /// The flows' record of drops and their probabilities.
@@ -27,13 +28,16 @@ pub(super) struct Monitor {
     history: VecDeque<Vec<(usize, u64)>>,
     /// Lengths of the last intervals, the newest first.
     lengths: VecDeque<Dur>,
-    /// Bytes that reached RED in this interval, and bytes that it dropped.
+    /// Bytes that reached RED in this interval.
     arrived: u64,
+    /// Bytes that RED dropped or marked in this interval.
     dropped: u64,
     /// Average over the intervals of the fraction of bytes dropped. `None`: no interval has ended
     /// yet.
     drop_rate: Option<f64>,
+    /// End of this interval.
     due: Time,
+    // Parameters of [`Params`]; `remembered` is `flows`.
     rtt: Dur,
     hold: Dur,
     intervals: u32,
@@ -53,7 +57,7 @@ struct Flow {
     changed: Time,
 }
 
-/// Intervals that are no longer remembered are forgotten; the present one ends within ten new round-trip times.
+/// Removes intervals beyond the new number; the present one ends within ten of the new round-trip times.
 impl Retune for Monitor {
     fn adopt(&mut self, now: Time, fresh: Monitor) {
         (self.rtt, self.hold, self.intervals) = (fresh.rtt, fresh.hold, fresh.intervals);
@@ -184,7 +188,7 @@ impl Monitor {
         }
     }
     /// Sets the next interval: the time between drops of a TCP with the target round-trip time,
-    /// times `needed` / `intervals`.
+    /// times `needed` / `intervals`, limited to 2 to 10 round-trip times.
     fn schedule(&mut self, now: Time, drop_rate: f64) {
         let (least, most) = (self.rtt * 2, self.rtt * 10);
         let part = f64::from(self.needed) / f64::from(self.intervals);

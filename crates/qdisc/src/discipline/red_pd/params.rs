@@ -26,10 +26,10 @@ pub struct Params {
     /// Number of remembered intervals in which a flow must have been dropped to be monitored, 1 to
     /// `intervals`. Default 3.
     pub needed: u32,
-    /// Number of flows that are remembered per interval, those with the most bytes dropped. Default
-    /// 50.
+    /// Number of flows that are remembered per interval, those with the most bytes dropped, 1 to
+    /// 1000000. Default 50.
     pub flows: u32,
-    /// Minimum time between two changes of a flow's filter probability. Default 400ms.
+    /// Minimum time between two changes of a flow's filter probability, at most 24h. Default 400ms.
     pub hold: Dur,
     /// RED behind the filter; its `victim` must be "tail". Default: the defaults of the discipline
     /// `red`.

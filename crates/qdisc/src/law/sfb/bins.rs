@@ -11,13 +11,17 @@ use tailback_units::Time;
 #[derive(Clone, Debug)]
 #[expect(clippy::struct_field_names, reason = "the paper's word")]
 pub struct Bins {
+    /// Bins of the first level, then those of the next one, and so on.
     bins: Vec<Bin>,
+    /// Number of bins on each level.
     per_level: usize,
+    /// A bin in its initial state.
     empty: Bin,
     /// Seed of the hashes; 0 before they are drawn.
     seed: u64,
 }
 
+/// Marking probability of a bin, and number of waiting packets in it.
 #[derive(Clone, Copy, Debug)]
 struct Bin {
     probability: Stepped,
@@ -26,12 +30,13 @@ struct Bin {
 
 /// State of an arriving packet's bins.
 pub(super) struct Found {
-    /// Smallest probability of these bins.
+    /// Smallest probability of the packet's bins.
     pub p_min: f64,
-    /// Fewest packets in one of them.
+    /// Number of packets in the emptiest of the packet's bins.
     packets_min: u64,
-    /// `true` if any of them (`any_full`), or each of them (`all_full`), was full.
+    /// `true` if at least one of the packet's bins was full.
     any_full: bool,
+    /// `true` if each of the packet's bins was full.
     all_full: bool,
 }
 
@@ -66,7 +71,7 @@ impl Bins {
     pub fn clear(&mut self) {
         self.bins.fill(self.empty);
     }
-    /// Seed of the hashes; 0 before they are drawn.
+    /// Returns the seed of the hashes; 0 before they are drawn.
     pub fn seed(&self) -> u64 {
         self.seed
     }
@@ -170,6 +175,7 @@ impl Bins {
         }
     }
 
+    /// Returns the flow's bins by the hashes of `seed`, numbered consecutively through all levels.
     fn indices_by(&self, seed: u64, flow: u32) -> impl Iterator<Item = usize> + use<> {
         let per_level = self.per_level;
         let levels = self.bins.len() / per_level;
@@ -189,6 +195,7 @@ impl Retune for Bins {
 }
 
 impl Bin {
+    /// Lowers the probability by the decrement, unless a freeze time prevents it.
     fn lower(&mut self, now: Time, settings: &Settings) {
         self.probability.lower(now, settings.decrement, settings.freeze_down.unwrap_or(settings.freeze));
     }

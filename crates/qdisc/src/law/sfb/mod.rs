@@ -43,8 +43,9 @@ pub struct Sfb {
     settings: Settings,
     /// The set that decides and, with a moving hash, the one that decides next.
     sets: [Bins; 2],
+    /// Index of the set that decides.
     current: usize,
-    /// When the current set began to decide.
+    /// Time at which the current set began to decide.
     since: Time,
     limiter: Limiter,
     /// Flows seen so far, one bit each.
@@ -159,8 +160,8 @@ impl Sfb {
         }
     }
 
-    /// Returns the flow's bin at each level, 0 to `bins` − 1, by the present hashes. These are
-    /// drawn at the first arrival; before it the result has no meaning.
+    /// Returns the flow's bin at each level, 0 to `bins` − 1, by the present hashes. The hashes
+    /// are drawn at the first arrival; before it the result has no meaning.
     pub fn bins(&self, flow: u32) -> Vec<usize> {
         self.sets[self.current].of(flow).collect()
     }
@@ -169,8 +170,8 @@ impl Sfb {
     pub fn probability(&self, flow: u32) -> f64 {
         self.sets[self.current].p_min(flow)
     }
-    /// Returns `true` if each of the flow's bins is also a bin of one of `others`, so that these can
-    /// raise the flow's probability.
+    /// Returns `true` if each of the flow's bins is also a bin of one of `others`, so that the other
+    /// flows can raise the flow's probability.
     pub fn is_covered(&self, flow: u32, others: &[u32]) -> bool {
         let others: Vec<Vec<usize>> = others.iter().map(|other| self.bins(*other)).collect();
         self.bins(flow).iter().enumerate().all(|(level, bin)| others.iter().any(|other| other[level] == *bin))
@@ -205,6 +206,7 @@ impl Sfb {
         matches!(self.settings.boxed, Boxed::Hold | Boxed::Keep) && self.probability(flow) >= self.settings.threshold
     }
 
+    /// Adds the flow to those seen so far.
     fn note(&mut self, flow: u32) {
         let word = flow as usize / 64;
         if word >= self.seen.len() {
@@ -237,6 +239,7 @@ impl Sfb {
         self.limiter.forget_bins();
     }
 
+    /// Returns `true` during the warm-up of the next set of bins.
     fn is_warming(&self, now: Time) -> bool {
         let (Some(interval), Some(warm_up)) = (self.settings.interval, self.settings.warm_up) else { return false };
         now.since(self.since) > interval - warm_up

@@ -42,11 +42,11 @@ pub struct Params {
     /// 11/65535 in form "linux".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decrement: Option<f64>,
-    /// Freeze time: minimum time between two changes of a bin's probability. Default 10ms; 0s in
+    /// Freeze time: minimum time between two changes of a bin's probability, at most 24h. Default 10ms; 0s in
     /// form "linux".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub freeze: Option<Dur>,
-    /// Freeze time of decrements, which then have a timer of their own, as in Feng's code for ns
+    /// Freeze time of decrements, at most 24h; they then have a timer of their own, as in Feng's code for ns
     /// (`ihold-time`, `dhold-time`). Default: one timer for increments and decrements with `freeze`, as
     /// in the paper and in Apple's kernel.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -109,7 +109,7 @@ pub enum BinFull {
 pub struct PenaltyBox {
     /// Probability at or above which a flow is in the penalty box, above 0. Default 1.
     pub threshold: Fraction,
-    /// Minimum time between two boxed packets that pass. Default 50ms, which limits 1000-byte
+    /// Minimum time between two boxed packets that pass, above 0s and at most 24h. Default 50ms, which limits 1000-byte
     /// packets to 0.16 Mbit/s. In form "linux" it is the time per token, default 100ms.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval: Option<Dur>,
@@ -123,7 +123,7 @@ pub struct PenaltyBox {
     pub scope: Scope,
     /// Effect of the packets of boxed flows on their bins: "counted", packets that pass count in the
     /// bins like any others; "uncounted", they do not count; "pressure", they count, and each arrival
-    /// raises the probabilities of its bins as if these were full; "hold", they count, and they do not
+    /// raises the probabilities of its bins as if the bins were full; "hold", they count, and they do not
     /// lower the probabilities of empty bins; "keep", as "hold", and each arrival also prevents other
     /// flows from lowering these probabilities for a freeze time. Default "counted".
     pub boxed: Boxed,
@@ -242,6 +242,7 @@ pub(super) struct Settings {
 }
 
 impl Params {
+    /// Returns the parameters with the defaults of their form filled in.
     pub(super) fn settings(&self) -> Settings {
         let linux = self.form == Form::Linux;
         let rehash = self.rehash.clone().or_else(|| linux.then(Rehash::linux));
@@ -307,11 +308,12 @@ impl Fixed for Params {
         fixed("form", self.form, to.form, "the forms have bins and penalty boxes of different sorts")?;
         fixed("levels", from.levels, settings.levels, "waiting packets are counted in the bins of all levels")?;
         fixed("bins", from.bins, settings.bins, "waiting packets are counted in these bins")?;
-        fixed("penalty-box.scope", from.scope, settings.scope, "it decides of whom the last packet is remembered")
+        fixed("penalty-box.scope", from.scope, settings.scope, "it decides which times of last packets are kept")
     }
 }
 
 impl Rehash {
+    /// Returns the moving hash of form "linux".
     fn linux() -> Rehash {
         Rehash {
             interval: Dur::from_secs(600),

@@ -14,7 +14,8 @@ pub struct Limiter {
     interval: Dur,
 }
 
-/// Time of the last boxed packet that passed, in total, by bin or by flow; or Linux's token bucket.
+/// Time of the last boxed packet that passed, in total, by bin or by flow; or Linux's token bucket, whose
+/// tokens are packets and whose `rate` is in tokens per second.
 #[derive(Clone, Debug)]
 enum Kind {
     Global(Option<Time>),
@@ -36,6 +37,7 @@ impl Retune for Limiter {
 }
 
 impl Limiter {
+    /// Returns a limiter that has let no packet pass yet; `bins` is the number of bins on all levels together.
     pub(super) fn new(settings: &Settings, bins: usize) -> Limiter {
         let kind = match (settings.form, settings.scope) {
             (Form::Linux, _) => {
@@ -90,7 +92,7 @@ impl Limiter {
         }
     }
 
-    /// Returns the size of its variables in bytes.
+    /// Returns the size of the variables in bytes.
     pub fn state_bytes(&self) -> usize {
         match &self.kind {
             Kind::Global(last) => size_of_val(last),
@@ -100,7 +102,7 @@ impl Limiter {
         }
     }
 
-    /// Forgets the times of the bins, after a change of the hashes.
+    /// Removes the times of the bins, after a change of the hashes.
     pub(super) fn forget_bins(&mut self) {
         if let Kind::PerBin(last) = &mut self.kind {
             last.fill(None);
