@@ -12,7 +12,8 @@ const EVENTS: u64 = 20_000;
 const NODES: usize = 300;
 /// Maximum number of flows of a network that is run.
 const FLOWS: usize = 300;
-/// Largest size in a document that is run, bytes: sources emit bursts whole, so that larger ones need too much memory.
+/// Largest size in a document that is run, bytes: sources emit bursts whole, so that larger bursts need too much
+/// memory.
 const BURST: u64 = 100_000_000;
 
 /// Returns a reader with the same trace for every file name.
@@ -89,7 +90,8 @@ const NUMBERS: &[&str] = &[
 ];
 const OTHERS: &[&str] = &["true", "false", "null", "[]", "{}"];
 
-/// Returns extreme values of the kind of quantity that a value is; `None`: it is a word, a list or a table.
+/// Returns the extreme values of the quantity to which a value belongs; `None`: the value is another word, a list or a
+/// table.
 fn family(value: &Value) -> Option<&'static [&'static str]> {
     let Value::String(text) = value else {
         return value.is_number().then_some(NUMBERS);

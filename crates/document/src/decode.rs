@@ -5,7 +5,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use serde_path_to_error::Segment;
 
-/// Decodes `value`; otherwise returns the first error with its path.
+/// Decodes `value`.
 ///
 /// # Errors
 /// If `value` does not fit the type: the first error, with its path.
@@ -73,7 +73,7 @@ fn choice(word: &str, names: &[String], what: &str) -> String {
     }
 }
 
-/// Returns Rust's and serde's names of types in terms of TOML.
+/// Returns the name of a type or value in terms of TOML, given that of Rust or serde.
 fn plain_type(expected: &str) -> String {
     let plain = match expected {
         "u8" => "a whole number from 0 to 255",

@@ -24,8 +24,8 @@ const EVENTS_PER_WATCH: u64 = 50_000;
 /// Maximum number of windows between two calls of `watch`.
 const WINDOWS_PER_WATCH: u64 = 1_000;
 
-/// Runs a plan to its end in at most `most` partitions, each on its own thread; one of these is the caller's. With
-/// `most` below 2, or if the network cannot be divided, it is run as a whole.
+/// Runs a plan to its end in at most `most` partitions, each on its own thread, one of them on the caller's. With
+/// `most` below 2, or if the network cannot be divided, the network is run as a whole.
 ///
 /// `watch` is called regularly in the caller's thread with the fraction of the simulated time that has passed, 0 to 1;
 /// an error that it returns ends the run.
@@ -82,7 +82,7 @@ fn run_whole<E>(mut world: World, mut watch: impl FnMut(f64) -> Result<(), E>) -
     Ok(world)
 }
 
-/// Releases the other threads from the barrier if this one panics.
+/// Returns the result of `work`; if it panics, releases the other threads from the barrier and returns the panic.
 fn guarded(
     barrier: &Barrier<Messages>,
     work: impl FnOnce() -> Option<Part>,
@@ -94,7 +94,9 @@ fn guarded(
 /// `false`.
 fn work(parts: &Parts, me: usize, barrier: &Barrier<Messages>, mut goes_on: impl FnMut(&Part) -> bool) -> Option<Part> {
     let mut part = parts.part(me);
-    let (mut window, mut watched, mut stops) = (0, (0, 0), false);
+    let (mut window, mut stops) = (0, false);
+    // Numbers of events and windows at the last call of `goes_on`.
+    let (mut watched_events, mut watched_window) = (0, 0);
     // The first barrier precedes the first event.
     let mut limit = Time::ZERO;
     loop {
@@ -106,8 +108,8 @@ fn work(parts: &Parts, me: usize, barrier: &Barrier<Messages>, mut goes_on: impl
                 barrier.post(window, me, to, messages);
             }
         }
-        if part.events() - watched.0 > EVENTS_PER_WATCH || window - watched.1 > WINDOWS_PER_WATCH {
-            watched = (part.events(), window);
+        if part.events() - watched_events > EVENTS_PER_WATCH || window - watched_window > WINDOWS_PER_WATCH {
+            (watched_events, watched_window) = (part.events(), window);
             stops |= !goes_on(&part);
         }
         let Reduced { next, stops: ended } = barrier.wait(window, me, next, stops)?;

@@ -10,10 +10,10 @@ use tailback_scenario::Setting;
 use tailback_sim::Status;
 use tailback_units::Time;
 
-/// Events between two checks for Ctrl-C: some 10 ms of work.
+/// Events between two checks for Ctrl-C: about 10 ms of work.
 const EVENTS_PER_CHECK: u64 = 100_000;
 
-/// A run that is stepped through; after its report has been taken it is over.
+/// A run that is stepped through; `None`: its report has been taken, and every call raises `ValueError`.
 #[pyclass(module = "tailback._native")]
 pub struct Simulation(Option<tailback_scenario::Simulation>);
 

@@ -39,10 +39,10 @@ impl std::error::Error for TraceError {}
 const MAX_FRAMES: usize = 200_000_000;
 
 /// Returns the frame sizes in bytes. Skips blank lines and comments (`#`), and in verbose files header lines before the
-/// first frame; every other line must be a frame. At least one frame is not empty.
+/// first frame; every other line must be a frame, and at least one frame must not be empty.
 ///
 /// # Errors
-/// If a line of the text cannot be read, or no frame has bytes.
+/// If a line is not a frame, no frame has bytes, or there are more than 200 million frames.
 pub fn parse_trace(text: &str, format: Format) -> Result<Vec<u32>, TraceError> {
     let mut frames = Vec::new();
     // Some files begin with a byte-order mark.

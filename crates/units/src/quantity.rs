@@ -261,7 +261,7 @@ fn comma(text: &str, number: &str, rest: &str) -> Result<(), QuantityError> {
     Err(QuantityError(format!("`{text}` has a comma in its number; {advice}")))
 }
 
-/// Reasons for which a number has no exact representation.
+/// Reason for which a number is refused.
 enum Fault {
     Malformed,
     TooFine,
@@ -276,8 +276,8 @@ fn decimal(number: &str, factor: u128) -> Result<u64, Fault> {
     if !is_digits(whole) || !is_digits(fraction) {
         return Err(Fault::Malformed);
     }
-    // After leading and trailing zeros are removed, 20 or more digits are beyond any unit: the number is too large, or
-    // too fine.
+    // Leading and trailing zeros removed, more than 20 digits before the point are too large for any unit, and more
+    // than 17 after it too fine.
     let (whole, fraction) = (whole.trim_start_matches('0'), fraction.trim_end_matches('0'));
     if whole.len() > 20 {
         return Err(Fault::TooLarge);
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_units_are_refused_with_what_to_write() {
+    fn invalid_quantities_are_refused_with_advice() {
         for (error, advice) in [
             (parse_rate("10 mb").unwrap_err(), "Mbit/s"),
             (parse_rate("10Mbps").unwrap_err(), "MB/s if you mean bytes"),

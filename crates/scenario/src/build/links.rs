@@ -11,7 +11,7 @@ use tailback_units::Dur;
 /// Default delay of a link: the propagation delay over 200 m.
 const DEFAULT_DELAY: Dur = Dur::from_us(1);
 
-/// A link, and the index of its entry in `[[links]]`.
+/// A link with its delay and the index of its entry in `[[links]]`.
 pub(super) struct LinkOf<'a> {
     pub ends: [NodeId; 2],
     pub entry: usize,

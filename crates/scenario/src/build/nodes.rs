@@ -26,7 +26,7 @@ pub(super) struct Node<'a> {
     pub what: What<'a>,
 }
 
-/// A node's options.
+/// The entry of a node in the document.
 #[derive(Clone, Copy)]
 pub(super) enum What<'a> {
     Host(&'a Host),
@@ -61,7 +61,7 @@ impl<'a> Builder<'a> {
         for i in 0..nodes.list.len() {
             let id = NodeId::try_from(i).unwrap_or(NodeId::MAX);
             if let Some(other) = nodes.index.insert(nodes.list[i].name.clone(), id) {
-                self.twice(&nodes.list[usize::from(other)], &nodes.list[i]);
+                self.duplicate(&nodes.list[usize::from(other)], &nodes.list[i]);
             }
         }
         nodes
@@ -100,7 +100,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn twice(&mut self, first: &Node<'_>, second: &Node<'_>) {
+    fn duplicate(&mut self, first: &Node<'_>, second: &Node<'_>) {
         let (made_first, made_second) = (first.path(), second.path());
         let message = if first.is_host() == second.is_host() {
             format!("`{}` is defined twice: by {made_first} and by {made_second}", first.name)

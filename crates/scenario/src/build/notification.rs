@@ -1,4 +1,4 @@
-//! Congestion points and rate limiters: consistency checks.
+//! Congestion points and rate limiters: consistency checks, and the plans of rate limiters.
 
 use super::builder::{Builder, entry};
 use super::class_maps::disciplines;
@@ -139,7 +139,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// A frame's tag uses the bits of its DSCP in the packet, so no DSCP may be set or matched.
+    /// Checks that no DSCP is set or matched: a frame's tag uses the bits of the DSCP in the packet.
     fn untagged_code_points(&mut self, nodes: &Nodes<'a>) {
         let document = self.document;
         let given = "frames cannot have a DSCP in a network whose rate limiters tag them";
@@ -174,7 +174,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// A frame's tag uses the bits of its colour in the packet, so nothing may colour packets.
+    /// Checks that no part of the document colours packets: a frame's tag uses the bits of the colour in the packet.
     fn untagged_colours(&mut self, nodes: &Nodes<'a>) {
         let help = "remove one of the two: a tag replaces the colour";
         let message = "frames cannot have a colour in a network whose rate limiters tag them";

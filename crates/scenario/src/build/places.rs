@@ -1,4 +1,4 @@
-//! Paths into the document for the parts of a plan, which later messages refer to.
+//! Paths into the document for the parts of a plan, as places of warnings.
 
 use super::builder::{Builder, entry};
 use super::fabric;

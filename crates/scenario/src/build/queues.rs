@@ -220,7 +220,7 @@ impl<'a> Builder<'a> {
         limits
     }
 
-    /// Refuses a buffer that cannot hold one full frame, and so would drop all of them.
+    /// Refuses a buffer smaller than one full frame: it would drop every full frame.
     pub(super) fn holds_a_frame(&mut self, path: Path, size: Size, framing: &FramingTable) {
         // Without framing, packet sizes are those of the sources: only a buffer of 0 B is certainly too small.
         let framed = framing.mtu.0 < 65_535;
@@ -270,7 +270,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Checks that watched limits are in bytes: back-pressure compares the queue with fractions of them.
+    /// Checks that the limits of a switch with back-pressure are in bytes: its watermarks are fractions of them.
     fn measurable(&mut self, buffer: &Set<'_, Limits>, node: &Node<'a>, switch: &Switch) {
         let without = match buffer.value {
             Limits::Each(limit) => Some(*limit).filter(|limit| limit.bytes().is_none()),

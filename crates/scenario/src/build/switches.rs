@@ -1,4 +1,4 @@
-//! Switches: their model and their back-pressure.
+//! Switches: model, latency, watchdog and back-pressure.
 
 use super::builder::Builder;
 use super::nodes::Nodes;

@@ -58,7 +58,8 @@ impl<'a> Builder<'a> {
         changes
     }
 
-    /// Refuses keys that do not apply to this target, and changes without any key.
+    /// Returns `true` if a change has at least one key and only `allowed` ones; reports other keys, or that all are
+    /// missing.
     fn only(&mut self, path: &Path, change: &Change, what: &str, allowed: &[&str]) -> bool {
         let given = [
             ("state", change.state.is_some()),
@@ -88,7 +89,7 @@ impl<'a> Builder<'a> {
         fine
     }
 
-    /// Checks that a change with `set` has nothing besides, and that it has a key.
+    /// Checks that a change with `set` has no other key than `at`, and that `set` is not empty.
     fn set_changes(&mut self, path: &Path, change: &Change, set: &Map<String, Value>) {
         let bare = Change { set: None, ..change.clone() };
         if bare != (Change { at: change.at, ..Change::default() }) {
@@ -213,7 +214,8 @@ impl<'a> Builder<'a> {
         found.into_iter().map(state).collect()
     }
 
-    /// Returns the sending of bytes by a flow; there is one flow, so that it is clear how many bytes are sent.
+    /// Returns the injection of `send` bytes by the flow in `found`; reports several flows, since the total would be
+    /// unclear.
     fn send(&mut self, path: &Path, change: &Change, send: Size, found: &[u32]) -> Vec<ChangeKind> {
         if change.state.is_some() {
             self.complaints.value(
@@ -231,7 +233,7 @@ impl<'a> Builder<'a> {
             [] => Vec::new(),
             _ => {
                 let message = format!("{} flows have this name", found.len());
-                self.complaints.value(path.join("flow"), message, "name a single flow, such as `data[0]`");
+                self.complaints.value(path.join("flow"), message, "name a single flow, such as `data[1]`");
                 Vec::new()
             }
         }

@@ -129,7 +129,7 @@ fn axes(document: &StudyDocument, complaints: &mut Complaints) {
 const RESERVED: [&str; 10] =
     ["mechanism", "point", "replication", "seed", "digest", "scope", "name", "metric", "unit", "value"];
 
-/// Returns the number of values of an axis; 0: any number may be drawn.
+/// Returns the number of values of an axis; 0: any number may be drawn; `None`: the axis is invalid, which is reported.
 fn values(axis: &Axis, kind: DesignKind, at: &Path, complaints: &mut Complaints) -> Option<usize> {
     match (&axis.values, &axis.range) {
         (Some(values), None) if values.is_empty() => {

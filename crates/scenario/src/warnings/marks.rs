@@ -70,7 +70,7 @@ pub(super) fn check(pass: &Pass<'_>, found: &mut Warnings) {
     }
 }
 
-/// `true` if the congestion control of a connection responds to ECN marks.
+/// `true` if a connection needs ECN marks: its congestion control requires them, or it uses L4S (ECT(1)).
 fn wants_marks(tcp: &Tcp) -> bool {
     tcp.congestion_control.needs().marks || tcp.ecn != EcnMode::Off && tcp.ect == Ect::Ect1
 }

@@ -297,7 +297,7 @@ impl ParetoTime {
 }
 
 impl TimeDistribution {
-    /// Returns a sample.
+    /// Returns a sample, 0s or more.
     pub fn draw(&self, rng: &mut Rng) -> Dur {
         Dur(match self {
             TimeDistribution::Fixed(distribution) => distribution.time.0,
@@ -334,7 +334,7 @@ pub struct ParetoCount {
     pub shape: f64,
 }
 
-/// Upper bound of a number.
+/// Upper bound of the samples of a [`CountDistribution`].
 const MAX_COUNT: f64 = 1000.0;
 
 impl FixedCount {
@@ -408,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn sampled_times_and_numbers_have_their_means() {
+    fn sampled_times_and_numbers_have_the_stated_means() {
         let mut rng = Rng::named(1, "times");
         for document in [
             json!({ "kind": "fixed", "time": "2s" }),

@@ -165,7 +165,7 @@ impl Hadoop {
     }
 }
 
-/// Returns a sample by inversion of the distribution function.
+/// Returns a sample in bytes, by inversion of the distribution function.
 pub(super) fn draw(points: &[Point], rng: &mut Rng) -> u64 {
     let share = rng.uniform();
     let above = points.partition_point(|point| point.share.0 <= share).min(points.len() - 1);
@@ -175,7 +175,7 @@ pub(super) fn draw(points: &[Point], rng: &mut Rng) -> u64 {
     to_ps(low.size.0 as f64 + part * (high.size.0 - low.size.0) as f64)
 }
 
-/// Returns the mean: each piece contributes its midpoint.
+/// Returns the mean in bytes: each piece contributes its midpoint, weighted by its probability.
 pub(super) fn mean(points: &[Point]) -> f64 {
     let pieces = points.windows(2).map(|ends| {
         let middle = f64::midpoint(ends[0].size.0 as f64, ends[1].size.0 as f64);
