@@ -70,6 +70,7 @@ fn largest(value: &Value) -> u64 {
     }
 }
 
+/// Returns the bytes of a size in decimal units or GiB, about; `None`: the text is not such a size.
 fn bytes(text: &str) -> Option<u64> {
     let (number, factor) = [("GiB", 1e9), ("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3), ("B", 1.0)]
         .iter()
@@ -177,6 +178,7 @@ fn collect(value: &Value, at: String, paths: &mut Vec<String>) {
     }
 }
 
+/// Returns the table or list that holds the value at a JSON pointer, and the last step of the pointer.
 fn parent<'a>(tree: &'a mut Value, path: &str) -> Option<(&'a mut Value, String)> {
     let (before, last) = path.rsplit_once('/')?;
     Some((tree.pointer_mut(before)?, last.replace("~1", "/").replace("~0", "~")))

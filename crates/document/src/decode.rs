@@ -64,6 +64,7 @@ fn named(text: &str, prefix: &str) -> Option<(String, Vec<String>)> {
     Some((word.to_owned(), expected.split('`').skip(1).step_by(2).map(str::to_owned).collect()))
 }
 
+/// Returns advice for an unknown `word`: the nearest of the names, or all of them. `what` names them in the plural.
 fn choice(word: &str, names: &[String], what: &str) -> String {
     let names = || names.iter().map(String::as_str);
     match suggest(word, names()) {

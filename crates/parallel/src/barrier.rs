@@ -68,6 +68,7 @@ impl<M: Default> Barrier<M> {
         self.at(window, from, to, take);
     }
 
+    /// Calls `f` with the mailbox from one thread to another.
     fn at(&self, window: u64, from: usize, to: usize, f: impl FnOnce(&mut M)) {
         let messages = &self.mailboxes[window as usize % 2][from * self.participants.len() + to];
         f(&mut messages.lock().unwrap_or_else(PoisonError::into_inner));

@@ -53,12 +53,12 @@ pub fn run<E>(plan: Plan, most: usize, mut watch: impl FnMut(f64) -> Result<(), 
             scope.spawn(move || guarded(barrier, || work(parts, me, barrier, |_| true)))
         };
         let others: Vec<_> = (1..count).map(other).collect();
-        let goes_on = |part: &Part| {
+        let keep_running = |part: &Part| {
             let progress = part.now().0 as f64 / parts.end().0.max(1) as f64;
             refused = watch(progress).err();
             refused.is_none()
         };
-        let mine = guarded(&barrier, || work(&parts, 0, &barrier, goes_on));
+        let mine = guarded(&barrier, || work(&parts, 0, &barrier, keep_running));
         let theirs = others.into_iter().map(|thread| thread.join().and_then(|end| end));
         std::iter::once(mine).chain(theirs).collect()
     });
@@ -75,6 +75,7 @@ pub fn run<E>(plan: Plan, most: usize, mut watch: impl FnMut(f64) -> Result<(), 
     }
 }
 
+/// Runs a network on the caller's thread, with the calls of `watch` that [`run`] describes.
 fn run_whole<E>(mut world: World, mut watch: impl FnMut(f64) -> Result<(), E>) -> Result<World, E> {
     while world.run(EVENTS_PER_WATCH) == Status::Running {
         watch(world.progress())?;
@@ -90,12 +91,17 @@ fn guarded(
     catch_unwind(AssertUnwindSafe(work)).inspect_err(|_| barrier.abandon())
 }
 
-/// Runs one partition; `None`: the run was ended early. `goes_on` is called regularly and ends the run by returning
-/// `false`.
-fn work(parts: &Parts, me: usize, barrier: &Barrier<Messages>, mut goes_on: impl FnMut(&Part) -> bool) -> Option<Part> {
+/// Runs one partition; `None`: the run was ended early. `keep_running` is called regularly and ends the run by
+/// returning `false`.
+fn work(
+    parts: &Parts,
+    me: usize,
+    barrier: &Barrier<Messages>,
+    mut keep_running: impl FnMut(&Part) -> bool,
+) -> Option<Part> {
     let mut part = parts.part(me);
     let (mut window, mut stops) = (0, false);
-    // Numbers of events and windows at the last call of `goes_on`.
+    // Numbers of events and windows at the last call of `keep_running`.
     let (mut watched_events, mut watched_window) = (0, 0);
     // The first barrier precedes the first event.
     let mut limit = Time::ZERO;
@@ -110,7 +116,7 @@ fn work(parts: &Parts, me: usize, barrier: &Barrier<Messages>, mut goes_on: impl
         }
         if part.events() - watched_events > EVENTS_PER_WATCH || window - watched_window > WINDOWS_PER_WATCH {
             (watched_events, watched_window) = (part.events(), window);
-            stops |= !goes_on(&part);
+            stops |= !keep_running(&part);
         }
         let Reduced { next, stops: ended } = barrier.wait(window, me, next, stops)?;
         if ended {

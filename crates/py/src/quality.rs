@@ -4,6 +4,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use tailback_measure::quality::{self, QosClass, Speech, Video, Violation};
 
+/// Returns `value` if it is from 0 to 1; otherwise raises `ValueError`.
 fn fraction(name: &str, value: f64) -> PyResult<f64> {
     if (0.0..=1.0).contains(&value) {
         return Ok(value);
@@ -11,6 +12,7 @@ fn fraction(name: &str, value: f64) -> PyResult<f64> {
     Err(PyValueError::new_err(format!("{name} is from 0 to 1, not {value}")))
 }
 
+/// Returns `value` if it is finite and at least `least`; otherwise raises `ValueError`.
 fn at_least(name: &str, value: f64, least: f64) -> PyResult<f64> {
     if value >= least && value.is_finite() {
         return Ok(value);
@@ -18,6 +20,7 @@ fn at_least(name: &str, value: f64, least: f64) -> PyResult<f64> {
     Err(PyValueError::new_err(format!("{name} is {least} or more, not {value}")))
 }
 
+/// Returns the error of an unknown codec, with the known ones.
 fn unknown<'a>(codec: &str, known: impl Iterator<Item = &'a str>) -> PyErr {
     PyValueError::new_err(format!("no codec is named {codec:?}; there are {}", known.collect::<Vec<_>>().join(", ")))
 }
@@ -81,6 +84,7 @@ pub fn y1541_class(delay_s: f64, variation_s: f64, loss: f64) -> u8 {
     QosClass::met_by(delay_s, variation_s, loss).number()
 }
 
+/// Returns the class of that number, 0 to 5; otherwise raises `ValueError`.
 fn class(number: u8) -> PyResult<QosClass> {
     QosClass::new(number)
         .ok_or_else(|| PyValueError::new_err(format!("{number} is not a class; the classes are 0 to 5")))

@@ -25,6 +25,7 @@ fn text(view: serde_json::Result<String>) -> String {
 }
 
 impl Simulation {
+    /// Returns the run; raises `ValueError` after its report has been taken.
     fn running(&mut self) -> PyResult<&mut tailback_scenario::Simulation> {
         self.0.as_mut().ok_or_else(|| PyValueError::new_err("the simulation is over: its report has been taken"))
     }

@@ -182,6 +182,7 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
+    /// Records the position of the value at `path`.
     fn record(&mut self, path: &Path, value: Option<Range<usize>>) {
         // The root and implicit tables have empty spans: the key or the parent is used instead.
         let value = value.filter(|span| !span.is_empty());
@@ -240,6 +241,7 @@ impl Walk<'_> {
             toml_edit::Value::InlineTable(table) => self.table(table, path),
         }
     }
+    /// Reports a value that documents cannot contain; returns null in its place.
     fn refuse(&mut self, path: &Path, message: String, help: &str) -> Value {
         self.complaints.push(Complaint { path: path.clone(), on: On::Value, message, help: Some(help.to_owned()) });
         Value::Null

@@ -237,6 +237,7 @@ impl Simulation {
         self.world.report()
     }
 
+    /// Checks that `at` is not before the last change with `set`.
     fn check_time(&self, at: Time) -> Result<(), Vec<Complaint>> {
         match self.made.iter().rev().find(|change| change.set.is_some()) {
             Some(last) if last.at.0 > at.0 => {
@@ -313,6 +314,7 @@ fn complaint(path: &str, message: String, help: impl Into<String>) -> Complaint 
     Complaint { path, on: On::Value, message, help: Some(help.into()) }
 }
 
+/// Returns the complaint about a change at a time outside the rest of the run.
 fn untimely_change(untimely: Untimely, at: Time, world: &World) -> Complaint {
     let message = match untimely {
         Untimely::Past => format!("{} is not after the current time, {}", Dur(at.0), Dur(world.now().0)),

@@ -318,7 +318,7 @@ fn congestion_points_are_distinct_at_all_ports_of_a_leaf_spine_of_128_hosts() {
 
     let error = leaf_spine("bcn", 24).expect_err("tags distinguish 511");
     assert!(error.contains("congestion points to 512") && error.contains("511"), "{error}");
-    let report = leaf_spine("qcn", 24).expect("QCN looks at no tags");
+    let report = leaf_spine("qcn", 24).expect("QCN reads no tags");
     assert_eq!(report.congestion.expect("points").points.len(), 512);
 }
 

@@ -80,6 +80,7 @@ pub fn parse_trace(text: &str, format: Format) -> Result<Vec<u32>, TraceError> {
     Ok(frames)
 }
 
+/// Parses a line of four columns; returns the bytes of the frame.
 fn verbose(line: &str) -> Result<u32, String> {
     let columns: Vec<&str> = line.split_whitespace().collect();
     let &[index, kind, time, bytes] = columns.as_slice() else {
@@ -101,6 +102,7 @@ fn size(text: &str) -> Result<u32, String> {
     u32::try_from(bytes).map_err(|_| format!("a frame of {bytes} bytes is too large; the limit is {}", u32::MAX))
 }
 
+/// Parses a number of bits; returns bytes, rounded up.
 fn bits(text: &str) -> Result<u32, String> {
     let bytes = number(text)?.div_ceil(8);
     u32::try_from(bytes).map_err(|_| format!("a frame of {bytes} bytes is too large; the limit is {}", u32::MAX))

@@ -208,6 +208,7 @@ pub fn parse_fraction(text: &str) -> Result<f64, QuantityError> {
     if value > 100.0 { Err(refuse()) } else { Ok(value / 100.0) }
 }
 
+/// Parses a number and one of `units`; returns the value in the smallest unit.
 fn parse(text: &str, units: &Units) -> Result<u64, QuantityError> {
     let Units { what, example, .. } = units;
     let trimmed = text.trim();

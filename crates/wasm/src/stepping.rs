@@ -49,6 +49,7 @@ pub(crate) fn setting(scenario: &Scenario, seed: u64) -> Result<Setting, String>
     Ok(Setting { seed, engine: None, warmup })
 }
 
+/// Stores the answer or the error as the last result; returns [`Status::Done`] or [`Status::Refused`].
 fn answer(done: Result<String, String>) -> u32 {
     let status = if done.is_ok() { Status::Done } else { Status::Refused };
     RESULT.set(done.unwrap_or_else(|error| error));
@@ -63,6 +64,7 @@ fn with(handle: u32, work: impl FnOnce(&mut Simulation) -> Result<String, String
     }))
 }
 
+/// Returns the instant `at_ps`; `None`: it is not after `now`.
 fn after(now: Time, at_ps: u64) -> Option<Time> {
     (at_ps > now.0).then_some(Time(at_ps))
 }

@@ -58,14 +58,14 @@ impl<'a> Builder<'a> {
             }
             let tcp = group.transport.as_ref().map(Transport::connection);
             let mut transports = Transports::new(tcp, among.as_deref(), links, routes, nodes, self.document);
-            transports.look(pairs.iter().map(|[from, to]| (*from, *to)));
+            transports.set_group_rtt(pairs.iter().map(|[from, to]| (*from, *to)));
             let source = group.source.clone().unwrap_or(Model::Bulk(Bulk { size: None }));
             let single = pairs.len() == 1;
             // Flows with equal transport parameters share all but their names and ends.
             let mut kinds: BTreeMap<Option<Line>, Arc<FlowKind>> = BTreeMap::new();
             plans.reserve_exact(pairs.len());
             plans.extend((1..).zip(&pairs).map(|(n, [from, to])| {
-                let transport = transports.of(*from, *to);
+                let transport = transports.connection(*from, *to);
                 let line = transport.as_ref().and_then(|tcp| tcp.line);
                 let kind = || FlowKind {
                     group: group.name.clone(),
@@ -91,6 +91,7 @@ impl<'a> Builder<'a> {
         plans
     }
 
+    /// Checks the name of a group; `before` is the index of an earlier group with this name.
     fn flow_name(&mut self, path: &Path, group: &FlowGroup, before: Option<usize>) {
         let name = &group.name;
         let path = path.join("name");
@@ -113,6 +114,7 @@ impl<'a> Builder<'a> {
         }
     }
 
+    /// Checks class, times, source or application, number of flows and transport of a group.
     fn flow_settings(&mut self, path: &Path, group: &FlowGroup) {
         let classes = self.document.network.classes;
         if group.class >= classes && (1..=8).contains(&classes) {

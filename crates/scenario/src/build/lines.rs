@@ -25,6 +25,7 @@ pub(super) struct Transports<'a> {
     network: Network<'a>,
 }
 
+/// The network, for the computation of path parameters.
 struct Network<'a> {
     links: &'a [LinkOf<'a>],
     routes: Option<&'a Routes>,
@@ -56,7 +57,7 @@ impl<'a> Transports<'a> {
     }
 
     /// Determines the longest round-trip time of the group, if its connections share one.
-    pub fn look(&mut self, ends: impl Iterator<Item = (NodeId, NodeId)>) {
+    pub fn set_group_rtt(&mut self, ends: impl Iterator<Item = (NodeId, NodeId)>) {
         let Some(tcp) = self.tcp.as_ref().filter(|_| self.shares && self.longest.is_none()) else { return };
         let pairs: BTreeSet<(NodeId, NodeId)> = ends.collect();
         self.base_rtt =
@@ -64,7 +65,7 @@ impl<'a> Transports<'a> {
     }
 
     /// Returns the connection of a flow between two hosts; `None`: the group has no transport.
-    pub fn of(&mut self, from: NodeId, to: NodeId) -> Option<Arc<Tcp>> {
+    pub fn connection(&mut self, from: NodeId, to: NodeId) -> Option<Arc<Tcp>> {
         if self.common.is_some() {
             return self.common.clone();
         }

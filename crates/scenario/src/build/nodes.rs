@@ -50,6 +50,7 @@ impl<'a> Node<'a> {
 }
 
 impl<'a> Builder<'a> {
+    /// Returns all nodes; reports invalid names, counts out of range and names that occur twice.
     pub(super) fn nodes(&mut self) -> Nodes<'a> {
         let mut nodes = Nodes { list: Vec::new(), index: BTreeMap::new(), groups: BTreeMap::new() };
         let hosts = self.document.hosts.iter().map(|(name, host)| (name, host.count, What::Host(host)));
@@ -67,6 +68,7 @@ impl<'a> Builder<'a> {
         nodes
     }
 
+    /// Adds the nodes of an entry to `nodes`.
     fn expand(&mut self, entry: &'a str, count: Option<u32>, what: What<'a>, nodes: &mut Nodes<'a>) {
         let node = |name: String| Node { name, entry, what };
         let path = node(String::new()).path();
@@ -100,6 +102,7 @@ impl<'a> Builder<'a> {
         }
     }
 
+    /// Reports two nodes of the same name.
     fn duplicate(&mut self, first: &Node<'_>, second: &Node<'_>) {
         let (made_first, made_second) = (first.path(), second.path());
         let message = if first.is_host() == second.is_host() {

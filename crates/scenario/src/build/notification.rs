@@ -26,6 +26,7 @@ impl RateLimiters {
     }
 }
 
+/// Returns the rate limiters of a node; `None`: it has none.
 fn limiters<'a>(node: &Node<'a>) -> Option<&'a RateLimiters> {
     match node.what {
         What::Host(host) => host.rate_limiters.as_ref(),
@@ -94,6 +95,7 @@ impl<'a> Builder<'a> {
         }
     }
 
+    /// Checks the rate limiters `found` of the node `id`.
     fn rate_limiters(
         &mut self,
         path: &Path,
@@ -125,10 +127,10 @@ impl<'a> Builder<'a> {
             matches!(scope, Scope::Destination | Scope::ClassDestination)
         };
         let own = node.switch().map_or(Scope::None, |switch| self.document.scope_of(switch));
-        let asks = limited.iter().find(by_destination).map(|to| to.name.clone());
-        let asks =
-            asks.or_else(|| matches!(own, Scope::Destination | Scope::ClassDestination).then(|| node.name.clone()));
-        if let Some(name) = asks {
+        let requiring = limited.iter().find(by_destination).map(|to| to.name.clone());
+        let requiring = requiring
+            .or_else(|| matches!(own, Scope::Destination | Scope::ClassDestination).then(|| node.name.clone()));
+        if let Some(name) = requiring {
             self.complaints.key(
                 path.clone(),
                 format!(

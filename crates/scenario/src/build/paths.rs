@@ -8,6 +8,7 @@ use tailback_sim::plan::NodeId;
 /// Links of each node as (neighbour, index of the link), lowest index first.
 pub(super) type Neighbours = Vec<Vec<(NodeId, u32)>>;
 
+/// Returns the neighbours of `count` nodes.
 pub(super) fn neighbours(count: usize, links: &[LinkOf<'_>]) -> Neighbours {
     let mut neighbours = vec![Vec::new(); count];
     for (i, link) in links.iter().enumerate() {

@@ -178,6 +178,8 @@ impl<'a> Builder<'a> {
         Some(Set { value: port, path: port_path(node, first) })
     }
 
+    /// Reports settings of ports towards nodes that are not neighbours; `used` has the entry and the key of each
+    /// setting that applies to a port.
     fn unused_overrides(&mut self, nodes: &Nodes<'a>, links: &[LinkOf<'a>], used: &BTreeSet<(&str, &str)>) {
         for id in nodes.ids() {
             let node = nodes.get(id);
@@ -240,12 +242,12 @@ impl<'a> Builder<'a> {
     fn selectable(&mut self, discipline: &Set<'_, Spec>, node: &Node<'a>, to: &Node<'a>) {
         let names =
             |switch: &Switch| matches!(self.document.scope_of(switch), Scope::Destination | Scope::ClassDestination);
-        let asked = to.switch().is_some_and(names);
+        let required = to.switch().is_some_and(names);
         let crossbar =
             |switch: &&Switch| matches!(switch.model, SwitchModel::InputFifo(_) | SwitchModel::VirtualOutputQueues(_));
         // In a crossbar, frames wait at the inputs, and back-pressure watches those instead.
         let own = node.switch().filter(|switch| !crossbar(switch)).is_some_and(names);
-        if asked && node.switch().is_some_and(|switch| matches!(switch.model, SwitchModel::SharedBuffer(_))) {
+        if required && node.switch().is_some_and(|switch| matches!(switch.model, SwitchModel::SharedBuffer(_))) {
             self.complaints.value(
                 node.path().join("model"),
                 format!(
@@ -254,13 +256,13 @@ impl<'a> Builder<'a> {
                 ),
                 "use another model, or back-pressure of scope \"plain\" or \"class\" for the neighbours",
             );
-        } else if (asked || own) && !discipline.value.selects_destinations() {
+        } else if (required || own) && !discipline.value.selects_destinations() {
             let able = Spec::NAMES.iter().copied().filter(|kind| {
                 let spec: Result<Spec, _> = decode(json!({ "kind": kind }));
                 spec.is_ok_and(|spec| spec.selects_destinations())
             });
             let kind = discipline.value.kind();
-            let message = if asked {
+            let message = if required {
                 format!("`{kind}` cannot stop individual destinations, which `{}` requires of `{}`", to.name, node.name)
             } else {
                 format!("`{kind}` does not separate destinations, which the back-pressure of `{}` requires", node.name)
@@ -291,6 +293,7 @@ impl<'a> Builder<'a> {
     }
 }
 
+/// Returns the plan of a queue with one limit per class.
 fn queue_plan(discipline: Spec, limits: &[Limit]) -> QueuePlan {
     QueuePlan {
         discipline,

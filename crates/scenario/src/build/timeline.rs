@@ -103,6 +103,7 @@ impl<'a> Builder<'a> {
         }
     }
 
+    /// Returns the changes of all links between the nodes that two names or patterns match.
     fn link_changes(
         &mut self,
         path: &Path,
@@ -157,6 +158,7 @@ impl<'a> Builder<'a> {
         kinds
     }
 
+    /// Returns the changes of all flows that a name or pattern matches; `sound` as for [`Builder::timeline`].
     fn flow_changes(
         &mut self,
         path: &Path,
@@ -285,6 +287,7 @@ impl<'a> Builder<'a> {
         found.into_iter().map(|node| ChangeKind::PauseStorm { node, on }).collect()
     }
 
+    /// Returns the changes of the watermarks of all switches that a name or pattern matches.
     fn switch_changes(&mut self, path: &Path, change: &Change, name: &str, nodes: &Nodes<'a>) -> Vec<ChangeKind> {
         if !self.only(path, change, "switch", &["high", "low"]) {
             return Vec::new();

@@ -51,6 +51,7 @@ fn is_drawn(kind: DesignKind) -> bool {
     matches!(kind, DesignKind::Random | DesignKind::LatinHypercube)
 }
 
+/// Checks that a design has `samples` and `seed` if and only if it draws points at random.
 fn design(design: &Design, complaints: &mut Complaints) {
     let at = Path::root().join("design");
     match (is_drawn(design.kind), design.samples) {
@@ -77,6 +78,7 @@ fn design(design: &Design, complaints: &mut Complaints) {
     }
 }
 
+/// Checks paths, names and values of the axes.
 fn axes(document: &StudyDocument, complaints: &mut Complaints) {
     let kind = document.design.kind;
     let (mut names, mut paths) = (BTreeSet::new(), BTreeSet::new());
@@ -180,6 +182,7 @@ fn values(axis: &Axis, kind: DesignKind, at: &Path, complaints: &mut Complaints)
     }
 }
 
+/// Checks the ends and the digits of a range.
 fn range(range: &Range, at: &Path, complaints: &mut Complaints) {
     if !(1..=15).contains(&range.digits) {
         complaints.value(at.join("digits"), "the number of digits is out of range", "write a number from 1 to 15");

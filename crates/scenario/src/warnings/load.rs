@@ -87,6 +87,7 @@ fn link_rate(plan: &Plan, port: u32) -> f64 {
     bits / plan.end.since(plan.warmup).as_secs()
 }
 
+/// Adds the warning about an overloaded port; `more` is the number of other ports with the same entries.
 fn warn(pass: &Pass<'_>, found: &mut Warnings, port: u32, over: Over, load: &Load, more: usize) {
     let (plan, places) = (pass.plan, &pass.places);
     let from = plan.links[port as usize / 2].ends[port as usize % 2];

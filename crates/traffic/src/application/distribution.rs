@@ -190,6 +190,7 @@ impl Surge {
     }
 }
 
+/// Returns a lognormal sample in bytes, not rounded.
 fn lognormal(median: Size, sigma: f64, rng: &mut Rng) -> f64 {
     median.0 as f64 * maths::exp(sigma * rng.normal())
 }

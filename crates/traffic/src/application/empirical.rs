@@ -49,6 +49,7 @@ pub struct DataMining {}
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Hadoop {}
 
+/// Returns the point at which a share of the sizes is at most `size` bytes.
 const fn up_to(size: u64, share: f64) -> Point {
     Point { size: Size(size), share: Fraction(share) }
 }
@@ -68,6 +69,7 @@ const WEB_SEARCH: [Point; 12] = [
     up_to(30_000_000, 1.0),
 ];
 
+/// Payload bytes of a packet in the table of data mining.
 const PACKET: u64 = 1460;
 const DATA_MINING: [Point; 8] = [
     up_to(PACKET, 0.5),

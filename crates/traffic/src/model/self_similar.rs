@@ -116,6 +116,7 @@ impl SelfSimilar {
         None
     }
 
+    /// Returns the distribution of burst sizes in bytes, before clamping.
     fn sizes(&self) -> Pareto {
         let mean = self.burst.0 as f64;
         match self.truncate {
@@ -138,6 +139,7 @@ impl SelfSimilar {
         }
     }
 
+    /// Returns stationary sources that emit a burst at one instant.
     fn batches(&self, at: Time, rng: &mut Rng) -> Batches {
         let bytes = self.burst.0 * u64::from(self.sources);
         let mean_gap = check::spacing("rate", bytes, self.rate).expect(check::UNCHECKED).mean_ps();
@@ -146,6 +148,7 @@ impl SelfSimilar {
         Batches { next, gaps, sizes: self.sizes(), cap: self.cap() }
     }
 
+    /// Returns stationary sources that send at `peak_bps` while they are on.
     fn periods(&self, at: Time, peak_bps: f64, rng: &mut Rng) -> Periods {
         let (sizes, cap) = (self.sizes(), self.cap());
         let ps_per_byte = 8e12 / peak_bps;
