@@ -14,11 +14,11 @@
 extern "C" {
 #endif
 
-/* Outcomes of calls that return uint32_t, if nothing else is said. */
+/* Outcomes of calls that return uint32_t, except tailback_open. An unknown handle is refused. */
 enum {
     TAILBACK_DONE = 0,    /* Done; the answer, if there is one, is the last result. */
     TAILBACK_REFUSED = 1, /* Refused; the last result is the text of the error. */
-    TAILBACK_RUNNING = 2  /* Events remain before the instant: the budget was used up. */
+    TAILBACK_RUNNING = 2  /* Events remain at or before the instant: the budget was used up. */
 };
 
 /* Address and length of the last answer in bytes. */
@@ -40,20 +40,22 @@ uint64_t tailback_next_event(uint32_t handle);
 /* Handles at most `budget` events (0: all) at and before `at_ps`. */
 uint32_t tailback_run_until(uint32_t handle, uint64_t at_ps, uint64_t budget);
 
-/* Goes to `at_ps`, also back; then the run is replayed, and the answer is "replayed". */
+/* Moves to `at_ps`; if that is before the current time, the run is replayed without later changes, and the answer is
+ * "replayed", otherwise empty. */
 uint32_t tailback_jump(uint32_t handle, uint64_t at_ps);
 
 /* The answer is the state of the network as JSON. */
 uint32_t tailback_view(uint32_t handle);
 
-/* Schedules a change of tunable keys at `at_ps`, or 1 ps from now if that is not later: a line `path=value` for each key.
- * The answer is the time. */
+/* Schedules a change of tunable keys at `at_ps`, or 1 ps from now if that is not after the current time: a line `path=value`
+ * for each key. The answer is the time of the change. */
 uint32_t tailback_change(uint32_t handle, const uint8_t *pairs, size_t len, uint64_t at_ps);
 
-/* Schedules `bytes` of payload of a flow, in addition to its source, at `at_ps` or 1 ps from now. The answer is the time. */
+/* Schedules `bytes` of payload of a flow, in addition to its source, at `at_ps`, or 1 ps from now if that is not after
+ * the current time. The answer is the time of sending. */
 uint32_t tailback_send(uint32_t handle, const uint8_t *flow, size_t len, uint64_t bytes, uint64_t at_ps);
 
-/* Records the data that arrives at a host from now on. */
+/* Records the data that arrives at a host from now on; refuses an unknown host. */
 uint32_t tailback_record(uint32_t handle, const uint8_t *host, size_t len);
 
 /* The answer has a line for each recorded packet since the last call: time of arrival, sequence number, payload bytes, time

@@ -12,7 +12,8 @@ const EVENTS: u64 = 20_000;
 const NODES: usize = 300;
 /// Maximum number of flows of a network that is run.
 const FLOWS: usize = 300;
-/// Largest size in a document that is run, bytes: sources emit bursts whole, so that larger ones need too much memory.
+/// Largest size in a document that is run, bytes: sources emit bursts whole, so that larger bursts need too much
+/// memory.
 const BURST: u64 = 100_000_000;
 
 /// Returns a reader with the same trace for every file name.
@@ -69,6 +70,7 @@ fn largest(value: &Value) -> u64 {
     }
 }
 
+/// Returns the bytes of a size in decimal units or GiB, about; `None`: the text is not such a size.
 fn bytes(text: &str) -> Option<u64> {
     let (number, factor) = [("GiB", 1e9), ("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3), ("B", 1.0)]
         .iter()
@@ -89,7 +91,8 @@ const NUMBERS: &[&str] = &[
 ];
 const OTHERS: &[&str] = &["true", "false", "null", "[]", "{}"];
 
-/// Returns extreme values of the kind of quantity that a value is; `None`: it is a word, a list or a table.
+/// Returns the extreme values of the quantity to which a value belongs; `None`: the value is another word, a list or a
+/// table.
 fn family(value: &Value) -> Option<&'static [&'static str]> {
     let Value::String(text) = value else {
         return value.is_number().then_some(NUMBERS);
@@ -175,6 +178,7 @@ fn collect(value: &Value, at: String, paths: &mut Vec<String>) {
     }
 }
 
+/// Returns the table or list that holds the value at a JSON pointer, and the last step of the pointer.
 fn parent<'a>(tree: &'a mut Value, path: &str) -> Option<(&'a mut Value, String)> {
     let (before, last) = path.rsplit_once('/')?;
     Some((tree.pointer_mut(before)?, last.replace("~1", "/").replace("~0", "~")))

@@ -17,7 +17,7 @@ const DOCUMENTS: [&str; 4] = [
 fn documents() -> &'static [Scenario] {
     static READ: OnceLock<Vec<Scenario>> = OnceLock::new();
     READ.get_or_init(|| {
-        let read = |text: &&str| tailback_fuzz::scenario(text).expect("documents of the project are right");
+        let read = |text: &&str| tailback_fuzz::scenario(text).expect("documents of the project are valid");
         DOCUMENTS.iter().map(read).collect()
     })
 }

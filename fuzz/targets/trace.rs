@@ -19,7 +19,7 @@ fuzz_target!(|data: &[u8]| {
     if let Err(error) = &frames {
         assert!(error.line <= text.lines().count() && !error.message.is_empty(), "{error}");
     }
-    let source = json!({ "kind": "trace", "file": "t.txt", "format": name, "smooth": first & 64 != 0, "repeat": first & 32 != 0 });
+    let source = json!({ "kind": "trace", "file": "t.txt", "format": name, "smooth": first & 64 != 0, "loop": first & 32 != 0 });
     let document = json!({
         "tailback": 1, "run": { "duration": "1s" }, "hosts": { "a": {}, "b": {} }, "switches": { "s": {} },
         "links": [{ "between": ["[ab]", "s"], "rate": "100Mbit/s" }],

@@ -38,7 +38,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs `WORKLOAD [parallel=N] [PATH=VALUE]…` with these values set, such as `run.duration=1s`, on at most N threads.
+/// Runs the workload of the arguments `WORKLOAD [parallel=N] [PATH=VALUE]…` on at most N threads, with values of its
+/// document replaced, such as `run.duration=1s`. Returns the line of results.
 fn run(arguments: &[String]) -> Result<String, String> {
     let names = WORKLOADS.map(|(name, _)| name).join("|");
     let (workload, settings) =
@@ -99,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn overload_is_the_same_for_every_discipline() {
+    fn overload_offers_the_same_packets_to_every_discipline_and_keeps_the_link_busy() {
         let counts = |kind: &str| {
             let discipline = format!("switches.r0.ports.r1.discipline={{ kind = \"{kind}\" }}");
             let line = result(&["overload", "run.duration=2s", &discipline]).expect("it runs");
@@ -109,7 +110,7 @@ mod tests {
             (number("offered="), number("delivered="))
         };
         let (offered, delivered) = counts("drop-tail");
-        assert!((offered / 21_250.0 - 1.0).abs() < 0.02, "85 Mbit/s for 2 s, less how the flows start: {offered}");
+        assert!((offered / 21_250.0 - 1.0).abs() < 0.02, "2 s of 85 Mbit/s in packets of 1000 B: {offered}");
         for kind in ["red", "sfb", "drr", "fq-codel"] {
             let (same, busy) = counts(kind);
             assert_eq!(same, offered, "{kind}");
@@ -123,7 +124,7 @@ mod tests {
         let [one, two] = ["parallel=1", "parallel=2"]
             .map(|parallel| result(&["net64", parallel, "run.duration=20ms", "run.warmup=0s"]).expect("it runs"));
         assert_eq!(hops(&one), hops(&two));
-        assert!(hops(&one).is_some() && one != two, "two parts have more events");
+        assert!(hops(&one).is_some() && one != two, "two partitions have more events");
     }
 
     #[test]

@@ -32,8 +32,8 @@ impl TokenBucket {
     pub fn set_rate(&mut self, rate: Rate) {
         self.rate = i128::from(rate.0);
     }
-    /// Takes rate and depth of `fresh` from `now` on; tokens above the new depth are lost. Returns `true` if one of the
-    /// two has changed.
+    /// Sets rate and depth to those of `fresh` from `now` on; tokens above the new depth are lost. Returns `true` if
+    /// the rate or the depth has changed.
     pub fn adopt(&mut self, now: Time, fresh: &TokenBucket) -> bool {
         let changes = (self.rate, self.depth) != (fresh.rate, fresh.depth);
         if changes {
@@ -61,7 +61,7 @@ impl TokenBucket {
     pub fn holds(&self, bytes: u32) -> bool {
         self.level >= i128::from(bytes) * BYTE
     }
-    /// Takes the tokens of `bytes` if there are enough; `true` if there were.
+    /// Takes the tokens of `bytes` and returns `true` if there are enough; otherwise takes none.
     #[inline]
     pub fn take(&mut self, bytes: u32) -> bool {
         let holds = self.holds(bytes);
@@ -84,7 +84,8 @@ impl TokenBucket {
     pub fn is_in_debt(&self) -> bool {
         self.level < 0
     }
-    /// Returns the first instant at which `bytes` conform; `None`: the bucket is too shallow, or its rate is zero.
+    /// Returns the first instant at which `bytes` conform; `None`: the bucket is too shallow, or tokens are missing and
+    /// the rate is zero.
     pub fn ready_at(&self, bytes: u32) -> Option<Time> {
         let need = i128::from(bytes) * BYTE;
         if need > self.depth {

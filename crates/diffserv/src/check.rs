@@ -3,7 +3,7 @@
 use tailback_document::Invalid;
 use tailback_units::{Dur, Size};
 
-/// Upper bound of a burst: an exact level of a larger bucket would need more than 128 bits.
+/// Upper bound of a burst; a larger size indicates a wrong unit.
 const MAX_SIZE: Size = Size(1_000_000_000_000);
 /// Upper bound of a duration: a day.
 const MAX_DURATION: Dur = Dur::from_secs(86_400);

@@ -1,4 +1,4 @@
-//! Actions by colour.
+//! Conditioners: a meter and an action for each colour.
 
 use crate::{Colour, Dscp, Marker, Meter};
 use schemars::JsonSchema;

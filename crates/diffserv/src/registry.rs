@@ -7,7 +7,7 @@ use tailback_units::Time;
 
 /// Exposes state variables for time series.
 pub trait Shows {
-    /// Calls `f` with names and values; the names are stable.
+    /// Calls `f` with the name and the value of each variable; the names are stable. Default: there are none.
     fn probe(&self, _f: &mut dyn FnMut(&'static str, f64)) {}
 }
 
@@ -29,7 +29,7 @@ macro_rules! meters {
         }
 
         impl Meter {
-            /// Returns the meter with its initial state. The parameters have passed `check`.
+            /// Returns the meter with its initial state. The parameters must have passed `check`.
             pub fn build(&self) -> Marker {
                 match self { $(Meter::$Variant(params) => Marker::$Variant($module::$Variant::new(params)),)+ }
             }

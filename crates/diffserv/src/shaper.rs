@@ -39,7 +39,7 @@ pub struct Shaper {
 }
 
 impl Shaper {
-    /// Returns a shaper with parameters that have passed `check`.
+    /// Returns a shaper with a full bucket. The parameters must have passed `check`.
     pub fn new(params: &Params) -> Shaper {
         params.build()
     }

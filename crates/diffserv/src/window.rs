@@ -4,13 +4,14 @@ use tailback_units::{Dur, Rate, Time};
 
 /// The rate estimator of Clark and Fang (IEEE/ACM ToN 6(4), 1998; RFC 2859 section 3): each packet is added to the
 /// bytes of a window of length T at the last estimate. For a constant stream the estimate converges to its rate; after
-/// a step it has covered 1 − 1/e of it within about T.
+/// a step of the rate it covers 1 − 1/e of the step within about T.
 #[derive(Clone, Debug)]
 pub struct SlidingWindow {
     /// Rate, bytes per second.
     rate: f64,
     /// Window, seconds.
     length: f64,
+    /// Time of the last packet.
     front: Time,
 }
 

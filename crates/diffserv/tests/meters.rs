@@ -66,8 +66,8 @@ proptest! {
     }
 
     #[test]
-    fn a_bucket_takes_what_the_bound_allows(rate in 1u64..200_000_000, burst in 1u64..20_000, after in 0u64..10_000_000_000_000) {
-        // Emptied at the start, then drained of all tokens: exactly r t bytes.
+    fn an_empty_bucket_fills_with_r_t_up_to_b(rate in 1u64..200_000_000, burst in 1u64..20_000, after in 0u64..10_000_000_000_000) {
+        // The bucket is emptied at the start; it then holds the whole bytes of r·t, at most b.
         let mut bucket = TokenBucket::new(Rate(rate), burst);
         prop_assert!(bucket.take(burst as u32));
         bucket.fill(Time(after));
@@ -78,23 +78,23 @@ proptest! {
     #[test]
     fn a_shaper_releases_in_order_as_soon_as_the_stream_conforms(stream in stream(), rate in 1_000u64..200_000_000, burst in 3_000u64..20_000) {
         let mut shaper = Shaper::new(&ShaperParams { rate: Rate(rate), burst: Size(burst) });
-        let mut left: Vec<(Time, u32)> = Vec::new();
+        let mut departed: Vec<(Time, u32)> = Vec::new();
         for (at, bytes) in timed(&stream) {
             let release = shaper.release(at, bytes).unwrap();
-            prop_assert!(release >= at && left.last().is_none_or(|(before, _)| *before <= release));
-            if release > at && left.last().is_none_or(|(before, _)| *before < release) {
+            prop_assert!(release >= at && departed.last().is_none_or(|(before, _)| *before <= release));
+            if release > at && departed.last().is_none_or(|(before, _)| *before < release) {
                 // A picosecond earlier it would not have conformed.
                 let mut bucket = TokenBucket::new(Rate(rate), burst);
-                for (at, bytes) in &left {
+                for (at, bytes) in &departed {
                     bucket.fill(*at);
                     prop_assert!(bucket.take(*bytes));
                 }
                 bucket.fill(Time(release.0 - 1));
                 prop_assert!(!bucket.holds(bytes));
             }
-            left.push((release, bytes));
+            departed.push((release, bytes));
         }
-        assert_within(&left, rate, burst)?;
+        assert_within(&departed, rate, burst)?;
     }
 
     // RFC 2697 section 3.
@@ -157,7 +157,7 @@ proptest! {
     }
 
     #[test]
-    fn aware_of_colour_nobody_gets_a_better_one(stream in stream(), colours in any::<u64>()) {
+    fn colour_aware_markers_never_improve_a_colour(stream in stream(), colours in any::<u64>()) {
         for document in [
             json!({ "kind": "sr-tcm", "cir": "1Mbit/s", "cbs": "5kB", "ebs": "5kB", "colour-aware": true }),
             json!({ "kind": "tr-tcm", "cir": "1Mbit/s", "cbs": "5kB", "pir": "3Mbit/s", "pbs": "5kB", "colour-aware": true }),
@@ -190,7 +190,8 @@ fn a_sliding_window_converges_to_a_constant_rate_in_its_own_time() {
     assert!((window.at(end + Dur::from_secs(1)) / window.at(end) - 0.5).abs() < 1e-9);
 }
 
-/// Fractions by colour of 1000 B packets at constant `rate`, after 10 s.
+/// Fractions of green, yellow and red packets of 1000 B at a constant `rate`, without the first tenth of 100,000
+/// packets.
 fn parts(document: serde_json::Value, rate: Rate) -> [f64; 3] {
     let mut marker = meter(document);
     let mut rng = rng();
@@ -235,8 +236,8 @@ fn buckets_colour_a_constant_stream_by_their_rates() {
 }
 
 /// Runs the engine for `secs` seconds over a connection that gets `best_effort`, plus `marked` times the fraction of
-/// its packets that is marked, in bit/s, one round-trip time later. Returns the mean rate and the fraction of marked
-/// packets in the last third.
+/// its packets that is marked, in bit/s; the fraction is smoothed with a weight of 0.02 per packet. Returns the mean
+/// rate and the fraction of marked packets in the last third.
 fn engine(target: &str, best_effort: f64, marked: f64, secs: u64) -> (f64, f64) {
     let mut marker = meter(json!({ "kind": "adaptive", "target": target }));
     let mut rng = rng();

@@ -5,7 +5,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use serde_path_to_error::Segment;
 
-/// Decodes `value`; otherwise returns the first error with its path.
+/// Decodes `value`.
 ///
 /// # Errors
 /// If `value` does not fit the type: the first error, with its path.
@@ -64,6 +64,7 @@ fn named(text: &str, prefix: &str) -> Option<(String, Vec<String>)> {
     Some((word.to_owned(), expected.split('`').skip(1).step_by(2).map(str::to_owned).collect()))
 }
 
+/// Returns advice for an unknown `word`: the nearest of the names, or all of them. `what` names them in the plural.
 fn choice(word: &str, names: &[String], what: &str) -> String {
     let names = || names.iter().map(String::as_str);
     match suggest(word, names()) {
@@ -73,7 +74,7 @@ fn choice(word: &str, names: &[String], what: &str) -> String {
     }
 }
 
-/// Returns Rust's and serde's names of types in terms of TOML.
+/// Returns the name of a type or value in terms of TOML, given that of Rust or serde.
 fn plain_type(expected: &str) -> String {
     let plain = match expected {
         "u8" => "a whole number from 0 to 255",

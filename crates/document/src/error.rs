@@ -156,7 +156,7 @@ pub enum Problem {
 /// Error of decoding a document.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DecodeError {
-    /// Path of the value.
+    /// Path of the value; of an unknown key with the key, of a missing key that of the table.
     pub path: Path,
     /// Kind of error.
     pub problem: Problem,

@@ -124,7 +124,7 @@ pub trait Checked {
     fn check(&self) -> Result<(), Invalid>;
 }
 
-/// Reads a table and removes its `kind`, which is one of `names`.
+/// Reads a table; returns its `kind`, which is one of `names`, and the table without it.
 ///
 /// # Errors
 /// If the value is not a table, or its `kind` is missing or unknown.
@@ -167,7 +167,7 @@ pub fn take_kind<'de, D: Deserializer<'de>>(
 /// Decodes the parameters of a kind; the path of an error includes the path inside the parameters.
 ///
 /// # Errors
-/// If the parameters do not fit the type or fail their check.
+/// If the parameters do not fit the type. They are not checked here.
 pub fn decode_params<T: DeserializeOwned, E: Error>(rest: Value) -> Result<T, E> {
     crate::decode(rest).map_err(DecodeError::carry)
 }

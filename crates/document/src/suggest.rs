@@ -2,9 +2,9 @@
 
 /// Returns the candidate nearest to `word`; `None`: no candidate is near enough.
 ///
-/// Letters are compared without regard to case, and `_` equals `-`. Up to a third of the letters may differ, but at
-/// least one; if no candidate is that near, one is taken of which the word is a prefix or which is a prefix of the
-/// word.
+/// Letters are compared without regard to case, and `_` equals `-`. Up to a third of the letters of the longer name may
+/// differ, and at least one, but not all letters of the word. If no candidate is that near, the first one is taken of
+/// which the word, of two or more letters, is a prefix, or which, with three or more, is a prefix of the word.
 pub fn suggest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let plain = |s: &str| s.to_lowercase().replace('_', "-");
     let word = plain(word);

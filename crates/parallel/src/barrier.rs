@@ -57,22 +57,26 @@ impl<M: Default> Barrier<M> {
         }
     }
 
-    /// Posts messages to another thread; `messages` are then the empty ones that this mailbox held.
+    /// Posts messages of thread `from` to thread `to` for the end of a window; `messages` is then the empty value that
+    /// the mailbox held.
     pub fn post(&self, window: u64, from: usize, to: usize, messages: &mut M) {
         self.at(window, from, to, |there| std::mem::swap(there, messages));
     }
 
-    /// Calls `take` with the messages of another thread.
+    /// Calls `take` with the messages that thread `from` posted to thread `to` in a window.
     pub fn take(&self, window: u64, from: usize, to: usize, take: impl FnOnce(&mut M)) {
         self.at(window, from, to, take);
     }
 
+    /// Calls `f` with the mailbox from one thread to another.
     fn at(&self, window: u64, from: usize, to: usize, f: impl FnOnce(&mut M)) {
         let messages = &self.mailboxes[window as usize % 2][from * self.participants.len() + to];
         f(&mut messages.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// Waits until all threads have finished a window; `None`: a thread has panicked.
+    /// Waits until all threads have finished a window; `None`: a thread has panicked. `me` is the number of the calling
+    /// thread, `next` the time of its next event or posted arrival, `stops` is `true` if it requests the end of the
+    /// run.
     pub fn wait(&self, window: u64, me: usize, next: Time, stops: bool) -> Option<Reduced> {
         let parity = window as usize % 2;
         let participant = &self.participants[me];

@@ -24,8 +24,8 @@ const EVENTS_PER_WATCH: u64 = 50_000;
 /// Maximum number of windows between two calls of `watch`.
 const WINDOWS_PER_WATCH: u64 = 1_000;
 
-/// Runs a plan to its end in at most `most` partitions, each on its own thread; one of these is the caller's. With
-/// `most` below 2, or if the network cannot be divided, it is run as a whole.
+/// Runs a plan to its end in at most `most` partitions, each on its own thread, one of them on the caller's. With
+/// `most` below 2, or if the network cannot be divided, the network is run as a whole.
 ///
 /// `watch` is called regularly in the caller's thread with the fraction of the simulated time that has passed, 0 to 1;
 /// an error that it returns ends the run.
@@ -53,12 +53,12 @@ pub fn run<E>(plan: Plan, most: usize, mut watch: impl FnMut(f64) -> Result<(), 
             scope.spawn(move || guarded(barrier, || work(parts, me, barrier, |_| true)))
         };
         let others: Vec<_> = (1..count).map(other).collect();
-        let goes_on = |part: &Part| {
+        let keep_running = |part: &Part| {
             let progress = part.now().0 as f64 / parts.end().0.max(1) as f64;
             refused = watch(progress).err();
             refused.is_none()
         };
-        let mine = guarded(&barrier, || work(&parts, 0, &barrier, goes_on));
+        let mine = guarded(&barrier, || work(&parts, 0, &barrier, keep_running));
         let theirs = others.into_iter().map(|thread| thread.join().and_then(|end| end));
         std::iter::once(mine).chain(theirs).collect()
     });
@@ -75,6 +75,7 @@ pub fn run<E>(plan: Plan, most: usize, mut watch: impl FnMut(f64) -> Result<(), 
     }
 }
 
+/// Runs a network on the caller's thread, with the calls of `watch` that [`run`] describes.
 fn run_whole<E>(mut world: World, mut watch: impl FnMut(f64) -> Result<(), E>) -> Result<World, E> {
     while world.run(EVENTS_PER_WATCH) == Status::Running {
         watch(world.progress())?;
@@ -82,7 +83,7 @@ fn run_whole<E>(mut world: World, mut watch: impl FnMut(f64) -> Result<(), E>) -
     Ok(world)
 }
 
-/// Releases the other threads from the barrier if this one panics.
+/// Returns the result of `work`; if it panics, releases the other threads from the barrier and returns the panic.
 fn guarded(
     barrier: &Barrier<Messages>,
     work: impl FnOnce() -> Option<Part>,
@@ -90,11 +91,18 @@ fn guarded(
     catch_unwind(AssertUnwindSafe(work)).inspect_err(|_| barrier.abandon())
 }
 
-/// Runs one partition; `None`: the run was ended early. `goes_on` is called regularly and ends the run by returning
-/// `false`.
-fn work(parts: &Parts, me: usize, barrier: &Barrier<Messages>, mut goes_on: impl FnMut(&Part) -> bool) -> Option<Part> {
+/// Runs one partition; `None`: the run was ended early. `keep_running` is called regularly and ends the run by
+/// returning `false`.
+fn work(
+    parts: &Parts,
+    me: usize,
+    barrier: &Barrier<Messages>,
+    mut keep_running: impl FnMut(&Part) -> bool,
+) -> Option<Part> {
     let mut part = parts.part(me);
-    let (mut window, mut watched, mut stops) = (0, (0, 0), false);
+    let (mut window, mut stops) = (0, false);
+    // Numbers of events and windows at the last call of `keep_running`.
+    let (mut watched_events, mut watched_window) = (0, 0);
     // The first barrier precedes the first event.
     let mut limit = Time::ZERO;
     loop {
@@ -106,9 +114,9 @@ fn work(parts: &Parts, me: usize, barrier: &Barrier<Messages>, mut goes_on: impl
                 barrier.post(window, me, to, messages);
             }
         }
-        if part.events() - watched.0 > EVENTS_PER_WATCH || window - watched.1 > WINDOWS_PER_WATCH {
-            watched = (part.events(), window);
-            stops |= !goes_on(&part);
+        if part.events() - watched_events > EVENTS_PER_WATCH || window - watched_window > WINDOWS_PER_WATCH {
+            (watched_events, watched_window) = (part.events(), window);
+            stops |= !keep_running(&part);
         }
         let Reduced { next, stops: ended } = barrier.wait(window, me, next, stops)?;
         if ended {

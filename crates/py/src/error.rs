@@ -19,6 +19,7 @@ pub fn raise(py: Python<'_>, error: &tailback_scenario::ScenarioError) -> PyErr 
     }
 }
 
+/// Sets the attributes of an exception.
 fn decorate(py: Python<'_>, made: &PyErr, error: &tailback_scenario::ScenarioError, rendered: &str) -> PyResult<()> {
     let value = made.value(py);
     let first = error.first();
@@ -46,6 +47,7 @@ pub fn warnings<'py>(py: Python<'py>, found: &[tailback_scenario::Warning]) -> P
     Ok(list)
 }
 
+/// Returns an error or warning as a dictionary.
 fn table<'py>(py: Python<'py>, problem: &Problem) -> PyResult<Bound<'py, PyDict>> {
     let table = PyDict::new(py);
     table.set_item("message", &problem.message)?;

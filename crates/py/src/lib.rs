@@ -29,7 +29,7 @@ fn study_schema() -> String {
     format!("{:#}", tailback_scenario::study_schema())
 }
 
-/// Returns the registered kinds as JSON.
+/// Returns the names that a document may choose from as JSON: sections, kinds and words, by family.
 #[pyfunction]
 fn names() -> String {
     tailback_scenario::names().to_string()
@@ -41,19 +41,19 @@ fn explain(name: &str) -> Option<String> {
     tailback_scenario::explain(name)
 }
 
-/// Parses a rate; returns bit/s.
+/// Parses a rate; returns bit/s. Raises `ValueError` for other text.
 #[pyfunction]
 fn parse_rate(text: &str) -> PyResult<u64> {
     rate(text).map(|rate| rate.0).map_err(refused)
 }
 
-/// Parses a duration; returns picoseconds.
+/// Parses a duration; returns picoseconds. Raises `ValueError` for other text.
 #[pyfunction]
 fn parse_duration(text: &str) -> PyResult<u64> {
     duration(text).map(|duration| duration.0).map_err(refused)
 }
 
-/// Parses a size; returns bytes.
+/// Parses a size; returns bytes. Raises `ValueError` for other text.
 #[pyfunction]
 fn parse_bytes(text: &str) -> PyResult<u64> {
     bytes(text).map_err(refused)
@@ -64,7 +64,7 @@ fn refused(error: QuantityError) -> PyErr {
 }
 
 /// Returns the quantile of Student's t distribution with `dof` degrees of freedom (above 0) at the probability `p`,
-/// between 0 and 1.
+/// between 0 and 1. Raises `ValueError` for other arguments.
 #[pyfunction]
 fn t_quantile(p: f64, dof: f64) -> PyResult<f64> {
     if !(p > 0.0 && p < 1.0 && dof > 0.0) {

@@ -31,7 +31,8 @@ fn overhead(text: &str) -> PyResult<Overhead> {
     })
 }
 
-/// Imports a configuration as a scenario; returns the scenario, the configuration and the reports as JSON.
+/// Imports a configuration as a scenario; returns the scenario, the configuration and the reports as JSON. Raises
+/// `ValueError` for an unknown language, overhead or platform.
 #[pyfunction]
 #[pyo3(signature = (language, text, traffic = None, interface = None, policy = None, rate_bps = None, overhead = None, title = None, duration = None, platform = None))]
 #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
@@ -88,7 +89,8 @@ pub fn import_router(
     })
 }
 
-/// Translates a configuration from one language to another; returns text and reports as JSON.
+/// Translates a configuration from one language to another; returns text and reports as JSON. Raises `ValueError` for
+/// an unknown language, or one that can only be imported.
 #[pyfunction]
 pub fn translate_router(from_: &str, text: &str, to: &str) -> PyResult<String> {
     whole(|| {

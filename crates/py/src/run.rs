@@ -13,7 +13,7 @@ create_exception!(tailback._native, Cancelled, PyException, "The run was stopped
 
 /// Number of checks of the cancel flag for each call of the progress function, since that call needs the interpreter
 /// lock.
-const LOOKS_PER_PROGRESS: u64 = 10;
+const CHECKS_PER_PROGRESS: u64 = 10;
 
 /// Cancels the runs to which it was passed.
 #[pyclass(frozen, module = "tailback._native")]
@@ -34,33 +34,35 @@ impl Cancel {
     }
 }
 
-/// Runs a plan in at most `parts` partitions with a thread each, and returns the result of `of` applied to the report.
+/// Runs a plan in at most `parallel` partitions with a thread each; returns the result of `extract` for the report.
+/// Raises `Cancelled`, or the exception of `progress`, which is called with the fraction of the simulated time that has
+/// passed.
 pub fn run<T: Send>(
     py: Python<'_>,
     plan: Plan,
     parallel: usize,
     cancel: Option<&Cancel>,
     progress: Option<&Py<PyAny>>,
-    of: impl FnOnce(&Report) -> T + Send,
+    extract: impl FnOnce(&Report) -> T + Send,
 ) -> PyResult<T> {
     let flag = cancel.map(|cancel| cancel.0.clone());
     let cancelled = || flag.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed));
     let done = py.detach(|| {
         guarded(|| {
-            let mut looks = 0;
+            let mut checks = 0;
             let world = tailback_parallel::run(plan, parallel, |done| {
                 if cancelled() {
                     return Err(Cancelled::new_err("cancelled"));
                 }
-                looks += 1;
-                if looks % LOOKS_PER_PROGRESS == 0
-                    && let Some(tell) = progress
+                checks += 1;
+                if checks % CHECKS_PER_PROGRESS == 0
+                    && let Some(callback) = progress
                 {
-                    Python::attach(|py| tell.call1(py, (done,)))?;
+                    Python::attach(|py| callback.call1(py, (done,)))?;
                 }
                 Ok(())
             })?;
-            Ok(of(&world.report()))
+            Ok(extract(&world.report()))
         })
     });
     done.unwrap_or_else(|message| Err(PyRuntimeError::new_err(message)))

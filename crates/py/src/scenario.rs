@@ -198,8 +198,8 @@ fn files_in(folder: &Path, allow_files: bool) -> Files {
             let inside = folder.canonicalize().and_then(|folder| Ok(path.canonicalize()?.starts_with(folder)));
             if !inside.map_err(|e| e.to_string())? {
                 return Err(
-                    "it is outside the scenario's folder, and a scenario of somebody else could read any file \
-                     of yours; if you trust this one, allow it with --allow-files (in Python: allow_files=True)"
+                    "it is outside the scenario's folder, and a scenario from an untrusted source could read any of \
+                    your files; if you trust this one, allow it with --allow-files (in Python: allow_files=True)"
                         .to_owned(),
                 );
             }
@@ -212,7 +212,7 @@ fn files_in(folder: &Path, allow_files: bool) -> Files {
     })
 }
 
-/// Returns the event scheme of this name.
+/// Returns the event scheme of this name, "merged" or "plain". Raises `ValueError` for other names.
 pub fn engine_named(name: &str) -> PyResult<Engine> {
     match name {
         "merged" => Ok(Engine::Merged),
@@ -221,11 +221,11 @@ pub fn engine_named(name: &str) -> PyResult<Engine> {
     }
 }
 
-/// Rounds seconds to the nearest picosecond.
+/// Rounds seconds to the nearest picosecond. Raises `ValueError` for negative values and those above 208 days.
 pub fn instant(seconds: f64) -> PyResult<Time> {
     let ps = (seconds * 1e12).round();
     if ps.is_finite() && (0.0..1.8e19).contains(&ps) {
         return Ok(Time(ps as u64));
     }
-    Err(PyValueError::new_err(format!("a warm-up of {seconds} s is not a duration")))
+    Err(PyValueError::new_err(format!("a warm-up of {seconds} s is out of range; write 0 to 1.8e7 seconds")))
 }

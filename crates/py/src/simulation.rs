@@ -10,10 +10,10 @@ use tailback_scenario::Setting;
 use tailback_sim::Status;
 use tailback_units::Time;
 
-/// Events between two checks for Ctrl-C: some 10 ms of work.
+/// Events between two checks for Ctrl-C: about 10 ms of work.
 const EVENTS_PER_CHECK: u64 = 100_000;
 
-/// A run that is stepped through; after its report has been taken it is over.
+/// A run that is stepped through; `None`: its report has been taken, and every call raises `ValueError`.
 #[pyclass(module = "tailback._native")]
 pub struct Simulation(Option<tailback_scenario::Simulation>);
 
@@ -25,6 +25,7 @@ fn text(view: serde_json::Result<String>) -> String {
 }
 
 impl Simulation {
+    /// Returns the run; raises `ValueError` after its report has been taken.
     fn running(&mut self) -> PyResult<&mut tailback_scenario::Simulation> {
         self.0.as_mut().ok_or_else(|| PyValueError::new_err("the simulation is over: its report has been taken"))
     }

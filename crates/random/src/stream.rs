@@ -50,7 +50,8 @@ impl Rng {
         ((u128::from(self.bits()) * u128::from(n)) >> 64) as u64
     }
 
-    /// Returns a uniform integer on [low, high], both included; low must not exceed high.
+    /// Returns a uniform integer on [low, high], both included; low must not exceed high, and the range must not be
+    /// that of all 2^64 values.
     #[inline]
     pub fn between(&mut self, low: u64, high: u64) -> u64 {
         low + self.below(high - low + 1)
@@ -62,7 +63,7 @@ impl Rng {
         self.uniform() < p
     }
 
-    /// Returns an exponential number with the given mean.
+    /// Returns an exponential number, 0 or more, with the given mean.
     #[inline]
     pub fn exponential(&mut self, mean: f64) -> f64 {
         -mean * maths::ln(self.uniform_above_zero())

@@ -39,8 +39,8 @@ impl Complaint {
     }
 }
 
-/// Collects complaints. Of several with the same advice at the same place, which come from the nodes of one `count` or
-/// the links of one pattern, the first is kept.
+/// Collected complaints. Of complaints with equal path and advice (from the nodes of one `count`, or the links of one
+/// pattern) only the first is kept.
 #[derive(Debug, Default)]
 pub(crate) struct Complaints(Vec<Complaint>);
 
@@ -71,8 +71,8 @@ impl Complaints {
         self.0
     }
     fn push(&mut self, complaint: Complaint) {
-        let said = |other: &Complaint| other.path == complaint.path && other.help == complaint.help;
-        if !self.0.iter().any(said) {
+        let duplicate = |other: &Complaint| other.path == complaint.path && other.help == complaint.help;
+        if !self.0.iter().any(duplicate) {
             self.0.push(complaint);
         }
     }

@@ -47,6 +47,7 @@ fn lists_stay(tree: &Value, read: &Value) -> bool {
     }
 }
 
+/// Decodes the tree again after each error, with the value of the error removed or replaced.
 fn step_by_step<T: DeserializeOwned>(root: &'static Value, tree: &Value) -> Result<T, Vec<Complaint>> {
     let mut patched = tree.clone();
     let mut complaints = Vec::new();
@@ -93,13 +94,14 @@ fn step_by_step<T: DeserializeOwned>(root: &'static Value, tree: &Value) -> Resu
                     }
                     Problem::UnknownKey | Problem::Value => {
                         let path = nearest_key(&e.path);
-                        let meant = e.help.as_deref().filter(|_| e.problem == Problem::UnknownKey).and_then(meant);
+                        let suggestion =
+                            e.help.as_deref().filter(|_| e.problem == Problem::UnknownKey).and_then(suggested);
                         complaints.push(complaint);
                         let removed = path.as_ref().and_then(|path| remove(&mut patched, path));
                         let patched_up = removed.is_some();
                         // The value of a misspelt key is decoded under the suggested name.
-                        if let (Some(meant), Some(value), Some(path)) = (meant, removed, &path) {
-                            let right = path.parent().unwrap_or_default().join(meant);
+                        if let (Some(suggestion), Some(value), Some(path)) = (suggestion, removed, &path) {
+                            let right = path.parent().unwrap_or_default().join(suggestion);
                             if lookup(&patched, &right).is_none() && add(&mut patched, &right, value) {
                                 renamed.push((right, path.clone()));
                             }
@@ -190,21 +192,24 @@ fn as_written(mut complaint: Complaint, renamed: &[(Path, Path)]) -> Complaint {
     complaint
 }
 
+/// Returns the path up to its last key; `None`: it has no key.
 fn nearest_key(path: &Path) -> Option<Path> {
     let keys = path.0.iter().rposition(|step| matches!(step, Step::Key(_)))?;
     Some(Path(path.0[..=keys].to_vec()))
 }
 
 /// Returns the key of "did you mean `key`?".
-fn meant(help: &str) -> Option<String> {
+fn suggested(help: &str) -> Option<String> {
     help.strip_prefix("did you mean `")?.strip_suffix("`?").map(str::to_owned)
 }
 
+/// Removes and returns the value at `path`; `None`: there is none, or it is not in a table.
 fn remove(tree: &mut Value, path: &Path) -> Option<Value> {
     let (Some(parent), Some(Step::Key(key))) = (path.parent(), path.0.last()) else { return None };
     lookup_mut(tree, &parent)?.as_object_mut()?.remove(key)
 }
 
+/// Adds a value at `path`; returns `false` if the path is not in a table, or had a value.
 fn add(tree: &mut Value, path: &Path, value: Value) -> bool {
     let (Some(parent), Some(Step::Key(key))) = (path.parent(), path.0.last()) else { return false };
     lookup_mut(tree, &parent)

@@ -8,8 +8,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use tailback_sim::plan::{FlowKind, FlowPlan, Plan};
 
-/// Returns the SipHash-2-4 of the plan and of all other parts of the document that a run uses: 128 bits in hexadecimal.
-/// Unused settings, such as `network.buffer` if every switch has a buffer of its own, do not change this hash.
+/// Returns the SipHash-2-4 of the plan, of title and description, and of the settings of replications: 128 bits in
+/// hexadecimal. Unused settings, such as `network.buffer` if every switch has a buffer of its own, do not change this
+/// hash.
 pub(crate) fn hash(document: &Document, plan: &Plan) -> String {
     let mut text = Text(SipHasher24::new());
     // The pattern names every field, so that a new field cannot be forgotten.
@@ -30,7 +31,7 @@ pub(crate) fn hash(document: &Document, plan: &Plan) -> String {
         conditioners,
         labels,
         timeline,
-        // Keys that may be moved have no effect until they are.
+        // A tunable key has no effect until it is changed.
         tunable: _,
         engine,
     } = plan;

@@ -5,24 +5,24 @@ use crate::origin::{Origin, Place};
 use core::fmt;
 use core::fmt::Write as _;
 
-/// The errors of a scenario; at least one.
+/// The errors of a scenario or study; at least one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScenarioError {
     problems: Vec<Problem>,
 }
 
-/// One error of a scenario.
+/// One error or warning.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// Message, a phrase without a full stop.
     pub message: String,
     /// Path in the document, such as `links[2].rate`; empty for the document itself.
     pub path: String,
-    /// Line in the file, from 1; `None`: the document was not a file.
+    /// Line in the source text, from 1; `None`: the positions of values are not known (JSON).
     pub line: Option<usize>,
-    /// Column in the line in characters, from 1; `None`: the document was not a file.
+    /// Column in the line in characters, from 1; `None`: the positions of values are not known (JSON).
     pub column: Option<usize>,
-    /// Advice: what to write instead.
+    /// Advice: what to write instead; `None`: the message contains it.
     pub suggestion: Option<String>,
     /// The complete text: place, source line, caret and advice.
     pub rendered: String,

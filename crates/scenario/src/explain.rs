@@ -99,6 +99,7 @@ fn kinds(path: &str) -> Vec<&'static Value> {
     kinds
 }
 
+/// Returns the names of the document's tables and lists of tables.
 fn sections() -> Vec<&'static str> {
     let tables = |node: &'static Value| {
         alternatives(node).iter().any(|node| matches!(node["type"].as_str(), Some("object" | "array")))
@@ -154,6 +155,7 @@ fn described(heading: &str, node: &'static Value) -> String {
     text
 }
 
+/// Returns the parameters of a table, one per line with their facts and descriptions.
 fn parameters(table: &'static Value) -> String {
     let required = |key: &str| table["required"].as_array().is_some_and(|list| list.iter().any(|k| k == key));
     let properties = toml_out::ordered(&table["properties"]);
@@ -196,6 +198,7 @@ fn forms(node: &'static Value) -> String {
     }
 }
 
+/// Adds the notations that a node accepts, without duplicates.
 fn collect_forms(node: &'static Value, forms: &mut Vec<String>) {
     let form = if let Some(format) = node["format"].as_str().filter(|format| !MACHINE_FORMATS.contains(format)) {
         format.to_owned()
@@ -223,6 +226,7 @@ fn collect_forms(node: &'static Value, forms: &mut Vec<String>) {
     }
 }
 
+/// Returns the constant `kind` of a table; `None`: it has none.
 fn kind_of(node: &'static Value) -> Option<&'static str> {
     node.get("properties")?.get("kind")?.get("const")?.as_str()
 }

@@ -10,6 +10,7 @@ pub(crate) fn is_pattern(text: &str) -> bool {
 /// A parsed pattern.
 pub(crate) struct Glob(Vec<Token>);
 
+/// Part of a pattern.
 enum Token {
     Any,
     One,
@@ -68,6 +69,7 @@ impl Glob {
 }
 
 impl Token {
+    /// `true` if the token matches the character; `Any` matches none by itself.
     fn fits(&self, c: char) -> bool {
         match self {
             Token::Any => false,
@@ -80,6 +82,7 @@ impl Token {
     }
 }
 
+/// Parses the text between brackets; `None`: the set is empty, or a range is descending.
 fn class(text: &str) -> Option<Token> {
     let (inverted, text) = text.strip_prefix('!').map_or((false, text), |rest| (true, rest));
     let letters: Vec<char> = text.chars().collect();

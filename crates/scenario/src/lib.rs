@@ -1,4 +1,5 @@
-//! The scenario document: types, schema, checks, and compilation into a plan.
+//! The scenario document: types, schema, checks, warnings, and compilation into a plan; also study documents, and runs
+//! that are stepped through.
 //!
 //! Text is parsed into a tree with source positions (`origin`), the tree decoded into a [`document::Document`]
 //! (`decode`), the document compiled into a [`Plan`](tailback_sim::plan::Plan) (`build`). Each step may fail with a

@@ -175,20 +175,21 @@ fn syntax_help(e: &TomlError, text: &str) -> Option<String> {
     })
 }
 
-/// Converts a parsed document into a tree and records the positions.
+/// Conversion of a parsed document into a tree; records the positions of keys and values.
 struct Walk<'a> {
     spans: &'a mut BTreeMap<Path, Spans>,
     complaints: Vec<Complaint>,
 }
 
 impl Walk<'_> {
-    fn stands(&mut self, path: &Path, value: Option<Range<usize>>) {
+    /// Records the position of the value at `path`.
+    fn record(&mut self, path: &Path, value: Option<Range<usize>>) {
         // The root and implicit tables have empty spans: the key or the parent is used instead.
         let value = value.filter(|span| !span.is_empty());
         self.spans.entry(path.clone()).or_insert(Spans { key: None, value: None }).value = value;
     }
     fn item(&mut self, item: &Item, path: &Path) -> Value {
-        self.stands(path, item.span());
+        self.record(path, item.span());
         match item {
             Item::None => Value::Null,
             Item::Value(value) => self.value(value, path),
@@ -196,7 +197,7 @@ impl Walk<'_> {
             Item::ArrayOfTables(tables) => {
                 let element = |(i, table): (usize, &toml_edit::Table)| {
                     let inner = path.join(i);
-                    self.stands(&inner, table.span());
+                    self.record(&inner, table.span());
                     self.table(table, &inner)
                 };
                 Value::Array(tables.iter().enumerate().map(element).collect())
@@ -232,7 +233,7 @@ impl Walk<'_> {
             toml_edit::Value::Array(list) => {
                 let element = |(i, value): (usize, &toml_edit::Value)| {
                     let inner = path.join(i);
-                    self.stands(&inner, value.span());
+                    self.record(&inner, value.span());
                     self.value(value, &inner)
                 };
                 Value::Array(list.iter().enumerate().map(element).collect())
@@ -240,6 +241,7 @@ impl Walk<'_> {
             toml_edit::Value::InlineTable(table) => self.table(table, path),
         }
     }
+    /// Reports a value that documents cannot contain; returns null in its place.
     fn refuse(&mut self, path: &Path, message: String, help: &str) -> Value {
         self.complaints.push(Complaint { path: path.clone(), on: On::Value, message, help: Some(help.to_owned()) });
         Value::Null

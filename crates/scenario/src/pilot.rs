@@ -1,4 +1,4 @@
-//! The end of the warm-up by a pilot run (`warmup = "auto"`).
+//! The end of the warm-up, determined by pilot runs (`warmup = "auto"`).
 
 use crate::error::ScenarioError;
 use crate::scenario::{Scenario, build};
@@ -10,16 +10,16 @@ use tailback_units::{Dur, Time};
 /// Number of samples of a pilot run. MSER-5 averages by fives, so the warm-up is resolved to 1/400 of the run.
 const SAMPLES: u64 = 2000;
 
-/// Lengths of the pilot runs that are tried in turn, in lengths of the run: bursty traffic can drift by chance over a
-/// short one.
+/// Durations of the pilot runs, which are tried in turn, as multiples of the run's duration: over a short pilot run,
+/// bursty traffic can drift by chance.
 pub const PILOT_LENGTHS: [u64; 4] = [1, 2, 4, 8];
 
 impl Scenario {
-    /// Returns the scenario of a pilot run that is `factor` times as long as the run, and its sampling interval. It has no
-    /// warm-up.
+    /// Returns the scenario of a pilot run, `factor` times as long as the run and without warm-up, and its sampling
+    /// interval.
     ///
     /// # Errors
-    /// If the scenario cannot have this length.
+    /// If the scenario is invalid with this duration.
     pub fn pilot(&self, factor: u64) -> Result<(Scenario, Dur), ScenarioError> {
         let sample = factor.saturating_mul(self.run().duration.0).saturating_add(SAMPLES / 2) / SAMPLES;
         let sample = sample.max(1);
@@ -31,19 +31,20 @@ impl Scenario {
         Ok((pilot, Dur(sample)))
     }
 
-    /// Returns the end of the warm-up that a pilot run shows by its number of packets in the network, which were sampled
-    /// every `sample`: the truncation point of MSER-5. `None`: the network had not reached a steady state in the first
-    /// half of the run.
+    /// Returns the end of the warm-up: the truncation point of MSER-5 on the number of packets in the network of a
+    /// pilot run, sampled every `sample`. `None`: there is no such point, or it is later than half of the run's
+    /// duration.
     pub fn truncation(&self, in_network: &[f64], sample: Dur) -> Option<Time> {
         let end = Dur(mser5(in_network)? as u64 * sample.0);
         (end.0 <= self.run().duration.0 / 2).then_some(Time(end.0))
     }
 
-    /// Runs pilots of growing length until one shows the end of the warm-up, on one thread. The pilots have the scenario's
-    /// own seed, so that each replication has the same warm-up. `None`: not even the longest one reached a steady state.
+    /// Runs pilots of growing length until one shows the end of the warm-up, on one thread. The pilots have the
+    /// scenario's own seed, so that each replication has the same warm-up. `None`: no pilot reached a steady state
+    /// early enough.
     ///
     /// # Errors
-    /// If the scenario cannot be made longer.
+    /// If the scenario is invalid with the duration of a pilot run.
     pub fn warm_up(&self, engine: Option<Engine>) -> Result<Option<Time>, ScenarioError> {
         for factor in PILOT_LENGTHS {
             let (pilot, sample) = self.pilot(factor)?;

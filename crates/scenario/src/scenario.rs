@@ -128,7 +128,7 @@ impl Scenario {
     /// Returns the changes of an entry of the timeline other than `set`.
     ///
     /// # Errors
-    /// If the entry is invalid: complaints whose paths are of no document.
+    /// If the entry is invalid: complaints with paths in a document whose timeline has only this entry.
     pub(crate) fn changes_of(&self, change: &Change) -> Result<Vec<ChangeKind>, Vec<Complaint>> {
         let mut document = self.document.clone();
         document.timeline = vec![change.clone()];
@@ -136,7 +136,7 @@ impl Scenario {
         Ok(plan.timeline.into_iter().map(|change| change.what).collect())
     }
 
-    /// Returns the scenario with further entries of the timeline, after those at the same times.
+    /// Returns the scenario with entries appended to its timeline; at equal times they take effect after existing ones.
     pub(crate) fn with_timeline(&self, changes: &[Change]) -> Result<Scenario, ScenarioError> {
         let mut tree = self.tree.clone();
         if !changes.is_empty()

@@ -40,6 +40,8 @@ pub(crate) fn at(root: &'static Value, tree: &Value, path: &Path) -> Option<&'st
     Some(node)
 }
 
+/// Returns the schema of a step below `node`. `here` is the value at the node, whose kind selects one of several
+/// tables.
 fn child(root: &'static Value, node: &'static Value, here: Option<&Value>, step: &Step) -> Option<&'static Value> {
     let alternatives = alternatives(root, node);
     match step {

@@ -63,6 +63,8 @@ pub(crate) fn put(tree: &mut Value, whole: &Value, path: &Path, value: Value) {
     *at = value;
 }
 
+/// Adds the paths that `steps` match in `tree`, the value at `here`. `None`: there is no value, so that any further
+/// keys match.
 fn resolve(tree: Option<&Value>, steps: &[Step], here: &Path, found: &mut Vec<Path>) -> Result<(), String> {
     let Some((step, rest)) = steps.split_first() else {
         found.push(here.clone());

@@ -1,4 +1,4 @@
-//! A run that is stepped through: looked at, changed, and exported as a scenario.
+//! A run that is stepped through: observed, changed, and exported as a scenario.
 
 use crate::complaint::{Complaint, On};
 use crate::document::{Change, State, Tunable};
@@ -13,14 +13,14 @@ use tailback_sim::plan::{Engine, Plan};
 use tailback_sim::{Delivered, FlowView, NodeView, PortView, Report, Status, Untimely, View, World};
 use tailback_units::{Dur, Size, Time, parse_amount, parse_bytes, parse_duration, parse_fraction, parse_rate};
 
-/// The least time from a look at the network to the effect of what follows from it.
+/// Minimum time from a view of the network to the effect of a change made at that view: 1 ps.
 pub const REACTION: Dur = Dur(1);
 
 /// A run of one replication that is stepped through.
 ///
 /// A view at an instant is taken after all events of that instant. A change or an injection made there takes effect
-/// [`REACTION`] later at the earliest, and has that time in the scenario that [`Simulation::scenario`] exports: a run of
-/// that scenario has the same digest.
+/// [`REACTION`] later at the earliest, and has that time in the scenario that [`Simulation::scenario`] exports: a run
+/// of that scenario has the same digest.
 #[derive(Debug)]
 pub struct Simulation {
     scenario: Scenario,
@@ -32,7 +32,7 @@ pub struct Simulation {
     replays: u32,
 }
 
-/// Settings of a run that are not the scenario's.
+/// Settings of a run that replace those of the scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Setting {
     /// Seed of the replication.
@@ -74,7 +74,7 @@ impl Simulation {
     pub fn is_done(&self) -> bool {
         self.world.is_done()
     }
-    /// Returns the time of the next event; [`Time::NEVER`]: there is none. It may be one that changes nothing.
+    /// Returns the time of the next event; [`Time::NEVER`]: there is none. The event may have no effect.
     pub fn next_event(&self) -> Time {
         self.world.next_event()
     }
@@ -106,11 +106,12 @@ impl Simulation {
 
     /// Changes tunable keys, all at the same time: pairs of a path as for `--set`, and a TOML value or plain text. The
     /// key `state` of a link, flow or host is "down" or "up", "stop" or "start", "storm" or "calm". Returns the time of
-    /// the change: `at`, or [`REACTION`] from now. Nothing happens if the values are those of now.
+    /// the change: `at`, or [`REACTION`] from now. If all values equal the current ones, a change of keys other than
+    /// `state` has no effect and is not recorded.
     ///
     /// # Errors
-    /// If a key is not in `run.tunable`, a value is invalid or out of the key's bounds, the change is not one that a
-    /// running network can follow, or `at` is before an earlier change or out of the run: then nothing has changed.
+    /// If a key is not in `run.tunable`, a value is invalid or out of the key's bounds, a running network cannot follow
+    /// the change, or `at` is before an earlier change or out of the run: then nothing has changed.
     pub fn change<P: AsRef<str>, V: AsRef<str>>(
         &mut self,
         pairs: &[(P, V)],
@@ -153,25 +154,25 @@ impl Simulation {
             made.push(state);
         }
         for kind in kinds {
-            self.world.change(at, kind).map_err(|untimely| vec![late(untimely, at, &self.world)])?;
+            self.world.change(at, kind).map_err(|untimely| vec![untimely_change(untimely, at, &self.world)])?;
         }
         self.tuned = tuned;
         self.made.extend(made);
         Ok(())
     }
 
-    /// Lets a flow send `bytes` of payload at `at`, or [`REACTION`] from now, in addition to its source; a flow's name,
-    /// such as `data[2]`. Returns the time.
+    /// Lets a flow send `bytes` of payload at `at`, or [`REACTION`] from now, in addition to its source. `flow` is the
+    /// name of a single flow, such as `data[2]`. Returns the time.
     ///
     /// # Errors
-    /// If there is no such flow, an application drives it, `bytes` is out of range, or `at` is out of the run: then
-    /// nothing has changed.
+    /// If there is no such flow, several flows have the name, an application drives the flow, `bytes` is not from 1 to
+    /// 2^40, or `at` is out of the run: then nothing has changed.
     pub fn inject(&mut self, flow: &str, bytes: u64, at: Option<Time>) -> Result<Time, ScenarioError> {
         let at = at.unwrap_or(self.now() + REACTION);
         let send = Change { at: Dur(at.0), flow: Some(flow.to_owned()), send: Some(Size(bytes)), ..Change::default() };
         let done = self.scenario.changes_of(&send).and_then(|kinds| {
             kinds.into_iter().try_for_each(|kind| {
-                self.world.change(at, kind).map_err(|untimely| vec![late(untimely, at, &self.world)])
+                self.world.change(at, kind).map_err(|untimely| vec![untimely_change(untimely, at, &self.world)])
             })
         });
         done.map_err(|complaints| located(complaints, &[(flow, &Size(bytes).to_string())]))?;
@@ -179,8 +180,8 @@ impl Simulation {
         Ok(at)
     }
 
-    /// Records the data that arrives at a host from now on, for [`Simulation::take_delivered`]. Returns `false` if there
-    /// is no such host.
+    /// Records the data that arrives at a host from now on, for [`Simulation::take_delivered`]. Returns `false` if
+    /// there is no such host.
     pub fn record_delivered(&mut self, host: &str) -> bool {
         let node = self.world.node_named(host);
         node.inspect(|node| self.world.record_delivered(*node)).is_some()
@@ -192,8 +193,9 @@ impl Simulation {
         delivered.into_iter().map(|packet| (self.world.flow_name(packet.flow), packet)).collect()
     }
 
-    /// Goes to `t`, also back: then the run is replayed from its start with the changes made before `t`, and those made
-    /// later are forgotten. Returns `true` if it was replayed. Recording of delivered data ends with a replay.
+    /// Moves to `t`. If `t` is before the current time, the run is replayed from its start with the changes for times
+    /// up to `t`; later changes are discarded. Returns `true` if the run was replayed. Recording of delivered data ends
+    /// with a replay.
     pub fn jump(&mut self, t: Time) -> bool {
         if t >= self.now() {
             self.run_until(t);
@@ -205,7 +207,7 @@ impl Simulation {
         self.tuned = self.scenario.tuned();
         for set in self.made.iter().filter_map(|change| change.set.as_ref()) {
             let pairs: Vec<Pair<'_>> = set.iter().map(|(path, value)| (path.as_str(), value)).collect();
-            // These have been made before.
+            // Each of these changes was accepted when it was made.
             let _ = self.tuned.set(&pairs);
         }
         self.replays += 1;
@@ -217,12 +219,12 @@ impl Simulation {
         self.replays
     }
 
-    /// Returns `true` if the run was changed, or data injected.
+    /// Returns `true` if the run has changes or injections; those that [`Simulation::jump`] discarded do not count.
     pub fn is_touched(&self) -> bool {
         !self.made.is_empty()
     }
 
-    /// Returns the scenario with all changes made so far in its timeline: it runs as this run did.
+    /// Returns the scenario with all changes made so far in its timeline: a run of it has the same digest as this run.
     ///
     /// # Panics
     /// Never, as each change was checked when it was made.
@@ -235,6 +237,7 @@ impl Simulation {
         self.world.report()
     }
 
+    /// Checks that `at` is not before the last change with `set`.
     fn check_time(&self, at: Time) -> Result<(), Vec<Complaint>> {
         match self.made.iter().rev().find(|change| change.set.is_some()) {
             Some(last) if last.at.0 > at.0 => {
@@ -245,7 +248,7 @@ impl Simulation {
         }
     }
 
-    /// Returns the declarations of a key in `run.tunable`, each of which covers some of the places that it names.
+    /// Returns the entries of `run.tunable` that cover the places of a path, one for each place.
     fn declared(&self, path: &str) -> Result<Vec<Tunable>, Vec<Complaint>> {
         let places = self.tuned.places(path).map_err(|message| {
             vec![complaint(path, message, "a path is written as for `--set`, such as `links[0].rate`")]
@@ -311,7 +314,8 @@ fn complaint(path: &str, message: String, help: impl Into<String>) -> Complaint 
     Complaint { path, on: On::Value, message, help: Some(help.into()) }
 }
 
-fn late(untimely: Untimely, at: Time, world: &World) -> Complaint {
+/// Returns the complaint about a change at a time outside the rest of the run.
+fn untimely_change(untimely: Untimely, at: Time, world: &World) -> Complaint {
     let message = match untimely {
         Untimely::Past => format!("{} is not after the current time, {}", Dur(at.0), Dur(world.now().0)),
         Untimely::AfterTheEnd => format!("{} is after the end of the run, {}", Dur(at.0), Dur(world.end().0)),
@@ -342,7 +346,7 @@ fn within(bound: &Tunable, path: &str, value: &Value) -> Result<(), Vec<Complain
     Ok(())
 }
 
-/// Returns the magnitude of a number or quantity in the smallest unit of its dimension; `None`: the value is neither.
+/// Returns the value of a number, or of a quantity in ps, bit/s, bytes or 1/1000 packet; `None`: the value is neither.
 pub(crate) fn magnitude(value: &Value) -> Option<f64> {
     match value {
         Value::Number(number) => number.as_f64(),

@@ -105,6 +105,7 @@ fn nested(tree: &Value) -> Table {
     table
 }
 
+/// Returns the item of a key: on one line if it fits, otherwise as subtables or as a list of several lines.
 fn fitted(key: &str, value: &Value) -> Item {
     let line = inline(value);
     if key.len() + 3 + line.to_string().len() <= WIDEST {
@@ -147,6 +148,7 @@ fn tables(tree: &Value) -> Table {
     table
 }
 
+/// Returns a value in inline notation.
 fn inline(tree: &Value) -> toml_edit::Value {
     match tree {
         Value::Bool(b) => (*b).into(),

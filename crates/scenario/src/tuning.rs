@@ -20,7 +20,7 @@ pub(crate) struct Tuned {
     plan: Plan,
     files: Files,
     /// `true` if the timeline changes links or thresholds by keys other than `set`, which the tree does not show.
-    otherwise: bool,
+    other_changes: bool,
 }
 
 /// A pair of a path and its new value.
@@ -36,15 +36,16 @@ impl Tuned {
         let changes = |change: &Change| {
             matches!(change.what, ChangeKind::LinkRate(..) | ChangeKind::LinkDelay(..) | ChangeKind::Thresholds { .. })
         };
-        let otherwise = plan.timeline.iter().any(changes);
-        Tuned { tree, plan: Plan { timeline: Vec::new(), ..plan.clone() }, files: files.clone(), otherwise }
+        let other_changes = plan.timeline.iter().any(changes);
+        Tuned { tree, plan: Plan { timeline: Vec::new(), ..plan.clone() }, files: files.clone(), other_changes }
     }
 
-    /// Sets new values. Returns the changes to which they amount; none if the values are those of now.
+    /// Sets new values. Returns the resulting changes of the network, none if all values equal the current ones.
     ///
     /// # Errors
-    /// If a path or value is wrong, or cannot change during a run: then nothing has changed. The paths of complaints are
-    /// those of the document, or that of the pair.
+    /// If a path or value is wrong, or cannot change during a run; if the values equal those of the document although
+    /// the timeline may have changed them by keys other than `set`. Then nothing has changed. The path of a complaint
+    /// is in the document, or it is the path of the pair.
     pub fn set(&mut self, pairs: &[Pair<'_>]) -> Result<Vec<ChangeKind>, Vec<Complaint>> {
         let mut tree = self.tree.clone();
         for &(path, value) in pairs {
@@ -74,7 +75,7 @@ impl Tuned {
             let message = format!("this would change {what}, which is fixed during a run");
             vec![Complaint { path, on: On::Value, message, help: Some(TUNABLE.to_owned()) }]
         })?;
-        if found.is_empty() && self.otherwise {
+        if found.is_empty() && self.other_changes {
             let path = Path(vec![Step::Key(pairs.iter().map(|(path, _)| *path).collect::<Vec<_>>().join(", "))]);
             let message = "these are the values of the document, which the timeline changes by other keys than `set`";
             let help = "write the other changes of the timeline with `set` as well";
@@ -94,16 +95,16 @@ impl Tuned {
 const TUNABLE: &str = "links' rate, delay, loss and jitter, buffers, parameters of disciplines, thresholds, shapers and \
                        parameters of sources can change";
 
-/// Tables of the document that are tunable as a whole, and in which every key is but those that [`FIXED`] names.
+/// Tables of the document that are tunable as a whole, and whose keys are all tunable except those in [`FIXED`].
 const WITHIN: [&str; 6] = ["discipline", "source", "congestion-notification", "rate-limiters", "shaper", "model"];
 
-/// Keys that are tunable by themselves.
+/// Keys that are tunable outside the tables of [`WITHIN`]; in `flows` only `state`.
 const SINGLE: [&str; 8] = ["rate", "delay", "loss", "jitter", "buffer", "high", "low", "state"];
 
-/// Keys that are fixed wherever they stand.
+/// Keys that are fixed in every table.
 const FIXED: [&str; 3] = ["kind", "match", "accounting"];
 
-/// Returns `true` if the key at a path may be tunable by its name. Whether its value can change is decided by the plans.
+/// Returns `true` if the names of a path allow it to be tunable. A change of its value is also checked by the plans.
 pub(crate) fn is_tunable(path: &str) -> bool {
     let Some(path) = Path::parse(path.trim()) else { return false };
     let keys: Vec<&str> =
@@ -168,7 +169,7 @@ fn moved(complaint: Complaint, place: &Path, pairs: &[Pair<'_>]) -> Complaint {
     Complaint { path, message, ..complaint }
 }
 
-/// Notes in the plan what a tunable key may change.
+/// Records in the plan what a tunable key may change; the error is a message and advice.
 fn declare(tunable: &Tunable, tuned: &Tuned, plan: &mut Plan) -> Result<(), (String, String)> {
     let Tunable { key, min, .. } = tunable;
     let places = tuned.places(key).map_err(|message| (message, "a path is written as for `--set`".to_owned()))?;
@@ -190,7 +191,7 @@ fn declare(tunable: &Tunable, tuned: &Tuned, plan: &mut Plan) -> Result<(), (Str
                 });
                 plan.tunable.storms.extend(storming.map(|(node, _)| node));
             }
-            // A link of the document may stand for several of the plan, and a switch has several.
+            // An entry of `links` may have several links in the plan, and a switch has several.
             _ => plan.tunable.links.extend(0..plan.links.len() as u32),
         }
     }

@@ -5,7 +5,7 @@ use tailback_scenario::{Scenario, build};
 use tailback_sim::World;
 use tailback_sim::plan::Engine;
 
-/// Returns the report without its number of events, and that number.
+/// Returns the report with its number of events set to 0, and the number of events.
 fn report_and_events(scenario: &Scenario, seed: u64, engine: Engine) -> (serde_json::Value, u64) {
     let mut world = World::new(build(scenario, seed, Some(engine)));
     crate::common::to_end(&mut world);
@@ -14,7 +14,7 @@ fn report_and_events(scenario: &Scenario, seed: u64, engine: Engine) -> (serde_j
     (serde_json::to_value(&report).expect("a report"), events)
 }
 
-/// Counts which show that a comparison is not vacuous.
+/// Counts over all seeds, which show that the mechanisms occurred in the runs compared.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Seen {
     /// Number of notifications that reached a port.
@@ -28,7 +28,8 @@ fn sum(report: &serde_json::Value, list: &str, pick: impl Fn(&serde_json::Value)
     report[list].as_array().expect("a list").iter().map(pick).sum()
 }
 
-/// Compares both engines over several seeds; returns the ratio of their events, and the counts.
+/// Asserts that both engines give the same reports for several seeds. Returns the events of the merged engine divided
+/// by those of the plain engine, and the counts.
 fn compare(text: &str, seeds: std::ops::Range<u64>) -> (f64, Seen) {
     let scenario = Scenario::from_toml(text, "ahead.toml").unwrap_or_else(|e| panic!("{}", e.rendered()));
     let (mut seen, mut fewer, mut more) = (Seen::default(), 0, 0);

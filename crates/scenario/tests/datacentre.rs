@@ -61,7 +61,7 @@ fn port<'a>(report: &'a Report, name: &str) -> &'a tailback_sim::PortReport {
 }
 
 #[test]
-fn acknowledgements_of_adapters_pass_queues_that_mark() {
+fn acknowledgements_of_adapters_are_not_dropped_by_queues_that_mark() {
     // Data towards h1 fills the queue through which the acknowledgements of h1's own flow must pass.
     let back = r#"
 [[flows]]
@@ -89,7 +89,7 @@ transport = { kind = "rdma", congestion-control = { kind = "dctcp" } }
 }
 
 #[test]
-fn every_control_fills_the_link_and_loses_nothing() {
+fn every_control_uses_at_least_four_fifths_of_the_link_and_loses_nothing() {
     for (control, utilisation) in [("dctcp", 0.98), ("dcqcn", 0.8), ("timely", 0.9), ("hpcc", 0.9), ("swift", 0.98)] {
         // TIMELY needs 0.1 s to recover from the start of four senders at line rate.
         let more = if control == "timely" { ", start = 0.25" } else { "" };
@@ -104,11 +104,12 @@ fn every_control_fills_the_link_and_loses_nothing() {
     }
 }
 
-/// Fixed point of DCQCN: the cut of one notification equals the mean recovery by the timer until the next. The next
-/// notification comes with the first mark more than τ later, so that the i-th timer event precedes it with probability
-/// (1 − p)^(R (i T − τ)), R in packets per second. From these, α = 1/(1 + number of timer events between two), since
-/// each event is also a decay by g, and a cut of α R/2 whose gap halves at each event, to which each event after the
-/// fifth adds R_AI. The byte counter has no effect, since 10 MB take more than 16 ms.
+/// Returns the marking probability p and α at the fixed point of DCQCN for a sender of `rate` packets per second: the
+/// cut of one notification equals the mean recovery by the timer until the next. The next notification comes with the
+/// first mark more than τ later, so that the i-th timer event precedes it with probability (1 − p)^(R (i T − τ)), R in
+/// packets per second. From these, α = 1/(1 + number of timer events between two), since each event is also a decay by
+/// g, and a cut of α R/2 whose gap halves at each event, to which each event after the fifth adds R_AI. The byte
+/// counter has no effect, since 10 MB take more than 16 ms.
 fn dcqcn_fixed_point(rate: f64) -> (f64, f64) {
     let (tau, timer, additive) = (50e-6, 55e-6, 40e6 / 8.0 / 1086.0);
     let drift = |p: f64| {
@@ -191,8 +192,8 @@ fn timely_leaves_nearly_all_of_the_link_to_one_of_two_senders_that_began_alike()
     assert!(most > 10.0 * least, "{shares:?}");
 }
 
-/// Algorithm 2 of the same paper: equal rates at a queue of q* = q' (1 + N δ/(β C)), which means a round-trip time of
-/// RTT_ref (1 + N δ/(β C)) if the error is computed from round-trip times.
+/// Zhu and others, CoNEXT 2016, algorithm 2: equal rates at a queue of q* = q' (1 + N δ/(β C)), which means a
+/// round-trip time of RTT_ref (1 + N δ/(β C)) if the error is computed from round-trip times.
 #[test]
 fn patched_timely_settles_at_its_fixed_point_with_equal_rates() {
     for senders in [2, 4, 8] {
@@ -317,7 +318,7 @@ fn congestion_points_are_distinct_at_all_ports_of_a_leaf_spine_of_128_hosts() {
 
     let error = leaf_spine("bcn", 24).expect_err("tags distinguish 511");
     assert!(error.contains("congestion points to 512") && error.contains("511"), "{error}");
-    let report = leaf_spine("qcn", 24).expect("QCN looks at no tags");
+    let report = leaf_spine("qcn", 24).expect("QCN reads no tags");
     assert_eq!(report.congestion.expect("points").points.len(), 512);
 }
 
@@ -346,7 +347,7 @@ flows = [{{ name = "f", from = "a", to = "b", source = {{ kind = "bulk" }}, tran
     }
 }
 
-/// Two hosts with rate limiters, whose queues have this discipline, and a congestion point.
+/// Two hosts at a switch with a congestion point; host `a` has rate limiters, whose queues have `discipline`.
 fn limited(discipline: &str, flow: &str) -> Result<Scenario, ScenarioError> {
     let text = format!(
         r#"
@@ -389,7 +390,7 @@ fn queues_of_rate_limiters_accept_class_maps_and_refuse_what_a_tag_replaces() {
 
     let error = limited(&by_map("fist"), FAST).expect_err("there is no such class map");
     assert!(error.to_string().contains("did you mean `first`?"), "{error}");
-    let error = limited(r#"{ kind = "fair-queue" }"#, FAST).expect_err("it goes by code points");
+    let error = limited(r#"{ kind = "fair-queue" }"#, FAST).expect_err("it classifies by code points");
     assert!(error.to_string().contains("no DSCP to match"), "{error}");
     assert_eq!(error.first().path, "hosts.a.rate-limiters.discipline");
 }

@@ -114,7 +114,7 @@ fn every_key_of_the_schema_has_a_description() {
 }
 
 #[test]
-fn the_schema_refuses_what_the_types_refuse() {
+fn the_schema_requires_version_and_run_and_refuses_unknown_sections() {
     let schema = schema();
     assert_eq!(schema["title"], "Tailback scenario");
     assert_eq!(schema["required"], json!(["tailback", "run"]));
@@ -268,7 +268,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(1_000))]
 
     #[test]
-    fn no_text_makes_it_panic(
+    fn no_text_makes_the_parser_panic(
         edits in prop::collection::vec((any::<prop::sample::Index>(), 0usize..12, prop::sample::select(SCRAPS)), 1..4),
     ) {
         let mut text: Vec<char> = RIGHT.chars().collect();
@@ -293,8 +293,8 @@ proptest! {
     }
 
     #[test]
-    fn no_value_anywhere_makes_it_panic(at in any::<prop::sample::Index>(), scrap in prop::sample::select(SCRAPS), json in any::<bool>()) {
-        // Each value of the document in turn is replaced by an invalid one.
+    fn no_value_of_any_key_makes_the_parser_panic(at in any::<prop::sample::Index>(), scrap in prop::sample::select(SCRAPS), json in any::<bool>()) {
+        // A value of the document, chosen at random, is replaced by an invalid one.
         let tree: Value = serde_json::from_str(&right().to_json()).unwrap();
         let mut paths = Vec::new();
         leaves(&tree, String::new(), &mut paths);

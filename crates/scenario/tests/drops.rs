@@ -71,7 +71,7 @@ to = "lossy"
 source = { kind = "poisson", packet = "500B", rate = "2Mbit/s" }
 "#;
 
-/// Packets by place, and by whether the link lost them.
+/// Numbers of lost packets by port and by `true` for losses on the link, `false` for drops in queues.
 type Places = BTreeMap<(String, bool), u64>;
 
 fn of_flows(report: &Report, lists: impl Fn(&tailback_sim::FlowReport) -> Vec<DropReport>) -> Places {
@@ -140,10 +140,10 @@ fn partitions_of_a_network_report_the_same_losses() {
     let scenario = Scenario::from_toml(RACK, "rack.toml").unwrap_or_else(|e| panic!("{e}"));
     let parts = Parts::new(build(&scenario, 1, None), 2);
     assert_eq!(parts.partition().parts(), 2);
-    let (mine, whole) = (parts.run_in_turn().report(), run(RACK, Engine::Merged));
+    let (divided, whole) = (parts.run_in_turn().report(), run(RACK, Engine::Merged));
     let losses = |report: &Report| -> Vec<[Vec<DropReport>; 3]> {
         report.flows.iter().map(|flow| [flow.drops, flow.carried_drops, flow.ack_drops]).collect()
     };
-    assert_eq!(losses(&mine), losses(&whole));
+    assert_eq!(losses(&divided), losses(&whole));
     assert!(losses(&whole).iter().any(|[_, carried, _]| !carried.is_empty()), "some were born in the warm-up");
 }

@@ -76,7 +76,7 @@ fn the_three_modes_differ_in_the_field_read_at_and_behind_the_tunnels_end() {
         assert_eq!(drops(&report, end, "pe2->ce"), 0, "{mode}: {end} at the tunnel's end");
         assert!(drops(&report, burdened(end), "pe2->ce") > 500, "{mode}");
         let (spared, lost) = (drops(&report, behind, "ce->b"), drops(&report, burdened(behind), "ce->b"));
-        // If more packets of the preferred flow arrive than the port can send, this flow has losses too, but no others.
+        // The preferred flow, too, loses packets if it alone exceeds the rate of the port.
         assert!(lost > 500 && spared < lost, "{mode}: {behind} loses {spared} behind it, the other {lost}");
     }
 }

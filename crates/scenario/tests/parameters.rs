@@ -153,7 +153,8 @@ const UNITS: [(&str, f64, &str); 17] = [
     ("%", 0.01, ""),
 ];
 
-/// Returns the quantity at the begin of some words, with its unit in the same word or in the next, and the words after it.
+/// Returns the quantity at the beginning of some words, with its unit in the same word or the next one, and the words
+/// after it.
 fn quantity<'a>(words: &'a [&'a str]) -> Option<(Quantity, &'a [&'a str])> {
     let (first, rest) = words.split_first()?;
     let first = first.trim_matches(|c: char| "\"`,;:.()".contains(c));
@@ -183,14 +184,14 @@ fn quantity<'a>(words: &'a [&'a str]) -> Option<(Quantity, &'a [&'a str])> {
     scaled(tail).map(|(factor, unit)| (Quantity { value: value * factor, unit }, rest))
 }
 
-/// Bounds, each with whether it is itself allowed.
+/// Bounds, each with `true` if the bound itself is allowed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Range {
     low: Option<(Quantity, bool)>,
     high: Option<(Quantity, bool)>,
 }
 
-/// Returns the range that a description states at the begin of a clause.
+/// Returns the range that a description states at the beginning of a clause.
 fn range(description: &str) -> Option<Range> {
     let text = description.split("Default").next().unwrap_or_default();
     let words: Vec<&str> = text.split_whitespace().collect();
@@ -225,7 +226,7 @@ fn range_at(words: &[&str]) -> Option<Range> {
     (!steps).then_some(Range { low: Some((low, true)), high: Some((high, true)) })
 }
 
-/// Returns a number of a unit as the document has it.
+/// Returns a number with its unit in the notation of documents.
 fn written(value: f64, unit: &str, whole: bool) -> Value {
     match unit {
         "" if whole => json!(value as i64),
@@ -291,7 +292,7 @@ fn the_range_that_a_description_states_is_the_one_that_is_accepted() {
             match (&answer, fits) {
                 (Ok(()), true) => accepted += 1,
                 (Err(_), false) => refused += 1,
-                // Other parameters have a say.
+                // A check that concerns other parameters, too, may refuse the value.
                 (Err(message), true) if message.contains('`') || !message.starts_with(&path) => {}
                 _ => wrong.push(format!("{} = {value}: {answer:?}; {}", parameter.name, parameter.description())),
             }
@@ -306,12 +307,12 @@ fn the_range_that_a_description_states_is_the_one_that_is_accepted() {
             };
             says(value, unit, included);
             if included {
-                // Nothing is below zero in a unit.
+                // Quantities with a unit have no negative values.
                 if value > 0.0 || unit.is_empty() {
                     says(value - inwards * step, unit, false);
                 }
             } else {
-                // Close to 1 is close enough at a millionth.
+                // Checks may exclude values closer to 1 than a millionth.
                 says(value + inwards * if value == 1.0 && unit.is_empty() { 2e-6 } else { step }, unit, true);
             }
         }
@@ -320,7 +321,7 @@ fn the_range_that_a_description_states_is_the_one_that_is_accepted() {
     assert!(accepted > 150 && refused > 150, "{accepted} accepted, {refused} refused");
 }
 
-/// A document, a place in it, the least and the greatest value that are taken, and values that are not.
+/// Reader, document, pointer to a number in it, smallest and largest accepted value, and refused values.
 type Bounds = (Read, Value, &'static str, [f64; 2], Vec<f64>);
 
 /// Sets a place of a document, by its pointer.
@@ -331,9 +332,9 @@ fn put(document: &Value, pointer: &str, value: f64) -> Value {
     document
 }
 
-/// Bounds that keep a slip of the pen from being simulated, and those of parameters inside lists and of adaptive laws.
+/// Bounds against typing errors, and bounds of parameters inside lists and of adaptive laws.
 #[test]
-fn numbers_beyond_what_makes_sense_are_refused_and_those_at_the_bound_are_not() {
+fn numbers_beyond_their_bounds_are_refused_and_those_at_the_bounds_are_accepted() {
     let point: Read = |document| decoded(document, |spec: &cp::Spec| Checked::check(spec).map_err(|e| e.to_string()));
     let limiter: Read = |document| decoded(document, |spec: &rp::Spec| Checked::check(spec).map_err(|e| e.to_string()));
     let feng = json!({ "kind": "red", "adaptive": { "kind": "feng", "alpha": 3, "beta": 2, "top": 1 } });
@@ -363,7 +364,7 @@ fn numbers_beyond_what_makes_sense_are_refused_and_those_at_the_bound_are_not() 
         (discipline, of("pi", "frequency", 1.0), "/frequency", [1e-3, 1e6], vec![0.0009, 1e6 + 0.5]),
         (discipline, feng.clone(), "/adaptive/alpha", [1.000_001, 1e6], vec![1.0, 1e6 + 0.5]),
         (discipline, feng.clone(), "/adaptive/beta", [1.000_001, 1e6], vec![1.0, 1e6 + 0.5]),
-        // From `bottom` on.
+        // At least `bottom`.
         (discipline, feng, "/adaptive/top", [1e-4, 1000.0], vec![0.9e-4, 1000.5]),
         (discipline, floyd.clone(), "/adaptive/alpha", [low, 1.0], vec![0.0, 1.0001]),
         (discipline, floyd.clone(), "/adaptive/beta", [low, 0.999_999], vec![0.0, 0.999_999_5, 1.0]),
@@ -426,9 +427,9 @@ fn numbers_beyond_what_makes_sense_are_refused_and_those_at_the_bound_are_not() 
     }
 }
 
-/// A document and the parameter that the error has to name; nothing if it makes sense.
+/// Rows: reader, document, and the parameter that the error must name, empty if the document is valid.
 #[test]
-fn parameters_that_contradict_each_other_are_refused_and_those_that_just_do_not_are_taken() {
+fn parameters_that_contradict_each_other_are_refused_and_those_at_the_limit_are_accepted() {
     let point: Read = |document| decoded(document, |spec: &cp::Spec| Checked::check(spec).map_err(|e| e.to_string()));
     let bcn = |key: &str, three: [f64; 3]| json!({ "kind": "bcn", "equilibrium": 16, "full": 90, key: three });
     let red = |more: Value| {
@@ -479,7 +480,7 @@ fn parameters_that_contradict_each_other_are_refused_and_those_that_just_do_not_
         (discipline, red(json!({ "max": "9packets" })), "min"),
         (discipline, json!({ "kind": "wred", "profiles": { "0": { "min": 5, "max": 5 } } }), ""),
         (discipline, json!({ "kind": "wred", "profiles": { "0": { "min": 6, "max": 5 } } }), "profiles.0.max"),
-        // All of the rate, and a thousandth more; by priority, bandwidth and the default.
+        // Shares of exactly 100 % by priority, bandwidth and the default, and of 100.1 %.
         (discipline, shares("40%", json!("50%"), json!({ "bandwidth": "10%" })), ""),
         (discipline, shares("40.1%", json!("50%"), json!({ "bandwidth": "10%" })), "classes"),
         (discipline, shares("40%", json!("50.1%"), json!({ "bandwidth": "10%" })), "classes"),
@@ -509,7 +510,7 @@ fn parameters_that_contradict_each_other_are_refused_and_those_that_just_do_not_
         (discipline, hfsc(json!({ "rt": { "m2": "1Mbit/s" } })), ""),
         (discipline, hfsc(json!({ "rt": { "m2": "1Mbit/s" }, "ul": { "m2": "1Mbit/s" } })), "classes[0].ul"),
         (discipline, hfsc(json!({ "ls": { "m2": "1Mbit/s" }, "ul": { "m2": "1bit/s" } })), ""),
-        // A rate is above zero, though a slope at first may be left out.
+        // `m2` must be above zero; `m1` may be absent.
         (discipline, hfsc(json!({ "rt": { "m1": "1Mbit/s", "d": "1ms", "m2": "0bit/s" } })), "classes[0].rt.m2"),
         (discipline, hfsc(json!({ "ls": { "m1": "1Mbit/s", "d": "1ms", "m2": "0bit/s" } })), "classes[0].ls.m2"),
         (discipline, hfsc(json!({ "ls": { "m2": "1bit/s" } })), ""),
@@ -547,7 +548,7 @@ fn parameters_that_contradict_each_other_are_refused_and_those_that_just_do_not_
 }
 
 #[test]
-fn a_switch_that_is_off_by_default_is_written_only_if_it_is_on() {
+fn the_key_independent_of_red_is_written_only_if_it_is_true() {
     for independent in [false, true] {
         let red: tailback_qdisc::Spec =
             decode(json!({ "kind": "red", "independent": independent })).expect("it decodes");

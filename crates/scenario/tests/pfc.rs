@@ -226,7 +226,8 @@ fn one_faulty_host_stops_others_until_it_recovers_and_a_watchdog_prevents_that()
     assert!(port(&stormy, "leaf1->h1").head_of_line.is_none());
 }
 
-/// A host that sends 5 Mbit/s over 10 Mbit/s to a host with a pause storm, with the merged and with the plain engine.
+/// A host that sends 5 Mbit/s over links of 10 Mbit/s to host `b`, with this timeline; both engines must give the same
+/// digest.
 fn two_hosts(end_stations: bool, timeline: &str) -> Report {
     let text = format!(
         r#"
@@ -275,7 +276,7 @@ fn the_end_of_a_storm_that_has_not_begun_has_no_effect() {
         let never = of(&[]);
         assert_eq!(of(&[change(100, "calm")]), never);
         let once = of(&[change(100, "storm"), change(300, "calm")]);
-        assert!(once > 300, "what waited is sent: {once}");
+        assert!(once > 300, "frames that waited during the storm are sent: {once}");
         assert_eq!(of(&[change(100, "storm"), change(200, "storm"), change(300, "calm")]), once);
     }
 }

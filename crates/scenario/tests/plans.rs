@@ -292,7 +292,7 @@ fn seed_and_engine_are_the_callers_and_the_rest_is_the_documents() {
 #[test]
 fn thirty_lines_make_four_switches_mixed_rates_three_classes_and_two_mechanisms() {
     let text = r#"tailback = 1
-title = "Nobody prepared this"
+title = "Four switches in thirty lines"
 run = { duration = "60s", warmup = "10s" }
 network = { classes = 3, buffer = ["50kB", "50kB", "100kB"] }
 backpressure = { scope = "class" }

@@ -40,7 +40,7 @@ const LINE: &str = r#"
     source = { kind = "cbr", rate = "4Mbit/s", packet = "1000B", phase = "zero" }
 "#;
 
-/// TCP connections and a flood over a bottleneck with classes, RED and a shaper: the state of everything changes.
+/// TCP connections and a flood over a bottleneck with classes, RED and a shaper: queues, windows and tokens change.
 const BUSY: &str = r#"
     tailback = 1
     [run]
@@ -137,7 +137,7 @@ fn steps_of_any_length_give_the_digest_of_the_whole_run() {
 }
 
 #[test]
-fn ten_moved_keys_give_the_digest_of_the_exported_scenario() {
+fn twelve_changed_keys_give_the_digest_of_the_exported_scenario() {
     let scenario = scenario(BUSY);
     for engine in [Engine::Merged, Engine::Plain] {
         let mut simulation = Simulation::new(&scenario, Setting { engine: Some(engine), ..SETTING });
@@ -168,7 +168,7 @@ fn ten_moved_keys_give_the_digest_of_the_exported_scenario() {
         // The text, too, is a scenario.
         let text = exported.to_toml();
         assert_eq!(moved, digest(&self::scenario(&text)), "{text}");
-        // Every one of the changes matters: without it the run is another one.
+        // Every change has an effect: without it the digest is another one.
         for left_out in 0..moves.len() {
             let mut simulation = Simulation::new(&scenario, SETTING);
             for (_, (at, key, value)) in moves.iter().enumerate().filter(|(i, _)| *i != left_out) {
@@ -185,18 +185,18 @@ fn a_slower_link_builds_the_queue_that_the_rates_give() {
     let mut simulation = Simulation::new(&scenario(LINE), SETTING);
     simulation.run_until(ms(100));
     assert_eq!(simulation.port("s->b").unwrap().queue_bytes, 0);
-    // At 2 Mbit/s a frame takes 4 ms. From 100 ms to 900 ms 400 frames arrive and 200 are sent: 100 of them wait, which
-    // is all that there is room for.
+    // At 2 Mbit/s a frame takes 4 ms. From 100 ms to 900 ms 400 frames arrive and 200 are sent; of the others 100 wait,
+    // which fill the buffer, and the rest are dropped.
     simulation.change(&[("links[0].rate", "2Mbit/s")], None).unwrap();
     simulation.run_until(ms(300));
     let port = simulation.port("s->b").unwrap();
-    // 100 frames have come since, 50 have left or are leaving.
+    // Since 100 ms 100 frames have arrived, and 50 have been sent or are being sent.
     assert!((49_000..=51_000).contains(&port.queue_bytes), "{}", port.queue_bytes);
     assert_eq!(port.classes[0].by_flow["data"].bytes, port.queue_bytes);
     assert_eq!(port.rate_bps, 2_000_000);
     simulation.run_until(ms(900));
     assert_eq!(simulation.port("s->b").unwrap().queue_bytes, 100_000);
-    // A smaller buffer drops nothing by itself; it refuses what comes until there is room.
+    // A smaller buffer drops no frame that already waits; frames that arrive are dropped until there is room.
     let before = simulation.port("s->b").unwrap().dropped_packets;
     simulation.change(&[("switches.s.ports.b.buffer", "98kB")], None).unwrap();
     simulation.run_until(ms(900) + REACTION);
@@ -231,14 +231,14 @@ fn a_source_takes_its_new_rate_and_stops_and_starts() {
 #[test]
 fn injected_bytes_arrive_when_they_must_and_are_recorded() {
     let mut simulation = Simulation::new(&scenario(LINE), SETTING);
-    assert!(simulation.record_delivered("b") && !simulation.record_delivered("nobody"));
+    assert!(simulation.record_delivered("b") && !simulation.record_delivered("unknown"));
     simulation.change(&[("flows[data].state", "stop")], None).unwrap();
     simulation.run_until(ms(100));
     assert_eq!(simulation.take_delivered().len(), 1, "the frame of time 0");
     assert_eq!(simulation.inject("data", 3_000, None).unwrap(), ms(100) + REACTION);
     simulation.inject("data", 1_000, Some(ms(150))).unwrap();
     simulation.run_until(ms(200));
-    // Two links of 800 and 8 Mbit/s: 10 us and 1 ms for each frame of 1460 B, 1460 B, 80 B or 1000 B; 10 ms of delay.
+    // A byte takes 10 ns on the link of 800 Mbit/s and 1 us on that of 8 Mbit/s; the delay is 10 ms.
     let found = simulation.take_delivered();
     let seen: Vec<(u64, u32)> = found.iter().map(|(_, packet)| (packet.at.0, packet.bytes)).collect();
     let (first, last) = (ms(100) + REACTION, ms(150));
@@ -295,7 +295,7 @@ fn what_cannot_change_is_refused_and_changes_nothing() {
         assert!(text.contains(expected), "{key} = {value}: {text}");
     }
     for (flow, bytes, at, expected) in [
-        ("nobody", 1_000, None, "no flow named `nobody`"),
+        ("unknown", 1_000, None, "no flow named `unknown`"),
         ("data", 0, None, "out of range"),
         ("data", u64::MAX, None, "out of range"),
         ("data", 1_000, Some(ms(400)), "not after the current time"),
@@ -308,7 +308,7 @@ fn what_cannot_change_is_refused_and_changes_nothing() {
 }
 
 #[test]
-fn changes_are_made_in_the_order_of_their_times() {
+fn a_change_before_an_earlier_one_is_refused() {
     let mut simulation = Simulation::new(&scenario(LINE), SETTING);
     simulation.change(&[("links[0].rate", "5Mbit/s")], Some(ms(300))).unwrap();
     let text = message(simulation.change(&[("links[0].rate", "4Mbit/s")], Some(ms(200))));

@@ -144,7 +144,7 @@ fn traffic_that_a_policer_may_drop_is_not_counted() {
     none(&two_into_one("", &policed));
 }
 
-/// Two leaves with two hosts each and two spines, all links at 10 Mbit/s.
+/// Two leaves with four hosts each and two spines, all links at 10 Mbit/s.
 fn fabric(routing: &str, flow: &str) -> String {
     format!(
         r#"tailback = 1
@@ -171,7 +171,8 @@ pair = "zip"
 
 #[test]
 fn equal_cost_paths_share_a_load() {
-    // Four hosts with 4.8 Mbit/s × 1.038 = 4.982 Mbit/s each have two uplinks: 9.965 Mbit/s each; with 4.9 Mbit/s 10.17.
+    // Four hosts with 4.8 Mbit/s × 1.038 = 4.982 Mbit/s each have two uplinks: 9.965 Mbit/s each; with 4.9 Mbit/s
+    // 10.17.
     let source = |rate| format!("source = {{ kind = \"cbr\", packet = \"1000B\", rate = \"{rate}\" }}");
     none(&fabric("ecmp", &source("4.8Mbit/s")));
     let message = only(&fabric("ecmp", &source("4.9Mbit/s")), Overload, "fabric.rate");
@@ -295,7 +296,7 @@ fn go_back_n_needs_packets_in_order() {
 }
 
 #[test]
-fn samples_are_not_further_apart_than_changes() {
+fn samples_further_apart_than_changes_or_the_measured_time_are_reported() {
     let sampled = |sample: &str, more: &str| {
         two_into_one("", &format!("{}{more}", cbr("4Mbit/s")))
             .replace("duration = \"10s\"", &format!("duration = \"10s\"\nwarmup = \"8s\"\nsample = \"{sample}\""))

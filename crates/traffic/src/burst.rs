@@ -18,7 +18,7 @@ pub struct Burst {
 impl Burst {
     /// Unlimited payload: the transport always has data to send.
     pub const ENDLESS: u64 = u64::MAX;
-    /// Sentinel of a source that is silent from now on.
+    /// Value of [`crate::Source::next_or_none`] for a source without further bursts.
     pub const NONE: Burst = Burst { at: Time::NEVER, bytes: 0 };
 }
 

@@ -15,6 +15,7 @@ const AREA: f64 = 0.003_949_659_822_581_557;
 #[derive(Clone, Copy, Debug)]
 pub struct Exponential(&'static Layers);
 
+/// Layers of the ziggurat, the lowest first.
 #[derive(Debug)]
 struct Layers {
     /// Right end of layer i; for the lowest layer, which includes the tail, the width of a rectangle of equal area.

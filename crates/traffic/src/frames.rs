@@ -36,7 +36,7 @@ impl Pacer {
         Pacer { period, packet: smooth.then_some(packet.0), next_frame: at, began: at, frame: 0, sent: 0 }
     }
 
-    /// Returns the same, starting at a random instant of the first period.
+    /// Returns the pacer with its first frame at a random instant of the first period.
     pub fn with_random_phase(self, rng: &mut Rng) -> Pacer {
         let next_frame = self.next_frame + Dur(rng.below(self.period));
         Pacer { next_frame, ..self }
@@ -59,8 +59,8 @@ impl Pacer {
             self.sent = self.frame;
             return burst(self.began, self.frame);
         };
-        let (number, of) = (self.sent / packet, self.frame.div_ceil(packet));
-        let offset = u128::from(self.period) * u128::from(number) / u128::from(of);
+        let (number, packets) = (self.sent / packet, self.frame.div_ceil(packet));
+        let offset = u128::from(self.period) * u128::from(number) / u128::from(packets);
         let bytes = packet.min(self.frame - self.sent);
         self.sent += bytes;
         // The offset is below the period, which is a u64.

@@ -26,22 +26,23 @@ macro_rules! models {
         }
 
         impl Model {
-            /// Returns a source that starts at `at`, stationary from there on if the model has a stationary form. The
-            /// model must have passed `check`.
+            /// Returns a source that starts at `at`, in the stationary state if the model has one. The model must have
+            /// passed `check`; otherwise the call may panic.
             pub fn start(&self, at: Time, rng: &mut Rng) -> Source {
                 match self {
                     $(Model::$Variant(model) => Source::$Variant(model.start(at, rng)),)+
                 }
             }
 
-            /// Returns the long-run mean payload rate in bit/s; `None`: not defined.
+            /// Returns the long-run mean payload rate in bit/s; `None`: a bulk transfer, or a trace that was not
+            /// loaded.
             pub fn mean_rate_bps(&self) -> Option<f64> {
                 match self {
                     $(Model::$Variant(model) => model.mean_rate_bps(),)+
                 }
             }
 
-            /// Returns the payload bytes of each burst; `None`: they vary.
+            /// Returns the payload bytes of each burst; `None`: they vary, or are unlimited.
             pub fn burst_bytes(&self) -> Option<u64> {
                 match self {
                     $(Model::$Variant(model) => model.burst_bytes(),)+
@@ -69,7 +70,7 @@ macro_rules! models {
 }
 
 impl Source {
-    /// Returns the next burst, with [`Burst::NONE`] in place of `None`: that fits into registers.
+    /// Returns the next burst, with [`Burst::NONE`] in place of `None`, since a plain burst is returned in registers.
     #[inline(never)]
     pub fn next_or_none(&mut self, rng: &mut Rng) -> Burst {
         // The two most frequent kinds first: a comparison costs less than the jump table.

@@ -257,7 +257,8 @@ mod tests {
 
     #[test]
     fn the_length_biased_sample_is_in_proportion_to_its_length() {
-        // A fifth of all capped values is at the cap; the other values follow from x·f(x).
+        // The share cap·P(X > cap)/mean of the samples, 22 %, is at the cap; the others have a density proportional to
+        // x·f(x).
         let (cap, shape) = (5.0, 1.4);
         let pareto = Pareto::with_capped_mean(2.0, shape, cap);
         let (xm, mut rng) = (pareto.smallest(), Rng::named(4, "length"));

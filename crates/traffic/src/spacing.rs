@@ -7,9 +7,9 @@ use tailback_units::{Dur, Rate};
 #[derive(Clone, Debug)]
 pub struct Spacing {
     whole: u64,
-    /// The fraction is `rest` / `of`, below 1.
+    /// The fraction is `rest` / `denominator`, below 1.
     rest: u64,
-    of: u64,
+    denominator: u64,
     carry: u64,
 }
 
@@ -17,25 +17,25 @@ impl Spacing {
     /// Returns the spacing of items of `bytes` bytes at `rate`; `None`: the rate is zero. Saturates at 2^64 − 1 ps.
     pub fn at_rate(bytes: u64, rate: Rate) -> Option<Spacing> {
         let ps = u128::from(bytes) * 8_000_000_000_000;
-        let of = u128::from(rate.0);
-        let whole = u64::try_from(ps.checked_div(of)?).unwrap_or(u64::MAX);
-        // The remainder is below `of`, which came from a u64.
-        Some(Spacing { whole, rest: (ps % of) as u64, of: rate.0, carry: 0 })
+        let denominator = u128::from(rate.0);
+        let whole = u64::try_from(ps.checked_div(denominator)?).unwrap_or(u64::MAX);
+        // The remainder is below `denominator`, which came from a u64.
+        Some(Spacing { whole, rest: (ps % denominator) as u64, denominator: rate.0, carry: 0 })
     }
 
     /// Returns the spacing of items at whole intervals.
     pub fn every(interval: Dur) -> Spacing {
-        Spacing { whole: interval.0, rest: 0, of: 1, carry: 0 }
+        Spacing { whole: interval.0, rest: 0, denominator: 1, carry: 0 }
     }
 
     /// Returns the time from one item to the next.
     #[inline]
     pub fn step(&mut self) -> Dur {
-        // Rates are below 2^63, so the sum of two values below `of` does not overflow.
+        // Rates are below 2^63, so the sum of two values below `denominator` does not overflow.
         self.carry += self.rest;
-        let full = self.carry >= self.of;
+        let full = self.carry >= self.denominator;
         if full {
-            self.carry -= self.of;
+            self.carry -= self.denominator;
         }
         Dur(self.whole + u64::from(full))
     }
@@ -47,12 +47,12 @@ impl Spacing {
 
     /// Returns the period rounded to the nearest picosecond.
     pub fn nearest(&self) -> u64 {
-        self.whole + u64::from(self.rest >= self.of - self.rest)
+        self.whole + u64::from(self.rest >= self.denominator - self.rest)
     }
 
     /// Returns the period in picoseconds.
     pub fn mean_ps(&self) -> f64 {
-        self.whole as f64 + self.rest as f64 / self.of as f64
+        self.whole as f64 + self.rest as f64 / self.denominator as f64
     }
 
     /// Returns the number of items per second.

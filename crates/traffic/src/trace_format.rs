@@ -39,10 +39,10 @@ impl std::error::Error for TraceError {}
 const MAX_FRAMES: usize = 200_000_000;
 
 /// Returns the frame sizes in bytes. Skips blank lines and comments (`#`), and in verbose files header lines before the
-/// first frame; every other line must be a frame. At least one frame is not empty.
+/// first frame; every other line must be a frame, and at least one frame must not be empty.
 ///
 /// # Errors
-/// If a line of the text cannot be read, or no frame has bytes.
+/// If a line is not a frame, no frame has bytes, or there are more than 200 million frames.
 pub fn parse_trace(text: &str, format: Format) -> Result<Vec<u32>, TraceError> {
     let mut frames = Vec::new();
     // Some files begin with a byte-order mark.
@@ -80,6 +80,7 @@ pub fn parse_trace(text: &str, format: Format) -> Result<Vec<u32>, TraceError> {
     Ok(frames)
 }
 
+/// Parses a line of four columns; returns the bytes of the frame.
 fn verbose(line: &str) -> Result<u32, String> {
     let columns: Vec<&str> = line.split_whitespace().collect();
     let &[index, kind, time, bytes] = columns.as_slice() else {
@@ -101,6 +102,7 @@ fn size(text: &str) -> Result<u32, String> {
     u32::try_from(bytes).map_err(|_| format!("a frame of {bytes} bytes is too large; the limit is {}", u32::MAX))
 }
 
+/// Parses a number of bits; returns bytes, rounded up.
 fn bits(text: &str) -> Result<u32, String> {
     let bytes = number(text)?.div_ceil(8);
     u32::try_from(bytes).map_err(|_| format!("a frame of {bytes} bytes is too large; the limit is {}", u32::MAX))

@@ -6,8 +6,8 @@ use tailback_random::Rng;
 use tailback_traffic::{Burst, MAX_BURST, Model};
 use tailback_units::{Dur, Time};
 
-/// A typical document of each kind, the time over which its rate is measured, and the tolerance of the mean rate (a
-/// heavy tail converges slowly).
+/// A typical document of each kind, the time in seconds over which its rate is measured, and the relative tolerance of
+/// the mean rate (a heavy tail converges slowly).
 fn example(kind: &str) -> (Value, u64, f64) {
     match kind {
         "cbr" => (json!({ "kind": kind, "packet": "1000B", "rate": "3Mbit/s", "jitter": 0.01 }), 100, 1e-3),
@@ -116,7 +116,7 @@ fn the_realised_rate_is_the_stated_mean_rate() {
 
 #[test]
 fn sources_have_their_mean_rate_from_the_start() {
-    // Stationary starts: the mean over many short runs, each much shorter than a gap or period.
+    // Stationary starts: the mean over many runs of 3 ms, shorter than a gap or period of most models.
     for kind in ["cbr", "poisson", "uniform-fixed", "uniform-uniform", "on-off", "video", "trace", "self-similar"] {
         let model = model(kind);
         let end = Time(START.0 + 3_000_000_000);
@@ -155,7 +155,7 @@ fn an_unknown_parameter_is_refused_by_every_model() {
 }
 
 #[test]
-fn mistakes_are_refused_with_what_to_write() {
+fn mistakes_are_refused_with_advice() {
     for (document, path, advice) in [
         (json!({ "kind": "cbr", "packet": "0B", "rate": "1Mbit/s" }), "packet", "write 1B to 1GB"),
         (json!({ "kind": "cbr", "packet": "2GB", "rate": "1Mbit/s" }), "packet", "write 1B to 1GB"),

@@ -9,13 +9,13 @@ const BINS: usize = 1 << 18;
 
 /// Quantity that is summed in each interval.
 #[derive(Clone, Copy)]
-enum Of {
+enum Quantity {
     Bursts,
     Bytes,
 }
 
 /// Returns the number of bursts or bytes in each interval of `width`.
-fn series(model: &Model, of: Of, width: Dur, seed: u64) -> Vec<f64> {
+fn series(model: &Model, quantity: Quantity, width: Dur, seed: u64) -> Vec<f64> {
     let mut rng = Rng::named(seed, "long memory");
     let mut source = model.start(Time::ZERO, &mut rng);
     let mut sums = vec![0.0; BINS];
@@ -24,7 +24,7 @@ fn series(model: &Model, of: Of, width: Dur, seed: u64) -> Vec<f64> {
         bursts += 1;
         assert!(bursts < 1_000_000_000, "the source's time stands still at {:?}", burst.at);
         match sums.get_mut((burst.at.0 / width.0) as usize) {
-            Some(sum) => *sum += if matches!(of, Of::Bytes) { burst.bytes as f64 } else { 1.0 },
+            Some(sum) => *sum += if matches!(quantity, Quantity::Bytes) { burst.bytes as f64 } else { 1.0 },
             None => break,
         }
     }
@@ -58,7 +58,7 @@ fn poisson_traffic_has_no_memory() {
     let model =
         Model::Poisson(Poisson { packet: Size(500), sizes: Sizes::Fixed, rate: None, interval: Some(Dur::from_ms(1)) });
     for seed in 0..4 {
-        let observed = hurst(&series(&model, Of::Bytes, Dur::from_ms(5), seed));
+        let observed = hurst(&series(&model, Quantity::Bytes, Dur::from_ms(5), seed));
         assert!((observed - 0.5).abs() < 0.05, "seed {seed}: {observed}");
     }
 }
@@ -66,7 +66,7 @@ fn poisson_traffic_has_no_memory() {
 #[test]
 fn bytes_of_a_hundred_pareto_sources_have_a_hurst_parameter_of_0_8() {
     for seed in 0..3 {
-        let observed = hurst(&series(&aggregate(None, 1.4, 1.4), Of::Bytes, CYCLE, seed));
+        let observed = hurst(&series(&aggregate(None, 1.4, 1.4), Quantity::Bytes, CYCLE, seed));
         assert!((observed - 0.8).abs() < 0.1, "seed {seed}: {observed}");
     }
 }
@@ -78,7 +78,7 @@ fn bytes_are_long_range_dependent_if_and_only_if_one_tail_is_heavy() {
     // periods at a time for one series of this length.
     let peak = Some(Peak::At(Rate(100_000)));
     for (alpha_size, alpha_gap, expected) in [(1.4, 5.0, 0.8), (5.0, 1.4, 0.8), (5.0, 5.0, 0.5)] {
-        let observed = hurst(&series(&aggregate(peak, alpha_size, alpha_gap), Of::Bytes, CYCLE, 1));
+        let observed = hurst(&series(&aggregate(peak, alpha_size, alpha_gap), Quantity::Bytes, CYCLE, 1));
         assert!((observed - expected).abs() < 0.1, "sizes {alpha_size}, gaps {alpha_gap}: {observed}");
     }
 }
@@ -87,16 +87,16 @@ fn bytes_are_long_range_dependent_if_and_only_if_one_tail_is_heavy() {
 fn of_instantaneous_batches_only_the_number_is_long_range_dependent() {
     let batches = aggregate(Some(Peak::Batch), 1.4, 1.4);
     for seed in 0..2 {
-        let bursts = hurst(&series(&batches, Of::Bursts, CYCLE, seed));
+        let bursts = hurst(&series(&batches, Quantity::Bursts, CYCLE, seed));
         assert!((bursts - 0.8).abs() < 0.1, "seed {seed}, bursts: {bursts}");
-        let bytes = hurst(&series(&batches, Of::Bytes, CYCLE, seed));
+        let bytes = hurst(&series(&batches, Quantity::Bytes, CYCLE, seed));
         assert!((bytes - 0.5).abs() < 0.1, "seed {seed}, bytes: {bytes}");
     }
 }
 
 #[test]
 fn packets_of_a_hundred_pareto_on_off_sources_have_a_hurst_parameter_of_0_8() {
-    // Mean cycle 8 ms, one bin.
+    // The width of a bin is the mean cycle, 8 ms.
     let model = OnOff {
         packet: Size(125),
         rate: Rate::mbit(1),
@@ -107,7 +107,7 @@ fn packets_of_a_hundred_pareto_on_off_sources_have_a_hurst_parameter_of_0_8() {
     };
     let mut sum = vec![0.0; BINS];
     for source in 0..100 {
-        let own = series(&Model::OnOff(model.clone()), Of::Bytes, Dur::from_ms(8), source);
+        let own = series(&Model::OnOff(model.clone()), Quantity::Bytes, Dur::from_ms(8), source);
         sum.iter_mut().zip(own).for_each(|(sum, own)| *sum += own);
     }
     let observed = hurst(&sum);

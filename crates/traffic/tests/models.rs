@@ -277,7 +277,7 @@ fn video_has_its_mean_rate_within_five_percent_over_ten_minutes() {
 }
 
 #[test]
-fn video_frames_have_the_sizes_of_their_types_and_the_spread_of_published_traces() {
+fn video_frames_have_the_sizes_of_their_types_and_the_coefficient_of_variation_of_published_traces() {
     let sizes = video(2);
     let of = |places: &[usize]| {
         let chosen: Vec<f64> =
@@ -288,8 +288,8 @@ fn video_frames_have_the_sizes_of_their_types_and_the_spread_of_published_traces
     assert!(i > p && p > b);
     assert!((i / p - 3.3 / 1.6).abs() < 0.1 && (p / b - 1.6 / 0.49).abs() < 0.1, "{i} {p} {b}");
     let moments: Moments = sizes.iter().copied().collect();
-    let spread = moments.coefficient_of_variation().unwrap();
-    assert!((0.7..1.1).contains(&spread), "{spread}");
+    let variation = moments.coefficient_of_variation().unwrap();
+    assert!((0.7..1.1).contains(&variation), "{variation}");
     let peak = sizes.iter().fold(0.0f64, |a, b| a.max(*b)) / moments.mean().unwrap();
     assert!((5.0..12.0).contains(&peak), "{peak}");
 }

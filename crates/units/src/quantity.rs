@@ -208,6 +208,7 @@ pub fn parse_fraction(text: &str) -> Result<f64, QuantityError> {
     if value > 100.0 { Err(refuse()) } else { Ok(value / 100.0) }
 }
 
+/// Parses a number and one of `units`; returns the value in the smallest unit.
 fn parse(text: &str, units: &Units) -> Result<u64, QuantityError> {
     let Units { what, example, .. } = units;
     let trimmed = text.trim();
@@ -261,7 +262,7 @@ fn comma(text: &str, number: &str, rest: &str) -> Result<(), QuantityError> {
     Err(QuantityError(format!("`{text}` has a comma in its number; {advice}")))
 }
 
-/// Reasons for which a number has no exact representation.
+/// Reason for which a number is refused.
 enum Fault {
     Malformed,
     TooFine,
@@ -276,8 +277,8 @@ fn decimal(number: &str, factor: u128) -> Result<u64, Fault> {
     if !is_digits(whole) || !is_digits(fraction) {
         return Err(Fault::Malformed);
     }
-    // After leading and trailing zeros are removed, 20 or more digits are beyond any unit: the number is too large, or
-    // too fine.
+    // Leading and trailing zeros removed, more than 20 digits before the point are too large for any unit, and more
+    // than 17 after it too fine.
     let (whole, fraction) = (whole.trim_start_matches('0'), fraction.trim_end_matches('0'));
     if whole.len() > 20 {
         return Err(Fault::TooLarge);
@@ -318,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_units_are_refused_with_what_to_write() {
+    fn invalid_quantities_are_refused_with_advice() {
         for (error, advice) in [
             (parse_rate("10 mb").unwrap_err(), "Mbit/s"),
             (parse_rate("10Mbps").unwrap_err(), "MB/s if you mean bytes"),

@@ -15,7 +15,9 @@ pub struct Rate(pub u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TxClock(u64);
 
+/// Number of fractional bits of [`TxClock`].
 const FRACTION_BITS: u32 = 20;
+/// Half a picosecond, for rounding to the nearest one.
 const HALF: u128 = 1 << (FRACTION_BITS - 1);
 
 impl Rate {
@@ -58,7 +60,7 @@ impl fmt::Debug for Rate {
     }
 }
 impl fmt::Display for Rate {
-    /// Formats in the largest unit with an exact short number; parses back to the same value.
+    /// Formats exactly, in the largest unit in which the number is at least 1 and has at most three decimals.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (unit, n) in [("Gbit/s", 1_000_000_000), ("Mbit/s", 1_000_000), ("kbit/s", 1_000)] {
             if self.0 >= n && self.0.is_multiple_of(n / 1000) {
@@ -103,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn the_long_run_rate_is_right_to_a_millionth() {
+    fn the_transmission_time_of_an_odd_rate_is_right_to_a_millionth() {
         let t = Rate(44_940_001).clock().tx_time(1000).0 as f64;
         let exact = 8000.0 * 1e12 / 44_940_001.0;
         assert!((t / exact - 1.0).abs() < 1e-6);

@@ -40,7 +40,8 @@ impl fmt::Debug for Amount {
 }
 
 impl fmt::Display for Size {
-    /// Formats in the largest decimal unit with an exact short number; parses back to the same value.
+    /// Formats exactly, in the largest decimal unit with a whole number or, from 10 kB up, with at most three decimals;
+    /// otherwise in bytes.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (unit, n) in [("GB", 1_000_000_000), ("MB", 1_000_000), ("kB", 1_000)] {
             let (whole, rest) = (self.0 / n, self.0 % n / (n / 1000));
@@ -263,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn fractions_are_numbers_or_per_cents_and_nothing_outside_0_to_1() {
+    fn fractions_are_numbers_or_percentages_from_0_to_1() {
         assert_eq!(read::<Fraction>("80%").unwrap(), Fraction(0.8));
         assert_eq!(read::<Fraction>(1u64).unwrap(), Fraction(1.0));
         assert!(read::<Fraction>(-0.0f64).unwrap().0.is_sign_positive());

@@ -168,9 +168,9 @@ mod tests {
             (Dur::from_ms, 1_000_000_000),
             (Dur::from_secs, 1_000_000_000_000),
         ];
-        for (of, ps) in constructors {
-            assert_eq!(of(MAX_PS / ps), Dur(MAX_PS / ps * ps));
-            let message = catch_unwind(|| of(MAX_PS / ps + 1)).expect_err("it does not fit");
+        for (constructor, ps) in constructors {
+            assert_eq!(constructor(MAX_PS / ps), Dur(MAX_PS / ps * ps));
+            let message = catch_unwind(|| constructor(MAX_PS / ps + 1)).expect_err("it does not fit");
             assert!(message.downcast_ref::<&str>().is_some_and(|text| text.contains("213 days")));
         }
     }

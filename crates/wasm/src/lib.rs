@@ -3,8 +3,8 @@
 //! The module has no imports, so that its host cannot influence a result. For a run, the host allocates memory for its
 //! text ([`tailback_alloc`]), writes the scenario there as UTF-8, calls [`tailback_run`], reads the answer at
 //! [`tailback_result_ptr`], and frees the memory ([`tailback_free`]). `tools/wasm_digest.mjs` is an example of a host.
-//! A run that is stepped through has a handle ([`stepping`]). `tailback.h` declares all functions for C, where texts are
-//! the program's own memory; `examples/steps.c` is an example.
+//! A run that is stepped through has a handle ([`stepping`]). `tailback.h` declares all functions for C, where texts
+//! are the program's own memory; `examples/steps.c` is an example.
 
 #![allow(unsafe_code, reason = "memory is handed over through pointers of the C interface")]
 
@@ -23,7 +23,7 @@ thread_local! {
 /// runs.
 ///
 /// # Errors
-/// If the document is invalid: all errors that were found, as text; or if no pilot run reached a steady state.
+/// If the document is invalid: all errors found, as text; if no pilot run reached a steady state: a message.
 pub fn replicate(toml: &str, seed: u64) -> Result<String, String> {
     let scenario = Scenario::from_toml(toml, "<scenario>").map_err(|e| e.rendered())?;
     let mut simulation = Simulation::new(&scenario, stepping::setting(&scenario, seed)?);

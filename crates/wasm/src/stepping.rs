@@ -1,7 +1,8 @@
-//! Exports for stepping through a run: handles of simulations, and their steps, views, changes, data in and out.
+//! Exports for stepping through a run: handles of simulations, their steps and views, changes, injected and delivered
+//! data.
 //!
-//! A handle belongs to the thread that opened it. Each function returns a [`Status`]; texts of answers and errors are
-//! read as for `tailback_run`.
+//! A handle belongs to the thread that opened it. Functions without a result of their own return a [`Status`] and
+//! refuse an unknown handle; texts of answers and errors are read as for `tailback_run`.
 
 use crate::{RESULT, text_at};
 use std::cell::RefCell;
@@ -10,7 +11,7 @@ use tailback_scenario::document::Warmup;
 use tailback_scenario::{Scenario, Setting, Simulation};
 use tailback_units::Time;
 
-/// Outcome of a call: 0 to 2.
+/// Outcome of a call.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
@@ -18,7 +19,7 @@ pub enum Status {
     Done = 0,
     /// Refused; the last result is the text of the error.
     Refused = 1,
-    /// Events remain before the instant: the budget was used up.
+    /// Events remain at or before the instant: the budget was used up.
     Running = 2,
 }
 
@@ -33,10 +34,10 @@ thread_local! {
     static OPEN: RefCell<Open> = RefCell::new(Open::default());
 }
 
-/// Returns a scenario's own seed and warm-up; a warm-up of "auto" is determined by pilot runs.
+/// Returns the settings of a run with `seed`; a warm-up of "auto" is determined by pilot runs.
 ///
 /// # Errors
-/// If no steady state was found, as text.
+/// If a pilot run is invalid, or no pilot reached a steady state: the message.
 pub(crate) fn setting(scenario: &Scenario, seed: u64) -> Result<Setting, String> {
     let warmup = match scenario.run().warmup {
         Warmup::At(_) => None,
@@ -48,13 +49,14 @@ pub(crate) fn setting(scenario: &Scenario, seed: u64) -> Result<Setting, String>
     Ok(Setting { seed, engine: None, warmup })
 }
 
+/// Stores the answer or the error as the last result; returns [`Status::Done`] or [`Status::Refused`].
 fn answer(done: Result<String, String>) -> u32 {
     let status = if done.is_ok() { Status::Done } else { Status::Refused };
     RESULT.set(done.unwrap_or_else(|error| error));
     status as u32
 }
 
-/// Calls `work` with a simulation; its text is the answer.
+/// Calls `work` with a simulation; the text that it returns is the answer.
 fn with(handle: u32, work: impl FnOnce(&mut Simulation) -> Result<String, String>) -> u32 {
     answer(OPEN.with_borrow_mut(|open| match open.simulations.get_mut(&handle) {
         Some(simulation) => work(simulation),
@@ -62,12 +64,13 @@ fn with(handle: u32, work: impl FnOnce(&mut Simulation) -> Result<String, String
     }))
 }
 
+/// Returns the instant `at_ps`; `None`: it is not after `now`.
 fn after(now: Time, at_ps: u64) -> Option<Time> {
     (at_ps > now.0).then_some(Time(at_ps))
 }
 
-/// Opens a simulation of the scenario in the `len` bytes at `at`, TOML in UTF-8. Returns its handle; 0: the last result is
-/// the text of the error.
+/// Opens a simulation of the scenario in the `len` bytes at `at`, TOML in UTF-8. Returns its handle; 0: the last result
+/// is the text of the error.
 ///
 /// # Safety
 ///
@@ -93,7 +96,7 @@ pub unsafe extern "C" fn tailback_open(at: *const u8, len: usize, seed: u64) -> 
     }
 }
 
-/// Closes a simulation; an unknown handle is refused.
+/// Closes a simulation.
 #[unsafe(no_mangle)]
 pub extern "C" fn tailback_close(handle: u32) -> u32 {
     let closed = OPEN.with_borrow_mut(|open| open.simulations.remove(&handle));
@@ -133,7 +136,8 @@ pub extern "C" fn tailback_run_until(handle: u32, at_ps: u64, budget: u64) -> u3
     if running { Status::Running as u32 } else { status }
 }
 
-/// Goes to `at_ps`, also back; the answer is "replayed" or empty.
+/// Moves to `at_ps`; if that is before the current time, the run is replayed without later changes, and the answer is
+/// "replayed", otherwise empty.
 #[unsafe(no_mangle)]
 pub extern "C" fn tailback_jump(handle: u32, at_ps: u64) -> u32 {
     with(handle, |simulation| {
@@ -148,8 +152,8 @@ pub extern "C" fn tailback_view(handle: u32) -> u32 {
     with(handle, |simulation| serde_json::to_string(&simulation.view()).map_err(|error| error.to_string()))
 }
 
-/// Changes tunable keys at `at_ps`, or 1 ps from now if that is not later: the text has a line `path=value` for each. The
-/// answer is the time in picoseconds.
+/// Changes tunable keys at `at_ps` or, if that is not after the current time, 1 ps from now: the text has a line
+/// `path=value` for each key. The answer is the time of the change in picoseconds.
 ///
 /// # Safety
 ///
@@ -168,8 +172,8 @@ pub unsafe extern "C" fn tailback_change(handle: u32, at: *const u8, len: usize,
     })
 }
 
-/// Lets a flow, whose name is the text, send `bytes` of payload at `at_ps`, or 1 ps from now if that is not later. The
-/// answer is the time in picoseconds.
+/// Lets a flow, whose name is the text, send `bytes` of payload at `at_ps` or, if that is not after the current time, 1
+/// ps from now. The answer is the time of sending in picoseconds.
 ///
 /// # Safety
 ///
@@ -184,7 +188,7 @@ pub unsafe extern "C" fn tailback_send(handle: u32, at: *const u8, len: usize, b
     })
 }
 
-/// Records the data that arrives at a host, whose name is the text, for [`tailback_receive`].
+/// Records the data that arrives at a host, whose name is the text, for [`tailback_receive`]; refuses an unknown host.
 ///
 /// # Safety
 ///
@@ -199,8 +203,8 @@ pub unsafe extern "C" fn tailback_record(handle: u32, at: *const u8, len: usize)
     })
 }
 
-/// Answers with the data that has arrived at recorded hosts since the last call, one line each: time of arrival, sequence
-/// number, payload bytes, time of generation, flow; times in picoseconds.
+/// Answers with the data that has arrived at recorded hosts since the last call, one line each: time of arrival,
+/// sequence number, payload bytes, time of generation, flow; times in picoseconds.
 #[unsafe(no_mangle)]
 pub extern "C" fn tailback_receive(handle: u32) -> u32 {
     with(handle, |simulation| {

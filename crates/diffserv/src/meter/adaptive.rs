@@ -52,14 +52,14 @@ fn default_rest() -> Dur {
 }
 
 impl Params {
-    /// Checks that times and increment are above 0, and that there is a target.
+    /// Checks the ranges of the times, and that increment and target are above 0.
     ///
     /// # Errors
     /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::duration("interval", self.interval)?;
         if self.interval < MIN_INTERVAL {
-            // All changes that are due between two packets are applied at the second.
+            // The changes that are due between two packets are applied one by one when the later packet arrives.
             let advice = format!("{} is out of range; write {MIN_INTERVAL} or more", self.interval);
             return Err(Invalid::new("interval", advice));
         }
@@ -132,7 +132,7 @@ impl Adaptive {
             let ratio = self.window.at(self.due) / self.target;
             if self.due >= self.off_until {
                 self.probability = (self.probability + self.increment * (1.0 - ratio)).clamp(0.0, 1.0);
-                self.look(self.due, ratio);
+                self.turn_off_if_missed(self.due, ratio);
             }
             self.due += self.interval;
             // Without packets the observed bandwidth only falls, so that the probability stays at
@@ -143,8 +143,8 @@ impl Adaptive {
             }
         }
     }
-    /// Turns marking off after `patience` with all packets marked.
-    fn look(&mut self, at: Time, ratio: f64) {
+    /// Turns marking off after `patience` in which all packets were marked and the target was missed.
+    fn turn_off_if_missed(&mut self, at: Time, ratio: f64) {
         let Some(patience) = self.patience else { return };
         if self.probability < 1.0 || ratio >= 1.0 {
             self.missed_since = None;

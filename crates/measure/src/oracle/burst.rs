@@ -23,11 +23,11 @@ pub struct BurstLoss {
     pub buffer: u64,
     /// Rate of the slow link divided by that of the fast one, 0 to 1.
     pub ratio: f64,
-    /// Payload bytes of a full frame (1500).
+    /// Payload bytes of a full frame (Ethernet: 1500).
     pub mtu: u64,
-    /// Bytes that a frame adds to its payload in the buffer (18).
+    /// Bytes that a frame adds to its payload in the buffer (Ethernet: 18).
     pub header: u64,
-    /// Smallest frame; shorter ones are padded (64).
+    /// Smallest frame in bytes; shorter ones are padded (Ethernet: 64).
     pub min_frame: u64,
 }
 
@@ -49,15 +49,15 @@ impl BurstLoss {
     pub fn closed_form(&self) -> f64 {
         let (low, high) = (self.low as f64, self.high as f64);
         let expansion = (self.mtu + self.header) as f64 / self.mtu as f64;
-        let kept = 1.0 - self.ratio;
-        let fits = self.buffer as f64 / (expansion * kept);
+        let buffered = 1.0 - self.ratio;
+        let fits = self.buffer as f64 / (expansion * buffered);
         let from = fits.max(low);
         if from >= high {
             return 0.0;
         }
         // The mean excess over X₀ of sizes uniform on (from, high), times their probability.
         let excess = 0.5 * (high + from) - fits;
-        kept * excess * (high - from) / ((high - low) * 0.5 * (high + low))
+        buffered * excess * (high - from) / ((high - low) * 0.5 * (high + low))
     }
 
     /// Returns the frame bytes of a burst cut into full frames and a remainder.

@@ -21,13 +21,13 @@ pub fn md1k_loss(load: f64, room: u32) -> f64 {
     let at_least = poisson_tails(load, room + 1);
     // Balance across each cut between {0..j} and {j + 1..}: only a departure without arrivals crosses downwards. All
     // terms are positive, unlike those of the one-step equations.
-    let mut left = vec![1.0];
+    let mut weights = vec![1.0];
     for j in 0..room - 1 {
-        let from_empty = left[0] * at_least[j + 1];
-        let from_busy: f64 = (1..=j).map(|i| left[i] * at_least[j + 2 - i]).sum();
-        left.push((from_empty + from_busy) * exp(load));
+        let from_empty = weights[0] * at_least[j + 1];
+        let from_busy: f64 = (1..=j).map(|i| weights[i] * at_least[j + 2 - i]).sum();
+        weights.push((from_empty + from_busy) * exp(load));
     }
-    let empty = 1.0 / left.iter().sum::<f64>();
+    let empty = 1.0 / weights.iter().sum::<f64>();
     (1.0 - 1.0 / (empty + load)).max(0.0)
 }
 

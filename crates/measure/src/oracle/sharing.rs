@@ -6,15 +6,20 @@
 /// capacity's unit, in the given order.
 pub fn max_min(capacity: f64, claims: &[(f64, f64)]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..claims.len()).collect();
-    order.sort_by(|&a, &b| (claims[a].0 / claims[a].1).total_cmp(&(claims[b].0 / claims[b].1)));
+    // Water level at which a claim is satisfied.
+    let level = |claim: usize| {
+        let (demand, weight) = claims[claim];
+        demand / weight
+    };
+    order.sort_by(|&a, &b| level(a).total_cmp(&level(b)));
     let mut shares = vec![0.0; claims.len()];
-    let mut left = capacity;
+    let mut remaining = capacity;
     // The claims in ascending order of the level at which each is satisfied.
     for (i, &claim) in order.iter().enumerate() {
         let (demand, weight) = claims[claim];
         let weights: f64 = order[i..].iter().map(|&c| claims[c].1).sum();
-        shares[claim] = demand.min(left * weight / weights);
-        left -= shares[claim];
+        shares[claim] = demand.min(remaining * weight / weights);
+        remaining -= shares[claim];
     }
     shares
 }

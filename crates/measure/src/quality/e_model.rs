@@ -31,7 +31,8 @@ pub fn speech_codecs() -> &'static [Codec] {
     &CODECS
 }
 
-/// Returns the codec of that name: "g.711", "g.711-plc", "g.723.1", "g.729a" or "gsm-efr".
+/// Returns the codec of that name: "g.711", "g.711-plc", "g.723.1", "g.729a" or "gsm-efr"; `None`: there is no such
+/// codec.
 pub fn speech_codec(name: &str) -> Option<Codec> {
     CODECS.into_iter().find(|codec| codec.name == name)
 }
@@ -195,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn delay_impairment_is_that_of_the_reduced_model_of_cole_and_rosenbluth() {
+    fn delay_impairment_differs_by_at_most_3_2_from_the_reduced_model_of_cole_and_rosenbluth() {
         // Id = 0.024 d + 0.11 (d - 177.3) H(d - 177.3), fitted to G.107 up to 400 ms (CCR 31(2), 2001); near the kink
         // and at the end the difference is up to 3.2 points.
         let none = call(0.0, 0.0, "g.711").rating();

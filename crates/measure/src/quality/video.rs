@@ -2,7 +2,7 @@
 //!
 //! Vq = 1 + Icoding · exp(-Ppl / DPpl), 1 to 5. The coefficients are the examples of appendix I of the Recommendation
 //! for one codec and one display; they are fitted to bit rates of 0.1 to 4 Mbit/s, up to 30 frames per second, and up
-//! to 10 % of random loss. Beyond, a score is an extrapolation.
+//! to 10 % of random loss. Outside these ranges, a score is an extrapolation.
 
 use tailback_random::maths::{exp, ln, pow};
 
@@ -33,7 +33,7 @@ pub fn video_codecs() -> &'static [VideoCodec] {
     &ALL
 }
 
-/// Returns the codec of that name: "h.264-vga" or "mpeg-4-qvga".
+/// Returns the codec of that name: "h.264-vga" or "mpeg-4-qvga"; `None`: there is no such codec.
 pub fn video_codec(name: &str) -> Option<VideoCodec> {
     video_codecs().iter().copied().find(|codec| codec.name == name)
 }

@@ -61,7 +61,11 @@ impl QosClass {
             (limits.variation_s, variation_s, Violation::Variation),
             (limits.loss, loss, Violation::Loss),
         ];
-        found.into_iter().filter(|(limit, value, _)| limit.is_some_and(|limit| *value > limit)).map(|f| f.2).collect()
+        found
+            .into_iter()
+            .filter(|(limit, value, _)| limit.is_some_and(|limit| *value > limit))
+            .map(|(.., violation)| violation)
+            .collect()
     }
 
     /// Returns the lowest class number whose objectives a stream meets; class 5 has no objectives and is always met.

@@ -13,8 +13,8 @@ pub fn chi_square_statistic(observed: &[f64], expected: &[f64]) -> f64 {
     observed.iter().zip(expected).map(|(o, e)| (o - e) * (o - e) / e).sum()
 }
 
-/// Returns the probability of a statistic at least as large by chance; the degrees of freedom are the number of
-/// cells minus one.
+/// Returns the probability of a statistic at least as large by chance; the degrees of freedom are the number of cells
+/// minus one. With fewer than two cells the probability is 1.
 pub fn chi_square_p_value(observed: &[f64], expected: &[f64]) -> f64 {
     let cells = observed.len().min(expected.len());
     if cells < 2 {

@@ -37,6 +37,7 @@ pub fn rescaled_range(series: &[f64], smallest: usize, largest: usize) -> Option
     slope(&points)
 }
 
+/// Returns the rescaled range of a block; `None`: the block is constant or empty.
 fn range_over_deviation(block: &[f64]) -> Option<f64> {
     let moments: Moments = block.iter().copied().collect();
     let mean = moments.mean()?;

@@ -29,7 +29,7 @@ impl Interval {
 }
 
 /// Returns the Student-t interval of the mean of independent, nearly normal observations, at a confidence level between
-/// 0 and 1 (0.95 is usual); `None`: fewer than two observations.
+/// 0 and 1 (usually 0.95); `None`: fewer than two observations.
 pub fn mean_interval(values: &[f64], confidence: f64) -> Option<Interval> {
     let moments: Moments = values.iter().copied().collect();
     let n = moments.count();

@@ -6,13 +6,14 @@ use super::Moments;
 const BATCH: usize = 5;
 /// Lower bound on the number of batches.
 const MIN_BATCHES: usize = 10;
-/// Lower bound on the batches after a truncation: the spread of fewer is small by accident (Hoad, Robinson and Davies
-/// 2010).
-const LEFT: usize = 5;
+/// Lower bound on the batches after a truncation: the variance of fewer batches is small by accident (Hoad, Robinson
+/// and Davies 2010).
+const MIN_REMAINING: usize = 5;
 
 /// Returns the number of observations to discard from the start, by MSER-5 (White 1997; White, Cobb and Spratt 2000):
 /// the truncation d of the batch means that minimises Σ(xᵢ − mean)²/(n − d)² over the remaining ones. `None`: the
-/// minimum is in the second half, or there are fewer than 50 observations; the run is too short.
+/// minimum is in the second half or there are fewer than 50 observations, so that the run is too short, or a value is
+/// not finite.
 pub fn mser5(values: &[f64]) -> Option<usize> {
     if values.iter().any(|x| !x.is_finite()) {
         return None;
@@ -29,7 +30,7 @@ pub fn mser5(values: &[f64]) -> Option<usize> {
         let n = remaining.count() as f64;
         let statistic = remaining.squares() / (n * n);
         // `<=`: of equal truncations, the shortest.
-        if remaining.count() >= LEFT as u64 && statistic <= best.0 {
+        if remaining.count() >= MIN_REMAINING as u64 && statistic <= best.0 {
             best = (statistic, d);
         }
     }
@@ -65,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn a_series_that_still_drifts_has_no_warm_up_end() {
+    fn a_series_that_changes_late_or_is_too_short_or_not_finite_has_no_truncation_point() {
         assert_eq!(mser5(&noise(1_000, |i| if i < 700 { 0.0 } else { 50.0 })), None);
         assert_eq!(mser5(&[1.0; 49]), None);
         assert_eq!(mser5(&[f64::NAN; 100]), None);

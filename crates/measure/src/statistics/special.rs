@@ -25,6 +25,7 @@ pub fn incomplete_beta(a: f64, b: f64, x: f64) -> f64 {
     beta_below_mean(a, b, x)
 }
 
+/// Returns I_x(a, b) by the continued fraction, for x below about (a + 1)/(a + b + 2), where it converges fast.
 fn beta_below_mean(a: f64, b: f64, x: f64) -> f64 {
     let front = a * ln(x) + b * ln_1p(-x) + ln_gamma(a + b) - ln_gamma(a) - ln_gamma(b) - ln(a);
     let term = |j: u32| {

@@ -61,6 +61,7 @@ fn upper_tail(t: f64, dof: f64) -> f64 {
     0.5 * incomplete_beta(0.5 * dof, 0.5, dof / (dof + t * t))
 }
 
+/// Returns the density of a t variable at `t`.
 fn density(t: f64, dof: f64) -> f64 {
     let front = ln_gamma(0.5 * (dof + 1.0)) - ln_gamma(0.5 * dof) - 0.5 * ln(dof * core::f64::consts::PI);
     exp(front - 0.5 * (dof + 1.0) * ln_1p(t * t / dof))

@@ -93,7 +93,7 @@ impl Builder<'_> {
                         (flows.len() - 1) as u32
                     };
                     let kind = match &answers {
-                        Some([asked, kind]) if Arc::ptr_eq(asked, &plan.kind) => kind.clone(),
+                        Some([requests, kind]) if Arc::ptr_eq(requests, &plan.kind) => kind.clone(),
                         _ => Arc::new(answering(&plan.kind)),
                     };
                     answers = Some([plan.kind.clone(), kind.clone()]);

@@ -55,6 +55,8 @@ impl<'a> Builder<'a> {
         plans
     }
 
+    /// Returns the plan of a conditioner at `port`, that of `node` towards `neighbour`; `None`: its flows or match are
+    /// invalid, which is reported.
     fn at_port(
         &mut self,
         path: &Path,
@@ -95,6 +97,7 @@ impl<'a> Builder<'a> {
         })
     }
 
+    /// Returns the plan of an action; reports a class or precedence out of range, and a precedence next to a DSCP.
     fn action(&mut self, path: &Path, action: Action) -> plan::Action {
         let classes = self.document.network.classes;
         if let Some(class) = action.class.filter(|class| *class >= classes) {
@@ -113,7 +116,8 @@ impl<'a> Builder<'a> {
         plan::Action { drop, dscp: dscp.map(Dscp::codepoint), precedence, class }
     }
 
-    /// Returns the flows of the groups that a name or pattern matches.
+    /// Returns the flows of the groups that a name or pattern matches; `None`: there are none, or the pattern is
+    /// malformed, which is reported.
     fn members(&mut self, path: &Path, pattern: &str, flows: &[FlowPlan]) -> Option<Vec<u32>> {
         let path = path.join("flows");
         let found = if is_pattern(pattern) {
@@ -136,6 +140,7 @@ impl<'a> Builder<'a> {
         Some(found)
     }
 
+    /// Checks the first colour that a policer drops.
     fn police(&mut self, path: &Path, police: Option<Colour>) {
         if police == Some(Colour::Green) {
             self.complaints.value(

@@ -48,12 +48,14 @@ pub(super) fn expand<'a>(document: &'a Document, complaints: &mut Complaints) ->
     Cow::Owned(made.document)
 }
 
+/// A document to which the nodes and links of its fabric are added.
 struct Made<'a> {
     document: Document,
     complaints: &'a mut Complaints,
 }
 
 impl Made<'_> {
+    /// Adds `count` hosts under `name`, with the options that the document sets there.
     fn hosts(&mut self, name: &str, count: u32) {
         let bare = || serde_json::from_value::<Host>(serde_json::json!({})).expect("every key of a host has a default");
         let host = self.document.hosts.entry(name.to_owned()).or_insert_with(bare);
@@ -61,6 +63,7 @@ impl Made<'_> {
             self.counted("hosts", name);
         }
     }
+    /// Adds `count` switches under `name`, with the options that the document sets there.
     fn switches(&mut self, name: &str, count: u32) {
         let bare =
             || serde_json::from_value::<Switch>(serde_json::json!({})).expect("every key of a switch has a default");
@@ -69,6 +72,7 @@ impl Made<'_> {
             self.counted("switches", name);
         }
     }
+    /// Reports a `count` that the document sets for nodes of the fabric.
     fn counted(&mut self, section: &str, name: &str) {
         let path = Path::root().join(section).join(name).join("count");
         let message = format!("the number of `{name}` is set by the fabric");

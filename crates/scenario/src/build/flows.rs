@@ -1,4 +1,4 @@
-//! Flows: pairs of sender and receiver.
+//! Flows: checks of each group, its pairs of sender and receiver, and a plan for each flow.
 
 use super::builder::{Builder, entry};
 use super::lines::Transports;
@@ -18,6 +18,7 @@ use tailback_units::{Dur, Size, Time};
 pub(super) const MAX_FLOWS: usize = 200_000;
 /// Upper bound on the bytes that a source without a transport may enqueue at its host at once, about 700,000 packets.
 const MAX_AT_ONCE: Size = Size(1_000_000_000);
+/// Upper bound on the length of a group's name in characters.
 const MAX_NAME_LENGTH: usize = 64;
 
 impl<'a> Builder<'a> {
@@ -57,14 +58,14 @@ impl<'a> Builder<'a> {
             }
             let tcp = group.transport.as_ref().map(Transport::connection);
             let mut transports = Transports::new(tcp, among.as_deref(), links, routes, nodes, self.document);
-            transports.look(pairs.iter().map(|[from, to]| (*from, *to)));
+            transports.set_group_rtt(pairs.iter().map(|[from, to]| (*from, *to)));
             let source = group.source.clone().unwrap_or(Model::Bulk(Bulk { size: None }));
             let single = pairs.len() == 1;
             // Flows with equal transport parameters share all but their names and ends.
             let mut kinds: BTreeMap<Option<Line>, Arc<FlowKind>> = BTreeMap::new();
             plans.reserve_exact(pairs.len());
             plans.extend((1..).zip(&pairs).map(|(n, [from, to])| {
-                let transport = transports.of(*from, *to);
+                let transport = transports.connection(*from, *to);
                 let line = transport.as_ref().and_then(|tcp| tcp.line);
                 let kind = || FlowKind {
                     group: group.name.clone(),
@@ -90,6 +91,7 @@ impl<'a> Builder<'a> {
         plans
     }
 
+    /// Checks the name of a group; `before` is the index of an earlier group with this name.
     fn flow_name(&mut self, path: &Path, group: &FlowGroup, before: Option<usize>) {
         let name = &group.name;
         let path = path.join("name");
@@ -112,6 +114,7 @@ impl<'a> Builder<'a> {
         }
     }
 
+    /// Checks class, times, source or application, number of flows and transport of a group.
     fn flow_settings(&mut self, path: &Path, group: &FlowGroup) {
         let classes = self.document.network.classes;
         if group.class >= classes && (1..=8).contains(&classes) {
@@ -174,7 +177,7 @@ impl<'a> Builder<'a> {
         self.flow_transport(path, group);
     }
 
-    /// Checks the requirements of a transport and its source.
+    /// Checks the transport of a group; without a transport, checks that its source does not enqueue too much at once.
     fn flow_transport(&mut self, path: &Path, group: &FlowGroup) {
         let Some(transport) = &group.transport else {
             if let Some(Model::Bulk(Bulk { size: None })) = &group.source {
@@ -257,7 +260,7 @@ impl<'a> Builder<'a> {
             let apart = !from.iter().any(|id| to.contains(id));
             if from.len() != to.len() || from.len() < 2 || !(apart || from == to) {
                 let message = format!(
-                    "`{}` matches {} hosts and `{}` {}, but a permutation needs as many receivers as senders",
+                    "`{}` matches {} hosts and `{}` {}, but a permutation or ring needs two or more hosts, and as many receivers as senders",
                     group.from,
                     from.len(),
                     group.to,
@@ -313,7 +316,7 @@ impl<'a> Builder<'a> {
         (pairs, None)
     }
 
-    /// Reports the first pair of a group without a path between them.
+    /// Reports the first pair of a group without a path from sender to receiver or, with `both_ways`, back.
     fn reachable(
         &mut self,
         path: &Path,
@@ -341,8 +344,8 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// Returns the host that would have to forward on a path along the links, the one nearest to `to`; `None`: there is no
-/// such host.
+/// Returns the host nearest to `to` that would have to forward on a path with the fewest links; `None`: the links do
+/// not connect the two nodes, or no host is between them.
 fn host_between(nodes: &Nodes<'_>, links: &[LinkOf<'_>], from: NodeId, to: NodeId) -> Option<String> {
     let mut before: BTreeMap<NodeId, NodeId> = BTreeMap::from([(from, from)]);
     let mut queue = VecDeque::from([from]);

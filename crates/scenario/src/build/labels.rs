@@ -35,6 +35,8 @@ impl<'a> Builder<'a> {
         plans
     }
 
+    /// Checks the number of labels: at least 1, and such that the longest frame with its labels has at most 65535
+    /// bytes.
     fn depth(&mut self, path: &Path, labels: u8, framing: &FramingTable) {
         let longest = (framing.mtu.0 + framing.header.0).max(framing.min_frame.0) + framing.overhead.0;
         let most = (u64::from(u16::MAX).saturating_sub(longest) / u64::from(Packet::LABEL)).min(u64::from(MAX_LABELS));

@@ -16,7 +16,7 @@ pub(super) struct Transports<'a> {
     common: Option<Arc<Tcp>>,
     /// Descriptions created so far, by path parameters.
     made: BTreeMap<Line, Arc<Tcp>>,
-    /// Path parameters that all connections use because their hosts are drawn at random and not known yet.
+    /// Path parameters of the longest path, which all connections use if their hosts are drawn at random.
     longest: Option<Line>,
     /// `true` if connections use the round-trip time of the longest path of their group.
     shares: bool,
@@ -25,6 +25,7 @@ pub(super) struct Transports<'a> {
     network: Network<'a>,
 }
 
+/// The network, for the computation of path parameters.
 struct Network<'a> {
     links: &'a [LinkOf<'a>],
     routes: Option<&'a Routes>,
@@ -33,7 +34,8 @@ struct Network<'a> {
 }
 
 impl<'a> Transports<'a> {
-    /// Returns the connections of a group with this transport. `among`: the hosts are drawn at random.
+    /// Returns the connections of a group with the transport `tcp`; `None`: the group has no transport. `among`: hosts
+    /// from which the ends of flows are drawn at random.
     pub fn new(
         tcp: Option<Tcp>,
         among: Option<&Among>,
@@ -54,16 +56,16 @@ impl<'a> Transports<'a> {
         Transports { tcp, common, made: BTreeMap::new(), longest, shares, base_rtt: None, network }
     }
 
-    /// Determines the longest path of the group, if connections need it.
-    pub fn look(&mut self, ends: impl Iterator<Item = (NodeId, NodeId)>) {
+    /// Determines the longest round-trip time of the group, if its connections share one.
+    pub fn set_group_rtt(&mut self, ends: impl Iterator<Item = (NodeId, NodeId)>) {
         let Some(tcp) = self.tcp.as_ref().filter(|_| self.shares && self.longest.is_none()) else { return };
         let pairs: BTreeSet<(NodeId, NodeId)> = ends.collect();
         self.base_rtt =
             pairs.into_iter().filter_map(|(from, to)| Some(self.network.line(tcp, from, to)?.base_rtt)).max();
     }
 
-    /// Returns the connection of a flow between two hosts.
-    pub fn of(&mut self, from: NodeId, to: NodeId) -> Option<Arc<Tcp>> {
+    /// Returns the connection of a flow between two hosts; `None`: the group has no transport.
+    pub fn connection(&mut self, from: NodeId, to: NodeId) -> Option<Arc<Tcp>> {
         if self.common.is_some() {
             return self.common.clone();
         }
@@ -92,7 +94,7 @@ impl Network<'_> {
         Some(Line { rate, wire: segment, hops, base_rtt: there + back })
     }
 
-    /// Returns the delay of a packet on an idle path, and the number of its links.
+    /// Returns the delay of a packet of `wire` bytes on an idle path, and the number of links of the path.
     fn path_delay(&self, from: NodeId, to: NodeId, wire: u32) -> Option<(Dur, u32)> {
         let (mut at, mut time, mut hops) = (from, Dur::ZERO, 0);
         while at != to {

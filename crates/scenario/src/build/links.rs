@@ -11,7 +11,7 @@ use tailback_units::Dur;
 /// Default delay of a link: the propagation delay over 200 m.
 const DEFAULT_DELAY: Dur = Dur::from_us(1);
 
-/// A link, and the index of its entry in `[[links]]`.
+/// A link with its delay and the index of its entry in `[[links]]`.
 pub(super) struct LinkOf<'a> {
     pub ends: [NodeId; 2],
     pub entry: usize,
@@ -38,6 +38,7 @@ impl LinkOf<'_> {
 }
 
 impl<'a> Builder<'a> {
+    /// Returns all links, in the order of the entries and, within an entry, of the nodes that its patterns match.
     pub(super) fn links(&mut self, nodes: &Nodes<'a>) -> Vec<LinkOf<'a>> {
         let mut links = Vec::new();
         for (i, link) in self.document.links.iter().enumerate() {
@@ -55,6 +56,7 @@ impl<'a> Builder<'a> {
         links
     }
 
+    /// Checks delay, length and jitter of an entry.
     fn link_times(&mut self, path: &Path, link: &Link) {
         if link.delay.is_some() && link.length.is_some() {
             self.complaints.key(
@@ -77,6 +79,7 @@ impl<'a> Builder<'a> {
         }
     }
 
+    /// Checks the accounting of an entry, whose links are `pairs`.
     fn link_accounting(&mut self, path: &Path, link: &Link, pairs: &[[NodeId; 2]], nodes: &Nodes<'a>) {
         let Some(accounting) = link.accounting else { return };
         self.complaints.invalid(path, accounting.check(""));
@@ -131,6 +134,7 @@ impl<'a> Builder<'a> {
         pairs
     }
 
+    /// Reports nodes without a link, or that there are no links.
     fn unlinked(&mut self, nodes: &Nodes<'a>, links: &[LinkOf<'a>]) {
         if links.is_empty() {
             self.complaints.value(

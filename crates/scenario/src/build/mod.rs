@@ -1,9 +1,10 @@
 //! Compilation of a document into a plan: names become indices and patterns become lists; invalid combinations are
 //! refused with advice.
 //!
-//! The stages follow the document: settings, nodes, links, queues, routes, flows, timeline. After an error, a stage
-//! continues as long as its later checks are still meaningful, so that a user gets all independent errors at once,
-//! without those that merely follow from another.
+//! The stages are, in this order: settings, nodes, switches, links, queues, congestion notification, routes, samples,
+//! flows, class maps, conditioners, labels, applications, timeline. After an error, a stage continues as long as its
+//! later checks are still meaningful, so that a user gets all independent errors at once, without those that merely
+//! follow from another.
 
 mod applications;
 mod builder;

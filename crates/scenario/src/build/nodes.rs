@@ -26,7 +26,7 @@ pub(super) struct Node<'a> {
     pub what: What<'a>,
 }
 
-/// A node's options.
+/// The entry of a node in the document.
 #[derive(Clone, Copy)]
 pub(super) enum What<'a> {
     Host(&'a Host),
@@ -50,6 +50,7 @@ impl<'a> Node<'a> {
 }
 
 impl<'a> Builder<'a> {
+    /// Returns all nodes; reports invalid names, counts out of range and names that occur twice.
     pub(super) fn nodes(&mut self) -> Nodes<'a> {
         let mut nodes = Nodes { list: Vec::new(), index: BTreeMap::new(), groups: BTreeMap::new() };
         let hosts = self.document.hosts.iter().map(|(name, host)| (name, host.count, What::Host(host)));
@@ -61,12 +62,13 @@ impl<'a> Builder<'a> {
         for i in 0..nodes.list.len() {
             let id = NodeId::try_from(i).unwrap_or(NodeId::MAX);
             if let Some(other) = nodes.index.insert(nodes.list[i].name.clone(), id) {
-                self.twice(&nodes.list[usize::from(other)], &nodes.list[i]);
+                self.duplicate(&nodes.list[usize::from(other)], &nodes.list[i]);
             }
         }
         nodes
     }
 
+    /// Adds the nodes of an entry to `nodes`.
     fn expand(&mut self, entry: &'a str, count: Option<u32>, what: What<'a>, nodes: &mut Nodes<'a>) {
         let node = |name: String| Node { name, entry, what };
         let path = node(String::new()).path();
@@ -100,7 +102,8 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn twice(&mut self, first: &Node<'_>, second: &Node<'_>) {
+    /// Reports two nodes of the same name.
+    fn duplicate(&mut self, first: &Node<'_>, second: &Node<'_>) {
         let (made_first, made_second) = (first.path(), second.path());
         let message = if first.is_host() == second.is_host() {
             format!("`{}` is defined twice: by {made_first} and by {made_second}", first.name)

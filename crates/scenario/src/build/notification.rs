@@ -1,4 +1,4 @@
-//! Congestion points and rate limiters: consistency checks.
+//! Congestion points and rate limiters: consistency checks, and the plans of rate limiters.
 
 use super::builder::{Builder, entry};
 use super::class_maps::disciplines;
@@ -26,6 +26,7 @@ impl RateLimiters {
     }
 }
 
+/// Returns the rate limiters of a node; `None`: it has none.
 fn limiters<'a>(node: &Node<'a>) -> Option<&'a RateLimiters> {
     match node.what {
         What::Host(host) => host.rate_limiters.as_ref(),
@@ -94,6 +95,7 @@ impl<'a> Builder<'a> {
         }
     }
 
+    /// Checks the rate limiters `found` of the node `id`.
     fn rate_limiters(
         &mut self,
         path: &Path,
@@ -125,10 +127,10 @@ impl<'a> Builder<'a> {
             matches!(scope, Scope::Destination | Scope::ClassDestination)
         };
         let own = node.switch().map_or(Scope::None, |switch| self.document.scope_of(switch));
-        let asks = limited.iter().find(by_destination).map(|to| to.name.clone());
-        let asks =
-            asks.or_else(|| matches!(own, Scope::Destination | Scope::ClassDestination).then(|| node.name.clone()));
-        if let Some(name) = asks {
+        let requiring = limited.iter().find(by_destination).map(|to| to.name.clone());
+        let requiring = requiring
+            .or_else(|| matches!(own, Scope::Destination | Scope::ClassDestination).then(|| node.name.clone()));
+        if let Some(name) = requiring {
             self.complaints.key(
                 path.clone(),
                 format!(
@@ -139,7 +141,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// A frame's tag uses the bits of its DSCP in the packet, so no DSCP may be set or matched.
+    /// Checks that no DSCP is set or matched: a frame's tag uses the bits of the DSCP in the packet.
     fn untagged_code_points(&mut self, nodes: &Nodes<'a>) {
         let document = self.document;
         let given = "frames cannot have a DSCP in a network whose rate limiters tag them";
@@ -174,7 +176,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// A frame's tag uses the bits of its colour in the packet, so nothing may colour packets.
+    /// Checks that no part of the document colours packets: a frame's tag uses the bits of the colour in the packet.
     fn untagged_colours(&mut self, nodes: &Nodes<'a>) {
         let help = "remove one of the two: a tag replaces the colour";
         let message = "frames cannot have a colour in a network whose rate limiters tag them";

@@ -8,6 +8,7 @@ use tailback_sim::plan::NodeId;
 /// Links of each node as (neighbour, index of the link), lowest index first.
 pub(super) type Neighbours = Vec<Vec<(NodeId, u32)>>;
 
+/// Returns the neighbours of `count` nodes.
 pub(super) fn neighbours(count: usize, links: &[LinkOf<'_>]) -> Neighbours {
     let mut neighbours = vec![Vec::new(); count];
     for (i, link) in links.iter().enumerate() {
@@ -18,8 +19,8 @@ pub(super) fn neighbours(count: usize, links: &[LinkOf<'_>]) -> Neighbours {
     neighbours
 }
 
-/// Returns, for each node with a path to `destination`, the next links of all shortest paths, or only that of the first
-/// one. Hosts do not forward, so only switches extend a path.
+/// Returns each node with a path to `destination` with its next links on all shortest paths; without `all`, only the
+/// next link with the lowest index. Hosts do not forward, so only switches extend a path.
 pub(super) fn shortest(
     destination: NodeId,
     neighbours: &Neighbours,
@@ -59,7 +60,7 @@ pub(super) fn shortest(
 ///
 /// Each link has an upper end: the end nearer to the first switch or, at equal distance, the one with the lower index.
 /// A node with a path that only goes down takes it; any other node goes up. Every path thus consists of links up, then
-/// links down. A cycle of buffer dependencies would need a turn from down to up, so that no such cycle can form.
+/// links down. A cycle of buffer dependencies needs a turn from down to up; without such turns no cycle can form.
 pub(super) struct UpDown<'a> {
     neighbours: &'a Neighbours,
     /// Rank of each node: distance from the first switch in links, then index; the lower rank is the upper end.
@@ -93,7 +94,7 @@ impl<'a> UpDown<'a> {
         UpDown { neighbours, rank, order }
     }
 
-    /// Returns the next link of each node with a path to `destination`.
+    /// Returns each node with a path to `destination` with its next link; nodes are in the order of their ranks.
     pub fn towards(&self, destination: NodeId) -> Vec<(NodeId, Vec<u32>)> {
         let above = |a: NodeId, b: NodeId| self.rank[usize::from(a)] < self.rank[usize::from(b)];
         let mut hops: Vec<Option<(u32, u32)>> = vec![None; self.neighbours.len()];

@@ -1,4 +1,4 @@
-//! Paths into the document for the parts of a plan, which later messages refer to.
+//! Paths into the document for the parts of a plan, as places of warnings.
 
 use super::builder::{Builder, entry};
 use super::fabric;
@@ -43,6 +43,7 @@ impl<'a> Places<'a> {
     pub fn document(&self) -> &'a Document {
         self.written
     }
+    /// Returns the ends of a port's link, the sending one first.
     fn ends(&self, port: u32) -> [NodeId; 2] {
         let [a, b] = self.links[port as usize / 2].ends;
         if port.is_multiple_of(2) { [a, b] } else { [b, a] }

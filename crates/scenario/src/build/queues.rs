@@ -178,6 +178,8 @@ impl<'a> Builder<'a> {
         Some(Set { value: port, path: port_path(node, first) })
     }
 
+    /// Reports settings of ports towards nodes that are not neighbours; `used` has the entry and the key of each
+    /// setting that applies to a port.
     fn unused_overrides(&mut self, nodes: &Nodes<'a>, links: &[LinkOf<'a>], used: &BTreeSet<(&str, &str)>) {
         for id in nodes.ids() {
             let node = nodes.get(id);
@@ -220,7 +222,7 @@ impl<'a> Builder<'a> {
         limits
     }
 
-    /// Refuses a buffer that cannot hold one full frame, and so would drop all of them.
+    /// Refuses a buffer smaller than one full frame: it would drop every full frame.
     pub(super) fn holds_a_frame(&mut self, path: Path, size: Size, framing: &FramingTable) {
         // Without framing, packet sizes are those of the sources: only a buffer of 0 B is certainly too small.
         let framed = framing.mtu.0 < 65_535;
@@ -240,12 +242,12 @@ impl<'a> Builder<'a> {
     fn selectable(&mut self, discipline: &Set<'_, Spec>, node: &Node<'a>, to: &Node<'a>) {
         let names =
             |switch: &Switch| matches!(self.document.scope_of(switch), Scope::Destination | Scope::ClassDestination);
-        let asked = to.switch().is_some_and(names);
+        let required = to.switch().is_some_and(names);
         let crossbar =
             |switch: &&Switch| matches!(switch.model, SwitchModel::InputFifo(_) | SwitchModel::VirtualOutputQueues(_));
         // In a crossbar, frames wait at the inputs, and back-pressure watches those instead.
         let own = node.switch().filter(|switch| !crossbar(switch)).is_some_and(names);
-        if asked && node.switch().is_some_and(|switch| matches!(switch.model, SwitchModel::SharedBuffer(_))) {
+        if required && node.switch().is_some_and(|switch| matches!(switch.model, SwitchModel::SharedBuffer(_))) {
             self.complaints.value(
                 node.path().join("model"),
                 format!(
@@ -254,13 +256,13 @@ impl<'a> Builder<'a> {
                 ),
                 "use another model, or back-pressure of scope \"plain\" or \"class\" for the neighbours",
             );
-        } else if (asked || own) && !discipline.value.selects_destinations() {
+        } else if (required || own) && !discipline.value.selects_destinations() {
             let able = Spec::NAMES.iter().copied().filter(|kind| {
                 let spec: Result<Spec, _> = decode(json!({ "kind": kind }));
                 spec.is_ok_and(|spec| spec.selects_destinations())
             });
             let kind = discipline.value.kind();
-            let message = if asked {
+            let message = if required {
                 format!("`{kind}` cannot stop individual destinations, which `{}` requires of `{}`", to.name, node.name)
             } else {
                 format!("`{kind}` does not separate destinations, which the back-pressure of `{}` requires", node.name)
@@ -270,7 +272,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Checks that watched limits are in bytes: back-pressure compares the queue with fractions of them.
+    /// Checks that the limits of a switch with back-pressure are in bytes: its watermarks are fractions of them.
     fn measurable(&mut self, buffer: &Set<'_, Limits>, node: &Node<'a>, switch: &Switch) {
         let without = match buffer.value {
             Limits::Each(limit) => Some(*limit).filter(|limit| limit.bytes().is_none()),
@@ -291,6 +293,7 @@ impl<'a> Builder<'a> {
     }
 }
 
+/// Returns the plan of a queue with one limit per class.
 fn queue_plan(discipline: Spec, limits: &[Limit]) -> QueuePlan {
     QueuePlan {
         discipline,

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, VecDeque};
 use tailback_document::Path;
 use tailback_sim::plan::{GROUP, NO_ROUTE, NodeId, Routes, Row, Spread};
 
-/// Upper bound on the number of entries in all routing tables together; they take 64 MB.
+/// Upper bound on the number of entries in all routing tables together; at 4 B each they take 64 MiB.
 const MAX_ROUTES: usize = 1 << 24;
 
 impl<'a> Builder<'a> {
@@ -67,7 +67,7 @@ impl<'a> Builder<'a> {
         Some(Routes { rows: nodes.ids().zip(tables).map(row).collect(), groups: groups.list, spread })
     }
 
-    /// Refuses each link that closes a cycle, and names the cycle.
+    /// Returns `true` if the links form a forest; reports each link that closes a cycle, with the nodes of the cycle.
     fn is_forest(&mut self, nodes: &Nodes<'a>, links: &[LinkOf<'a>]) -> bool {
         let mut tree: Vec<Vec<NodeId>> = vec![Vec::new(); nodes.list.len()];
         let mut parts = Parts::new(nodes.list.len());
@@ -93,7 +93,7 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// Sets of equal-cost links; equal sets are stored once.
+/// Sets of equal-cost links; equal sets of one node are stored once.
 #[derive(Default)]
 struct Groups {
     list: Vec<Vec<u32>>,

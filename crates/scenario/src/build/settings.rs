@@ -19,6 +19,7 @@ pub(crate) const CONFIDENCES: std::ops::RangeInclusive<f64> = 0.5..=0.999_999;
 const MAX_FRAME: u64 = 65_535;
 
 impl Builder<'_> {
+    /// Checks version, `[run]` and `[network]`; returns the framing.
     pub(super) fn settings(&mut self) -> FramingTable {
         let version = self.document.tailback;
         if version != VERSION {
@@ -43,6 +44,7 @@ impl Builder<'_> {
         self.framing()
     }
 
+    /// Checks duration, warm-up, seed, replications, confidence level and sampling interval.
     fn run(&mut self) {
         let run = &self.document.run;
         let at = |key: &str| Path::root().join("run").join(key);
@@ -123,6 +125,7 @@ impl Builder<'_> {
         }
     }
 
+    /// Checks the stopping rule of the replications.
     fn precision(&mut self) {
         let run = &self.document.run;
         let Some(precision) = &run.precision else { return };
@@ -153,6 +156,7 @@ impl Builder<'_> {
         }
     }
 
+    /// Checks the lengths of the framing, alone and in sum; returns the framing.
     fn framing(&mut self) -> FramingTable {
         let table = self.document.network.framing.table();
         let at = |key: &str| Path::root().join("network").join("framing").join(key);

@@ -1,4 +1,4 @@
-//! Switches: their model and their back-pressure.
+//! Switches: model, latency, watchdog and back-pressure.
 
 use super::builder::Builder;
 use super::nodes::Nodes;
@@ -136,6 +136,7 @@ impl<'a> Builder<'a> {
         }
     }
 
+    /// Checks the model of a switch; returns its plan.
     fn fabric(&mut self, path: &Path, model: &SwitchModel, framing: &FramingTable) -> Fabric {
         self.complaints.invalid(path, model.check());
         match model {
@@ -175,6 +176,7 @@ impl<'a> Builder<'a> {
         }
     }
 
+    /// Checks the parameters of back-pressure, and that its signal can convey its response and scope.
     fn backpressure(&mut self, path: &Path, backpressure: &BackPressure) {
         self.complaints.invalid(&path.join("detection"), backpressure.detection.check());
         self.complaints.invalid(&path.join("response"), backpressure.response.check());

@@ -58,7 +58,8 @@ impl<'a> Builder<'a> {
         changes
     }
 
-    /// Refuses keys that do not apply to this target, and changes without any key.
+    /// Returns `true` if a change has at least one key and only `allowed` ones; reports other keys, or that all are
+    /// missing.
     fn only(&mut self, path: &Path, change: &Change, what: &str, allowed: &[&str]) -> bool {
         let given = [
             ("state", change.state.is_some()),
@@ -88,7 +89,7 @@ impl<'a> Builder<'a> {
         fine
     }
 
-    /// Checks that a change with `set` has nothing besides, and that it has a key.
+    /// Checks that a change with `set` has no other key than `at`, and that `set` is not empty.
     fn set_changes(&mut self, path: &Path, change: &Change, set: &Map<String, Value>) {
         let bare = Change { set: None, ..change.clone() };
         if bare != (Change { at: change.at, ..Change::default() }) {
@@ -102,6 +103,7 @@ impl<'a> Builder<'a> {
         }
     }
 
+    /// Returns the changes of all links between the nodes that two names or patterns match.
     fn link_changes(
         &mut self,
         path: &Path,
@@ -156,6 +158,7 @@ impl<'a> Builder<'a> {
         kinds
     }
 
+    /// Returns the changes of all flows that a name or pattern matches; `sound` as for [`Builder::timeline`].
     fn flow_changes(
         &mut self,
         path: &Path,
@@ -213,7 +216,8 @@ impl<'a> Builder<'a> {
         found.into_iter().map(state).collect()
     }
 
-    /// Returns the sending of bytes by a flow; there is one flow, so that it is clear how many bytes are sent.
+    /// Returns the injection of `send` bytes by the flow in `found`; reports several flows, since the total would be
+    /// unclear.
     fn send(&mut self, path: &Path, change: &Change, send: Size, found: &[u32]) -> Vec<ChangeKind> {
         if change.state.is_some() {
             self.complaints.value(
@@ -231,7 +235,7 @@ impl<'a> Builder<'a> {
             [] => Vec::new(),
             _ => {
                 let message = format!("{} flows have this name", found.len());
-                self.complaints.value(path.join("flow"), message, "name a single flow, such as `data[0]`");
+                self.complaints.value(path.join("flow"), message, "name a single flow, such as `data[1]`");
                 Vec::new()
             }
         }
@@ -283,6 +287,7 @@ impl<'a> Builder<'a> {
         found.into_iter().map(|node| ChangeKind::PauseStorm { node, on }).collect()
     }
 
+    /// Returns the changes of the watermarks of all switches that a name or pattern matches.
     fn switch_changes(&mut self, path: &Path, change: &Change, name: &str, nodes: &Nodes<'a>) -> Vec<ChangeKind> {
         if !self.only(path, change, "switch", &["high", "low"]) {
             return Vec::new();

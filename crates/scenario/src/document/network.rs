@@ -143,7 +143,7 @@ pub enum FrameLength {
 impl Framing {
     const PRESETS: [(&'static str, Framing); 2] = [("ethernet", Framing::Ethernet), ("none", Framing::None)];
 
-    /// Returns the parameters of the preset.
+    /// Returns the parameters of the preset, or the table itself.
     pub fn table(self) -> FramingTable {
         match self {
             Framing::Ethernet => FramingTable {

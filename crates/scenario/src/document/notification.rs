@@ -35,7 +35,7 @@ pub struct RateLimiters {
     pub memory: Memory,
     /// Bytes that a tag adds to each frame from its limiter on, 0 to 64: 8 for BCN's tag, 4 for that of 802.1Qau.
     /// Default 0.
-    #[serde(default, skip_serializing_if = "is_none")]
+    #[serde(default, skip_serializing_if = "is_zero")]
     #[schemars(range(max = 64))]
     pub tag_bytes: u16,
     /// Active queue management before each limiter's queue. Absent: only that of `discipline`.
@@ -46,7 +46,7 @@ pub struct RateLimiters {
     pub discipline: Spec,
 }
 
-fn is_none(bytes: &u16) -> bool {
+fn is_zero(bytes: &u16) -> bool {
     *bytes == 0
 }
 

@@ -48,9 +48,9 @@ pub struct Run {
     /// `replications`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub precision: Option<Precision>,
-    /// Keys that may be moved while the run is stepped through (`tailback.Simulation`), by path as for `--set`, such as
-    /// ["links[0].rate", "flows[*].state"]. The ports concerned are simulated with two events per packet, with the same
-    /// results.
+    /// Keys that may be changed while the run is stepped through (`tailback.Simulation`), by path as for `--set`, such
+    /// as ["links[0].rate", "flows[*].state"]. The ports concerned are simulated with two events per packet, with the
+    /// same results.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[expect(clippy::doc_link_with_quotes, reason = "a list as a document has it")]
     pub tunable: Vec<Tunable>,
@@ -60,7 +60,7 @@ pub struct Run {
     pub accept: BTreeSet<WarningName>,
 }
 
-/// A key that may be moved while a run is stepped through.
+/// A key that may be changed while a run is stepped through.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tunable {
     /// Path of the key, as for `--set`.

@@ -1,4 +1,5 @@
-//! Values with several notations: a limit or "unlimited", one rate of a link or two.
+//! Values with several notations: limits of buffers, delays, values for one or both directions of a link, cable
+//! lengths.
 
 use core::fmt;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -129,7 +130,7 @@ impl JsonSchema for Limits {
 pub struct Delays(pub [Dur; 2]);
 
 impl Delays {
-    /// Returns the delay of link `index` of `count`.
+    /// Returns the delay of link `index`, from 0 to below `count`.
     pub fn at(self, index: usize, count: usize) -> Dur {
         let Delays([first, last]) = self;
         let share = |a: Dur, b: Dur| Dur((u128::from(b.0 - a.0) * index as u128 / (count.max(2) as u128 - 1)) as u64);
@@ -248,10 +249,10 @@ impl Length {
     pub fn delay(self) -> Dur {
         Dur(self.millimetres.saturating_mul(5))
     }
-    /// Parses a number and a unit (mm, m or km), exact to the millimetre; otherwise returns a message.
+    /// Parses a number and a unit (mm, m or km), exact to the millimetre.
     ///
     /// # Errors
-    /// If the text is no such length: a sentence that says what to write.
+    /// If the text is not a length: a message with the accepted form.
     pub fn parse(text: &str) -> Result<Length, String> {
         let refuse = || format!("`{text}` is not a length; write a number and mm, m or km, such as \"200m\"");
         // Metres have as many millimetres as nanoseconds have picoseconds, so the exact decimal parser of durations

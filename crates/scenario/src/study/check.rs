@@ -51,6 +51,7 @@ fn is_drawn(kind: DesignKind) -> bool {
     matches!(kind, DesignKind::Random | DesignKind::LatinHypercube)
 }
 
+/// Checks that a design has `samples` and `seed` if and only if it draws points at random.
 fn design(design: &Design, complaints: &mut Complaints) {
     let at = Path::root().join("design");
     match (is_drawn(design.kind), design.samples) {
@@ -77,6 +78,7 @@ fn design(design: &Design, complaints: &mut Complaints) {
     }
 }
 
+/// Checks paths, names and values of the axes.
 fn axes(document: &StudyDocument, complaints: &mut Complaints) {
     let kind = document.design.kind;
     let (mut names, mut paths) = (BTreeSet::new(), BTreeSet::new());
@@ -129,7 +131,7 @@ fn axes(document: &StudyDocument, complaints: &mut Complaints) {
 const RESERVED: [&str; 10] =
     ["mechanism", "point", "replication", "seed", "digest", "scope", "name", "metric", "unit", "value"];
 
-/// Returns the number of values of an axis; 0: any number may be drawn.
+/// Returns the number of values of an axis; 0: any number may be drawn; `None`: the axis is invalid, which is reported.
 fn values(axis: &Axis, kind: DesignKind, at: &Path, complaints: &mut Complaints) -> Option<usize> {
     match (&axis.values, &axis.range) {
         (Some(values), None) if values.is_empty() => {
@@ -180,6 +182,7 @@ fn values(axis: &Axis, kind: DesignKind, at: &Path, complaints: &mut Complaints)
     }
 }
 
+/// Checks the ends and the digits of a range.
 fn range(range: &Range, at: &Path, complaints: &mut Complaints) {
     if !(1..=15).contains(&range.digits) {
         complaints.value(at.join("digits"), "the number of digits is out of range", "write a number from 1 to 15");

@@ -33,7 +33,7 @@ impl Study {
         }
     }
 
-    /// Parses the same document in JSON.
+    /// Parses a study document in JSON.
     ///
     /// # Errors
     /// If the text is not a valid study: all errors found, with their paths.

@@ -50,13 +50,13 @@ pub(super) fn check(pass: &Pass<'_>, found: &mut Warnings) {
     }
 }
 
-/// Returns the overloaded ports.
+/// Returns the overloaded ports, by number.
 fn overloaded(plan: &Plan, loads: &[Load]) -> BTreeMap<u32, Over> {
     let over = |port: u32| {
-        let (load, line) = (&loads[port as usize], line(plan, port));
+        let (load, link) = (&loads[port as usize], link_rate(plan, port));
         let shaper = queue(plan, port).shaper.as_ref().map(|shaper| shaper.rate.0 as f64);
         let by_shaper = shaper.is_some_and(|rate| load.buffer > rate * (1.0 + TOLERANCE));
-        let (offered, carried) = if by_shaper { (load.buffer, shaper?) } else { (load.wire, line) };
+        let (offered, carried) = if by_shaper { (load.buffer, shaper?) } else { (load.wire, link) };
         (offered > carried * (1.0 + TOLERANCE)).then_some((port, Over { offered, carried, by_shaper }))
     };
     (0..loads.len() as u32).filter_map(over).collect()
@@ -66,8 +66,8 @@ fn queue(plan: &Plan, port: u32) -> &QueuePlan {
     &plan.links[port as usize / 2].queue[port as usize % 2]
 }
 
-/// Returns the mean rate of a port's link over the measured time, bit/s, without failures.
-fn line(plan: &Plan, port: u32) -> f64 {
+/// Returns the mean rate of a port's link over the measured time in bit/s; failures of the link are ignored.
+fn link_rate(plan: &Plan, port: u32) -> f64 {
     let link = port / 2;
     let (mut since, mut rate) = (Time::ZERO, plan.links[link as usize].rate[port as usize % 2].0 as f64);
     if !plan.timeline.iter().any(|change| matches!(change.what, ChangeKind::LinkRate(number, _) if number == link)) {
@@ -87,6 +87,7 @@ fn line(plan: &Plan, port: u32) -> f64 {
     bits / plan.end.since(plan.warmup).as_secs()
 }
 
+/// Adds the warning about an overloaded port; `more` is the number of other ports with the same entries.
 fn warn(pass: &Pass<'_>, found: &mut Warnings, port: u32, over: Over, load: &Load, more: usize) {
     let (plan, places) = (pass.plan, &pass.places);
     let from = plan.links[port as usize / 2].ends[port as usize % 2];

@@ -8,11 +8,20 @@ use tailback_qdisc::signals::Signals;
 use tailback_sim::plan::{NodeKind, Plan};
 use tailback_transport::{EcnMode, Ect, Tcp};
 
+/// Flows of a group whose transport needs marks.
+struct Group<'a> {
+    /// Number of flows without a marking queue on their path.
+    without: usize,
+    /// Number of flows.
+    all: usize,
+    tcp: &'a Tcp,
+    /// Ports on the path of the first flow without a marking queue.
+    ports: Vec<u32>,
+}
+
 pub(super) fn check(pass: &Pass<'_>, found: &mut Warnings) {
     let plan = pass.plan;
-    // Per group: number of flows without a marking queue on their path, number of flows, transport, and the path of the
-    // first such flow.
-    let mut groups: BTreeMap<&str, (usize, usize, &Tcp, Vec<u32>)> = BTreeMap::new();
+    let mut groups: BTreeMap<&str, Group<'_>> = BTreeMap::new();
     for flow in &plan.flows {
         let Some(tcp) = flow.transport.as_deref().filter(|tcp| wants_marks(tcp)) else { continue };
         // Hosts drawn at random may have any path between them.
@@ -21,16 +30,16 @@ pub(super) fn check(pass: &Pass<'_>, found: &mut Warnings) {
         }
         let ports: Vec<u32> = paths(plan, flow.from, flow.to).iter().map(|hop| hop.port).collect();
         let without = tcp.ecn == EcnMode::Off || !ports.iter().any(|port| marks(plan, *port));
-        let entry = groups.entry(&flow.group).or_insert((0, 0, tcp, Vec::new()));
-        entry.1 += 1;
+        let entry = groups.entry(&flow.group).or_insert(Group { without: 0, all: 0, tcp, ports: Vec::new() });
+        entry.all += 1;
         if without {
-            if entry.0 == 0 {
-                entry.3 = ports;
+            if entry.without == 0 {
+                entry.ports = ports;
             }
-            entry.0 += 1;
+            entry.without += 1;
         }
     }
-    for (group, (without, all, tcp, ports)) in groups.into_iter().filter(|(_, (without, ..))| *without > 0) {
+    for (group, Group { without, all, tcp, ports }) in groups.into_iter().filter(|(_, group)| group.without > 0) {
         let path = pass.places.flow(group).join("transport");
         let control = tcp.congestion_control.kind();
         if tcp.ecn == EcnMode::Off {
@@ -70,7 +79,7 @@ pub(super) fn check(pass: &Pass<'_>, found: &mut Warnings) {
     }
 }
 
-/// `true` if the congestion control of a connection responds to ECN marks.
+/// `true` if a connection needs ECN marks: its congestion control requires them, or it uses L4S (ECT(1)).
 fn wants_marks(tcp: &Tcp) -> bool {
     tcp.congestion_control.needs().marks || tcp.ecn != EcnMode::Off && tcp.ect == Ect::Ect1
 }

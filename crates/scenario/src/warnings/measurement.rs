@@ -14,8 +14,8 @@ pub(super) fn check(pass: &Pass<'_>, found: &mut Warnings) {
     if plan.timeline.iter().any(|change| matches!(change.what, ChangeKind::LinkDelay(..))) {
         return;
     }
-    // Per group, the shortest path of its flows. Many flows of a group have the same two hosts, so each pair of nodes
-    // is computed once.
+    // Per group, the smallest path delay of its flows. Many flows of a group have the same two hosts, so each pair of
+    // nodes is computed once.
     let mut groups: BTreeMap<&str, Dur> = BTreeMap::new();
     let mut known: BTreeMap<(u16, u16), Dur> = BTreeMap::new();
     for flow in plan.flows.iter().filter(|flow| flow.among.is_none()) {
@@ -36,7 +36,7 @@ pub(super) fn check(pass: &Pass<'_>, found: &mut Warnings) {
     }
 }
 
-/// Returns a lower bound on the propagation delay over the shortest paths.
+/// Returns a lower bound on the propagation delay over the paths from one node to another.
 fn shortest(plan: &Plan, from: u16, to: u16) -> Dur {
     // Equal-cost paths have the same number of links, so the sum of the minimum delay of each step is a lower bound.
     let mut at = vec![from];

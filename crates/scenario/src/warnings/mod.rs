@@ -1,9 +1,8 @@
-//! Warnings about valid scenarios: checks of the plan before a run.
+//! Warnings about valid scenarios: checks of the plan before a run, and settings without effect (`no_effect`).
 //!
-//! Each family is a file with a function that examines the compiled plan and reports findings with numbers and a
-//! remedy; `CHECKS` lists them. A warning reports only facts that are certain from the plan, such as a load above a
-//! link's rate, and nothing that depends on the run. Where only bounds are known, the one that gives fewer warnings is
-//! used.
+//! Each check of the plan is a function in a file of its own, which reports findings with numbers and a remedy;
+//! `CHECKS` lists them. A warning reports only facts that are certain from the plan, such as a load above a link's
+//! rate, and nothing that depends on the run. Where only bounds are known, the one that gives fewer warnings is used.
 
 mod load;
 mod marks;

@@ -6,7 +6,7 @@ use crate::error::ScenarioError;
 use crate::scenario::Scenario;
 use tailback_document::Path;
 
-/// Settings of the network, each with the settings of a switch and of a port that override it.
+/// Settings of the network, each with the setting of a switch that overrides it.
 const NEARER: [(&str, &str); 3] = [
     ("network.buffer", "switches.*.buffer"),
     ("network.discipline", "switches.*.discipline"),

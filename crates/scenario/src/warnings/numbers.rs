@@ -1,4 +1,4 @@
-//! Numbers in messages: at most four significant digits, and a unit.
+//! Numbers in messages: four significant digits, but all digits of the integer part, and a unit.
 
 /// Formats a number in the largest of the units in which its rounded value is at least 1.
 fn in_units(value: f64, units: &[(&str, f64)]) -> String {
@@ -7,7 +7,8 @@ fn in_units(value: f64, units: &[(&str, f64)]) -> String {
     format!("{}{unit}", digits(value / size))
 }
 
-/// Formats four significant digits, without trailing zeros.
+/// Formats a number with four significant digits, or all digits of its integer part if these are more, without trailing
+/// zeros after the decimal point.
 pub(super) fn digits(value: f64) -> String {
     // Exponent after rounding to four digits: 9.9999 becomes 10.
     let scientific = format!("{value:.3e}");
@@ -26,7 +27,7 @@ pub(super) fn bytes(bytes: f64) -> String {
     in_units(bytes, &[("GB", 1e9), ("MB", 1e6), ("kB", 1e3), ("B", 1.0)])
 }
 
-/// Formats seconds, such as `0.4ms`.
+/// Formats seconds, such as `400us`.
 pub(super) fn seconds(seconds: f64) -> String {
     in_units(seconds, &[("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9)])
 }
@@ -41,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_have_four_digits_and_the_unit_that_suits_them() {
+    fn numbers_have_four_significant_digits_and_the_largest_unit_that_leaves_them_at_least_one() {
         assert_eq!(rate(27_345_678.0), "27.35Mbit/s");
         assert_eq!(rate(10e6), "10Mbit/s");
         assert_eq!(rate(999.0), "999bit/s");

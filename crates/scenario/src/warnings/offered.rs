@@ -44,7 +44,7 @@ pub(crate) fn groups(plan: &Plan) -> BTreeMap<String, Option<Offered>> {
     found
 }
 
-/// Rates of a flow.
+/// Offered load of a flow in wire and buffer bytes, bit/s; `at_least`: they are lower bounds.
 struct Stream {
     wire: f64,
     buffer: f64,
@@ -90,7 +90,7 @@ struct Rates<'a> {
     plan: &'a Plan,
     /// Payload rate of each flow that carries transfers, bit/s.
     transfers: BTreeMap<u32, f64>,
-    /// Times at which the timeline starts and stops flows.
+    /// Times at which the timeline starts (`true`) and stops (`false`) each flow.
     switched: BTreeMap<u32, Vec<(Time, bool)>>,
     /// For each policer the flows from which it may drop packets; `None`: all flows.
     policed: Vec<Option<&'a [u32]>>,
@@ -121,7 +121,8 @@ impl<'a> Rates<'a> {
         Rates { plan, transfers, switched, policed }
     }
 
-    /// Returns the offered load of a flow; `None`: it is not known, or depends on the state of the network.
+    /// Returns the offered load of a flow; `None`: it is zero or not known, depends on the state of the network, or a
+    /// policer may drop packets of the flow.
     fn of(&self, number: u32, flow: &FlowPlan) -> Option<Stream> {
         #[expect(clippy::ref_option_ref, reason = "what `any` passes")]
         let policed = |flows: &Option<&[u32]>| flows.is_none_or(|flows| flows.contains(&number));

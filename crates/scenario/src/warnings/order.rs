@@ -13,7 +13,7 @@ pub(super) fn check(pass: &Pass<'_>, found: &mut Warnings) {
     if plan.routes.spread != Spread::Packet {
         return;
     }
-    // Per group, the largest number of next hops for its packets at any node.
+    // Per group, the largest number of equal-cost paths: the reciprocal of the smallest share of a port.
     let mut groups: BTreeMap<&str, f64> = BTreeMap::new();
     for flow in &plan.flows {
         let goes_back = flow.transport.as_ref().is_some_and(|tcp| matches!(tcp.recovery, Recovery::GoBackN(_)));

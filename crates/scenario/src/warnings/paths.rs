@@ -36,10 +36,10 @@ pub(super) fn paths_through(plan: &Plan, from: NodeId, to: NodeId, through: impl
                     divided: divided || links.len() > 1,
                 };
                 hops.push(hop);
-                let (other, left) = (ends[1 - side as usize], hop.share * through(hop.port));
+                let (other, passed) = (ends[1 - side as usize], hop.share * through(hop.port));
                 match next.iter_mut().find(|(node, ..)| *node == other) {
-                    Some((_, sum, _)) => *sum += left,
-                    None if other != to && left > 0.0 => next.push((other, left, hop.divided)),
+                    Some((_, sum, _)) => *sum += passed,
+                    None if other != to && passed > 0.0 => next.push((other, passed, hop.divided)),
                     None => {}
                 }
             }

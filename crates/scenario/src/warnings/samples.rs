@@ -16,7 +16,7 @@ pub(super) fn check(pass: &Pass<'_>, found: &mut Warnings) {
         let samples = if count == 1 { "sample" } else { "samples" };
         add(
             format!("samples are {sample} apart, but only {measured} are measured: {count} {samples} in total"),
-            format!("write \"{}\" or less", fraction(measured)),
+            format!("write \"{}\" or less", tenth(measured)),
         );
         return;
     }
@@ -39,7 +39,7 @@ pub(super) fn check(pass: &Pass<'_>, found: &mut Warnings) {
                 Dur(from.0),
                 Dur(to.0)
             ),
-            format!("write \"{}\" or less", fraction(length)),
+            format!("write \"{}\" or less", tenth(length)),
         );
     }
 }
@@ -49,7 +49,7 @@ fn within(sample: Dur, from: Time, to: Time) -> u64 {
     to.0 / sample.0 - from.0 / sample.0
 }
 
-/// Returns a tenth of a time.
-fn fraction(time: Dur) -> Dur {
+/// Returns a tenth of a time, at least 1 ps.
+fn tenth(time: Dur) -> Dur {
     Dur((time.0 / 10).max(1))
 }

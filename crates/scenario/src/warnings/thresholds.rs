@@ -16,14 +16,15 @@ struct Short {
 }
 
 pub(super) fn check(pass: &Pass<'_>, found: &mut Warnings) {
-    // Findings by entry of the document, so that each entry gives one warning, about its first port.
-    let mut said: BTreeMap<Path, (u32, String, String, Path, u32)> = BTreeMap::new();
+    // By path of the threshold: first port, threshold, longest queue, path of the limit, number of ports. Each path
+    // gives one warning.
+    let mut reported: BTreeMap<Path, (u32, String, String, Path, u32)> = BTreeMap::new();
     for port in (0..2 * pass.plan.links.len() as u32).filter(|port| pass.used.is_used(*port)) {
         for (path, buffer, what, most) in unreachable(pass, port) {
-            said.entry(path).and_modify(|(.., count)| *count += 1).or_insert((port, what, most, buffer, 1));
+            reported.entry(path).and_modify(|(.., count)| *count += 1).or_insert((port, what, most, buffer, 1));
         }
     }
-    for (path, (port, what, most, buffer, ports)) in said {
+    for (path, (port, what, most, buffer, ports)) in reported {
         let others = match ports {
             1 => String::new(),
             n => format!(" (and {} more)", n - 1),
@@ -53,16 +54,16 @@ fn unreachable(pass: &Pass<'_>, port: u32) -> Vec<(Path, Path, String, String)> 
     let Some((limit, places)) = limits else { return Vec::new() };
     let rate = queue.shaper.as_ref().map_or(link.rate[side], |shaper| shaper.rate.min(link.rate[side]));
     let site = Site { bytes: (*limit).min(most), packets: *places, rate };
-    let mut spoken = Vec::new();
+    let mut tables = Vec::new();
     queue.discipline.each_threshold(&site, &mut |threshold| {
         let Some(short) = bounds.short(threshold.length, &threshold.site) else { return };
         let inner = Path::parse(&threshold.path).unwrap_or_default();
         let table = discipline.join_path(&inner.parent().unwrap_or_default());
         // If the lower threshold is unreachable, the higher one is too, and not reported again.
-        if spoken.contains(&table) {
+        if tables.contains(&table) {
             return;
         }
-        spoken.push(table);
+        tables.push(table);
         let follows = if threshold.derived { ", its default," } else { "" };
         let what = format!("`{}`{follows} of {}", threshold.path, short.threshold);
         found.insert(discipline.join_path(&inner), (buffer.clone(), what, short.most));

@@ -3,7 +3,7 @@
 pub mod generated;
 pub mod right;
 
-/// Runs to the end. A run with more events than any of the tests has fails instead of going on for ever.
+/// Runs to the end; panics after a billion events, more than any test has, instead of running for ever.
 pub fn to_end(world: &mut tailback_sim::World) {
     let ends = (0..1_000).any(|_| world.run(1 << 20) == tailback_sim::Status::Done);
     assert!(ends, "more than a billion events, at {} of the run", world.progress());

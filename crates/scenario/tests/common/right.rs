@@ -1,6 +1,6 @@
 //! A valid scenario, into which tests insert mistakes.
 
-/// Two floors and a server, with every section of a document.
+/// Two floors and a server; it has every section except `fabric` and `class-maps`.
 pub const RIGHT: &str = r#"tailback = 1
 title = "Two floors and a server"
 

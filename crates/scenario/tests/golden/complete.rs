@@ -1,12 +1,13 @@
-//! Every kind, every word and every parameter of the schema occurs in a fixed scenario, parameters with a value other than
-//! their default.
+//! Every kind, every word and every parameter of the schema occurs in a fixed scenario, parameters with a value other
+//! than their default.
 
 use super::{FILES, scenarios};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use tailback_scenario::schema;
 
-/// Parameters and words without a scenario: what they do is not part of a run's results, or another test fixes it.
+/// Parameters and words without a fixed scenario: their effect is not part of a run's results, or another test checks
+/// it.
 const ELSEWHERE: [&str; 29] = [
     "accept = \"coarse-sample\"",
     "accept = \"no-effect\"",
@@ -70,8 +71,8 @@ fn keys(table: &'static Value) -> Vec<&'static str> {
     properties.map(|(key, _)| key.as_str()).filter(|key| *key != "kind").collect()
 }
 
-/// Adds what is at a node of the schema, and in all nodes below it unless they are done; with a value of a document only
-/// what that contains.
+/// Adds the kinds, words and parameters at a node of the schema and below it: with a `value` of a document, those that
+/// the value contains; without, all of them, and each node once (`done`).
 fn visit(
     node: &'static Value,
     value: Option<&Value>,

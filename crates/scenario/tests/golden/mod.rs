@@ -1,8 +1,9 @@
 //! Fixed scenarios for every mechanism, whose results are pinned by levels. They are our own results: they say that
 //! something has changed, not that it was right.
 //!
-//! A file `NAME.scenarios`, and `shared.scenarios` for all of them, has documents, with short names for paths, and scenarios, each of which changes a document. What
-//! a scenario must show are counters of the report and reasons of drops.
+//! A file `NAME.scenarios` has documents, with short names for paths, and scenarios, each of which changes one or more
+//! documents; `shared.scenarios` has documents for all files. After the colon, a scenario lists counters of the report
+//! and reasons of drops that must be above zero with its first document.
 //!
 //! ```text
 //! === document
@@ -60,7 +61,7 @@ files! {
 /// A fixed scenario.
 struct Golden {
     name: String,
-    /// Counters and reasons of which there must be some.
+    /// Counters and reasons of drops that must be above zero.
     needs: Vec<String>,
     scenario: Scenario,
 }
@@ -137,7 +138,7 @@ fn scenarios(file: &str) -> Vec<Golden> {
     golden
 }
 
-/// Returns the scenarios of a block, one for each document in whose parentheses they are.
+/// Returns the scenarios of a block, one for each document that the parentheses of an entry name.
 fn of_block(bases: &BTreeMap<&str, Base>, block: &str) -> Vec<Golden> {
     let mut entries: Vec<(&str, Vec<&str>)> = Vec::new();
     for line in block.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
@@ -170,7 +171,8 @@ fn run(scenario: &Scenario, engine: Engine) -> Report {
     world.report()
 }
 
-/// Runs a scenario by both engines. Returns its line, and what it should show and does not.
+/// Runs a scenario by both engines, whose results must be equal. Returns its line of the pins, and a message about a
+/// needed counter that is zero.
 fn line(golden: &Golden) -> (String, Option<String>) {
     let merged = Levels::of(&run(&golden.scenario, Engine::Merged));
     let plain = Levels::of(&run(&golden.scenario, Engine::Plain));
@@ -189,7 +191,7 @@ fn check(file: &str) {
     assert!(missing.is_empty(), "{}", missing.join("\n"));
 }
 
-/// Each fifth scenario, for the time that all would take.
+/// Every fifth scenario is run, since all would take too long.
 #[test]
 fn scenarios_in_two_or_three_parts_give_the_results_of_the_whole() {
     let mut divided = 0;

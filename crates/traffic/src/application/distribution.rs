@@ -190,6 +190,7 @@ impl Surge {
     }
 }
 
+/// Returns a lognormal sample in bytes, not rounded.
 fn lognormal(median: Size, sigma: f64, rng: &mut Rng) -> f64 {
     median.0 as f64 * maths::exp(sigma * rng.normal())
 }
@@ -297,7 +298,7 @@ impl ParetoTime {
 }
 
 impl TimeDistribution {
-    /// Returns a sample.
+    /// Returns a sample, 0s or more.
     pub fn draw(&self, rng: &mut Rng) -> Dur {
         Dur(match self {
             TimeDistribution::Fixed(distribution) => distribution.time.0,
@@ -334,7 +335,7 @@ pub struct ParetoCount {
     pub shape: f64,
 }
 
-/// Upper bound of a number.
+/// Upper bound of the samples of a [`CountDistribution`].
 const MAX_COUNT: f64 = 1000.0;
 
 impl FixedCount {
@@ -408,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn sampled_times_and_numbers_have_their_means() {
+    fn sampled_times_and_numbers_have_the_stated_means() {
         let mut rng = Rng::named(1, "times");
         for document in [
             json!({ "kind": "fixed", "time": "2s" }),

@@ -49,6 +49,7 @@ pub struct DataMining {}
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Hadoop {}
 
+/// Returns the point at which a share of the sizes is at most `size` bytes.
 const fn up_to(size: u64, share: f64) -> Point {
     Point { size: Size(size), share: Fraction(share) }
 }
@@ -68,6 +69,7 @@ const WEB_SEARCH: [Point; 12] = [
     up_to(30_000_000, 1.0),
 ];
 
+/// Payload bytes of a packet in the table of data mining.
 const PACKET: u64 = 1460;
 const DATA_MINING: [Point; 8] = [
     up_to(PACKET, 0.5),
@@ -165,7 +167,7 @@ impl Hadoop {
     }
 }
 
-/// Returns a sample by inversion of the distribution function.
+/// Returns a sample in bytes, by inversion of the distribution function.
 pub(super) fn draw(points: &[Point], rng: &mut Rng) -> u64 {
     let share = rng.uniform();
     let above = points.partition_point(|point| point.share.0 <= share).min(points.len() - 1);
@@ -175,7 +177,7 @@ pub(super) fn draw(points: &[Point], rng: &mut Rng) -> u64 {
     to_ps(low.size.0 as f64 + part * (high.size.0 - low.size.0) as f64)
 }
 
-/// Returns the mean: each piece contributes its midpoint.
+/// Returns the mean in bytes: each piece contributes its midpoint, weighted by its probability.
 pub(super) fn mean(points: &[Point]) -> f64 {
     let pieces = points.windows(2).map(|ends| {
         let middle = f64::midpoint(ends[0].size.0 as f64, ends[1].size.0 as f64);

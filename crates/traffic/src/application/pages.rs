@@ -46,7 +46,7 @@ pub struct Pages {
 /// Checks that the timeout is above 0 s and at most 13 days.
 ///
 /// # Errors
-/// If it is not.
+/// If the timeout is out of this range: the error names `timeout` and the range.
 pub(super) fn check_timeout(timeout: Option<Dur>) -> Result<(), Invalid> {
     timeout.map_or(Ok(()), |timeout| crate::check::duration("timeout", timeout))
 }

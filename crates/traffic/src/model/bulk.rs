@@ -44,7 +44,7 @@ impl Bulk {
     }
 }
 
-/// A transfer that is still to be emitted, or has been.
+/// A source of a single transfer; `None`: the transfer has been emitted.
 #[derive(Clone, Debug)]
 pub struct Source {
     transfer: Option<Burst>,

@@ -70,13 +70,13 @@ impl OnOff {
         let (on, off) = (gap(self.on), gap(self.off));
         // Stationary state: that at a random instant.
         let starts_on = rng.chance(self.on.as_secs() / (self.on.as_secs() + self.off.as_secs()));
-        let (now, left) = if starts_on {
+        let (now, remaining) = if starts_on {
             (at, on.residual(rng))
         } else {
             let wakes = at + Dur(off.residual(rng));
             (wakes, on.draw(rng))
         };
-        Source { now, left, need: rng.between(1, packet), packet, bytes: self.packet.0, on, off }
+        Source { now, remaining, need: rng.between(1, packet), packet, bytes: self.packet.0, on, off }
     }
 }
 
@@ -85,7 +85,7 @@ impl OnOff {
 pub struct Source {
     now: Time,
     /// Remaining time of the on period.
-    left: u64,
+    remaining: u64,
     /// On time until the next packet is complete.
     need: u64,
     /// On time per packet.
@@ -98,13 +98,13 @@ pub struct Source {
 impl Source {
     #[inline]
     pub(crate) fn next(&mut self, rng: &mut Rng) -> Option<Burst> {
-        while self.left < self.need {
-            self.need -= self.left;
-            self.now += Dur(self.left);
+        while self.remaining < self.need {
+            self.need -= self.remaining;
+            self.now += Dur(self.remaining);
             self.now += Dur(self.off.draw(rng));
-            self.left = self.on.draw(rng);
+            self.remaining = self.on.draw(rng);
         }
-        self.left -= self.need;
+        self.remaining -= self.need;
         self.now += Dur(self.need);
         self.need = self.packet;
         burst(self.now, self.bytes)

@@ -102,6 +102,7 @@ impl Source {
         burst(self.now, bytes)
     }
 
+    /// Draws gap and size of the next packet.
     #[inline(always)]
     fn draw(&mut self, rng: &mut Rng) {
         self.before = rng.clone();

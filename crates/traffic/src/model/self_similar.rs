@@ -116,6 +116,7 @@ impl SelfSimilar {
         None
     }
 
+    /// Returns the distribution of burst sizes in bytes, before clamping.
     fn sizes(&self) -> Pareto {
         let mean = self.burst.0 as f64;
         match self.truncate {
@@ -138,6 +139,7 @@ impl SelfSimilar {
         }
     }
 
+    /// Returns stationary sources that emit a burst at one instant.
     fn batches(&self, at: Time, rng: &mut Rng) -> Batches {
         let bytes = self.burst.0 * u64::from(self.sources);
         let mean_gap = check::spacing("rate", bytes, self.rate).expect(check::UNCHECKED).mean_ps();
@@ -146,6 +148,7 @@ impl SelfSimilar {
         Batches { next, gaps, sizes: self.sizes(), cap: self.cap() }
     }
 
+    /// Returns stationary sources that send at `peak_bps` while they are on.
     fn periods(&self, at: Time, peak_bps: f64, rng: &mut Rng) -> Periods {
         let (sizes, cap) = (self.sizes(), self.cap());
         let ps_per_byte = 8e12 / peak_bps;
@@ -154,7 +157,7 @@ impl SelfSimilar {
         let off = Pareto::with_mean(cycle - on, self.alpha_gap);
         let mut periods = Periods {
             next: BinaryHeap::with_capacity(self.sources as usize),
-            left: vec![0; self.sources as usize],
+            remaining: vec![0; self.sources as usize],
             off,
             sizes,
             cap,
@@ -170,7 +173,7 @@ impl SelfSimilar {
                 let (packet, whole) = (periods.packet as f64, whole + 0.5);
                 let begun = ((sent / packet) as u64 + 1) * periods.packet;
                 if (begun as f64) < whole.floor() {
-                    periods.left[i as usize] = whole as u64 - begun;
+                    periods.remaining[i as usize] = whole as u64 - begun;
                     ps_per_byte * (begun as f64 - sent)
                 } else {
                     ps_per_byte * (whole - 0.5 - sent) + periods.turn_on(i, off.residual(rng), rng)
@@ -210,7 +213,7 @@ pub struct Periods {
     /// Time of each source's next packet; ties are broken by the lower index.
     next: BinaryHeap<Reverse<(Time, u32)>>,
     /// Bytes of each source's burst still to be sent, including its next packet.
-    left: Vec<u64>,
+    remaining: Vec<u64>,
     /// Lengths of off periods, picoseconds.
     off: Pareto,
     sizes: Pareto,
@@ -245,18 +248,18 @@ impl Batches {
 impl Periods {
     /// Draws the size of a source's next burst; returns `after`, the picoseconds until it begins.
     fn turn_on(&mut self, source: u32, after: f64, rng: &mut Rng) -> f64 {
-        self.left[source as usize] = (self.sizes.draw(rng).min(self.cap) + 0.5) as u64;
+        self.remaining[source as usize] = (self.sizes.draw(rng).min(self.cap) + 0.5) as u64;
         after
     }
 
     #[inline]
     fn next(&mut self, rng: &mut Rng) -> Option<Burst> {
         let &Reverse((at, source)) = self.next.peek()?;
-        let left = &mut self.left[source as usize];
-        let bytes = self.packet.min(*left);
-        *left -= bytes;
+        let remaining = &mut self.remaining[source as usize];
+        let bytes = self.packet.min(*remaining);
+        *remaining -= bytes;
         let mut wait = self.ps_per_byte * bytes as f64;
-        if *left == 0 {
+        if *remaining == 0 {
             let off = self.off.draw(rng);
             wait += self.turn_on(source, off, rng);
         }

@@ -1,7 +1,7 @@
 //! Video from a trace of frame sizes.
 //!
-//! The core opens no files: the reader of the scenario reads the trace and passes its text to [`Trace::load`]. Before
-//! that a source sends nothing.
+//! The core opens no files: the reader of the scenario reads the trace and passes its text to [`Trace::load`]. A source
+//! of a trace that was not loaded sends nothing.
 
 use crate::frames::Pacer;
 use crate::trace_format::{Format, TraceError, parse_trace};

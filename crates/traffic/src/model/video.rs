@@ -163,6 +163,7 @@ struct Generator {
 }
 
 impl Generator {
+    /// Draws the size of the next frame in bytes.
     fn frame(&mut self, rng: &mut Rng) -> u64 {
         let weight = match self.position {
             0 => {
