@@ -35,7 +35,7 @@ pub(crate) struct Rule {
     matches: Option<Classifier>,
     /// Meters by flow; under key 0 if all flows share one meter.
     pub meters: BTreeMap<u32, Meter>,
-    /// Measured packets by the colour that the meter gave them.
+    /// Measured packets by the colour that the meter gave them: green, yellow, red.
     pub metered: [Count; 3],
     /// Measured packets that the conditioner dropped.
     pub dropped: Count,
@@ -77,7 +77,7 @@ impl Rule {
         })
     }
 
-    /// Returns the node that runs the meter of `key`.
+    /// Returns the node that runs the meter of `key`: a flow, or 0 for the meter of all flows.
     pub fn node(&self, key: u32, plan: &Plan) -> u16 {
         let end = |port: u32, side: u32| plan.links[port as usize / 2].ends[((port % 2) ^ side) as usize];
         match self.plan.place {

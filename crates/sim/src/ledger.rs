@@ -1,4 +1,5 @@
-//! Ledger: offered, delivered and dropped packets per flow, and delays per flow and class.
+//! Ledger: offered, delivered and dropped packets per flow, acknowledgements per connection, causes of drops, and delays
+//! per flow and class.
 
 use crate::drop_causes::{DropCause, DropCauses, Since};
 use crate::hints::{prefetch_lines, unlikely};
@@ -281,8 +282,8 @@ impl Ledger {
 }
 
 impl Ledger {
-    /// Adds the accounts of another partition. `owns` returns `true` for flows whose destination is in that partition,
-    /// which has their order of arrival and their delays.
+    /// Adds the accounts of another partition. `owns` returns `true` for flows whose destination is in that partition:
+    /// only there are reordering and delays measured.
     pub fn merge(&mut self, other: Ledger, owns: impl Fn(usize) -> bool) {
         for flow in 0..other.flows.len() {
             for (cause, packets) in other.causes(flow) {
@@ -454,7 +455,7 @@ mod tests {
     }
 
     #[test]
-    fn colours_are_counted_of_measured_packets_only_each_at_its_own_place() {
+    fn only_measured_packets_are_counted_by_colour() {
         let mut ledger = Ledger::new(1, 0, 2, true, EVERYTHING);
         let coloured = |measured, colour| {
             let mut packet = packet(0, measured, 0, 0, 50);
@@ -475,7 +476,7 @@ mod tests {
     }
 
     #[test]
-    fn statistics_that_nothing_asks_for_are_not_kept() {
+    fn only_the_chosen_optional_statistics_are_kept() {
         assert!(Ledger::new(1, 0, 1, false, NOTHING).extras(0).is_none());
         for (n, keep) in
             [Keep { delays: true, ..NOTHING }, Keep { colours: true, ..NOTHING }, Keep { variation: true, ..NOTHING }]

@@ -60,6 +60,7 @@ struct Limiter {
     step: Time,
 }
 
+/// Returns the traffic that a notification names.
 fn targets(notification: &Notification) -> Vec<Target> {
     let class = notification.source.class;
     match notification.scope {
@@ -118,7 +119,7 @@ impl Responder {
                 Response::Rate { .. } => self.slow(now, &notification),
             },
             ControlFrame::On(notification) => {
-                self.restart(&notification);
+                self.resume(&notification);
                 self.release(&notification);
             }
             ControlFrame::Pause(quanta) => {
@@ -182,7 +183,7 @@ impl Responder {
         }
     }
 
-    fn restart(&mut self, notification: &Notification) {
+    fn resume(&mut self, notification: &Notification) {
         if let Some(at) = self.active.iter().position(|r| r.source == notification.source) {
             let entry = &mut self.active[at];
             entry.destinations.retain(|d| !notification.destinations.contains(d));
@@ -307,7 +308,7 @@ mod tests {
     const RATE: Rate = Rate::mbit(100);
 
     #[test]
-    fn a_port_stopped_by_two_queues_goes_on_when_both_are_relieved() {
+    fn a_port_stopped_by_two_queues_resumes_when_both_are_relieved() {
         let mut r = Responder::new(Response::Block, None);
         r.apply(Time(0), ControlFrame::Off(notification(1, Scope::Plain, &[])), RATE);
         r.apply(Time(0), ControlFrame::Off(notification(2, Scope::Plain, &[])), RATE);
@@ -318,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn xon_clears_exactly_the_addresses_of_its_cause() {
+    fn xon_resumes_only_the_addresses_that_its_source_stopped() {
         let mut r = Responder::new(Response::Block, None);
         r.apply(Time(0), ControlFrame::Off(notification(1, Scope::Destination, &[5, 6])), RATE);
         r.apply(Time(0), ControlFrame::Off(notification(1, Scope::Destination, &[7])), RATE);
@@ -329,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn class_and_destination_together_stop_neither_alone() {
+    fn a_stop_of_a_destination_in_a_class_stops_neither_the_class_nor_the_destination_elsewhere() {
         let mut r = Responder::new(Response::Block, None);
         r.apply(Time(0), ControlFrame::Off(notification(1, Scope::ClassDestination, &[5])), RATE);
         let gate = r.gate(Time(0));
@@ -340,6 +341,7 @@ mod tests {
     fn a_pause_lasts_its_quanta_and_a_later_one_replaces_it() {
         let mut r = Responder::new(Response::Block, None);
         r.apply(Time(0), ControlFrame::Pause(10), RATE);
+        // 10 quanta of 512 bit at 100 Mbit/s.
         assert_eq!(r.next_change(Time(0)), Time(0) + Dur::from_ns(51_200));
         r.apply(Time(1), ControlFrame::Pause(1), RATE);
         assert_eq!(r.next_change(Time(1)), Time(1) + Dur::from_ns(5_120));
@@ -368,6 +370,7 @@ mod tests {
         assert_eq!(r.limiters[0].fraction, 0.1);
         r.apply(Time(1001), ControlFrame::On(notification(1, Scope::Plain, &[])), RATE);
         r.refresh(Time(1200));
+        // 0.1 plus two steps of 0.25, at 1100 ps and 1200 ps.
         assert!((r.limiters[0].fraction - 0.6).abs() < 1e-12);
         r.refresh(Time(1500));
         assert!(r.limiters.is_empty() && r.gate(Time(1500)).is_open());

@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_that_a_burst_has_taken_is_released() {
+    fn memory_that_a_burst_has_occupied_is_released() {
         let mut ring = Ring::default();
         // Miri is an interpreter, so it gets fewer packets.
         let burst = if cfg!(miri) { 1_000 } else { 100_000 };
@@ -185,6 +185,7 @@ mod tests {
         let order = std::iter::from_fn(|| ring.pop_front());
         assert!(order.take(burst as usize - 10).map(|p| p.seq).eq(0..burst - 10));
         ring.shrink();
+        // A capacity of 4 · (10 + `SPARE`) = 72 or more would be halved.
         assert!(ring.len() == 10 && ring.slots.len() <= 64, "{} slots", ring.slots.len());
         assert!(ring.iter().map(|p| p.seq).eq(burst - 10..burst));
     }

@@ -11,15 +11,15 @@ use tailback_units::Time;
 /// Stops of one port.
 #[derive(Debug, Default)]
 pub(crate) struct Stops {
-    /// At least one stop is in force.
+    /// Time during which at least one stop is in force.
     pub any: Spell,
-    /// A limiter keeps some traffic below the rate of the link.
+    /// Time during which a limiter keeps some traffic below the rate of the link.
     pub slowed: Spell,
     /// Stops by target, for all targets that were ever stopped.
     pub by_target: BTreeMap<Target, Spell>,
 }
 
-/// On-time of a condition: the total length of the intervals in which the condition holds.
+/// Number and total length of the intervals in which a condition holds.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Spell {
     /// Start of the current interval; `None`: the condition does not hold.
@@ -27,7 +27,7 @@ pub(crate) struct Spell {
     /// End of the current interval if it is known; [`Time::NEVER`]: the interval lasts until the condition is reset.
     until: Time,
     /// Total of past intervals, picoseconds.
-    over: u64,
+    past: u64,
     /// Number of intervals begun.
     times: u64,
     /// Total in picoseconds and number of intervals at the end of the warm-up.
@@ -52,18 +52,18 @@ impl Spell {
 
     fn end(&mut self, at: Time) {
         if let Some(since) = self.since.take() {
-            self.over += at.since(since).0;
+            self.past += at.since(since).0;
         }
     }
 
     /// Returns `true` if the condition holds at `now`.
-    pub fn stands(&self, now: Time) -> bool {
+    pub fn holds(&self, now: Time) -> bool {
         self.since.is_some() && self.until > now
     }
 
     /// Returns the time during which the condition held up to `now`, picoseconds since the start.
     pub fn total(&self, now: Time) -> u64 {
-        self.over + self.since.map_or(0, |since| now.min(self.until).since(since).0)
+        self.past + self.since.map_or(0, |since| now.min(self.until).since(since).0)
     }
 
     /// Returns the time during which the condition held since the end of the warm-up, picoseconds.
@@ -118,14 +118,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_time_in_force_is_that_of_at_least_one_stop_and_each_target_has_its_own() {
+    fn time_counts_while_at_least_one_stop_is_in_force_and_for_each_target_separately() {
         let (a, b) = (Target::Destination(5, None), Target::Destination(6, None));
         let mut stops = Stops::default();
         stops.set(Time(10), vec![(a, Time::NEVER)], false);
         stops.set(Time(30), vec![(b, Time::NEVER), (a, Time::NEVER)], false);
         stops.set(Time(40), vec![(b, Time::NEVER)], false);
         assert!(
-            stops.any.stands(Time(60)) && stops.by_target[&b].stands(Time(60)) && !stops.by_target[&a].stands(Time(60))
+            stops.any.holds(Time(60)) && stops.by_target[&b].holds(Time(60)) && !stops.by_target[&a].holds(Time(60))
         );
         stops.set(Time(70), vec![], false);
         stops.set(Time(90), vec![(a, Time::NEVER)], false);
@@ -143,7 +143,7 @@ mod tests {
         assert_eq!((stops.any.total(Time(35)), stops.any.begun()), (20, 1));
         stops.set(Time(40), vec![(Target::Port, Time(50))], false);
         assert_eq!((stops.any.total(Time(45)), stops.any.begun()), (25, 2));
-        assert!(stops.any.stands(Time(49)) && !stops.any.stands(Time(50)));
+        assert!(stops.any.holds(Time(49)) && !stops.any.holds(Time(50)));
     }
 
     #[test]

@@ -129,6 +129,6 @@ mod tests {
         assert_eq!(telemetry.acknowledged(1, first.wrapping_add(4)), None);
         telemetry.sent(1, 9);
         telemetry.note(1, 9, hop(8));
-        assert_eq!(telemetry.acknowledged(1, 10).unwrap(), [hop(8)], "what is used again is empty");
+        assert_eq!(telemetry.acknowledged(1, 10).unwrap(), [hop(8)], "a reused record is empty at first");
     }
 }

@@ -6,15 +6,16 @@ use super::{
 };
 use tailback_qdisc::congestion_notification::LimitersSpec;
 
-/// Reason why a running network of one plan cannot become a network of another: which difference is fixed.
+/// Difference because of which a running network of one plan cannot become a network of another: the part of the plan
+/// that differs and is fixed while a network runs.
 pub type Fixed = String;
 
 /// Returns the changes that turn a running network of the plan `from` into one of `to`, in the order of the plan. The
 /// timelines are not compared.
 ///
 /// # Errors
-/// If the plans differ in something that is fixed while a network runs: its structure, what packets look like, what is
-/// measured, and the kinds of its laws.
+/// If the plans differ in something that is fixed while a network runs: its structure, the format of packets, the
+/// statistics that are measured, or the kinds of laws.
 pub fn changes(from: &Plan, to: &Plan) -> Result<Vec<ChangeKind>, Fixed> {
     // The pattern names every field, so that a new field cannot be forgotten.
     let Plan {
@@ -63,6 +64,7 @@ pub fn changes(from: &Plan, to: &Plan) -> Result<Vec<ChangeKind>, Fixed> {
     Ok(found)
 }
 
+/// Returns `what` as an error unless `same`.
 fn fixed(same: bool, what: impl FnOnce() -> String) -> Result<(), Fixed> {
     if same { Ok(()) } else { Err(what()) }
 }

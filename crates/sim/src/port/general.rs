@@ -49,6 +49,7 @@ pub(crate) struct General {
     pub taking_turns: bool,
     /// `true` if the link is up.
     pub up: bool,
+    /// Upper bound of the random additional delay of a frame.
     pub jitter: Dur,
     /// Control frames that wait; they have priority over all data.
     pub control: VecDeque<ControlFrame>,
@@ -64,14 +65,14 @@ pub(crate) struct General {
     pub asserted: [u32; 8],
     /// `true` if a `Refresh` is pending.
     pub refreshing: bool,
-    /// Time since which data has waited while the transmitter is idle; `None`: no data waits so.
+    /// Time since which data has waited while the transmitter is idle; `None`: no data waits, or the transmitter is busy.
     pub blocked_since: Option<Time>,
     /// Total time of past intervals in which data waited while the transmitter was idle, picoseconds.
     pub blocked: u64,
     pub sent_control: u64,
     pub notifications_sent: u64,
     pub notifications_received: u64,
-    /// Packets that waited here when the neighbour stopped them.
+    /// Packets that waited here when the neighbour stopped them, counted at each stop.
     pub held_up: u64,
     /// Those of these packets that were head-of-line blocked: bound for a port of the neighbour other than its fullest.
     pub held_up_for_others: u64,
@@ -83,6 +84,7 @@ pub(crate) struct General {
 #[repr(C)]
 pub(crate) struct ClassQueue {
     pub waiting: Waiting,
+    /// Limit in buffer bytes; `u64::MAX`: unbounded.
     pub limit: u64,
     /// Packets and buffer bytes waiting.
     pub backlog: Count,
@@ -155,7 +157,7 @@ impl Waiting {
             Waiting::ByDestination(q) => q.visit(f),
         }
     }
-    /// Returns the time at which the discipline is to be woken.
+    /// Returns the time at which the discipline is to be woken; `None`: it has requested no time.
     #[inline]
     pub fn next_wakeup(&self) -> Option<Time> {
         match self {
@@ -177,7 +179,7 @@ impl Waiting {
             Waiting::ByDestination(_) => {}
         }
     }
-    /// Takes other parameters of the discipline, and other limits.
+    /// Replaces the parameters of the discipline, and the limits.
     pub fn retune(&mut self, now: Time, spec: &Spec, site: &Site) {
         match self {
             Waiting::Discipline(q) => q.retune(now, spec, site),

@@ -4,7 +4,8 @@
 //!
 //! - a plain FIFO: one drop-tail class that nothing can stop. A packet's departure is known when it is enqueued, so it
 //!   is put onto the link at once, with its arrival time: one event per hop;
-//! - [`AdmissionQueue`]: the same behind an admission policy, which drops or marks packets at their arrival;
+//! - [`AdmissionQueue`]: a FIFO behind an admission policy, which drops or marks packets at their arrival; it is also put
+//!   onto the link at once;
 //! - [`General`]: classes, disciplines, gates, control frames. If it qualifies, it also transmits early while nothing
 //!   stops it.
 //!
@@ -118,7 +119,7 @@ pub(crate) struct Loss {
 }
 
 impl Loss {
-    /// Draws whether the frame that arrives now is lost.
+    /// Draws the loss of the frame that arrives now; `true`: it is lost.
     pub fn takes(&mut self) -> bool {
         self.rng.chance(self.probability)
     }
@@ -243,8 +244,8 @@ impl Port {
         loss.probability = probability;
     }
 
-    /// Returns `true` if the frame that arrives now does not arrive in this partition: it is lost, or handled by
-    /// another partition.
+    /// Returns `true` if the frame that reaches the end of the link now is not received in this partition: it is lost, or
+    /// handled by another partition.
     #[cold]
     #[inline(never)]
     pub fn end_takes(&mut self) -> bool {
@@ -293,7 +294,7 @@ impl Port {
         }
     }
 
-    /// Returns the stops in force so far, if the port obeys notifications.
+    /// Returns the stops of the port since the start; `None`: the port does not obey notifications.
     pub fn stops(&self) -> Option<&Stops> {
         match &self.queue {
             Queue::Fifo { .. } | Queue::Admission(_) => None,
@@ -323,7 +324,7 @@ impl Port {
         Count { packets: u64::from(self.waiting), bytes: self.backlog }
     }
 
-    /// Returns the data packet in transmission at `now`.
+    /// Returns the data packet in transmission at `now`; `None`: the transmitter is idle or sends a control frame.
     pub fn in_service(&self, now: Time) -> Option<&Packet> {
         if self.free <= now {
             return None;

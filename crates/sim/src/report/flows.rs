@@ -1,4 +1,4 @@
-//! Results of packets per flow, class, group and application.
+//! Results of flows, classes and applications, and delay variation of flows and groups.
 
 use super::counts::{Counts, Delay, secs};
 use crate::world::Group;
@@ -255,7 +255,7 @@ impl VariationReport {
 }
 
 impl Slowdown {
-    /// Returns the statistics of a histogram in millionths; `None`: it is empty.
+    /// Returns the statistics of a histogram of slowdowns in millionths; `None`: the histogram is empty.
     fn of(sketch: &Sketch) -> Option<Slowdown> {
         let real = |millionths: u64| millionths as f64 * 1e-6;
         let quantile = |q| sketch.quantile(q).map(real);

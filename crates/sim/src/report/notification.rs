@@ -11,9 +11,9 @@ use tailback_measure::Digest;
 pub struct CongestionReport {
     /// Congestion points, in port order.
     pub points: Vec<CongestionPointReport>,
-    /// Reaction points.
+    /// Rate limiters, in port order.
     pub limiters: Vec<LimitersReport>,
-    /// Messages that reached no reaction point, since the start.
+    /// Messages that reached their host, which has no rate limiters for the sampled frame's port and class, since the start.
     pub unheard: u64,
 }
 
@@ -24,7 +24,7 @@ pub struct CongestionPointReport {
     pub port: String,
     /// Class.
     pub class: u8,
-    /// Number of the congestion point in tags.
+    /// Number of the congestion point in messages and tags, from 1.
     pub number: u16,
     /// Frames that arrived.
     pub arrived: u64,
@@ -147,7 +147,7 @@ impl World {
             }
         }
         let some = !points.is_empty() || !limiters.is_empty();
-        some.then_some(CongestionReport { points, limiters, unheard: self.unheard })
+        some.then_some(CongestionReport { points, limiters, unheard: self.undelivered_messages })
     }
 
     pub(super) fn deadlock_reports(&self, names: &[String]) -> Vec<DeadlockReport> {

@@ -14,9 +14,9 @@ use tailback_measure::Digest;
 pub struct PortReport {
     /// Name, such as `sw1->sw2`.
     pub name: String,
-    /// Node.
+    /// Name of the port's node, which sends here.
     pub node: String,
-    /// Neighbour.
+    /// Name of the neighbour.
     pub to: String,
     /// Link rate at the end, bit/s.
     pub rate_bps: u64,
@@ -50,7 +50,7 @@ pub struct PortReport {
     /// Pauses ended by the watchdog, since the start; absent if there were none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pause_storms: Option<u64>,
-    /// Per class.
+    /// Results by class, the highest first.
     pub classes: Vec<PortClassReport>,
 }
 
@@ -103,7 +103,7 @@ pub struct NodeReport {
     pub name: String,
     /// `host` or `switch`.
     pub kind: &'static str,
-    /// Time average of the backlog of all its ports, bytes.
+    /// Time average of the sum of the backlogs of all ports and classes, bytes.
     pub mean_bytes: f64,
     /// Maximum backlog of one class of one port, bytes.
     pub max_queue_bytes: u64,
@@ -124,7 +124,7 @@ pub struct ConditionerReport {
     pub yellow: Counts,
     /// Packets metered red.
     pub red: Counts,
-    /// Packets dropped by the policer, of all colours.
+    /// Packets of all colours that the conditioner dropped.
     pub policed: Counts,
 }
 

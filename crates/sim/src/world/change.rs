@@ -1,4 +1,5 @@
-//! The timeline: links, sources and thresholds change during the run.
+//! The timeline: changes of links, sources, thresholds and other parameters during the run, PAUSE storms and injected
+//! data.
 
 use super::{FabricState, World};
 use crate::event_queue::Kind;

@@ -129,7 +129,7 @@ pub(crate) struct Completed {
     pub count: u64,
     /// Sum of the times from the write to the arrival of its last byte, picoseconds.
     pub sum: u128,
-    /// Maximum of these times, picoseconds.
+    /// Maximum of the times from the write to the arrival of its last byte, picoseconds.
     pub max: u64,
 }
 
@@ -308,8 +308,7 @@ impl Transports {
     }
 }
 
-/// Returns how many flow numbers the flows of a plan use: one each, and another one per connection for its
-/// acknowledgements.
+/// Returns the number of flow numbers of a plan: one for each flow, then one for the acknowledgements of each connection.
 pub(crate) fn numbers(flows: &[FlowPlan]) -> usize {
     flows.len() + flows.iter().filter(|f| f.transport.is_some()).count()
 }

@@ -21,7 +21,8 @@ pub(crate) struct Deadlock {
 }
 
 impl World {
-    /// Returns the cycles in force, one for each class and connected part of the wait-for graph.
+    /// Returns the cycles of stuck ports: one for each class and each connected part of the graph in which each stuck port
+    /// points to the first port for which it waits.
     pub(crate) fn deadlocks(&self) -> Vec<Deadlock> {
         (0..self.plan.classes).flat_map(|class| self.deadlocks_of(class)).collect()
     }
@@ -42,21 +43,21 @@ impl World {
                 drop(waits.remove(port));
             }
         }
-        let mut circles = Vec::new();
+        let mut cycles = Vec::new();
         let mut seen = BTreeSet::new();
         for &start in waits.keys() {
-            let (mut way, mut at) = (Vec::new(), start);
+            let (mut path, mut at) = (Vec::new(), start);
             while seen.insert(at) {
-                way.push(at);
+                path.push(at);
                 at = waits[&at][0];
             }
-            if let Some(first) = way.iter().position(|port| *port == at) {
-                let ports = way.split_off(first);
+            if let Some(first) = path.iter().position(|port| *port == at) {
+                let ports = path.split_off(first);
                 let since = ports.iter().filter_map(|port| self.blocked_since(*port)).max().unwrap_or(self.now);
-                circles.push(Deadlock { class, ports, since });
+                cycles.push(Deadlock { class, ports, since });
             }
         }
-        circles
+        cycles
     }
 
     /// Returns the ports of the neighbour behind `port` at which frames wait that arrived from `port`; `None`: the

@@ -86,16 +86,19 @@ pub struct World {
     dropped: Vec<Dropped>,
     pub(crate) recorder: Option<Recorder>,
     pub(crate) plan: Plan,
+    /// Index in the timeline of the next change.
     next_change: usize,
     /// `true` if there are congestion points.
     feeds_back: bool,
     /// Source host and protocol of each flow; empty if no congestion point or rate limiter needs them.
     origins: Origins,
-    /// Messages of congestion points that reached no reaction point.
-    pub(crate) unheard: u64,
+    /// Number of messages of congestion points that reached a host without rate limiters for the sampled frame.
+    pub(crate) undelivered_messages: u64,
+    /// Number of events handled.
     pub(crate) events: u64,
     /// Number of events at which links next release unused memory.
     shrink_at: u64,
+    /// `true` if the end of the run has been reached.
     done: bool,
     /// `true` if a change was scheduled while the run was stepped through.
     pub(crate) touched: bool,
@@ -181,7 +184,8 @@ fn prefetch_for(
 }
 
 impl World {
-    /// Handles at most `budget` events with times up to `last`. Returns [`Status::Done`] if no such event remains.
+    /// Handles at most `budget` events with times up to `last`. Returns [`Status::Running`] if it has handled `budget`
+    /// events, [`Status::Done`] if fewer remained.
     fn handle_events(&mut self, last: Time, budget: u64) -> Status {
         if self.events >= self.shrink_at {
             self.shrink_rings();

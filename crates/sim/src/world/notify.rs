@@ -1,4 +1,5 @@
-//! Notification of neighbours by congested queues (Tobagi, Fraleigh and Noureddine).
+//! Notification of neighbours by congested queues: idealised messages (Tobagi, Fraleigh and Noureddine), PAUSE or PFC
+//! frames; and the transmission of all control frames.
 
 use super::World;
 use crate::control_frame::{CongestionSource, ControlFrame, MAX_ADDRESSES, Notification};
@@ -9,10 +10,11 @@ use crate::port::{ClassQueue, Queue, Waiting};
 use crate::responder::quanta_time;
 use std::sync::Arc;
 
-/// Refreshes of a PAUSE in force take at most 1/8 of a link's time. A PAUSE that is too short for this (below 21 quanta
-/// on a link with equal rates) expires between refreshes.
+/// Refreshes of a PAUSE in force take at most 1/8 of a link's time: they are at least 8 · 84 B apart, which are 10.5 quanta
+/// on a link with equal rates. A PAUSE of at most 10 quanta thus expires before it is refreshed.
 const REFRESH_SHARE: u32 = 8;
 
+/// Returns `true` if notifications of this scope name destination addresses.
 pub(super) fn has_addresses(scope: Scope) -> bool {
     matches!(scope, Scope::Destination | Scope::ClassDestination)
 }
@@ -130,6 +132,8 @@ impl World {
         !self.nodes[usize::from(self.ports[out as usize].to)].is_host || policy.end_stations
     }
 
+    /// Returns the destination addresses that a notification of a congested queue names; `destination`: the congested
+    /// destination, if each destination has its own limit.
     fn addresses(&mut self, port: u32, class: usize, destination: Option<u16>, policy: &BackPressure) -> Vec<u16> {
         match (destination, policy.addresses) {
             (Some(destination), Addresses::Buffer) => vec![destination],
@@ -148,7 +152,7 @@ impl World {
         (0..self.nodes.len() as u16).filter(reached).collect()
     }
 
-    /// Notifies the neighbour behind `target` that `source` is congested, or that it is no longer.
+    /// Notifies the neighbour behind `target` that `source` is congested (`on`), or no longer congested.
     pub(super) fn assert_congestion(
         &mut self,
         target: u32,
@@ -173,7 +177,7 @@ impl World {
         }
     }
 
-    /// Sends idealised notifications; the addresses are divided among as many frames as needed.
+    /// Sends idealised notifications, XOFF (`off`) or XON; the addresses are divided among as many frames as needed.
     fn send_addresses(
         &mut self,
         target: u32,

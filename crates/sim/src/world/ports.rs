@@ -319,7 +319,7 @@ fn feeds_back(plan: &Plan) -> bool {
     plan.nodes.iter().any(|n| matches!(&n.kind, NodeKind::Switch(s) if s.notification.is_some()))
 }
 
-/// Returns by node `true` if it must be notified when a transmission of one of its ports begins: a host whose
+/// Returns for each node `true` if it must be notified when a transmission of one of its ports begins: a host whose
 /// connections take turns, and every switch if packets collect telemetry.
 fn reporting(plan: &Plan) -> Vec<bool> {
     let collects = |f: &FlowPlan| f.transport.as_ref().is_some_and(|tcp| tcp.congestion_control.needs().telemetry);

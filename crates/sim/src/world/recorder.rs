@@ -162,7 +162,7 @@ impl PortSample {
             sent: settled.iter().map(|class| class.sent.bytes).sum(),
             dropped: settled.iter().map(|class| class.dropped.packets).sum(),
             marked: settled.iter().map(|class| class.marked).sum(),
-            stopped: stops.is_some_and(|stops| stops.any.stands(now)),
+            stopped: stops.is_some_and(|stops| stops.any.holds(now)),
             stopped_time: stops.map_or(0, |stops| stops.any.total(now)),
             held,
             held_time: port.blocked_at(now),
@@ -202,7 +202,7 @@ fn probe_disciplines(state: &mut Vec<Probe>, plan: &Plan, general: &General) {
         let named = |name: &str| if general.queues.len() > 1 { format!("{class} {name}") } else { name.to_owned() };
         queue.waiting.probe(&mut |name, value| state.push(Probe::new(&named(name), value)));
         if let Some(point) = &queue.point {
-            state.push(Probe::new(&named("messages"), point.said as f64));
+            state.push(Probe::new(&named("messages"), point.messages_sent as f64));
         }
         let Waiting::Limited(limiters) = &queue.waiting else { continue };
         for (key, value) in limiters.rates() {

@@ -1,6 +1,7 @@
-//! Parameters that change while the run goes on: queues, memory, laws of congestion notification, sources.
+//! Parameters that change during the run: rates and losses of links, queues, memory, laws of congestion notification,
+//! sources.
 //!
-//! Packets that wait are kept, and state that does not follow from the parameters alone as well.
+//! Packets that wait are kept, and so is all state that is not computed from the parameters alone.
 
 use super::change::sides;
 use super::{FabricState, World};

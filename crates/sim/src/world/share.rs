@@ -28,6 +28,7 @@ pub(crate) struct Share {
 #[derive(Debug, Default)]
 pub struct Messages {
     pub(super) frames: Vec<Frame>,
+    /// Writes, each with its connection.
     pub(super) writes: Vec<(u32, Write)>,
 }
 

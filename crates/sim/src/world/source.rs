@@ -24,10 +24,18 @@ pub(super) struct Flow {
     /// Code point of its packets.
     pub(super) code: u8,
     pub(super) seq: u32,
-    /// The last payload with its buffer and wire bytes; a cache, since most payloads of a flow are equal.
-    pub(super) last: (u32, u32, u32),
+    /// Lengths of the last packet; a cache, since most packets of a flow have the same length.
+    pub(super) last: LastLengths,
     /// Conditioner at its entry, or `NONE`.
     pub conditioner: u32,
+}
+
+/// Payload, buffer bytes and wire bytes of a flow's last packet.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct LastLengths {
+pub(super) payload: u32,
+pub(super) size: u32,
+pub(super) wire: u32,
 }
 
 /// Source of a flow with a transport.
@@ -63,7 +71,7 @@ impl Flow {
             code: flow.code,
             traits: [false, true].map(|measured| Traits::data(flow.class, measured)),
             seq: 0,
-            last: (0, 0, 0),
+            last: LastLengths::default(),
             conditioner: NONE,
         }
     }

@@ -25,7 +25,7 @@ pub(crate) struct Group {
     pub name: String,
     /// Pages or transfers begun.
     pub begun: u64,
-    /// Pages of which an exchange was given up.
+    /// Pages of which an exchange was abandoned.
     pub failed: u64,
     /// Transfers refused because no connection was free.
     pub refused: u64,
@@ -39,7 +39,7 @@ pub(crate) struct Group {
     pub sizes: Vec<SizeBin>,
     /// Pages or transfers complete after the warm-up, regardless of their start.
     pub completed: u64,
-    /// Sum of the completion times of these, picoseconds.
+    /// Sum of the completion times of the `completed` pages or transfers, picoseconds.
     pub completed_time: u128,
 }
 
@@ -83,6 +83,7 @@ impl Group {
 #[derive(Debug)]
 pub(super) struct Part {
     pub(super) application: u32,
+    /// Index of the session's channel, or of the transfers' slot, that the flow belongs to.
     pub(super) channel: u32,
     /// `true` if the flow carries responses.
     pub(super) response: bool,
@@ -92,7 +93,7 @@ pub(super) struct Part {
     pub(super) first: u32,
     /// Without a transport: number of packets of the last message sent.
     pub(super) packets: u32,
-    /// Without a transport: number of these packets that have not arrived.
+    /// Without a transport: number of packets of the last message that have not arrived.
     pub(super) missing: u32,
 }
 
