@@ -1,5 +1,5 @@
-//! Traffic conditioning (RFC 2475 section 2.3.3): meters colour packets where a flow enters the network and at the ports
-//! of switches, and policers drop packets that do not conform.
+//! Traffic conditioning (RFC 2475 section 2.3.3): meters colour packets where a flow enters the network and at the
+//! ports of switches, and policers drop packets that do not conform.
 //!
 //! Without conditioners the cost is one comparison for each generated and each forwarded packet.
 

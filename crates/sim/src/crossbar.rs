@@ -65,10 +65,10 @@ struct InputQueue {
 /// State of an output.
 #[derive(Debug, Default)]
 pub(crate) struct Output {
-/// `true` if a frame is being transferred to the output.
-pub busy: bool,
-/// Input that round robin considers first.
-next: usize,
+    /// `true` if a frame is being transferred to the output.
+    pub busy: bool,
+    /// Input that round robin considers first.
+    next: usize,
 }
 
 /// Input, output, class and destination of a frame, for detection.

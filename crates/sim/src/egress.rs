@@ -64,8 +64,8 @@ impl Egress {
             shaper: shaper.map(shaping),
         }))
     }
-    /// Replaces the rate and the burst of the shaper. It keeps its tokens, up to the new burst, and computes anew when a
-    /// delayed packet conforms.
+    /// Replaces the rate and the burst of the shaper. It keeps its tokens, up to the new burst, and computes anew when
+    /// a delayed packet conforms.
     pub fn retune(&mut self, now: Time, plan: &ShaperPlan) {
         if let Some(shaping) = &mut self.shaper {
             shaping.bucket.adopt(now, &TokenBucket::new(plan.rate, plan.burst));
@@ -109,8 +109,8 @@ impl Egress {
         }
         self.ring.pop_front()
     }
-    /// Without a ring: returns `true` if a packet of the largest counted length so far conforms, so that the scheduler may
-    /// release any packet.
+    /// Without a ring: returns `true` if a packet of the largest counted length so far conforms, so that the scheduler
+    /// may release any packet.
     pub fn may_release(&mut self, now: Time) -> bool {
         self.shaper.as_mut().is_none_or(|shaper| {
             let largest = shaper.largest;

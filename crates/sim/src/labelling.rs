@@ -124,7 +124,9 @@ mod tests {
     #[test]
     fn in_uniform_mode_a_class_changed_on_the_way_becomes_the_packets_own() {
         let uniform = path(Tunnel::Uniform, copied());
-        let classes = |remark| walk(&uniform, packet(AF31), remark).iter().map(|(code, exp, _)| (*code, *exp)).collect::<Vec<_>>();
+        let classes = |remark| {
+            walk(&uniform, packet(AF31), remark).iter().map(|(code, exp, _)| (*code, *exp)).collect::<Vec<_>>()
+        };
         // Class selector 1 is code point 8; a class that has not changed keeps its drop precedence.
         assert_eq!(classes(Some(1)), [(AF31, 3), (AF31, 3), (AF31, 1), (8, 1), (8, 1)]);
         assert_eq!(classes(None)[3..], [(AF31, 3), (AF31, 3)]);
@@ -148,7 +150,9 @@ mod tests {
     fn a_provider_may_give_a_class_of_its_own_to_each_code_point() {
         let mut exp = copied();
         exp[usize::from(EF)] = 7;
-        let classes = |code| walk(&path(Tunnel::Pipe, exp), packet(code), None).iter().map(|(_, exp, _)| *exp).collect::<Vec<_>>();
+        let classes = |code| {
+            walk(&path(Tunnel::Pipe, exp), packet(code), None).iter().map(|(_, exp, _)| *exp).collect::<Vec<_>>()
+        };
         assert_eq!(classes(EF), [5, 7, 7, 7, 5]);
         assert_eq!(classes(AF31), [3; 5]);
     }

@@ -1,5 +1,5 @@
-//! Ledger: offered, delivered and dropped packets per flow, acknowledgements per connection, causes of drops, and delays
-//! per flow and class.
+//! Ledger: offered, delivered and dropped packets per flow, acknowledgements per connection, causes of drops, and
+//! delays per flow and class.
 
 use crate::drop_causes::{DropCause, DropCauses, Since};
 use crate::hints::{prefetch_lines, unlikely};
@@ -403,8 +403,8 @@ mod tests {
         assert_eq!(account.delay_max, u64::MAX);
     }
 
-    /// RFC 4737, section 3.3: a packet is reordered if its number is below the next one expected; RFC 1982 for numbers that
-    /// wrap around, where exactly 2^31 - 1 further is still later.
+    /// RFC 4737, section 3.3: a packet is reordered if its number is below the next one expected; RFC 1982 for numbers
+    /// that wrap around, where exactly 2^31 - 1 further is still later.
     #[test]
     fn a_packet_below_the_next_number_expected_is_reordered_also_where_numbers_wrap_around() {
         let mut ledger = Ledger::new(1, 0, 2, false, NOTHING);

@@ -127,7 +127,7 @@ pub struct SenderView {
     pub unacknowledged: u32,
     /// Number of the next segment to send.
     pub next: u32,
-    /// Time of the next timer, seconds: retransmission, probe or pacing; absent if none runs.
+    /// Time of the next timer, seconds: retransmission, probe or pacing; absent if no timer runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timer_s: Option<f64>,
     /// Windows in segments, times in seconds, and the variables of the congestion control, by the names of the time
@@ -142,7 +142,7 @@ pub struct ReceiverView {
     pub next: u32,
     /// Payload bytes delivered to the application in order.
     pub delivered_bytes: u64,
-    /// Time of the delayed acknowledgement, seconds; absent if none is pending.
+    /// Time of the delayed acknowledgement, seconds; absent if no acknowledgement is delayed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timer_s: Option<f64>,
 }

@@ -11,7 +11,7 @@ struct Run {
     bytes: u64,
 }
 
-/// Segments above the next one expected, as runs, with the runs that grew last.
+/// Segments received out of order, as runs, and the list of the runs that grew last.
 #[derive(Debug, Default)]
 pub(crate) struct Reassembly {
     /// Runs in ascending order, with gaps between them.
@@ -100,7 +100,8 @@ impl Reassembly {
         true
     }
 
-    /// Removes the run that begins at `next`; returns the segment after it and its bytes.
+    /// Removes the run that begins at `next`, if there is one; returns the segment after it, and its payload bytes.
+    /// Without such a run: `next` and 0.
     pub(crate) fn release(&mut self, next: u32) -> (u32, u64) {
         match self.runs.first().copied() {
             Some(run) if run.start == next => {
@@ -164,8 +165,8 @@ mod tests {
     use std::collections::BTreeMap;
     use tailback_random::Rng;
 
-    /// Arrivals in random order, and the acknowledgements of RFC 2018 by a map of all segments and the list of those that
-    /// arrived last, on numbers that wrap around.
+    /// Arrivals in random order, and the acknowledgements of RFC 2018 by a map of all segments and the list of those
+    /// that arrived last, on numbers that wrap around.
     #[test]
     fn runs_bytes_and_blocks_are_those_of_a_map_of_all_segments() {
         let mut rng = Rng::named(1, "reassembly");
@@ -215,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn without_selective_acknowledgements_there_are_no_blocks_but_a_duplicates() {
+    fn without_selective_acknowledgements_the_only_block_is_that_of_a_duplicate() {
         let mut held = Reassembly::default();
         assert!(held.insert(5, 1) && held.insert(9, 1));
         assert_eq!(held.blocks(Block::default()), [Block::default(); 3]);

@@ -44,7 +44,7 @@ pub struct Receiver {
     ece: bool,
     /// `true` if segments out of order are kept.
     keeps: bool,
-    /// `true` if acknowledgements list them: only for a sender with SACK (RFC 2018 section 4).
+    /// `true` if acknowledgements list the segments out of order: only for a sender with SACK (RFC 2018 section 4).
     lists: bool,
     /// `true` if delayed acknowledgements leave at multiples of `timeout`.
     beats: bool,
@@ -57,7 +57,7 @@ const _: () = assert!(size_of::<Receiver>() <= 72);
 struct Notification {
     /// Minimum time between two notifications.
     apart: Dur,
-    /// Earliest time of the next one.
+    /// Earliest time of the next notification.
     from: Time,
 }
 
@@ -86,8 +86,8 @@ impl Receiver {
         }
     }
 
-    /// Processes the arrival of a segment, sent at `sent`; `ce`: marked as congestion experienced; `cwr`: with the flag CWR.
-    /// Returns the acknowledgement, if one is due at once.
+    /// Processes the arrival of a segment, sent at `sent`; `ce`: marked as congestion experienced; `cwr`: with the flag
+    /// CWR. Returns the acknowledgement, if one is due at once.
     #[inline]
     pub fn on_segment(&mut self, now: Time, seq: u32, payload: u16, sent: Time, ce: bool, cwr: bool) -> Option<Ack> {
         if payload == 0 || seq != self.next || self.held.is_some() {
@@ -184,13 +184,13 @@ impl Receiver {
         self.deadline
     }
 
-    /// Returns the delayed acknowledgement, if its deadline has passed.
+    /// Returns the delayed acknowledgement; `None`: its deadline has not been reached.
     pub fn on_timer(&mut self, now: Time) -> Option<Ack> {
         (now >= self.deadline).then(|| self.acknowledge(Block::default(), self.recent))
     }
 
-    /// Processes the ECN flags of a segment. Returns an acknowledgement of the segments pending before it, if
-    /// an accurate echo changes (RFC 8257 section 3.2).
+    /// Processes the ECN flags of a segment. If an accurate echo changes, returns an acknowledgement of the pending
+    /// segments before this one (RFC 8257 section 3.2).
     #[inline]
     fn take_mark(&mut self, now: Time, ce: bool, cwr: bool) -> Option<Ack> {
         if !self.ecn {

@@ -5,8 +5,8 @@
 pub(super) struct Stats {
     /// Events in the buckets that became current.
     pub(super) events: usize,
-    /// Events that, when inserted, had the time of another event of their bucket, and events beyond the list's capacity,
-    /// most of which are such ties.
+    /// Events that, when inserted, had the time of another event of their bucket, and events beyond the list's
+    /// capacity, most of which are such ties.
     pub(super) ties: usize,
     /// Buckets that became current.
     pub(super) buckets: usize,

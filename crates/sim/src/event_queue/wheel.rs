@@ -13,8 +13,8 @@ const NONE: u32 = u32::MAX;
 /// away.
 #[derive(Debug)]
 pub(super) struct Wheel {
-    /// Index in `events` of the first event of each bucket, by the bucket's index modulo [`BUCKETS`]; empty before the first
-    /// use.
+    /// Index in `events` of the first event of each bucket, by the bucket's index modulo [`BUCKETS`]; empty before the
+    /// first use.
     first: Vec<u32>,
     /// Bitmap of the non-empty buckets. Bit n of `words` is set if `filled[n]` is not 0.
     filled: [u64; (BUCKETS / 64) as usize],
@@ -108,8 +108,8 @@ impl Wheel {
         u64::from(next * 64 + self.filled[next as usize].trailing_zeros())
     }
 
-    /// Returns the number of events in the next `buckets` after `current`, which must be less than a turn. Counting stops
-    /// after the bucket in which the number reaches `enough`.
+    /// Returns the number of events in the next `buckets` after `current`, which must be less than a turn. Counting
+    /// stops after the bucket in which the number reaches `enough`.
     pub fn within(&self, current: u64, buckets: u64, enough: usize) -> usize {
         debug_assert!(buckets < BUCKETS);
         let (from, mut count, mut at) = (current.wrapping_add(1), 0, 0);

@@ -139,8 +139,8 @@ impl Pieces {
         loads
     }
 
-    /// Returns the piece whose distance, in links, to the nearest of the given pieces is largest; a piece that cannot be
-    /// reached from them, if there is one.
+    /// Returns the piece whose distance, in links, to the nearest of the given pieces is largest; a piece that cannot
+    /// be reached from them, if there is one.
     fn farthest(&self, from: &[usize]) -> usize {
         let mut seen = vec![false; self.weights.len()];
         let mut order = from.to_vec();
@@ -165,7 +165,8 @@ impl Pieces {
         let mut free: BTreeSet<usize> = (0..self.weights.len()).collect();
         let mut seeds = vec![seed];
         let mut remaining = self.total();
-        let isolated = self.neighbours.iter().map(|others| -others.values().map(|traffic| *traffic as i64).sum::<i64>());
+        let isolated =
+            self.neighbours.iter().map(|others| -others.values().map(|traffic| *traffic as i64).sum::<i64>());
         let isolated: Vec<i64> = isolated.collect();
         for part in 0..parts - 1 {
             let target = remaining / (parts - part) as u64;

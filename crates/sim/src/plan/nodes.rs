@@ -39,7 +39,8 @@ pub struct HostPlan {
 /// A switch's parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SwitchPlan {
-    /// Time from the end of a frame's reception (in a cut-through switch, of its header) to its enqueueing at the output.
+    /// Time from the end of a frame's reception (in a cut-through switch, of its header) to its enqueueing at the
+    /// output.
     pub latency: Dur,
     /// Switch model: where frames wait, and how they cross the switch.
     pub fabric: Fabric,

@@ -61,8 +61,8 @@ impl Plan {
 /// Parts of a network that may be changed while a run is stepped through. The choice has no effect on results.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tunable {
-    /// Indices of the links that may be changed, or whose queues may be changed, ascending; their ports take the general
-    /// form.
+    /// Indices of the links that may be changed, or whose queues may be changed, ascending; their ports take the
+    /// general form.
     pub links: Vec<u32>,
     /// Hosts that may send storms of PAUSE frames.
     pub storms: Vec<NodeId>,

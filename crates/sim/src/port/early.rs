@@ -109,8 +109,8 @@ impl Port {
         first
     }
 
-    /// Puts an admitted packet onto the link. Returns its arrival time if the link was empty: the caller must then schedule
-    /// the arrival.
+    /// Puts an admitted packet onto the link. Returns its arrival time if the link was empty: the caller must then
+    /// schedule the arrival.
     #[inline(always)]
     pub fn fifo_push(&mut self, now: Time, packet: Packet) -> Option<Time> {
         let tx = self.clock.tx_time(u32::from(packet.wire()));

@@ -65,7 +65,8 @@ pub(crate) struct General {
     pub asserted: [u32; 8],
     /// `true` if a `Refresh` is pending.
     pub refreshing: bool,
-    /// Time since which data has waited while the transmitter is idle; `None`: no data waits, or the transmitter is busy.
+    /// Time since which data has waited while the transmitter is idle; `None`: no data waits, or the transmitter is
+    /// busy.
     pub blocked_since: Option<Time>,
     /// Total time of past intervals in which data waited while the transmitter was idle, picoseconds.
     pub blocked: u64,
@@ -217,7 +218,8 @@ impl Waiting {
 }
 
 impl General {
-    /// Returns the queue of a port that is up, without jitter, back-pressure, ring or shaper, and never transmits early.
+    /// Returns the queue of a port that is up, without jitter, back-pressure, ring or shaper, and never transmits
+    /// early.
     pub fn new(queues: ByClass<ClassQueue>, idle: PendingIdle, timing: LineTiming, rng: Rng) -> General {
         General {
             transmits_early: false,

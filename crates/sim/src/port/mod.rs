@@ -4,8 +4,8 @@
 //!
 //! - a plain FIFO: one drop-tail class that nothing can stop. A packet's departure is known when it is enqueued, so it
 //!   is put onto the link at once, with its arrival time: one event per hop;
-//! - [`AdmissionQueue`]: a FIFO behind an admission policy, which drops or marks packets at their arrival; it is also put
-//!   onto the link at once;
+//! - [`AdmissionQueue`]: a FIFO behind an admission policy, which drops or marks packets at their arrival; it is also
+//! put   onto the link at once;
 //! - [`General`]: classes, disciplines, gates, control frames. If it qualifies, it also transmits early while nothing
 //!   stops it.
 //!
@@ -40,8 +40,8 @@ pub(crate) struct Port {
     pub line: Ring,
     /// Special treatment of frames at the end of the link; `None`: they arrive.
     pub end: Option<Box<LineEnd>>,
-    /// At a port that transmits early: number of packets at the tail of `line` whose transmission had not begun at the last
-    /// update ([`Port::expire`]).
+    /// At a port that transmits early: number of packets at the tail of `line` whose transmission had not begun at the
+    /// last update ([`Port::expire`]).
     waiting: u32,
     pub to: NodeId,
     pub from: NodeId,
@@ -244,8 +244,8 @@ impl Port {
         loss.probability = probability;
     }
 
-    /// Returns `true` if the frame that reaches the end of the link now is not received in this partition: it is lost, or
-    /// handled by another partition.
+    /// Returns `true` if the frame that reaches the end of the link now is not received in this partition: it is lost,
+    /// or handled by another partition.
     #[cold]
     #[inline(never)]
     pub fn end_takes(&mut self) -> bool {

@@ -45,7 +45,8 @@ pub(crate) fn secs(ps: u64) -> f64 {
 }
 
 impl Delay {
-    /// Returns the statistics of `count` values, whose `sum` and `max` are in picoseconds; quantiles are those of `sketch`.
+    /// Returns the statistics of `count` values, whose `sum` and `max` are in picoseconds; quantiles are those of
+    /// `sketch`.
     pub(super) fn of(count: u64, sum: u128, max: u64, sketch: Option<&Sketch>) -> Delay {
         let some = count > 0;
         let quantile = |q| sketch.and_then(|s| s.quantile(q)).map(secs);

@@ -84,8 +84,8 @@ pub struct VariationReport {
     pub pdv_p99_s: f64,
     /// 99.9th percentile of packet delay variation, seconds: the IPDV of ITU-T Y.1541.
     pub pdv_p999_s: f64,
-    /// Inter-packet delay variation (RFC 5481: absolute difference of the delays of consecutive packets), mean, seconds;
-    /// `None`: no two consecutive packets arrived.
+    /// Inter-packet delay variation (RFC 5481: absolute difference of the delays of consecutive packets), mean,
+    /// seconds; `None`: no two consecutive packets arrived.
     pub ipdv_mean_s: Option<f64>,
     /// 99th percentile of inter-packet delay variation, seconds.
     pub ipdv_p99_s: Option<f64>,
@@ -206,7 +206,8 @@ pub struct Slowdown {
 /// Slowdowns of transfers in a range of sizes.
 #[derive(Clone, Debug, Serialize)]
 pub struct SizeSlowdown {
-    /// Upper edge of the bin, payload bytes, inclusive; `None`: the last, open bin. The lower edge is that of the bin before.
+    /// Upper edge of the bin, payload bytes, inclusive; `None`: the last, open bin. The lower edge is that of the bin
+    /// before.
     pub up_to_bytes: Option<u64>,
     /// Transfers begun after the warm-up, including refused ones.
     pub begun: u64,

@@ -13,7 +13,8 @@ pub struct CongestionReport {
     pub points: Vec<CongestionPointReport>,
     /// Rate limiters, in port order.
     pub limiters: Vec<LimitersReport>,
-    /// Messages that reached their host, which has no rate limiters for the sampled frame's port and class, since the start.
+    /// Messages that reached their host, which has no rate limiters for the sampled frame's port and class, since the
+    /// start.
     pub unheard: u64,
 }
 

@@ -215,7 +215,8 @@ impl World {
         stops.by_target.iter().map(report).filter(|stop| stop.times > 0 || stop.stopped_s > 0.0).collect()
     }
 
-    /// Returns the maximum of the bytes at the crossbar input at the end of a port's link; `None`: there is no such input.
+    /// Returns the maximum of the bytes at the crossbar input at the end of a port's link; `None`: there is no such
+    /// input.
     fn input_max(&self, port: usize) -> Option<u64> {
         let FabricState::Crossbar(crossbar) = &self.nodes[usize::from(self.ports[port].to)].fabric else { return None };
         Some(crossbar.inputs[self.slots[port ^ 1] as usize].max)

@@ -8,8 +8,8 @@ use crate::port::{LineEnd, Queue};
 use tailback_qdisc::Reason;
 
 impl World {
-    /// Applies all changes that are due, and schedules the next. The event is stale if none is due: it was scheduled
-    /// before an earlier change was added.
+    /// Applies all changes that are due, and schedules the next. The event is stale if no change is due: it was
+    /// scheduled before an earlier change was added.
     pub(super) fn apply_due_changes(&mut self) {
         if self.plan.timeline.get(self.next_change).is_none_or(|change| change.at > self.now) {
             return;

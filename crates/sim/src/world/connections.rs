@@ -308,7 +308,8 @@ impl Transports {
     }
 }
 
-/// Returns the number of flow numbers of a plan: one for each flow, then one for the acknowledgements of each connection.
+/// Returns the number of flow numbers of a plan: one for each flow, then one for the acknowledgements of each
+/// connection.
 pub(crate) fn numbers(flows: &[FlowPlan]) -> usize {
     flows.len() + flows.iter().filter(|f| f.transport.is_some()).count()
 }

@@ -21,8 +21,8 @@ pub(crate) struct Deadlock {
 }
 
 impl World {
-    /// Returns the cycles of stuck ports: one for each class and each connected part of the graph in which each stuck port
-    /// points to the first port for which it waits.
+    /// Returns the cycles of stuck ports: one for each class and each connected part of the graph in which each stuck
+    /// port points to the first port for which it waits.
     pub(crate) fn deadlocks(&self) -> Vec<Deadlock> {
         (0..self.plan.classes).flat_map(|class| self.deadlocks_of(class)).collect()
     }

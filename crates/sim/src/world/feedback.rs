@@ -13,8 +13,8 @@ use tailback_qdisc::{Packet, Qdisc};
 use tailback_units::Time;
 
 impl World {
-    /// Passes a packet that is about to be queued at `port` to the congestion point of its queue, if there is one, which
-    /// may sample it, and sends the message that results.
+    /// Passes a packet that is about to be queued at `port` to the congestion point of its queue, if there is one,
+    /// which may sample it, and sends the message that results.
     pub(super) fn sample_arrival(&mut self, port: u32, packet: &Packet) {
         let Queue::General(general) = &mut self.ports[port as usize].queue else { return };
         let queue = &mut general.queues[usize::from(packet.class())];
@@ -37,8 +37,9 @@ impl World {
         self.send_control(out, ControlFrame::Feedback(message));
     }
 
-    /// Handles a message at a node. If frames like the sampled one leave the node through rate limiters, these process the
-    /// message, and it ends there. Otherwise a switch forwards it, and a host, which is the frame's source, discards it.
+    /// Handles a message at a node. If frames like the sampled one leave the node through rate limiters, these process
+    /// the message, and it ends there. Otherwise a switch forwards it, and a host, which is the frame's source,
+    /// discards it.
     pub(super) fn receive_feedback(&mut self, node: u16, message: Message) {
         let frame = message.frame;
         let is_host = self.nodes[usize::from(node)].is_host;

@@ -23,7 +23,8 @@ impl World {
     pub(super) fn detect_at_input(&mut self, node: usize, place: Place, added: bool) {
         let Some(policy) = self.nodes[node].backpressure.clone() else { return };
         let now = self.now;
-        let Some((transition, congested)) = self.crossbar(node).and_then(|crossbar| crossbar.observe(now, place)) else {
+        let Some((transition, congested)) = self.crossbar(node).and_then(|crossbar| crossbar.observe(now, place))
+        else {
             return;
         };
         // The port towards the neighbour.
@@ -79,7 +80,13 @@ impl World {
 
     /// Returns the destination addresses that a notification names; `congested`: the congested destination, if each
     /// destination has its own limit.
-    fn addresses_at_input(&self, node: usize, place: Place, congested: Option<u16>, policy: &Arc<BackPressure>) -> Vec<u16> {
+    fn addresses_at_input(
+        &self,
+        node: usize,
+        place: Place,
+        congested: Option<u16>,
+        policy: &Arc<BackPressure>,
+    ) -> Vec<u16> {
         let FabricState::Crossbar(crossbar) = &self.nodes[node].fabric else { return Vec::new() };
         match (congested, policy.addresses) {
             _ if !has_addresses(policy.scope) => Vec::new(),

@@ -10,8 +10,8 @@ use crate::port::{ClassQueue, Queue, Waiting};
 use crate::responder::quanta_time;
 use std::sync::Arc;
 
-/// Refreshes of a PAUSE in force take at most 1/8 of a link's time: they are at least 8 · 84 B apart, which are 10.5 quanta
-/// on a link with equal rates. A PAUSE of at most 10 quanta thus expires before it is refreshed.
+/// Refreshes of a PAUSE in force take at most 1/8 of a link's time: they are at least 8 · 84 B apart, which are 10.5
+/// quanta on a link with equal rates. A PAUSE of at most 10 quanta thus expires before it is refreshed.
 const REFRESH_SHARE: u32 = 8;
 
 /// Returns `true` if notifications of this scope name destination addresses.

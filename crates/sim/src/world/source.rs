@@ -33,9 +33,9 @@ pub(super) struct Flow {
 /// Payload, buffer bytes and wire bytes of a flow's last packet.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct LastLengths {
-pub(super) payload: u32,
-pub(super) size: u32,
-pub(super) wire: u32,
+    pub(super) payload: u32,
+    pub(super) size: u32,
+    pub(super) wire: u32,
 }
 
 /// Source of a flow with a transport.

@@ -41,13 +41,14 @@ impl World {
         self.run_until(self.plan.end);
     }
 
-    /// Handles all events at and before `t`, or up to the end of the run if `t` is later. [`World::now`] is then `t` or the
-    /// end of the run; if `t` is in the past, nothing happens.
+    /// Handles all events at and before `t`, or up to the end of the run if `t` is later. [`World::now`] is then `t` or
+    /// the end of the run; if `t` is in the past, nothing happens.
     pub fn run_until(&mut self, t: Time) {
         while self.advance(t, EVENTS_PER_ROUND) == Status::Running {}
     }
 
-    /// Handles at most `budget` events at and before `t`, as [`World::run_until`]; [`Status::Done`]: all have been handled.
+    /// Handles at most `budget` events at and before `t`, as [`World::run_until`]; [`Status::Done`]: all have been
+    /// handled.
     pub fn advance(&mut self, t: Time, budget: u64) -> Status {
         let t = t.min(self.plan.end);
         let status = self.handle_events(t, budget);
@@ -58,12 +59,12 @@ impl World {
         status
     }
 
-    /// Schedules a change at `at`, after those that are already scheduled for that instant. A change takes effect when its
-    /// time has come, not at the call.
+    /// Schedules a change at `at`, after those that are already scheduled for that instant. A change takes effect when
+    /// its time has come, not at the call.
     ///
     /// # Errors
-    /// [`Untimely::Past`] if `at` is not after the current time or the run has ended, [`Untimely::AfterTheEnd`] if `at` is
-    /// after the end of the run; nothing is scheduled then.
+    /// [`Untimely::Past`] if `at` is not after the current time or the run has ended, [`Untimely::AfterTheEnd`] if `at`
+    /// is after the end of the run; nothing is scheduled then.
     pub fn change(&mut self, at: Time, what: ChangeKind) -> Result<(), Untimely> {
         if at <= self.now || self.done {
             return Err(Untimely::Past);

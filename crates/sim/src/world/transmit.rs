@@ -67,8 +67,8 @@ impl World {
         self.watch(port, class, destination, via.filter(|_| feeds));
     }
 
-    /// Applies the steps before the queue of `port` to a packet: labels, conditioners, congestion points and the tags of
-    /// rate limiters. `None`: a policer dropped the packet.
+    /// Applies the steps before the queue of `port` to a packet: labels, conditioners, congestion points and the tags
+    /// of rate limiters. `None`: a policer dropped the packet.
     #[inline(always)]
     fn treat(&mut self, port: u32, mut packet: Packet, via: Option<u32>) -> Option<Packet> {
         if self.labelling.any() {

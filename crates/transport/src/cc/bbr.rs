@@ -18,7 +18,7 @@ use tailback_units::{Dur, Time};
 const HIGH_GAIN: f64 = 2.885;
 /// Gain of the window outside Startup and Drain.
 const CWND_GAIN: f64 = 2.0;
-/// Pacing gains of ProbeBW, one per smallest round-trip time (section 4.3.4.3).
+/// Pacing gains of ProbeBW, each used for about one minimum round-trip time (section 4.3.4.3).
 const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
 /// Growth of the bandwidth below which a round counts as flat; Startup ends after [`FLAT_ROUNDS`] (section 4.3.2.2).
 const GROWTH: f64 = 1.25;
@@ -111,16 +111,18 @@ enum Mode {
 /// Interpretations of the draft: without offloading, `send_quantum` (section 4.2.2) enters only
 /// the three quanta of slack in the window; the samples of ProbeRTT are ignored here, not in the
 /// sampler; recovery after a timeout ends when all that was sent before it is acknowledged. Linux's bound
-/// on the long-term rate (for policers) is not in the draft and not here. ProbeRTT saves the window as it is (text of section
-/// 4.2.3.4), not the larger of it and the one saved before (pseudocode of section 4.3.5). Echoes of
-/// congestion have no effect, as in Linux.
+/// on the long-term rate (for policers) is not in the draft and not here. ProbeRTT saves the present window (text of
+/// section 4.2.3.4), not the maximum of the present and the previously saved window (pseudocode of section 4.3.5).
+/// Echoes of congestion have no effect, as in Linux.
 ///
 /// The `mode` of `probe` is 0 Startup, 1 Drain, 2 ProbeBW, 3 ProbeRTT.
 #[derive(Debug)]
 pub struct Bbr {
     params: Params,
     rng: Rng,
+    /// Payload of a full segment, bits.
     bits: f64,
+    /// Initial window, segments.
     initial: f64,
     mode: Mode,
     pacing_gain: f64,
@@ -131,7 +133,7 @@ pub struct Bbr {
     /// BtlBw, segments per second.
     bandwidth: WindowedMax,
     held_back: HeldBack,
-    /// RTprop.
+    /// Minimum round-trip time (RTprop). `None`: there was no sample.
     min_rtt: Option<Dur>,
     min_rtt_at: Time,
     /// `true` after Startup has filled the pipe.
@@ -145,13 +147,15 @@ pub struct Bbr {
     probe_rtt_until: Option<Time>,
     probe_rtt_round: bool,
     idle_restart: bool,
-    /// `true` in the first round of fast recovery, in which one segment is sent for each delivered (packet conservation).
+    /// `true` in the first round of fast recovery, in which one segment is sent for each delivered (packet
+    /// conservation).
     conservation: bool,
     saved: Saved,
 }
 
 impl Bbr {
-    /// Returns the segments outstanding at `gain` times the bandwidth-delay product (BBRInflight).
+    /// Returns `gain` times the bandwidth-delay product plus three send quanta, segments; before the first round-trip
+    /// time the initial window (BBRInflight).
     fn inflight(&self, gain: f64) -> f64 {
         let Some(rtt) = self.min_rtt else { return self.initial };
         gain * self.bandwidth.get() * rtt.as_secs() + 3.0 * self.quantum()
@@ -250,7 +254,7 @@ impl Bbr {
         self.advance_cycle(now);
     }
 
-    /// Updates the smallest round-trip time; returns `true` if it had expired (BBRUpdateRTprop).
+    /// Updates the minimum round-trip time; returns `true` if the previous one had expired (BBRUpdateRTprop).
     fn update_min_rtt(&mut self, acked: &Acked) -> bool {
         let expired = self.min_rtt.is_some() && acked.now.since(self.min_rtt_at) > self.params.min_rtt_window;
         if let Some(rtt) = acked.rtt

@@ -140,7 +140,8 @@ struct Curve {
     cwnd_prior: f64,
     k: f64,
     w_est: f64,
-    /// Begin of this stage of congestion avoidance (t_epoch), plus the time during which the window did not limit.
+    /// Start of this stage of congestion avoidance (t_epoch), plus the time during which the window did not limit.
+    /// `None`: the stage has not started.
     start: Option<Time>,
 }
 
@@ -238,7 +239,7 @@ impl CongestionControl for Cubic {
     fn on_congestion(&mut self, window: &mut Window, event: &CongestionEvent) {
         self.hystart.stop();
         let flight = f64::from(event.in_flight);
-        // Of consecutive timeouts the first has the curve to restore.
+        // At consecutive timeouts, the curve before the first one is the one to restore.
         if event.sign != Congestion::Timeout || self.curve.after != After::Timeout {
             self.undo = Some(self.curve);
         }

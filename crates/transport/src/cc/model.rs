@@ -11,7 +11,7 @@ pub(crate) const MIN_PIPE: f64 = 4.0;
 /// at a new sample only.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct WindowedMax {
-    /// Time and value, in descending order of values and ascending order of times.
+    /// Samples (time, value), in descending order of values and ascending order of times.
     best: [(u64, f64); 3],
 }
 
@@ -100,7 +100,7 @@ impl HeldBack {
     pub(crate) fn begin(&mut self, delivered: u64) {
         *self = HeldBack { from: delivered, to: Some(delivered) };
     }
-    /// Extends it to the `in_flight` segments that are outstanding.
+    /// Extends the range to the `in_flight` segments that are outstanding after `delivered` ones.
     pub(crate) fn extend(&mut self, delivered: u64, in_flight: u32) {
         self.to = Some(delivered + u64::from(in_flight));
     }
@@ -129,7 +129,7 @@ pub(crate) enum Repair {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Saved {
     pub repair: Repair,
-    /// Segments.
+    /// Saved window, segments.
     cwnd: f64,
 }
 
@@ -183,14 +183,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_windowed_maximum_is_that_of_the_samples_within_the_window() {
+    fn the_windowed_maximum_never_exceeds_the_maximum_in_the_window_and_at_first_equals_it() {
         let mut max = WindowedMax::default();
         let values = [5.0, 9.0, 3.0, 4.0, 7.0, 2.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
         for (time, value) in values.into_iter().enumerate() {
             max.update(8, time as u64, value);
             let recent = &values[time.saturating_sub(8)..=time];
             let exact = recent.iter().copied().fold(0.0, f64::max);
-            // With three samples kept the estimate is a value of the window, and at first its greatest.
+            // With only three samples kept, the estimate may be below the maximum once the 9.0 of time 1 is too old.
             assert!(max.get() <= exact, "at {time}");
             assert!(time > 9 || max.get() == exact, "at {time}: {}", max.get());
         }

@@ -117,8 +117,8 @@ impl Part {
     }
 }
 
-/// Detector of over-subscription: marked segments are lost repeatedly, or the target is missed although nearly all segments
-/// are marked.
+/// Detector of over-subscription: the target is missed in consecutive intervals although, in each of them, marked
+/// segments are lost or nearly all segments are marked.
 #[derive(Debug)]
 struct Oversubscription {
     patience: Dur,
@@ -135,8 +135,8 @@ struct Oversubscription {
 }
 
 impl Oversubscription {
-    /// Returns `true` if marking is turned off now. `missed`: the rate is below 0.9 times the target;
-    /// `share`: the marked part of the window.
+    /// Checks the interval that has ended, if one has. Returns `true` if marking is turned off now. `missed`: the rate
+    /// is below 0.9 times the target; `share`: marked window divided by the whole window.
     fn look(&mut self, now: Time, missed: bool, share: f64) -> bool {
         if now < self.due {
             return false;

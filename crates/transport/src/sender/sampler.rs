@@ -8,19 +8,19 @@ use tailback_units::{Dur, Time};
 #[derive(Clone, Copy, Debug)]
 struct Mark {
     sent: Time,
-    /// Segments delivered before (P.delivered).
+    /// Segments delivered before the transmission (P.delivered).
     delivered: u64,
-    /// Time of the last delivery before (P.delivered_time).
+    /// Time of the last delivery before the transmission (P.delivered_time).
     delivered_at: Time,
     /// Transmission of the first segment of the sample (P.first_sent_time).
     first_sent: Time,
     /// Segments outstanding, itself included.
     in_flight: u32,
-    /// Segments lost before.
+    /// Segments lost before the transmission.
     lost: u64,
     /// `true` if the application limits (P.is_app_limited).
     app_limited: bool,
-    /// `true` after its delivery.
+    /// `true` after the segment's delivery.
     counted: bool,
 }
 
@@ -137,8 +137,8 @@ mod tests {
         Time::ZERO + Dur::from_ms(ms)
     }
 
-    /// Returns the samples of `n` acknowledgements, with a window of `window` segments, a link of one segment per ms and a
-    /// round-trip time of 50 ms.
+    /// Returns the samples of `n` acknowledgements, with a window of `window` segments, a link of one segment per ms
+    /// and a round-trip time of 50 ms.
     fn samples(window: u32, n: u32) -> Vec<RateSample> {
         let mut sampler = Sampler::default();
         let mut free = 0;

@@ -23,7 +23,7 @@ impl Sender {
         self.poll_any(now)
     }
 
-    /// Returns a segment of any sender.
+    /// Returns a segment to transmit now, for a sender without the fast path or in a state that needs more than it.
     fn poll_any(&mut self, now: Time) -> Option<Segment> {
         self.hold_for_pace(false);
         match self.state {
@@ -32,7 +32,7 @@ impl Sender {
             _ => {}
         }
         if self.seq.is_idle() {
-            if self.seq.left == 0 {
+            if self.seq.unsent == 0 {
                 return None;
             }
             self.restart_after_idle(now);
@@ -81,7 +81,7 @@ impl Sender {
         }
     }
 
-    /// Returns the segment that may be transmitted; with `dry` the state does not change.
+    /// Returns the segment that may be transmitted; `None`: no segment may. With `dry` the state does not change.
     pub(super) fn choose(&mut self, dry: bool) -> Option<Choice> {
         if self.ecn.held {
             return None;
@@ -164,7 +164,7 @@ impl Sender {
     }
 
     fn choose_new(&mut self, new: bool, in_flight: u32) -> Option<Choice> {
-        if self.seq.left == 0
+        if self.seq.unsent == 0
             && let Some(sampler) = self.sampler()
         {
             sampler.app_limited(in_flight);
@@ -263,8 +263,8 @@ impl Sender {
         }
     }
 
-    /// Reports a transmission to the congestion control and to the reservation. Returns `true` if the segment is marked; `None`
-    /// if the sender does not mark.
+    /// Reports a transmission to the congestion control and to the reservation. Returns `true` if the segment is
+    /// marked; `None` if the sender does not mark.
     fn note_sent(&mut self, now: Time, idle: bool, seq: u32, payload: u16, again: bool) -> Option<bool> {
         let calls = self.profile.sent;
         let marks = calls == SentCalls::Marks;
@@ -296,7 +296,10 @@ impl Sender {
             cold.short.pop_front();
         }
         let at = cold.short.binary_search_by_key(&index, |(i, _)| *i);
-        at.map_or(full, |at| cold.short[at].1)
+        at.map_or(full, |at| {
+            let (_, payload) = cold.short[at];
+            payload
+        })
     }
 
     /// Sets the earliest time of the next segment, by the pacing rate of the congestion control or of the connection.

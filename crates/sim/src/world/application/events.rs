@@ -166,8 +166,9 @@ impl World {
         self.continue_page(application, channel);
     }
 
-    /// Continues the page after an exchange on `channel` has ended: requests further objects over idle channels, or ends
-    /// the page if no object remains and no channel waits for a response. A page with an abandoned exchange has failed.
+    /// Continues the page after an exchange on `channel` has ended: requests further objects over idle channels, or
+    /// ends the page if no object remains and no channel waits for a response. A page with an abandoned exchange has
+    /// failed.
     fn continue_page(&mut self, application: u32, channel: usize) {
         let (now, warmup) = (self.now, self.plan.warmup);
         let Some(session) = self.applications.session(application) else { return };

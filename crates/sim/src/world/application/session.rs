@@ -23,10 +23,10 @@ pub(super) struct Session {
 /// Pair of flows that carries one exchange at a time.
 #[derive(Debug)]
 pub(super) struct Channel {
-/// Flow that carries requests.
-pub(super) request: u32,
-/// Flow that carries responses.
-pub(super) response: u32,
+    /// Flow that carries requests.
+    pub(super) request: u32,
+    /// Flow that carries responses.
+    pub(super) response: u32,
     /// Bytes of the response for which the channel waits; `None`: the channel is idle.
     pub(super) awaited: Option<u64>,
     /// Time of the last request.
@@ -59,8 +59,8 @@ impl Session {
         self.channels[channel].awaited
     }
 
-    /// Draws the service time of a request that has arrived on a channel. Returns the flow that carries the response, and
-    /// the time at which the response is sent.
+    /// Draws the service time of a request that has arrived on a channel. Returns the flow that carries the response,
+    /// and the time at which the response is sent.
     pub fn serves(&mut self, channel: usize, now: Time) -> (u32, Time) {
         (self.channels[channel].response, now + self.spec.service.draw(&mut self.rng))
     }

@@ -20,13 +20,13 @@ pub(super) struct Transfers {
 /// A flow of the group and its current transfer.
 #[derive(Debug)]
 pub(super) struct Slot {
-pub(super) flow: u32,
-/// Start of the last transfer.
-pub(super) began: Time,
-/// Bytes of the transfer in progress; 0: there is none.
-pub(super) bytes: u64,
-/// `true` if the connection has carried a transfer, and is reopened before the next one.
-pub(super) used: bool,
+    pub(super) flow: u32,
+    /// Start of the last transfer.
+    pub(super) began: Time,
+    /// Bytes of the transfer in progress; 0: there is none.
+    pub(super) bytes: u64,
+    /// `true` if the connection has carried a transfer, and is reopened before the next one.
+    pub(super) used: bool,
 }
 
 impl Transfers {

@@ -18,7 +18,8 @@ use tailback_document::Invalid;
 use tailback_random::Rng;
 use tailback_units::{Dur, Time};
 
-// All constants are those of draft-ietf-ccwg-bbr-05. Earlier drafts and Linux differ in DRAIN_GAIN (1/2.77 = 0.36, Linux 0.35).
+// All constants are those of draft-ietf-ccwg-bbr-05. Earlier drafts and Linux differ in DRAIN_GAIN (1/2.77 = 0.36,
+// Linux 0.35).
 
 /// StartupPacingGain, 4·ln 2 (section 5.3.1.1).
 const STARTUP_GAIN: f64 = 2.77;
@@ -58,7 +59,7 @@ impl Params {
     /// Accepts: there are no parameters.
     ///
     /// # Errors
-    /// If a parameter is invalid: the error names it and says what to write.
+    /// Never: the type excludes invalid values.
     pub fn check(&self) -> Result<(), Invalid> {
         Ok(())
     }
@@ -123,7 +124,7 @@ pub struct Bbr3 {
     bits: f64,
     /// Initial window, segments.
     initial: f64,
-    /// `true` if more than one loss per round trip can be seen.
+    /// `true` if acknowledgements are selective, so that more than one loss per round trip is reported.
     selective: bool,
     state: State,
     pacing_gain: f64,
@@ -131,7 +132,7 @@ pub struct Bbr3 {
     /// Segments per second.
     pacing_rate: f64,
     rounds: Rounds,
-    /// Greatest delivery rate of the last and of the present cycle, segments per second.
+    /// Maximum delivery rate of the last cycle and of the present one, segments per second.
     max_bw: [f64; 2],
     held_back: HeldBack,
     bounds: Bounds,
@@ -140,10 +141,10 @@ pub struct Bbr3 {
     extra_acked: WindowedMax,
     extra_delivered: f64,
     extra_since: Time,
-    /// Smallest round-trip time; `None` before the first.
+    /// Minimum round-trip time; `None` before the first sample.
     min_rtt: Option<Dur>,
     min_rtt_at: Time,
-    /// Smallest round-trip time since the last ProbeRTT (probe_rtt_min_delay).
+    /// Minimum round-trip time since the last ProbeRTT (probe_rtt_min_delay).
     probe_delay: Option<Dur>,
     probe_delay_at: Time,
     /// Earliest end of ProbeRTT. `None`: too many segments are still outstanding.
@@ -219,7 +220,7 @@ impl Bbr3 {
         }
     }
 
-    /// Notes if the window is full.
+    /// Records that the window was full, in this round and the last one.
     fn track_limit(&mut self, window: &Window, acked: &Acked) {
         if self.rounds.start {
             self.limited_last = std::mem::take(&mut self.limited_now);
