@@ -185,7 +185,7 @@ impl Crossbar {
         let n = self.inputs.len();
         let first = self.outputs[output].next;
         let depth = if selects && self.limits.virtual_queues { usize::MAX } else { 1 };
-        for input in (0..n).map(|k| (first + k) % n) {
+        for input in (0..n).map(|offset| (first + offset) % n) {
             if !self.wants(input, output) {
                 continue;
             }

@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stop_of_a_destination_in_a_class_stops_neither_the_class_nor_the_destination_elsewhere() {
+    fn stopping_a_destination_in_a_class_stops_no_other_traffic() {
         let mut r = Responder::new(Response::Block, None);
         r.apply(Time(0), ControlFrame::Off(notification(1, Scope::ClassDestination, &[5])), RATE);
         let gate = r.gate(Time(0));

@@ -42,7 +42,7 @@ struct Input {
     /// Bytes in the reserve and the pool.
     bytes: u64,
     /// Bytes in headroom.
-    beyond: u64,
+    in_headroom: u64,
     /// Size of the headroom.
     headroom: u64,
     stopped: bool,
@@ -96,7 +96,7 @@ impl SharedBuffer {
 
     /// Returns the memory in use: in reserves, in the pool and in headroom.
     pub fn used(&self) -> u64 {
-        self.inputs.iter().map(|input| input.bytes + input.beyond).sum()
+        self.inputs.iter().map(|input| input.bytes + input.in_headroom).sum()
     }
 
     /// Returns `true` if a frame of `size` would be admitted without stopping its neighbour. Freeing memory can only
@@ -107,7 +107,7 @@ impl SharedBuffer {
         let before = input.bytes.saturating_sub(self.reserve);
         let shared = (input.bytes + size).saturating_sub(self.reserve);
         let threshold = self.pool.saturating_sub(self.shared + (shared - before)) >> self.shift;
-        input.beyond == 0 && (shared == 0 || shared < threshold)
+        input.in_headroom == 0 && (shared == 0 || shared < threshold)
     }
 
     /// Admits a frame of `size` bytes from the input `slot` (its index among the node's ports). Returns `Stop` if the
@@ -118,17 +118,17 @@ impl SharedBuffer {
         let before = input.bytes.saturating_sub(reserve);
         let shared = (input.bytes + size).saturating_sub(reserve);
         if shared > threshold && shared > 0 {
-            if input.beyond + size > input.headroom {
+            if input.in_headroom + size > input.headroom {
                 return None;
             }
-            input.beyond += size;
+            input.in_headroom += size;
         } else {
             input.bytes += size;
             self.shared += shared - before;
         }
-        let (taken, beyond) = (input.bytes.saturating_sub(reserve), input.beyond > 0);
+        let (taken, in_headroom) = (input.bytes.saturating_sub(reserve), input.in_headroom > 0);
         // Compared with the memory that is free after the admission.
-        let stops = beyond || (taken > 0 && taken >= self.threshold());
+        let stops = in_headroom || (taken > 0 && taken >= self.threshold());
         let input = &mut self.inputs[self.place(slot, class)];
         let stops = stops && !input.stopped;
         input.stopped |= stops;
@@ -140,14 +140,14 @@ impl SharedBuffer {
     pub fn release(&mut self, slot: usize, class: usize, size: u64) -> FlowControl {
         let (reserve, resume) = (self.reserve, self.resume);
         let input = &mut self.inputs[self.place(slot, class)];
-        let from_beyond = size.min(input.beyond);
+        let from_headroom = size.min(input.in_headroom);
         let before = input.bytes.saturating_sub(reserve);
-        input.beyond -= from_beyond;
-        input.bytes -= size - from_beyond;
+        input.in_headroom -= from_headroom;
+        input.bytes -= size - from_headroom;
         let shared = input.bytes.saturating_sub(reserve);
         self.shared -= before - shared;
-        let (stopped, beyond) = (input.stopped, input.beyond);
-        let resumes = stopped && beyond == 0 && (shared == 0 || shared + resume <= self.threshold());
+        let (stopped, in_headroom) = (input.stopped, input.in_headroom);
+        let resumes = stopped && in_headroom == 0 && (shared == 0 || shared + resume <= self.threshold());
         self.inputs[self.place(slot, class)].stopped &= !resumes;
         self.stopped -= u32::from(resumes);
         if resumes { FlowControl::Resume } else { FlowControl::Unchanged }

@@ -12,16 +12,16 @@ use tailback_units::Time;
 #[derive(Debug, Default)]
 pub(crate) struct Stops {
     /// Time during which at least one stop is in force.
-    pub any: Spell,
+    pub any: OnTime,
     /// Time during which a limiter keeps some traffic below the rate of the link.
-    pub slowed: Spell,
+    pub slowed: OnTime,
     /// Stops by target, for all targets that were ever stopped.
-    pub by_target: BTreeMap<Target, Spell>,
+    pub by_target: BTreeMap<Target, OnTime>,
 }
 
 /// Number and total length of the intervals in which a condition holds.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Spell {
+pub(crate) struct OnTime {
     /// Start of the current interval; `None`: the condition does not hold.
     since: Option<Time>,
     /// End of the current interval if it is known; [`Time::NEVER`]: the interval lasts until the condition is reset.
@@ -34,7 +34,7 @@ pub(crate) struct Spell {
     base: (u64, u64),
 }
 
-impl Spell {
+impl OnTime {
     /// Sets the condition from `now` on: it holds until the given instant, or (`None`) does not hold.
     fn set(&mut self, now: Time, until: Option<Time>) {
         if self.since.is_some() && self.until < now {
@@ -96,9 +96,9 @@ impl Stops {
         // Of several stops of one target, the one that ends last comes first.
         stopped.sort_unstable_by_key(|(target, until)| (*target, std::cmp::Reverse(*until)));
         stopped.dedup_by_key(|(target, _)| *target);
-        for (target, spell) in &mut self.by_target {
-            if spell.since.is_some() && stopped.binary_search_by_key(target, |(named, _)| *named).is_err() {
-                spell.set(now, None);
+        for (target, on_time) in &mut self.by_target {
+            if on_time.since.is_some() && stopped.binary_search_by_key(target, |(named, _)| *named).is_err() {
+                on_time.set(now, None);
             }
         }
         for (target, until) in stopped {
@@ -109,7 +109,7 @@ impl Stops {
     /// Ends the warm-up: totals count from `now` on.
     pub fn end_warmup(&mut self, now: Time) {
         let all = self.by_target.values_mut().chain([&mut self.any, &mut self.slowed]);
-        all.for_each(|spell| spell.end_warmup(now));
+        all.for_each(|on_time| on_time.end_warmup(now));
     }
 }
 
@@ -152,8 +152,8 @@ mod tests {
         stops.set(Time(10), vec![(Target::Class(1), Time::NEVER)], true);
         stops.end_warmup(Time(25));
         stops.set(Time(40), vec![], false);
-        for spell in [&stops.any, &stops.slowed, &stops.by_target[&Target::Class(1)]] {
-            assert_eq!((spell.measured(Time(50)), spell.total(Time(50)), spell.begun()), (15, 30, 0));
+        for on_time in [&stops.any, &stops.slowed, &stops.by_target[&Target::Class(1)]] {
+            assert_eq!((on_time.measured(Time(50)), on_time.total(Time(50)), on_time.begun()), (15, 30, 0));
         }
     }
 }

@@ -4,8 +4,8 @@
 //!
 //! - a plain FIFO: one drop-tail class that nothing can stop. A packet's departure is known when it is enqueued, so it
 //!   is put onto the link at once, with its arrival time: one event per hop;
-//! - [`AdmissionQueue`]: a FIFO behind an admission policy, which drops or marks packets at their arrival; it is also
-//! put   onto the link at once;
+//! - [`AdmissionQueue`]: a FIFO behind an admission policy, which drops or marks packets at their arrival; its
+//!   packets, too, are put onto the link at once;
 //! - [`General`]: classes, disciplines, gates, control frames. If it qualifies, it also transmits early while nothing
 //!   stops it.
 //!

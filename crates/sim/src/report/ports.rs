@@ -3,7 +3,7 @@
 use super::counts::{Counts, secs};
 use crate::plan::NodeKind;
 use crate::port::Queue;
-use crate::stops::{Spell, Stops};
+use crate::stops::{OnTime, Stops};
 use crate::target::Target;
 use crate::world::{FabricState, World};
 use serde::Serialize;
@@ -204,13 +204,13 @@ impl World {
     }
 
     fn stop_reports(&self, stops: &Stops) -> Vec<StopReport> {
-        let report = |(target, spell): (&Target, &Spell)| {
+        let report = |(target, on_time): (&Target, &OnTime)| {
             let (class, destination) = match *target {
                 Target::Port => (None, None),
                 Target::Class(class) => (Some(class), None),
                 Target::Destination(node, class) => (class, Some(self.node_name(node).to_owned())),
             };
-            StopReport { class, destination, times: spell.begun(), stopped_s: secs(spell.measured(self.now)) }
+            StopReport { class, destination, times: on_time.begun(), stopped_s: secs(on_time.measured(self.now)) }
         };
         stops.by_target.iter().map(report).filter(|stop| stop.times > 0 || stop.stopped_s > 0.0).collect()
     }

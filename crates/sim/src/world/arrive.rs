@@ -148,7 +148,7 @@ impl World {
         // The input and the output are idle now: other outputs may wait for this input, and other inputs for this
         // output. The other outputs are tried first, so that this one does not starve them.
         let count = self.nodes[at].ports.len();
-        for candidate in (1..count).map(|k| (output + k) % count) {
+        for candidate in (1..count).map(|offset| (output + offset) % count) {
             if matches!(&self.nodes[at].fabric, FabricState::Crossbar(c) if c.wants(input, candidate)) {
                 self.match_output(self.nodes[at].ports[candidate]);
             }

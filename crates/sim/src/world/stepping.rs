@@ -41,20 +41,20 @@ impl World {
         self.run_until(self.plan.end);
     }
 
-    /// Handles all events at and before `t`, or up to the end of the run if `t` is later. [`World::now`] is then `t` or
-    /// the end of the run; if `t` is in the past, nothing happens.
-    pub fn run_until(&mut self, t: Time) {
-        while self.advance(t, EVENTS_PER_ROUND) == Status::Running {}
+    /// Handles all events at and before `until`, or up to the end of the run if `until` is later. [`World::now`] is then `until` or
+    /// the end of the run; if `until` is in the past, nothing happens.
+    pub fn run_until(&mut self, until: Time) {
+        while self.advance(until, EVENTS_PER_ROUND) == Status::Running {}
     }
 
-    /// Handles at most `budget` events at and before `t`, as [`World::run_until`]; [`Status::Done`]: all have been
+    /// Handles at most `budget` events at and before `until`, as [`World::run_until`]; [`Status::Done`]: all have been
     /// handled.
-    pub fn advance(&mut self, t: Time, budget: u64) -> Status {
-        let t = t.min(self.plan.end);
-        let status = self.handle_events(t, budget);
+    pub fn advance(&mut self, until: Time, budget: u64) -> Status {
+        let until = until.min(self.plan.end);
+        let status = self.handle_events(until, budget);
         if status == Status::Done {
-            self.now = self.now.max(t);
-            self.done |= t == self.plan.end;
+            self.now = self.now.max(until);
+            self.done |= until == self.plan.end;
         }
         status
     }
@@ -65,7 +65,7 @@ impl World {
     /// # Errors
     /// [`Untimely::Past`] if `at` is not after the current time or the run has ended, [`Untimely::AfterTheEnd`] if `at`
     /// is after the end of the run; nothing is scheduled then.
-    pub fn change(&mut self, at: Time, what: ChangeKind) -> Result<(), Untimely> {
+    pub fn change(&mut self, auntil: Time, what: ChangeKind) -> Result<(), Untimely> {
         if at <= self.now || self.done {
             return Err(Untimely::Past);
         }
