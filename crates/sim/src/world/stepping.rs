@@ -41,8 +41,8 @@ impl World {
         self.run_until(self.plan.end);
     }
 
-    /// Handles all events at and before `until`, or up to the end of the run if `until` is later. [`World::now`] is then `until` or
-    /// the end of the run; if `until` is in the past, nothing happens.
+    /// Handles all events at and before `until`, or up to the end of the run if `until` is later. [`World::now`] is
+    /// then `until` or the end of the run; if `until` is in the past, nothing happens.
     pub fn run_until(&mut self, until: Time) {
         while self.advance(until, EVENTS_PER_ROUND) == Status::Running {}
     }
@@ -65,7 +65,7 @@ impl World {
     /// # Errors
     /// [`Untimely::Past`] if `at` is not after the current time or the run has ended, [`Untimely::AfterTheEnd`] if `at`
     /// is after the end of the run; nothing is scheduled then.
-    pub fn change(&mut self, auntil: Time, what: ChangeKind) -> Result<(), Untimely> {
+    pub fn change(&mut self, at: Time, what: ChangeKind) -> Result<(), Untimely> {
         if at <= self.now || self.done {
             return Err(Untimely::Past);
         }
