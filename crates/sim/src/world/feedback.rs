@@ -30,10 +30,6 @@ impl World {
     /// Forwards a message from a node towards the source of the sampled frame.
     fn pass_back(&mut self, node: u16, message: Message) {
         let out = self.routes.port(node, message.source, message.frame.flow, 0);
-        if out == NO_ROUTE {
-            self.undelivered_messages += 1;
-            return;
-        }
         self.send_control(out, ControlFrame::Feedback(message));
     }
 
