@@ -69,6 +69,7 @@ impl Rule {
         rule
     }
 
+    /// Returns the meter of `key` (a flow, or 0 if all flows share one), which it creates at the first use.
     fn meter(&mut self, key: u32) -> &mut Meter {
         let (plan, seed) = (&self.plan, self.seed);
         self.meters.entry(key).or_insert_with(|| Meter {
@@ -92,6 +93,7 @@ impl Rule {
         }
     }
 
+    /// Returns `true` if the conditioner applies to a packet, by its flow and its class map.
     fn applies_to(&self, packet: &Packet) -> bool {
         self.plan.flows.as_ref().is_none_or(|flows| flows.binary_search(&packet.flow()).is_ok())
             && self.matches.as_ref().is_none_or(|matches| matches.class(packet) == 0)
@@ -165,10 +167,12 @@ impl Conditioning {
     pub fn of_flow(&self, flow: u32) -> u32 {
         self.source.get(flow as usize).copied().unwrap_or(NONE)
     }
+    /// Returns `true` if any port has conditioners in front of its queue.
     #[inline]
     pub fn at_egress(&self) -> bool {
         !self.egress.is_empty()
     }
+    /// Returns `true` if any port has conditioners at the end of its link.
     #[inline]
     pub fn at_ingress(&self) -> bool {
         !self.ingress.is_empty()
@@ -187,6 +191,8 @@ impl Conditioning {
         Self::first_match(&mut self.rules, &self.ingress[port as usize], now, packet)
     }
 
+    /// Applies the first of the conditioners `here` that applies to a packet, if there is one. Returns `true` if the
+    /// packet passes.
     fn first_match(rules: &mut [Rule], here: &[u32], now: Time, packet: &mut Packet) -> bool {
         let found = here.iter().find(|rule| rules[**rule as usize].applies_to(packet));
         found.is_none_or(|rule| rules[*rule as usize].judge(now, packet))

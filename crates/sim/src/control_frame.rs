@@ -122,6 +122,7 @@ impl ControlFrames {
             u32::try_from(self.slots.len() - 1).expect("fewer than 2^32 control frames are under way")
         }
     }
+    /// Returns the control frame of a handle; `None`: the handle is not in use.
     pub fn get(&self, handle: u32) -> Option<&ControlFrame> {
         self.slots[handle as usize].as_ref()
     }

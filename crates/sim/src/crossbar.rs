@@ -81,6 +81,7 @@ pub(crate) struct Place {
 }
 
 impl InputQueue {
+    /// Returns the buffer bytes of frames to `destination`; 0 unless each destination has its own limit.
     fn bytes_to(&self, destination: u16) -> u64 {
         self.by_destination.iter().find(|(to, _)| *to == destination).map_or(0, |(_, bytes)| *bytes)
     }
@@ -152,6 +153,7 @@ impl Crossbar {
         }
     }
 
+    /// Returns the index of the queue for an output and a class; 0 with one FIFO per input.
     fn queue_of(&self, output: usize, class: u8) -> usize {
         let class = usize::from(class).min(self.classes - 1);
         if self.limits.virtual_queues { output * self.classes + class } else { 0 }

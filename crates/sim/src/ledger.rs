@@ -15,6 +15,7 @@ pub(crate) struct Count {
 }
 
 impl Count {
+    /// Counts a packet of `bytes`.
     #[inline]
     pub fn add(&mut self, bytes: u64) {
         self.packets += 1;
@@ -77,6 +78,7 @@ impl FlowAccount {
     pub fn delay_sum(&self) -> u128 {
         u128::from(self.delay_high) << 64 | u128::from(self.delay_low)
     }
+    /// Adds the delay of a measured packet, picoseconds.
     #[inline]
     fn add_delay(&mut self, delay: u64) {
         let (low, carry) = self.delay_low.overflowing_add(delay);

@@ -172,6 +172,7 @@ impl Responder {
         now >= self.watches[which].ignored_until
     }
 
+    /// Stops the traffic that a notification names, in addition to what its source has stopped before.
     fn stop(&mut self, notification: Notification) {
         match self.active.iter_mut().find(|r| r.source == notification.source) {
             Some(entry) => {
@@ -183,6 +184,8 @@ impl Responder {
         }
     }
 
+    /// Resumes the destinations that a notification names, of those that its source stopped; without destinations, all
+    /// traffic that the source stopped.
     fn resume(&mut self, notification: &Notification) {
         if let Some(at) = self.active.iter().position(|r| r.source == notification.source) {
             let entry = &mut self.active[at];
@@ -193,6 +196,7 @@ impl Responder {
         }
     }
 
+    /// Slows the traffic that a notification names by one step, unless the notification's source slows it already.
     fn slow(&mut self, now: Time, notification: &Notification) {
         let Response::Rate { decrease, floor, interval, .. } = self.response else { return };
         for target in targets(notification) {
@@ -212,6 +216,7 @@ impl Responder {
         }
     }
 
+    /// Ends the hold of a notification's source on the limiters of the traffic that it names: their rates may grow.
     fn release(&mut self, notification: &Notification) {
         let released = targets(notification);
         for limiter in self.limiters.iter_mut().filter(|l| released.contains(&l.target)) {

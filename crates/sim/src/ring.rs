@@ -37,6 +37,7 @@ impl Ring {
         self.len == 0
     }
 
+    /// Returns the slot of the packet at `index`; 0 is the oldest.
     #[inline]
     fn slot(&self, index: usize) -> usize {
         (self.head as usize).wrapping_add(index) & (self.slots.len() - 1)
@@ -54,6 +55,7 @@ impl Ring {
         unsafe { self.slots.get_unchecked_mut(slot) }.write(packet)
     }
 
+    /// Removes and returns the oldest packet.
     #[inline]
     pub fn pop_front(&mut self) -> Option<Packet> {
         if self.len == 0 {
@@ -85,10 +87,12 @@ impl Ring {
         // `len` slots from `head` are initialised.
         Some(unsafe { self.slots.get_unchecked(self.slot(index)).assume_init_ref() })
     }
+    /// Returns the oldest packet.
     #[inline]
     pub fn front(&self) -> Option<&Packet> {
         self.get(0)
     }
+    /// Returns the packet that was added last.
     pub fn back(&self) -> Option<&Packet> {
         self.get(self.len().wrapping_sub(1))
     }

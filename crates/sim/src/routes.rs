@@ -89,6 +89,8 @@ impl Forwarding {
         }
     }
 
+    /// Returns the port of a group (`entry`), chosen by a hash of node and flow, and of the sequence number if packets
+    /// are sprayed.
     #[inline(never)]
     fn choose(&self, entry: u32, node: u16, flow: u32, seq: u32) -> u32 {
         assert!(entry != NO_ROUTE, "a packet of flow {flow} is at node {node}, which has no path to its destination");

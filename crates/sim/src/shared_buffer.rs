@@ -76,6 +76,7 @@ impl SharedBuffer {
         buffer
     }
 
+    /// Returns the index in `inputs` of an input and class.
     #[inline]
     fn place(&self, slot: usize, class: usize) -> usize {
         slot * usize::from(self.classes) + class

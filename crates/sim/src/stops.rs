@@ -50,6 +50,7 @@ impl OnTime {
         }
     }
 
+    /// Ends the current interval, if there is one, at `at`.
     fn end(&mut self, at: Time) {
         if let Some(since) = self.since.take() {
             self.past += at.since(since).0;

@@ -12,6 +12,7 @@ pub(crate) enum Target {
 }
 
 impl Target {
+    /// Returns `true` if a packet belongs to the traffic.
     pub(crate) fn covers(self, packet: &Packet) -> bool {
         match self {
             Target::Port => true,
@@ -21,6 +22,7 @@ impl Target {
             }
         }
     }
+    /// Closes a gate for the traffic.
     pub(crate) fn close(self, gate: &mut Gate) {
         match self {
             Target::Port => gate.close_port(),

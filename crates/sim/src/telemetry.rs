@@ -42,6 +42,7 @@ impl Telemetry {
         (!logs.is_empty()).then(|| Box::new(Telemetry { of_flow, logs, spare: Vec::new() }))
     }
 
+    /// Returns the records of a flow; `None`: the flow collects no telemetry.
     fn log(&mut self, flow: u32) -> Option<&mut Log> {
         let place = *self.of_flow.get(flow as usize)?;
         self.logs.get_mut(place as usize)

@@ -34,6 +34,7 @@ impl Recent {
     fn as_slice(&self) -> &[u32] {
         &self.listed[..usize::from(self.len)]
     }
+    /// Removes the segments for which `keep` returns `false`.
     fn retain(&mut self, keep: impl Fn(u32) -> bool) {
         let mut len = 0;
         for place in 0..usize::from(self.len) {
@@ -57,6 +58,7 @@ impl Reassembly {
         self.runs.is_empty()
     }
 
+    /// Returns the number of segments held.
     pub(crate) fn segments(&self) -> u64 {
         self.runs.iter().map(|run| u64::from(run.end.wrapping_sub(run.start))).sum()
     }
@@ -143,6 +145,7 @@ impl Reassembly {
         blocks
     }
 
+    /// Returns the run that contains segment `seq`; `None`: the segment is not held.
     fn run_of(&self, seq: u32) -> Option<&Run> {
         let at = self.runs.partition_point(|run| !before(seq, run.end));
         self.runs.get(at).filter(|run| !before(seq, run.start))

@@ -111,6 +111,7 @@ impl Receiver {
         early
     }
 
+    /// Processes a SYN, a segment out of order, or one that arrives while others are held.
     #[inline(never)]
     fn on_other_segment(&mut self, now: Time, seq: u32, payload: u16, sent: Time, ce: bool, cwr: bool) -> Option<Ack> {
         if payload == 0 {
@@ -213,6 +214,8 @@ impl Receiver {
         None
     }
 
+    /// Returns an acknowledgement of all segments received, which echoes the transmission time `echo`; no
+    /// acknowledgement is delayed then.
     #[inline]
     fn acknowledge(&mut self, duplicate: Block, echo: Time) -> Ack {
         self.pending = 0;
@@ -236,6 +239,7 @@ impl Receiver {
         self.start_at(start);
     }
 
+    /// Sets the number of the first segment.
     pub(crate) fn start_at(&mut self, seq: u32) {
         self.next = seq;
         self.acknowledged = seq;

@@ -93,6 +93,7 @@ impl Sorted {
         all
     }
 
+    /// Returns the event at a position, counted from the next event.
     #[inline]
     fn at(&self, index: usize) -> &Entry {
         &self.ring[self.head.wrapping_add(index) % CAPACITY]

@@ -96,6 +96,7 @@ impl Pieces {
         made
     }
 
+    /// Returns the work of all pieces, bit/s.
     fn total(&self) -> u64 {
         self.weights.iter().sum()
     }
@@ -129,10 +130,12 @@ impl Pieces {
         frames(heaviest) * HOP_NS + frames(crossing) * CROSSING_NS + windows * BARRIER_NS
     }
 
+    /// Returns the maximum work of a part among `parts`, bit/s.
     fn tolerated(&self, parts: usize) -> u64 {
         self.total() / parts as u64 * TOLERANCE / 100
     }
 
+    /// Returns the work of each part, bit/s; `sides` is the part of each piece.
     fn loads(&self, sides: &[usize], parts: usize) -> Vec<u64> {
         let mut loads = vec![0; parts];
         sides.iter().zip(&self.weights).for_each(|(side, weight)| loads[*side] += weight);

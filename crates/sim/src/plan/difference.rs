@@ -69,6 +69,7 @@ fn fixed(same: bool, what: impl FnOnce() -> String) -> Result<(), Fixed> {
     if same { Ok(()) } else { Err(what()) }
 }
 
+/// Adds the changes of a node to `found`.
 fn node_changes(node: NodeId, from: &NodePlan, to: &NodePlan, found: &mut Vec<ChangeKind>) -> Result<(), Fixed> {
     if from == to {
         return Ok(());
@@ -109,11 +110,13 @@ fn same_kind(from: &Detection, to: &Detection) -> bool {
     }
 }
 
+/// Returns the thresholds `high` and `low`, fractions of the limit.
 fn thresholds(law: &BackPressure) -> (f64, f64) {
     let (Detection::Watermark { high, low } | Detection::FillRate { high, low, .. }) = law.detection;
     (high, low)
 }
 
+/// Adds the changes of a switch to `found`, except differences that [`node_changes`] refuses.
 fn switch_changes(
     node: NodeId,
     name: &str,
@@ -160,6 +163,7 @@ fn has_tunable_memory(from: &Fabric, to: &Fabric) -> bool {
     }
 }
 
+/// Adds the change of a node's rate limiters to `found`.
 fn limiters_changes(
     node: NodeId,
     name: &str,
@@ -177,6 +181,7 @@ fn limiters_changes(
     }
 }
 
+/// Adds the changes of a link to `found`; `names` are the names of its two ports.
 fn link_changes(
     link: u32,
     from: &LinkPlan,
@@ -211,6 +216,7 @@ fn link_changes(
     Ok(())
 }
 
+/// Returns an error if two queues differ in more than limits and parameters.
 fn queue_is_tunable(from: &QueuePlan, to: &QueuePlan) -> Result<(), Fixed> {
     let QueuePlan { discipline, limits, places, ring, shaper } = from;
     fixed(limits.len() == to.limits.len() && places.len() == to.places.len(), || "the number of classes".into())?;
@@ -222,6 +228,7 @@ fn queue_is_tunable(from: &QueuePlan, to: &QueuePlan) -> Result<(), Fixed> {
     discipline.check_retune(&to.discipline).map_err(|invalid| format!("the discipline ({invalid})"))
 }
 
+/// Adds the change of a flow's source to `found`.
 fn flow_changes(flow: u32, from: &FlowPlan, to: &FlowPlan, found: &mut Vec<ChangeKind>) -> Result<(), Fixed> {
     if std::sync::Arc::ptr_eq(&from.kind, &to.kind) && from == to {
         return Ok(());

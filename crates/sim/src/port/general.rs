@@ -120,6 +120,7 @@ pub(crate) enum Waiting {
 }
 
 impl Waiting {
+    /// Adds a packet to the queue; dropped packets are appended to those of `cx`.
     // Inlined into the one caller on the path of packets, as the dispatch inside it is.
     #[inline(always)]
     pub fn enqueue(&mut self, now: Time, packet: Packet, cx: &mut Cx<'_>) {
@@ -129,6 +130,7 @@ impl Waiting {
             Waiting::ByDestination(q) => q.enqueue(now, packet, cx),
         }
     }
+    /// Removes and returns the next packet that the gate admits; `None`: no packet may leave now.
     pub fn dequeue(&mut self, now: Time, gate: &Gate, cx: &mut Cx<'_>) -> Option<Packet> {
         match self {
             Waiting::Discipline(q) => q.dequeue(now, gate, cx),
@@ -151,6 +153,7 @@ impl Waiting {
             None => unreachable!("only a port behind an admission policy transmits early"),
         }
     }
+    /// Passes each waiting packet to `f`.
     pub fn visit(&self, f: &mut dyn FnMut(&Packet)) {
         match self {
             Waiting::Discipline(q) => q.visit(f),
@@ -208,6 +211,7 @@ impl Waiting {
         }
         f("state_bytes", self.state_bytes() as f64);
     }
+    /// Returns the size of the discipline's state, bytes.
     fn state_bytes(&self) -> usize {
         match self {
             Waiting::Discipline(q) => q.state_bytes(),

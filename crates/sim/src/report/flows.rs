@@ -284,6 +284,7 @@ impl SizeSlowdown {
 }
 
 impl World {
+    /// Returns the results of applications by group of flows.
     pub(super) fn applications(&self) -> BTreeMap<String, ApplicationReport> {
         let delay = |s: &Sketch| Delay::of(s.count(), s.sum(), s.max().unwrap_or(0), Some(s));
         let report = |group: &Group| ApplicationReport {

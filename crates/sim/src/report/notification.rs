@@ -151,6 +151,7 @@ impl World {
         some.then_some(CongestionReport { points, limiters, unheard: self.undelivered_messages })
     }
 
+    /// Returns the deadlocks at the end; `names` are those of the ports.
     pub(super) fn deadlock_reports(&self, names: &[String]) -> Vec<DeadlockReport> {
         let report = |deadlock: crate::world::deadlock::Deadlock| DeadlockReport {
             class: deadlock.class,

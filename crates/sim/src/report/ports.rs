@@ -129,6 +129,7 @@ pub struct ConditionerReport {
 }
 
 impl World {
+    /// Returns the results of all ports, whose names are `names`, and adds them to the digest.
     pub(super) fn port_reports(&mut self, names: &[String], digest: &mut Digest) -> Vec<PortReport> {
         let now = self.now;
         let span = now.since(self.plan.warmup).0;
@@ -203,6 +204,7 @@ impl World {
         reports
     }
 
+    /// Returns the stops of a port by target, without targets that were not stopped after the warm-up.
     fn stop_reports(&self, stops: &Stops) -> Vec<StopReport> {
         let report = |(target, on_time): (&Target, &OnTime)| {
             let (class, destination) = match *target {
@@ -222,6 +224,7 @@ impl World {
         Some(crossbar.inputs[self.slots[port ^ 1] as usize].max)
     }
 
+    /// Returns the results of all nodes, computed from those of their ports.
     pub(super) fn node_reports(&self, ports: &[PortReport]) -> Vec<NodeReport> {
         let report = |(node, state): (&crate::plan::NodePlan, &crate::world::Node)| {
             // The reverse direction of an output port leads to the node.
@@ -238,6 +241,7 @@ impl World {
         self.plan.nodes.iter().zip(&self.nodes).map(report).collect()
     }
 
+    /// Returns the results of all conditioners, and adds them to the digest.
     pub(super) fn conditioner_reports(&self, digest: &mut Digest) -> Vec<ConditionerReport> {
         let report = |rule: &crate::conditioning::Rule| {
             for count in rule.metered.iter().chain([&rule.dropped]) {

@@ -91,6 +91,7 @@ impl Rows {
         }
     }
 
+    /// Iterates over the flows and their accounts.
     fn accounts(&self) -> impl Iterator<Item = (&FlowPlan, &FlowAccount)> {
         self.flows.iter().zip(&self.ledger.flows)
     }
@@ -201,6 +202,7 @@ impl Rows {
         ColourReports { green: report(0), yellow: report(1), red: report(2) }
     }
 
+    /// Returns the results of a connection.
     fn transport(&self, connection: usize) -> TransportReport {
         let (out, incoming) = (&self.transports.outgoing[connection], &self.transports.incoming[connection]);
         let acks = self.ledger.acks[connection];

@@ -96,6 +96,7 @@ fn padded(series: &Named, samples: usize) -> Named {
 }
 
 impl World {
+    /// Returns the recorded time series; `names` are those of the ports. `None`: the run records no series.
     pub(super) fn series(&self, names: &[String]) -> Option<Series> {
         let recorder = self.recorder.as_ref()?;
         let port = |(index, queue): (usize, &Vec<u64>)| {

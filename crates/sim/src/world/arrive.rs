@@ -45,6 +45,7 @@ impl World {
         self.forward(node, packet, port);
     }
 
+    /// Applies the conditioners at the end of the link of `via` to a packet, and forwards it if it passes.
     #[inline(never)]
     fn forward_conditioned(&mut self, node: u16, packet: Packet, via: u32) {
         if let Some(passed) = self.condition_ingress(via, packet) {

@@ -24,6 +24,7 @@ impl World {
         }
     }
 
+    /// Applies a change now.
     fn apply(&mut self, what: &ChangeKind) {
         let now = self.now;
         match *what {

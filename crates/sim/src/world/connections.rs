@@ -146,6 +146,7 @@ pub(super) struct LongAcks {
 pub(super) const LONG: u64 = 1 << 63;
 
 impl LongAcks {
+    /// Stores an acknowledgement and returns its slot.
     pub(super) fn put(&mut self, ack: Ack) -> u32 {
         if let Some(slot) = self.free.pop() {
             self.slots[slot as usize] = ack;
@@ -154,6 +155,7 @@ impl LongAcks {
         self.slots.push(ack);
         (self.slots.len() - 1) as u32
     }
+    /// Removes and returns the acknowledgement of a slot.
     pub(super) fn take(&mut self, slot: u32) -> Ack {
         self.free.push(slot);
         self.slots[slot as usize]
@@ -298,6 +300,7 @@ impl Transports {
         self.bases.get(connection).copied().unwrap_or_default()
     }
 
+    /// Ends the warm-up: stores the counters of all connections.
     pub fn end_warmup(&mut self) {
         let ends = self.outgoing.iter().zip(&self.incoming);
         let base = |(out, incoming): (&Outgoing, &Incoming)| Base {

@@ -27,6 +27,7 @@ impl World {
         (0..self.plan.classes).flat_map(|class| self.deadlocks_of(class)).collect()
     }
 
+    /// Returns the cycles of stuck ports in a class.
     fn deadlocks_of(&self, class: u8) -> Vec<Deadlock> {
         let mut waits: BTreeMap<u32, Vec<u32>> = (0..self.ports.len() as u32)
             .filter(|port| self.blocked_since(*port).is_some())

@@ -45,6 +45,7 @@ impl World {
         flow.source = Some(source);
     }
 
+    /// Starts or restarts the source of a flow with a transport.
     fn start_writer(&mut self, connection: u32, index: u32, at: Time) {
         let (writer, plan) = (&mut self.writers[connection as usize], &self.plan.flows[index as usize]);
         let mut drawn = writer.drawn.take();
@@ -180,6 +181,7 @@ impl World {
         }
     }
 
+    /// Sends a packet of a flow without a transport; `payload` is at most the MTU.
     #[inline(always)]
     fn send_packet(&mut self, index: u32, payload: u32) {
         let now = self.now;

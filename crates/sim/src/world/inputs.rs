@@ -12,6 +12,7 @@ use crate::plan::{Addresses, BackPressure};
 use std::sync::Arc;
 
 impl World {
+    /// Returns the crossbar of a node; `None`: the node has no crossbar.
     fn crossbar(&mut self, node: usize) -> Option<&mut Crossbar> {
         match &mut self.nodes[node].fabric {
             FabricState::Crossbar(crossbar) => Some(crossbar),

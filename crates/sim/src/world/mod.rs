@@ -218,6 +218,7 @@ impl World {
         self.shrink_at = self.events + (64 * self.ports.len() as u64).max(1 << 16);
     }
 
+    /// Handles an event.
     #[inline(always)]
     fn step(&mut self, time: Time, key: Key) {
         debug_assert!(time >= self.now, "time runs forwards");
@@ -248,6 +249,7 @@ impl World {
         }
     }
 
+    /// Schedules an event.
     #[inline]
     fn schedule(&mut self, time: Time, kind: Kind, component: u32) {
         self.event_queue.push(time, Key::new(kind, component));
@@ -259,6 +261,7 @@ impl World {
         (self.flows, self.writers) = (Vec::new(), Vec::new());
     }
 
+    /// Ends the warm-up: resets maxima, and stores the counters from which the measured ones are subtracted.
     fn end_warmup(&mut self) {
         let now = self.now;
         self.ports.iter_mut().for_each(|p| p.end_warmup(now));

@@ -191,6 +191,7 @@ fn permutation(among: &Among, mut rng: Rng) -> BTreeMap<NodeId, NodeId> {
     among.from.iter().copied().zip(to).collect()
 }
 
+/// Returns the state of a node with the output ports `ports`.
 fn node(plan: &Plan, node: &NodePlan, ports: Vec<u32>) -> Node {
     let count = ports.len();
     match &node.kind {

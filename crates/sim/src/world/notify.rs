@@ -31,6 +31,7 @@ fn level(queue: &ClassQueue, destination: u16) -> (u64, Option<u16>) {
 }
 
 impl World {
+    /// Returns the queue of a class at a general port.
     fn class_queue(&mut self, port: u32, class: usize) -> &mut ClassQueue {
         match &mut self.ports[port as usize].queue {
             Queue::General(m) => &mut m.queues[class],
@@ -61,6 +62,8 @@ impl World {
         }
     }
 
+    /// Begins a congestion episode of a queue, or of a destination in it, and notifies the neighbours that the policy
+    /// selects.
     fn begin_episode(&mut self, port: u32, class: usize, destination: Option<u16>, policy: &Arc<BackPressure>) {
         let addresses =
             if has_addresses(policy.scope) { self.addresses(port, class, destination, policy) } else { Vec::new() };
@@ -81,6 +84,7 @@ impl World {
         }
     }
 
+    /// Ends a congestion episode, and notifies the neighbours that were notified during it.
     fn end_episode(&mut self, port: u32, class: usize, destination: Option<u16>, policy: &Arc<BackPressure>) {
         let Some(detector) = &mut self.class_queue(port, class).detector else { return };
         let Some(at) = detector.episodes.iter().position(|e| e.destination == destination) else { return };

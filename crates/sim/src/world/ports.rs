@@ -219,6 +219,7 @@ impl<'a> PortSetting<'a> {
         Rng::named(self.plan.seed, &format!("{what} {}", self.name))
     }
 
+    /// Builds the port.
     fn port(&self, origins: &Origins) -> Port {
         let egress = Egress::new(self.queue.ring, self.queue.shaper.as_ref());
         let line_rate = self.link.rate[self.side];
@@ -248,6 +249,7 @@ impl<'a> PortSetting<'a> {
         Port::new(self.line(), queue, usize::from(self.plan.classes))
     }
 
+    /// Returns the parameters of the port's direction of the link.
     fn line(&self) -> Line {
         let loss = (self.link.loss > 0.0)
             .then(|| LineEnd::Loss(Loss { probability: self.link.loss, rng: self.stream("loss") }));
@@ -255,6 +257,7 @@ impl<'a> PortSetting<'a> {
         Line { from: self.from, to: self.to, rate, delay, latency: self.latency, end: loss }
     }
 
+    /// Builds the queue of a class.
     fn class_queue(&self, class: usize, site: &Site, origins: &Origins) -> ClassQueue {
         let stream = |what: &str| Rng::named(self.plan.seed, &format!("{what} {} class {class}", self.name));
         let fabric = self.switch.map(|s| &s.fabric);

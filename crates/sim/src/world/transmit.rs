@@ -34,6 +34,7 @@ impl World {
         }
     }
 
+    /// Enqueues a packet at a port whose queue is behind an admission policy.
     #[inline(never)]
     fn enqueue_admission(&mut self, port: u32, packet: Packet) {
         let now = self.now;
@@ -252,6 +253,7 @@ impl World {
         }
     }
 
+    /// Transmits a control frame.
     fn transmit_control(&mut self, port: u32, control: &ControlFrame) {
         let handle = self.control_frames.put(control.clone());
         let to = self.ports[port as usize].to;
@@ -379,6 +381,8 @@ impl World {
         }
     }
 
+    /// Returns `true` if a further event at the end of the transmission is needed: frames wait, or a discipline watches
+    /// idle periods.
     fn has_backlog(m: &General) -> bool {
         !m.control.is_empty() || m.queues.iter().any(|q| q.backlog.packets > 0 || q.watches_idle)
     }

@@ -123,6 +123,7 @@ impl World {
         finite.writes.len() < before
     }
 
+    /// Delivers an acknowledgement to the sender of its connection.
     fn receive_ack(&mut self, connection: u32, packet: Packet) {
         let ack = self.unpack(&packet);
         self.ledger.deliver_ack(packet, connection);

@@ -26,6 +26,7 @@ fn instant(at: Time) -> Option<f64> {
     (at != Time::NEVER).then(|| at.as_secs())
 }
 
+/// Returns state variables by name.
 fn named(state: Vec<Probe>) -> BTreeMap<String, f64> {
     state.into_iter().map(|probe| (probe.name, probe.value)).collect()
 }
@@ -176,6 +177,7 @@ impl World {
         }
     }
 
+    /// Replaces flow numbers by the names of the flows.
     fn by_name(&self, found: ByFlow) -> BTreeMap<String, Counts> {
         found.into_iter().map(|(flow, count)| (self.packet_name(flow), count.into())).collect()
     }

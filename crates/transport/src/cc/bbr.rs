@@ -173,6 +173,8 @@ impl Bbr {
         }
     }
 
+    /// Sets the pacing rate to `gain` times the bandwidth; until the pipe is full, the rate only rises
+    /// (BBRSetPacingRateWithGain).
     fn pace(&mut self, gain: f64) {
         let rate = gain * self.bandwidth.get();
         if rate > 0.0 && (self.full || rate > self.pacing_rate) {
@@ -180,10 +182,13 @@ impl Bbr {
         }
     }
 
+    /// Returns `true` if an acknowledgement has no sample of the delivery rate, or one that the application or ProbeRTT
+    /// limits.
     fn limited(&self, acked: &Acked) -> bool {
         acked.rate.as_ref().is_none_or(|sample| self.held_back.limits(sample))
     }
 
+    /// Updates the maximum filter of the delivery rate (BBRUpdateBtlBw).
     fn update_bandwidth(&mut self, acked: &Acked) {
         let Some(sample) = &acked.rate else { return };
         let rate = model::rate(sample);
@@ -192,6 +197,7 @@ impl Bbr {
         }
     }
 
+    /// Advances the cycle of ProbeBW if its phase is over (BBRCheckCyclePhase).
     fn check_cycle(&mut self, acked: &Acked) {
         if self.mode != Mode::ProbeBw {
             return;
@@ -210,12 +216,14 @@ impl Bbr {
         }
     }
 
+    /// Begins the next phase of ProbeBW (BBRAdvanceCyclePhase).
     fn advance_cycle(&mut self, now: Time) {
         self.cycle = (self.cycle + 1) % CYCLE.len();
         self.cycle_at = now;
         self.pacing_gain = CYCLE[self.cycle];
     }
 
+    /// Updates the estimator of a full pipe (BBRCheckFullPipe).
     fn check_full(&mut self, acked: &Acked) {
         if self.full || !self.rounds.start || self.limited(acked) {
             return;
@@ -229,6 +237,7 @@ impl Bbr {
         self.full = self.flat_rounds >= FLAT_ROUNDS;
     }
 
+    /// Leaves Startup for Drain, and Drain for ProbeBW (BBRCheckDrain).
     fn check_drain(&mut self, acked: &Acked) {
         if self.mode == Mode::Startup && self.full {
             self.mode = Mode::Drain;
@@ -240,12 +249,14 @@ impl Bbr {
         }
     }
 
+    /// Enters Startup (BBREnterStartup).
     fn enter_startup(&mut self) {
         self.mode = Mode::Startup;
         self.pacing_gain = HIGH_GAIN;
         self.cwnd_gain = HIGH_GAIN;
     }
 
+    /// Enters ProbeBW (BBREnterProbeBW).
     fn enter_probe_bw(&mut self, now: Time) {
         self.mode = Mode::ProbeBw;
         self.cwnd_gain = CWND_GAIN;
@@ -266,6 +277,7 @@ impl Bbr {
         expired
     }
 
+    /// Enters and leaves ProbeRTT; `expired`: the minimum round-trip time had expired (BBRCheckProbeRTT).
     fn check_probe_rtt(&mut self, window: &mut Window, acked: &Acked, expired: bool) {
         if self.mode != Mode::ProbeRtt && expired && !self.idle_restart {
             self.saved.save(window, false);
@@ -297,6 +309,7 @@ impl Bbr {
         self.idle_restart = false;
     }
 
+    /// Sets the window (BBRSetCwnd).
     fn set_window(&mut self, window: &mut Window, acked: &Acked) {
         if acked.lost > 0 {
             window.cwnd = (window.cwnd - f64::from(acked.lost)).max(1.0);

@@ -177,6 +177,7 @@ impl Cubic {
         self.last = now;
     }
 
+    /// Grows the window in congestion avoidance (RFC 9438 sections 4.2 to 4.5).
     fn avoid(&mut self, window: &mut Window, acked: &Acked) {
         let start = if let Some(start) = self.curve.start {
             start

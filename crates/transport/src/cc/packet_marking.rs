@@ -111,6 +111,7 @@ impl Part {
         let slow_start = self.window < self.ssthresh && self.window >= 1.0;
         self.window += if slow_start { share * advanced.min(2.0) } else { advanced / cwnd };
     }
+    /// Halves the window and sets the threshold to it.
     fn halve(&mut self) {
         self.window /= 2.0;
         self.ssthresh = self.window;
@@ -177,6 +178,7 @@ pub struct PacketMarking {
 }
 
 impl PacketMarking {
+    /// Returns the sum of both windows, segments.
     fn sum(&self) -> f64 {
         self.marked.window + self.plain.window
     }

@@ -150,6 +150,7 @@ impl Swift {
     fn may_cut(&self, now: Time) -> bool {
         self.cut_at.is_none_or(|at| now.since(at) >= self.srtt)
     }
+    /// Sets the window, within its bounds; of a window below one segment the sender uses one, and spaces the segments.
     fn set(&mut self, window: &mut Window, cwnd: f64) {
         self.cwnd = cwnd.max(self.params.least).min(self.params.most.unwrap_or(f64::INFINITY));
         window.cwnd = self.cwnd.max(1.0);

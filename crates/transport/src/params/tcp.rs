@@ -128,6 +128,7 @@ pub enum Ect {
 }
 
 impl Ect {
+    /// Returns the code point on the wire.
     pub(crate) fn codepoint(self) -> Ecn {
         match self {
             Ect::Ect0 => Ecn::Ect0,
@@ -228,6 +229,7 @@ impl Tcp {
         self.check_reservation()
     }
 
+    /// Checks the reservation, and that the other parameters allow one.
     fn check_reservation(&self) -> Result<(), Invalid> {
         let Some(reservation) = &self.reservation else { return Ok(()) };
         if !matches!(self.congestion_control, Cc::Reno(_)) {

@@ -27,6 +27,7 @@ pub(super) struct Slot {
 }
 
 impl Slot {
+    /// Returns `true` if any of the given flags is set.
     pub fn has(self, flag: u8) -> bool {
         self.flags & flag != 0
     }
@@ -154,10 +155,12 @@ impl Board {
         }
     }
 
+    /// Returns the segment after the last slot.
     pub(super) fn end(&self) -> u32 {
         self.base.wrapping_add(self.slots.len() as u32)
     }
 
+    /// Returns the slot of a segment; `None`: the segment is not outstanding.
     fn slot(&mut self, seq: u32) -> Option<&mut Slot> {
         self.slots.get_mut(seq.wrapping_sub(self.base) as usize)
     }
@@ -248,6 +251,8 @@ impl Board {
         taken
     }
 
+    /// Processes a block of an acknowledgement; segments of a block that the last acknowledgement contained are
+    /// skipped.
     fn sack_block(&mut self, block: Block, news: &mut News, taken: &mut Taken, sampler: &mut Option<&mut Sampler>) {
         let start = later(block.start, self.base);
         let end = if before(self.end(), block.end) { self.end() } else { block.end };

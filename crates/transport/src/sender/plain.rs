@@ -43,6 +43,7 @@ impl Sender {
         delivery
     }
 
+    /// Processes a duplicate acknowledgement.
     #[inline(never)]
     fn take_duplicate(&mut self, now: Time) -> Delivery {
         if self.seq.is_idle() {
@@ -68,6 +69,7 @@ impl Sender {
         Delivery { delivered: 1, ..Delivery::default() }
     }
 
+    /// Begins recovery; the first outstanding segment is sent again at the next poll.
     fn fast_retransmit(&mut self, now: Time) {
         self.begin_recovery(now);
         self.count_lost(1);
@@ -114,6 +116,7 @@ impl Sender {
         }
     }
 
+    /// Ends recovery and sets the window.
     fn leave_recovery(&mut self, delivery: &mut Delivery) {
         let exit = match self.tcp.recovery {
             Recovery::NewReno(NewReno { exit, .. }) => exit,

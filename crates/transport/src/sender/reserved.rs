@@ -22,6 +22,7 @@ impl Sender {
         choice.map(|choice| self.transmit(now, choice))
     }
 
+    /// Returns the segment that may be transmitted, with a reservation; `None`: no segment may.
     fn choose_reserved(&mut self, now: Time, reserve: &mut Reserve) -> Option<Choice> {
         let conforms = reserve.bucket.holds(reserve.full);
         let urgent = self.urgent != Urgent::No;

@@ -144,6 +144,7 @@ impl Sender {
         }
     }
 
+    /// Reports the end of a recovery to RACK.
     fn recovered(&mut self) {
         if let Some(rack) = &mut self.board().rack {
             rack.recovered();

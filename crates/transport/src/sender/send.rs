@@ -108,6 +108,8 @@ impl Sender {
         }
     }
 
+    /// Returns the segment that the window `allowed` permits, without a scoreboard; `new`: there is a new segment.
+    /// `None`: no segment.
     #[inline]
     fn choose_plain(&mut self, allowed: u32, new: bool) -> Option<Choice> {
         let used = self.seq.used();
@@ -129,6 +131,8 @@ impl Sender {
         self.choose_new(new, used)
     }
 
+    /// Returns the segment that the window `allowed` permits, with a scoreboard; `new`: there is a new segment. `None`:
+    /// no segment.
     fn choose_selective(&mut self, allowed: u32, new: bool, dry: bool) -> Option<Choice> {
         // Before a loss is detected the pipe makes room for limited transmit (RFC 6675 section 5 step 3).
         let limited = self.state == State::Loss && self.tcp.limited_transmit.after_timeout();
@@ -163,6 +167,8 @@ impl Sender {
         self.choose_new(new, pipe)
     }
 
+    /// Returns the next new segment if there is one (`new`). If the application has no more data, its limit is
+    /// recorded.
     fn choose_new(&mut self, new: bool, in_flight: u32) -> Option<Choice> {
         if self.seq.unsent == 0
             && let Some(sampler) = self.sampler()
@@ -172,6 +178,7 @@ impl Sender {
         new.then_some(Choice::New)
     }
 
+    /// Transmits a segment of any sender.
     pub(super) fn transmit(&mut self, now: Time, choice: Choice) -> Segment {
         self.transmit_as::<false>(now, choice)
     }

@@ -182,10 +182,12 @@ impl Applications {
         &mut self.groups
     }
 
+    /// Returns the role of a flow; `None`: the flow belongs to no application.
     pub(super) fn part(&mut self, flow: u32) -> Option<&mut Part> {
         self.parts.get_mut(flow as usize)?.as_mut()
     }
 
+    /// Returns a session; `None`: the application transfers.
     pub(super) fn session(&mut self, application: u32) -> Option<&mut Session> {
         match &mut self.all[application as usize] {
             State::Session(session) => Some(session),

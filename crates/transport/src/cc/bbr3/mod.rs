@@ -170,10 +170,13 @@ impl Bbr3 {
         matches!(self.state, State::Startup | State::Refill | State::Up)
     }
 
+    /// Returns `true` in the states of ProbeBW.
     fn in_probe_bw(&self) -> bool {
         matches!(self.state, State::Down | State::Cruise | State::Refill | State::Up)
     }
 
+    /// Returns `true` if an acknowledgement has no sample of the delivery rate, or one that the application or ProbeRTT
+    /// limits.
     fn limited(&self, acked: &Acked) -> bool {
         acked.rate.as_ref().is_none_or(|sample| self.held_back.limits(sample))
     }
@@ -228,6 +231,7 @@ impl Bbr3 {
         self.limited_now |= acked.in_flight_before >= window.cwnd as u32;
     }
 
+    /// Returns `true` if the window was full at some time in the last round or the present one.
     fn cwnd_limited(&self) -> bool {
         self.limited_last || self.limited_now
     }
