@@ -18,6 +18,7 @@ pub(crate) const NONE: u32 = u32::MAX;
 /// All conditioners of a world.
 #[derive(Debug, Default)]
 pub(crate) struct Conditioning {
+    /// Conditioners in the order of the plan.
     pub rules: Vec<Rule>,
     /// Conditioner at the entry of each flow; empty if no flow has one.
     source: Vec<u32>,
@@ -39,6 +40,7 @@ pub(crate) struct Rule {
     pub metered: [Count; 3],
     /// Measured packets that the conditioner dropped.
     pub dropped: Count,
+    /// Seed of the run, from which the meters' random streams derive.
     seed: u64,
 }
 

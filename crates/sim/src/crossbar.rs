@@ -17,6 +17,7 @@ use tailback_units::Time;
 pub(crate) struct Crossbar {
     pub inputs: Vec<Input>,
     pub outputs: Vec<Output>,
+    /// Number of classes.
     classes: usize,
     limits: Limits,
     /// Transfer rate divided by the output's rate.
@@ -39,6 +40,7 @@ pub(crate) struct Limits {
 /// Input of a switch: its queues, and the frame in transfer.
 #[derive(Debug, Default)]
 pub(crate) struct Input {
+    /// Queues by output, then by class; one queue if the input is a FIFO.
     queues: Vec<InputQueue>,
     /// Buffer bytes of all frames of the input, including one that is in transfer.
     pub bytes: u64,

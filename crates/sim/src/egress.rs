@@ -20,6 +20,7 @@ pub(crate) struct Egress {
 #[derive(Debug)]
 struct Shaping {
     bucket: TokenBucket,
+    /// Token rate.
     rate: Rate,
     /// Bytes that the shaper counts for each packet in addition to buffer bytes.
     accounting: Accounting,

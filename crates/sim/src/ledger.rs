@@ -11,6 +11,7 @@ use tailback_units::Time;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Count {
     pub packets: u64,
+    /// Payload bytes in accounts of flows, buffer bytes in accounts of ports.
     pub bytes: u64,
 }
 
@@ -33,6 +34,7 @@ impl Count {
 #[derive(Debug, Default)]
 #[repr(C, align(16))]
 pub(crate) struct FlowAccount {
+    /// Packets and payload handed to the network.
     pub offered: Count,
     pub delivered: Count,
     pub dropped: Count,
@@ -102,8 +104,11 @@ pub(crate) struct Extras {
 /// Choice of the optional statistics that are kept for each flow.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Keep {
+    /// `true`: a histogram of delays.
     pub delays: bool,
+    /// `true`: counts by colour.
     pub colours: bool,
+    /// `true`: delay variation.
     pub variation: bool,
 }
 
@@ -118,6 +123,7 @@ pub(crate) struct ByColour {
 /// Accounts of all flows, and the delays of all classes.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
+    /// Measured packets by flow.
     pub flows: Vec<FlowAccount>,
     /// Unmeasured packets by flow; empty in runs without a warm-up.
     unmeasured: Vec<Unmeasured>,
@@ -125,6 +131,7 @@ pub(crate) struct Ledger {
     pub acks: Vec<AckAccount>,
     /// Optional statistics by flow; empty if the run keeps none.
     extras: Vec<Extras>,
+    /// Delays of measured packets by class.
     pub class_delays: Vec<Sketch>,
     /// Drop causes of measured packets, by flow.
     causes: DropCauses,

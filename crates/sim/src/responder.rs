@@ -19,6 +19,7 @@ pub(crate) struct Responder {
     response: Response,
     /// Idealised notifications in force.
     active: Vec<Notification>,
+    /// Rate limiters of the traffic that is slowed.
     limiters: Vec<Limiter>,
     /// Expiry of the PAUSE in force; in the past if there is no PAUSE.
     paused_until: Time,

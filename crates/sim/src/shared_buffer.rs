@@ -27,6 +27,7 @@ pub(crate) struct SharedBuffer {
     resume: u64,
     /// Dynamic threshold: free pool / 2^shift.
     shift: u8,
+    /// Number of classes.
     classes: u8,
     /// Number of inputs and classes that are stopped.
     stopped: u32,
@@ -45,6 +46,7 @@ struct Input {
     in_headroom: u64,
     /// Size of the headroom.
     headroom: u64,
+    /// `true` if the neighbour is stopped.
     stopped: bool,
 }
 

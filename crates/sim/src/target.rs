@@ -5,7 +5,9 @@ use tailback_qdisc::{Gate, Packet};
 /// Traffic that a notification stops or slows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Target {
+    /// All traffic of the port.
     Port,
+    /// The traffic of a class.
     Class(u8),
     /// A destination in one class; `None`: the destination in all classes.
     Destination(u16, Option<u8>),

@@ -24,6 +24,7 @@ const NONE: u32 = u32::MAX;
 struct Log {
     /// Sequence number of the first segment.
     first: u32,
+    /// Records of consecutive segments, each with an entry for each switch passed.
     records: VecDeque<Vec<Hop>>,
 }
 

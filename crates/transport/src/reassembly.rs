@@ -6,8 +6,11 @@ use crate::wire::Block;
 /// A run of consecutive segments.
 #[derive(Clone, Copy, Debug)]
 struct Run {
+    /// First segment.
     start: u32,
+    /// Segment after the last.
     end: u32,
+    /// Payload bytes.
     bytes: u64,
 }
 

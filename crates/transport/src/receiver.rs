@@ -37,6 +37,7 @@ pub struct Receiver {
     duplicates: u32,
     /// Segments per acknowledgement, at most 1000.
     every: u16,
+    /// `true` if the receiver echoes marks.
     ecn: bool,
     /// `true` for accurate echoes, `false` for classic ones.
     accurate: bool,

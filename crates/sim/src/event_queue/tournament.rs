@@ -28,6 +28,7 @@ pub(super) struct Tournament<const PLACES: usize, const NODES: usize> {
     rounds: u32,
     /// Stack of empty leaves; its first `free_len` elements are valid.
     free: [u16; PLACES],
+    /// Number of empty leaves in `free`.
     free_len: usize,
     /// Leaf of the last event that was popped, or [`NONE`].
     vacant: u32,

@@ -19,6 +19,7 @@ pub(super) struct Wheel {
     /// Bitmap of the non-empty buckets. Bit n of `words` is set if `filled[n]` is not 0.
     filled: [u64; (BUCKETS / 64) as usize],
     words: u64,
+    /// Events in the buckets, and free places, as linked lists.
     events: Vec<Listed>,
     /// Head of the free list in `events`.
     free: u32,

@@ -53,6 +53,7 @@ pub(crate) struct General {
     pub jitter: Dur,
     /// Control frames that wait; they have priority over all data.
     pub control: VecDeque<ControlFrame>,
+    /// Response to notifications; `None`: the port receives none that it obeys.
     pub responder: Option<Box<Responder>>,
     /// Transmit ring and shaper. Packets in the ring count as waiting.
     pub egress: Option<Box<Egress>>,
@@ -70,13 +71,17 @@ pub(crate) struct General {
     pub blocked_since: Option<Time>,
     /// Total time of past intervals in which data waited while the transmitter was idle, picoseconds.
     pub blocked: u64,
+    /// Control frames transmitted since the start.
     pub sent_control: u64,
+    /// Control frames queued for transmission since the start.
     pub notifications_sent: u64,
+    /// Notifications received and obeyed since the start.
     pub notifications_received: u64,
     /// Packets that waited here when the neighbour stopped them, counted at each stop.
     pub held_up: u64,
     /// Those of these packets that were head-of-line blocked: bound for a port of the neighbour other than its fullest.
     pub held_up_for_others: u64,
+    /// Random stream of the disciplines and of the jitter.
     pub rng: Rng,
 }
 
@@ -84,6 +89,7 @@ pub(crate) struct General {
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct ClassQueue {
+    /// Packets that wait, and the discipline that orders them.
     pub waiting: Waiting,
     /// Limit in buffer bytes; `u64::MAX`: unbounded.
     pub limit: u64,
@@ -96,6 +102,7 @@ pub(crate) struct ClassQueue {
     pub origins: VecDeque<Origin>,
     /// Time of the last change of `backlog`.
     touched: Time,
+    /// Detector of congestion; `None`: the queue does not detect congestion.
     pub detector: Option<Detector>,
     /// Congestion point of the queue.
     pub point: Option<Box<CongestionPoint>>,

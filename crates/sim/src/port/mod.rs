@@ -43,11 +43,14 @@ pub(crate) struct Port {
     /// At a port that transmits early: number of packets at the tail of `line` whose transmission had not begun at the
     /// last update ([`Port::expire`]).
     waiting: u32,
+    /// Neighbour at the other end of the link.
     pub to: NodeId,
+    /// Node that sends.
     pub from: NodeId,
     pub queue: Queue,
     /// Time at which the transmitter becomes (or became) free.
     pub free: Time,
+    /// Transmission times at the link's rate.
     pub clock: TxClock,
     /// Time from the end of transmission to the arrival: propagation and the neighbour's latency.
     pub delay: Dur,
@@ -63,6 +66,7 @@ pub(crate) struct Port {
     pub refused: Count,
     /// Accounts at the end of the warm-up.
     pub base: Base,
+    /// Rate of the link.
     pub rate: Rate,
     /// The neighbour's latency, which `delay` includes.
     pub latency: Dur,
@@ -80,6 +84,7 @@ pub(crate) struct Line {
     pub delay: Dur,
     /// Latency of the neighbour.
     pub latency: Dur,
+    /// Treatment of frames at the end of the link; `None`: they arrive.
     pub end: Option<LineEnd>,
 }
 
@@ -154,7 +159,9 @@ impl Queue {
 #[derive(Debug, Default)]
 pub(crate) struct Base {
     pub classes: Vec<Settled>,
+    /// Total transmission time, picoseconds.
     pub busy: u64,
+    /// Total time in which data waited while the transmitter was idle, picoseconds.
     pub blocked: u64,
     pub lost: Count,
     pub refused: Count,
@@ -169,7 +176,9 @@ pub(crate) struct Settled {
     pub sent: Count,
     /// Packets waiting or in transmission.
     pub queued: Count,
+    /// Packets marked since the start.
     pub marked: u64,
+    /// Integral of the backlog over time, byte · picosecond.
     pub area: u128,
 }
 

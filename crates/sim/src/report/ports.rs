@@ -40,7 +40,8 @@ pub struct PortReport {
     pub lost_on_line: Counts,
     /// Data that arrived over the port's link and was refused by the input buffer of a crossbar switch.
     pub refused_at_input: Counts,
-    /// Notifications queued for transmission at this port, since the start.
+    /// Notifications queued for transmission at this port since the start, with repeated PAUSE frames and messages of
+    /// congestion points.
     pub notifications_sent: u64,
     /// Notifications obeyed at this port, since the start.
     pub notifications_received: u64,

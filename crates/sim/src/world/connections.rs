@@ -13,7 +13,9 @@ use tailback_units::Time;
 /// All connections.
 #[derive(Debug, Default)]
 pub(crate) struct Transports {
+    /// Sending sides, by connection.
     pub outgoing: Vec<Outgoing>,
+    /// Receiving sides, by connection.
     pub incoming: Vec<Incoming>,
     /// By flow: the index of its connection or, with the flag [`Transports::PLAIN`], its index among the flows without
     /// a connection.
@@ -44,14 +46,18 @@ pub(crate) struct Outgoing {
     pub flow: u32,
     /// Sequence number of the connection's first segment.
     pub(super) first: u32,
+    /// Port by which segments leave the sending host.
     pub(super) port: u32,
+    /// Receiving host.
     pub(super) to: u16,
     pub(super) class: u8,
+    /// Code point of segments, 0 to 63.
     pub(super) code: u8,
     /// `true` if the host's connections take turns to send.
     pub(super) turns: bool,
     /// `true` if the connection waits for its turn.
     pub(super) waits: bool,
+    /// Bytes of headers of a segment, without framing.
     pub(super) header: u16,
     /// Conditioner at the flow's entry, or `NONE`.
     pub conditioner: u32,
@@ -61,12 +67,16 @@ pub(crate) struct Outgoing {
 #[derive(Debug)]
 pub(crate) struct Incoming {
     pub receiver: Receiver,
+    /// Time of the receiver's pending event; an event at another time is stale.
     pub(super) due: Time,
     /// Sequence number of the connection's first segment.
     pub(super) first: u32,
+    /// Port by which acknowledgements leave the receiving host.
     pub(super) port: u32,
+    /// Sending host, to which acknowledgements return.
     pub(super) to: u16,
     pub(super) class: u8,
+    /// Code point of acknowledgements, 0 to 63.
     pub(super) code: u8,
     /// ECN codepoint of acknowledgements: ECT(0) for those of RDMA adapters, so that queues mark instead of dropping
     /// them.
@@ -120,12 +130,14 @@ impl Incoming {
 pub(super) struct Write {
     /// Sequence number after its last segment.
     pub(super) end: u32,
+    /// Time of the write.
     pub(super) at: Time,
 }
 
 /// Writes after the warm-up that have arrived in full.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Completed {
+    /// Number of writes.
     pub count: u64,
     /// Sum of the times from the write to the arrival of its last byte, picoseconds.
     pub sum: u128,
@@ -138,6 +150,7 @@ pub(crate) struct Completed {
 #[derive(Debug, Default)]
 pub(super) struct LongAcks {
     slots: Vec<Ack>,
+    /// Indices of the free slots.
     free: Vec<u32>,
 }
 

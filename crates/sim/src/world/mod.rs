@@ -55,6 +55,7 @@ use tailback_units::Time;
 /// A run in progress.
 #[derive(Debug)]
 pub struct World {
+    /// Time of the last event or, between steps, the instant up to which events were handled.
     pub(crate) now: Time,
     event_queue: EventQueue,
     /// Output ports, two per link: direction s of link l is port 2 l + s; flipping the last bit gives the reverse
@@ -84,6 +85,7 @@ pub struct World {
     control_frames: ControlFrames,
     /// Packets that disciplines have dropped; emptied after each call.
     dropped: Vec<Dropped>,
+    /// Time series; `None`: the run records none.
     pub(crate) recorder: Option<Recorder>,
     pub(crate) plan: Plan,
     /// Index in the timeline of the next change.
@@ -117,6 +119,8 @@ pub(crate) struct Node {
     obeys: bool,
     /// `true` if frames may leave the node before their tails have arrived.
     cuts_through: bool,
+    /// Back-pressure of a switch, or that by which a host sends a storm of PAUSE frames; `None`: the node sends no
+    /// notifications.
     backpressure: Option<Arc<BackPressure>>,
     pub fabric: FabricState,
 }

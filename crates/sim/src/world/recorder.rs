@@ -13,6 +13,7 @@ pub(crate) type Named = BTreeMap<String, Vec<f64>>;
 /// Samples taken so far.
 #[derive(Debug, Default)]
 pub(crate) struct Recorder {
+    /// Instants of the samples.
     pub times: Vec<Time>,
     /// By port, then by sample: buffer bytes waiting.
     pub queue: Vec<Vec<u64>>,
@@ -187,6 +188,7 @@ pub(crate) fn sender_state(sender: &Sender) -> Vec<Probe> {
 /// Totals of the flows of a group so far: packets and delays (picoseconds).
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Quality {
+    /// Packets handed to the network.
     pub offered: u64,
     pub delivered: u64,
     pub dropped: u64,

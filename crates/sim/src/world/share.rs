@@ -17,6 +17,7 @@ use tailback_units::Time;
 #[derive(Debug)]
 pub(crate) struct Share {
     pub(super) partition: Arc<Partition>,
+    /// Number of the partition that the world simulates.
     pub(super) part: usize,
     /// Ports whose links lead to other partitions, each with the number of the partition.
     pub(super) exits: Vec<(u32, usize)>,
@@ -27,6 +28,7 @@ pub(crate) struct Share {
 /// Messages from one partition to another: frames that will arrive there, in order on each link, and writes.
 #[derive(Debug, Default)]
 pub struct Messages {
+    /// Frames, in order on each link.
     pub(super) frames: Vec<Frame>,
     /// Writes, each with its connection.
     pub(super) writes: Vec<(u32, Write)>,
@@ -37,6 +39,7 @@ pub struct Messages {
 pub(super) struct Frame {
     pub(super) packet: Packet,
     pub(super) port: u32,
+    /// Content that is not stored in the packet; `None`: there is none.
     pub(super) attachment: Option<Box<Attachment>>,
 }
 

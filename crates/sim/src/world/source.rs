@@ -10,6 +10,7 @@ use tailback_units::Time;
 /// Source of a flow without a transport.
 #[derive(Debug)]
 pub(super) struct Flow {
+    /// Generator of bursts; `None`: the source has not started, or was stopped.
     pub(super) source: Option<Source>,
     pub(super) rng: Rng,
     /// Next burst, due at `next.at`.
@@ -18,11 +19,13 @@ pub(super) struct Flow {
     pub(super) stop: Time,
     /// The port by which packets leave the sending host towards the receiver.
     pub(super) port: u32,
+    /// Receiving host.
     pub(super) to: u16,
     /// Packet traits of the flow's packets: of unmeasured and of measured ones.
     pub(super) traits: [Traits; 2],
     /// Code point of its packets.
     pub(super) code: u8,
+    /// Sequence number of the next packet.
     pub(super) seq: u32,
     /// Lengths of the last packet; a cache, since most packets of a flow have the same length.
     pub(super) last: LastLengths,
@@ -50,6 +53,7 @@ pub(super) struct Writer {
 /// A source and its random stream, which continues when the source is restarted.
 #[derive(Debug)]
 pub(super) struct Drawn {
+    /// Generator of bursts; `None`: it was stopped.
     pub(super) source: Option<Source>,
     pub(super) rng: Rng,
 }

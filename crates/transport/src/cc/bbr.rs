@@ -132,20 +132,27 @@ pub struct Bbr {
     rounds: Rounds,
     /// BtlBw, segments per second.
     bandwidth: WindowedMax,
+    /// Deliveries that ProbeRTT limited.
     held_back: HeldBack,
     /// Minimum round-trip time (RTprop). `None`: there was no sample.
     min_rtt: Option<Dur>,
+    /// Time at which `min_rtt` was measured.
     min_rtt_at: Time,
     /// `true` after Startup has filled the pipe.
     full: bool,
+    /// Bandwidth to which growth is compared, segments per second.
     full_bandwidth: f64,
+    /// Consecutive flat rounds.
     flat_rounds: u32,
     /// Phase of ProbeBW, an index of [`CYCLE`].
     cycle: usize,
+    /// Start of the phase of ProbeBW.
     cycle_at: Time,
     /// Earliest end of ProbeRTT. `None`: more than 4 segments are still outstanding.
     probe_rtt_until: Option<Time>,
+    /// `true` if a round has ended since ProbeRTT reached its small window.
     probe_rtt_round: bool,
+    /// `true` from a transmission after an idle time to the next acknowledgement.
     idle_restart: bool,
     /// `true` in the first round of fast recovery, in which one segment is sent for each delivered (packet
     /// conservation).

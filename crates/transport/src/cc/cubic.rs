@@ -135,10 +135,15 @@ enum After {
 /// State of the growth since the last reduction, in segments and seconds (names of RFC 9438 section 4.1).
 #[derive(Clone, Copy, Debug)]
 struct Curve {
+    /// Cause of the stage.
     after: After,
+    /// Window of the plateau, segments.
     w_max: f64,
+    /// Window before the last reduction, segments.
     cwnd_prior: f64,
+    /// Time from the start of the stage to the plateau, seconds.
     k: f64,
+    /// Estimate of Reno's window, segments.
     w_est: f64,
     /// Start of this stage of congestion avoidance (t_epoch), plus the time during which the window did not limit.
     /// `None`: the stage has not started.

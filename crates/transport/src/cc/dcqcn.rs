@@ -114,6 +114,7 @@ impl Build for Params {
 pub struct Dcqcn {
     params: Params,
     line: Line,
+    /// Payload of a full segment, bytes.
     payload: u64,
     /// Current rate R_C.
     current: f64,

@@ -83,6 +83,7 @@ impl Build for Params {
 /// acknowledged. Growth and the response to loss are Reno's.
 #[derive(Debug)]
 pub struct Dctcp {
+    /// Weight of the last window in the estimate.
     g: f64,
     /// Estimate of the marked fraction, 0 to 1.
     alpha: f64,

@@ -109,7 +109,9 @@ impl Build for Params {
 /// State of HPCC in one sender. Windows in segments.
 #[derive(Debug)]
 pub struct Hpcc {
+    /// Target utilisation eta.
     target: f64,
+    /// Round trips of additive increase between multiplicative ones (maxStage).
     stages: u32,
     /// Additive increase W_AI.
     step: f64,

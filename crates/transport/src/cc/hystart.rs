@@ -36,6 +36,7 @@ pub(crate) struct HyStart {
     /// Minimum round-trip time at the start of conservative slow start, and the number of rounds since. `None`:
     /// standard slow start.
     conservative: Option<(Dur, u32)>,
+    /// `true` until the first congestion, or the end of the first slow start.
     active: bool,
 }
 

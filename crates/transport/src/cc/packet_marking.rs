@@ -122,8 +122,11 @@ impl Part {
 /// segments are lost or nearly all segments are marked.
 #[derive(Debug)]
 struct Oversubscription {
+    /// Length of an interval.
     patience: Dur,
+    /// Number of consecutive intervals after which marking is turned off.
     limit: u32,
+    /// Time for which marking stays off.
     rest: Dur,
     /// End of the present interval.
     due: Time,
@@ -162,10 +165,13 @@ pub struct PacketMarking {
     target: f64,
     /// Bytes of a full segment, headers included.
     segment: u32,
+    /// Estimate of the rate of all segments.
     observed: SlidingWindow,
     /// Segments acknowledged that the estimate does not contain yet ([`Feedback`] has no time).
     unobserved: u32,
+    /// Window of marked segments.
     marked: Part,
+    /// Best-effort window.
     plain: Part,
     /// The marked and the best-effort window before the last reduction. `None`: there was none, or it was undone.
     prior: Option<(Part, Part)>,

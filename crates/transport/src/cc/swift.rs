@@ -135,6 +135,7 @@ pub struct Swift {
     cwnd: f64,
     /// Time of the last decrease. `None`: there was none.
     cut_at: Option<Time>,
+    /// Smoothed round-trip time at the last acknowledgement.
     srtt: Dur,
     /// Expiries of the retransmission timer since new segments were acknowledged.
     expiries: u32,

@@ -177,7 +177,9 @@ pub struct Timely {
     params: Params,
     beta: f64,
     line: Line,
+    /// Payload of a full segment, bytes.
     payload: u64,
+    /// Sending rate.
     rate: f64,
     /// Payload bytes acknowledged since the last completion event.
     acked: u64,

@@ -23,6 +23,7 @@ pub(super) const EVER: u8 = 8;
 pub(super) struct Slot {
     /// Time of its last transmission.
     pub sent: Time,
+    /// Flags [`SACKED`], [`LOST`], [`RETRANSMITTED`] and [`EVER`].
     pub flags: u8,
 }
 
@@ -102,6 +103,7 @@ pub(super) struct Board {
     pub edge: u32,
     /// SACKed segments at or above `edge`.
     pub above: u32,
+    /// Number of SACKed segments above a segment at which it is lost.
     pub thresh: u32,
     /// Segment after the highest one retransmitted in this recovery.
     pub high_rxt: u32,
@@ -377,6 +379,7 @@ impl Board {
 
 /// Last transmission among the delivered segments.
 struct Newest {
+    /// Time of the transmission.
     sent: Time,
     /// `true` if its segment was ever retransmitted.
     retransmitted: bool,
@@ -384,8 +387,11 @@ struct Newest {
 
 /// Results of a walk over the delivered segments.
 struct News {
+    /// Arrival of the acknowledgement.
     now: Time,
+    /// Echoed timestamp of the acknowledgement; [`Time::NEVER`] without timestamps.
     echo: Time,
+    /// Recovery point.
     recover: u32,
     newest: Newest,
 }

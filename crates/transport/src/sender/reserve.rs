@@ -11,6 +11,7 @@ use tailback_units::{Dur, Time};
 pub(super) struct Marks {
     /// Marks from segment `first` on.
     sent: VecDeque<bool>,
+    /// Segment of the first mark.
     first: u32,
 }
 

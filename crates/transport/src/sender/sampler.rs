@@ -7,6 +7,7 @@ use tailback_units::{Dur, Time};
 /// State of delivery at the transmission of a segment (names of the draft, section 3.1.2, in brackets).
 #[derive(Clone, Copy, Debug)]
 struct Mark {
+    /// Time of the transmission.
     sent: Time,
     /// Segments delivered before the transmission (P.delivered).
     delivered: u64,
@@ -29,6 +30,7 @@ struct Mark {
 pub(super) struct Sampler {
     /// Segment of the first mark.
     base: u32,
+    /// Marks of the outstanding segments, from `base` on.
     marks: VecDeque<Mark>,
     /// Segments delivered since the start (C.delivered).
     delivered: u64,

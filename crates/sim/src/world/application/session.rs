@@ -9,7 +9,9 @@ use tailback_units::Time;
 pub(super) struct Session {
     pub(super) spec: Arc<Pages>,
     pub(super) rng: Rng,
+    /// Index of the group in the results.
     pub(super) group: usize,
+    /// Instant from which no page begins.
     pub(super) stop: Time,
     pub(super) channels: Vec<Channel>,
     /// Number of objects of the page that have not yet been requested.

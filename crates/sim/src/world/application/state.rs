@@ -12,9 +12,11 @@ use tailback_units::{Size, Time};
 /// All applications.
 #[derive(Debug, Default)]
 pub(crate) struct Applications {
+    /// State by application, in the order of the plan.
     pub(super) all: Vec<State>,
     /// Role of each flow in an application; empty if there are no applications.
     pub(super) parts: Vec<Option<Part>>,
+    /// Results by group of flows.
     pub(super) groups: Vec<Group>,
 }
 
@@ -82,6 +84,7 @@ impl Group {
 /// Role of a flow in an application.
 #[derive(Debug)]
 pub(super) struct Part {
+    /// Index of the application.
     pub(super) application: u32,
     /// Index of the session's channel, or of the transfers' slot, that the flow belongs to.
     pub(super) channel: u32,

@@ -7,7 +7,9 @@ use tailback_units::Time;
 pub(super) struct Transfers {
     pub(super) spec: tailback_traffic::Transfers,
     pub(super) rng: Rng,
+    /// Index of the group in the results.
     pub(super) group: usize,
+    /// Instant from which no transfer begins.
     pub(super) stop: Time,
     /// First flow of the group, whose event is the next arrival of a transfer.
     pub(super) clock: u32,

@@ -134,23 +134,31 @@ pub struct Bbr3 {
     rounds: Rounds,
     /// Maximum delivery rate of the last cycle and of the present one, segments per second.
     max_bw: [f64; 2],
+    /// Deliveries that ProbeRTT limited.
     held_back: HeldBack,
     bounds: Bounds,
     full: Full,
     /// Excess of acknowledged segments by aggregation (extra_acked).
     extra_acked: WindowedMax,
+    /// Segments delivered since `extra_since`.
     extra_delivered: f64,
+    /// Start of the interval in which aggregation is measured.
     extra_since: Time,
     /// Minimum round-trip time; `None` before the first sample.
     min_rtt: Option<Dur>,
+    /// Time at which `min_rtt` was measured.
     min_rtt_at: Time,
     /// Minimum round-trip time since the last ProbeRTT (probe_rtt_min_delay).
     probe_delay: Option<Dur>,
+    /// Time at which `probe_delay` was measured.
     probe_delay_at: Time,
     /// Earliest end of ProbeRTT. `None`: too many segments are still outstanding.
     probe_rtt_until: Option<Time>,
+    /// `true` if a round has ended since ProbeRTT reached its small window.
     probe_rtt_round: bool,
+    /// `true` from a transmission after an idle time to the next acknowledgement.
     idle_restart: bool,
+    /// Round in which Drain began.
     drain_round: u64,
     /// Acknowledgements with new losses in this round.
     startup_losses: u32,
