@@ -4,7 +4,7 @@
 //! (Karol, Hluchyj and Morgan 1987); with virtual output queues it does not.
 //!
 //! A switch with back-pressure detects congestion at the inputs: in an input's memory as a whole, or in each of its
-//! queues if these have their own limits.
+//! queues if queues have their own limits.
 
 use crate::detector::{Detector, Episode, Transition};
 use crate::plan::Detection;

@@ -64,7 +64,7 @@ impl Detector {
         self.set_thresholds(high, low, limit);
     }
 
-    /// Sets new thresholds as fractions of the limit; an episode in progress continues under the new thresholds.
+    /// Sets new thresholds as fractions of the limit. An episode in progress ends by the new `low`.
     pub fn set_thresholds(&mut self, high: f64, low: f64, limit: u64) {
         // An unbounded queue is never congested.
         let mark = |fraction: f64| if limit == u64::MAX { u64::MAX } else { (limit as f64 * fraction) as u64 };

@@ -64,8 +64,8 @@ impl Since {
         self.causes = DropCauses::default();
     }
 
-    /// Returns the same as [`DropCauses::of`] for drops since the end of the warm-up; `lost` is the flow's total since
-    /// the start.
+    /// Returns the causes of drops since the end of the warm-up, as [`DropCauses::of`]; `lost` is the flow's total
+    /// since the start.
     pub fn of(&self, flow: u32, lost: u64) -> Vec<(DropCause, u64)> {
         self.causes.of(flow, lost - self.before.get(flow as usize).copied().unwrap_or(0))
     }

@@ -1,7 +1,7 @@
 //! Response of an output port to notifications: the traffic that is stopped or slowed, and the source of each stop.
 //!
 //! Several congested queues may stop the same traffic. Each source is stored, and clears only its own stops: a port
-//! that two downstream queues have stopped resumes when both are no longer congested.
+//! that two downstream queues have stopped resumes when neither of them is congested any more.
 
 use crate::control_frame::{CongestionSource, ControlFrame, Notification};
 use crate::plan::{Response, Scope, Watchdog};
@@ -17,16 +17,16 @@ const QUANTUM_BYTES: u64 = 64;
 #[derive(Debug)]
 pub(crate) struct Responder {
     response: Response,
-    /// Idealised notifications in force.
+    /// Idealised XOFF notifications that have not been withdrawn.
     active: Vec<Notification>,
     /// Rate limiters of the traffic that is slowed.
     limiters: Vec<Limiter>,
-    /// Expiry of the PAUSE in force; in the past if there is no PAUSE.
+    /// Expiry of the last PAUSE for the whole port; in the past if the port is not paused.
     paused_until: Time,
-    /// Expiry of the PAUSE in force for each class (IEEE 802.1Qbb).
+    /// Expiry of the last PAUSE for each class (IEEE 802.1Qbb); in the past if the class is not paused.
     class_paused_until: [Time; 8],
     watchdog: Option<Watchdog>,
-    /// Watch on the pauses in force: those of the classes, and last that of the whole port.
+    /// Watches on pauses: index k for class k, index 8 for the whole port.
     watches: [Watch; 9],
     /// Number of pauses that the watchdog has ended.
     pub storms: u64,
@@ -34,14 +34,14 @@ pub(crate) struct Responder {
     gate: Gate,
     /// Time of the next change of the gate without a further notification.
     until: Time,
-    /// Times during which stops are in force.
+    /// Times for which traffic is stopped or slowed, in total and by target.
     pub stops: Stops,
 }
 
 /// Watchdog of a pause.
 #[derive(Clone, Copy, Debug)]
 struct Watch {
-    /// Start of the uninterrupted pause in force; [`Time::NEVER`]: no pause.
+    /// Start of the present uninterrupted pause; [`Time::NEVER`]: no pause.
     since: Time,
     /// End of the time during which PAUSE frames are ignored.
     ignored_until: Time,
@@ -105,7 +105,7 @@ impl Responder {
         self.gate(now).is_open() && self.until == Time::NEVER
     }
 
-    /// Clears all notifications in force at `now`.
+    /// Clears all notifications and pauses at `now`.
     pub fn reset(&mut self, now: Time) {
         let (storms, mut stops) = (self.storms, std::mem::take(&mut self.stops));
         stops.set(now, Vec::new(), false);

@@ -1,4 +1,4 @@
-//! Time during which notifications are in force at a port, in total and by target.
+//! Time for which notifications stop traffic at a port, in total and by target.
 //!
 //! A stop is in force from the instant of its effect until it is lifted or expires, whether or not data waits for it: a
 //! port at which one of many destinations is stopped continues to send. The time during which data waits while the
@@ -8,7 +8,7 @@ use crate::target::Target;
 use std::collections::BTreeMap;
 use tailback_units::Time;
 
-/// Stops of one port.
+/// Times for which the traffic of one port is stopped or slowed.
 #[derive(Debug, Default)]
 pub(crate) struct Stops {
     /// Time during which at least one stop is in force.

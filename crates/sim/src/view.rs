@@ -1,8 +1,8 @@
-//! State of a network at an instant of a run, for those who step through it: [`crate::World::view`].
+//! State of a network at an instant of a run that is stepped through: [`crate::World::view`].
 //!
 //! Numbers are in the units of the report: packets, bytes (buffer bytes in queues, payload of flows), seconds, bit/s. A
-//! view at an instant is taken after all events of that instant, as a sample of the time series is; where both have a
-//! quantity, they are equal.
+//! view at an instant is taken after all events of that instant, as a sample of the time series is; a quantity that
+//! views and samples have in common has the same value in them.
 
 use crate::report::Counts;
 use serde::Serialize;
@@ -61,9 +61,9 @@ pub struct PortView {
     pub dropped_packets: u64,
     /// Packets marked since the start.
     pub marked_packets: u64,
-    /// `true` if a notification that stops the port, a class or a destination is in force, whether or not data waits.
+    /// `true` if notifications stop the port, a class or a destination, whether or not data waits.
     pub stopped: bool,
-    /// Time since the start during which such a notification was in force, seconds.
+    /// Time since the start for which notifications stopped the port, a class or a destination, seconds.
     pub stopped_s: f64,
     /// `true` if data waits while the transmitter is idle.
     pub held: bool,

@@ -210,7 +210,7 @@ impl Receiver {
             self.ece = ce;
             return early;
         }
-        // RFC 3168 section 6.1.3; a segment with both clears the echo and sets it again.
+        // RFC 3168 section 6.1.3; a segment with CE and CWR clears the echo and sets it again.
         self.ece = ce || (self.ece && !cwr);
         None
     }

@@ -10,7 +10,7 @@ pub(super) struct Stats {
     pub(super) ties: usize,
     /// Buckets that became current.
     pub(super) buckets: usize,
-    /// Events that went to the overflow heap of a narrow bucket, except those at the time of the heap's first event.
+    /// Events that went to the overflow heap of a narrow bucket, except events at the time of the heap's first event.
     pub(super) spilled: usize,
     /// Events removed from wide buckets, including those that were scheduled while their bucket was current.
     pub(super) popped: usize,

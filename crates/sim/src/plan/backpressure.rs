@@ -77,7 +77,7 @@ pub enum Detection {
 pub enum Notify {
     /// Every neighbour except the one behind the congested port.
     All,
-    /// Only those that sent into the congested queue since it was last empty.
+    /// Only neighbours that sent into the congested queue since it was last empty.
     Feeding,
 }
 

@@ -28,7 +28,8 @@ pub struct LinkPlan {
 }
 
 impl fmt::Debug for LinkPlan {
-    /// Omits absent fields, so that the text of plans without them has not changed since these fields were added.
+    /// Omits `accounting` if it is absent, so that the text of plans without it has not changed since the field was
+    /// added.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let LinkPlan { ends, rate, delay, loss, jitter, accounting, queue } = self;
         let mut shown = f.debug_struct("LinkPlan");

@@ -79,7 +79,7 @@ pub(crate) struct General {
     pub notifications_received: u64,
     /// Packets that waited here when the neighbour stopped them, counted at each stop.
     pub held_up: u64,
-    /// Those of these packets that were head-of-line blocked: bound for a port of the neighbour other than its fullest.
+    /// Held-up packets that were head-of-line blocked: bound for a port of the neighbour other than its fullest.
     pub held_up_for_others: u64,
     /// Random stream of the disciplines and of the jitter.
     pub rng: Rng,

@@ -31,7 +31,7 @@ use tailback_random::Rng;
 use tailback_units::{Dur, Rate, Time, TxClock};
 
 /// One direction of a link, with the queue in front of it. The fields that a hop over a plain FIFO touches come first,
-/// in two cache lines; those that an arrival touches are in the first of these.
+/// in two cache lines; the fields that an arrival touches are in the first of the two.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Port {

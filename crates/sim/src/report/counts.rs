@@ -17,7 +17,7 @@ pub struct Counts {
 /// completion times.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct Delay {
-    /// Number of values: packets, or what was completed.
+    /// Number of values: packets, writes, pages, exchanges or transfers.
     pub count: u64,
     /// Mean, seconds; `None`: no values.
     pub mean_s: Option<f64>,

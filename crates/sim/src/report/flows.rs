@@ -171,7 +171,8 @@ pub struct ApplicationReport {
     /// Slowdown by size of the transfer, smallest first; empty for applications other than transfers.
     pub slowdown_by_size: Vec<SizeSlowdown>,
     /// Pages or transfers that were completed from the end of the warm-up to the end, regardless of their start. Their
-    /// mean time refers to the same interval as throughput and latency, without bias against long ones.
+    /// mean time refers to the same interval as throughput and latency, and includes long pages and transfers that
+    /// began during the warm-up.
     pub completed: Completed,
 }
 
@@ -211,7 +212,7 @@ pub struct SizeSlowdown {
     pub up_to_bytes: Option<u64>,
     /// Transfers begun after the warm-up, including refused ones.
     pub begun: u64,
-    /// Those of these transfers that are complete by the end.
+    /// Transfers begun after the warm-up that are complete by the end.
     pub complete: u64,
     /// Slowdown of the complete transfers; `None`: no transfer is complete.
     pub slowdown: Option<Slowdown>,

@@ -82,7 +82,7 @@ pub struct Report {
 
 impl World {
     /// Returns the results, after checking that no packet has vanished or been duplicated. Consumes the world, since
-    /// with many flows memory may not suffice for both.
+    /// with many flows memory may not suffice for the world and its report.
     ///
     /// # Panics
     /// If conservation is violated, which is an error of the program.

@@ -60,12 +60,12 @@ pub struct LimitersReport {
     pub slower: u64,
     /// Messages to speed up that were obeyed.
     pub faster: u64,
-    /// Messages ignored: those to speed up from a congestion point other than the last one that slowed the limiter, or
-    /// during a stop.
+    /// Messages ignored: messages to speed up that came from a congestion point other than the last one that slowed the
+    /// limiter, or while the limiter was stopped.
     pub ignored: u64,
     /// TCP frames that found their limiter's queue above the threshold for TCP.
     pub tcp_above: u64,
-    /// Those of these frames that were marked or dropped.
+    /// TCP frames above the threshold that were marked or dropped.
     pub tcp_signalled: u64,
     /// UDP frames that found their limiter's queue above the threshold for UDP; all of them were dropped.
     pub udp_refused: u64,
@@ -85,7 +85,7 @@ pub struct DeadlockReport {
     pub class: u8,
     /// The cycle, in order: each port waits for frames at the next port, and the last one for frames at the first.
     pub ports: Vec<String>,
-    /// Time since which all of these ports have waited, seconds.
+    /// Instant since which all ports of the cycle have waited, seconds.
     pub since_s: f64,
 }
 

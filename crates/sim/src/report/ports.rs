@@ -22,8 +22,7 @@ pub struct PortReport {
     pub rate_bps: u64,
     /// Fraction of the time spent transmitting, including control frames, 0 to 1.
     pub utilisation: f64,
-    /// Time during which a notification that stopped the port, a class or a destination was in force, whether or not
-    /// data waited, seconds.
+    /// Time for which notifications stopped the port, a class or a destination, whether or not data waited, seconds.
     pub stopped_s: f64,
     /// Time during which a notification limited some traffic to less than the link's rate (`response = { kind = "rate"
     /// }`), seconds.
@@ -64,7 +63,7 @@ pub struct StopReport {
     pub destination: Option<String>,
     /// Number of stops.
     pub times: u64,
-    /// Time during which such a stop was in force, seconds.
+    /// Time for which notifications stopped the target, seconds.
     pub stopped_s: f64,
 }
 
@@ -93,7 +92,8 @@ pub struct PortClassReport {
 pub struct HeadOfLine {
     /// Number of packets, counted at each stop.
     pub held_up_packets: u64,
-    /// Those of these packets that were head-of-line blocked: bound for a port of the neighbour other than its fullest.
+    /// Number of held-up packets that were head-of-line blocked: bound for a port of the neighbour other than its
+    /// fullest.
     pub for_others_packets: u64,
 }
 

@@ -29,9 +29,9 @@ pub struct Series {
 pub struct PortSeries {
     /// Bytes waiting.
     pub queue_bytes: Vec<u64>,
-    /// `true` if a notification that stops the port, a class or a destination is in force, whether or not data waits.
+    /// `true` if notifications stop the port, a class or a destination, whether or not data waits.
     pub stopped: Vec<bool>,
-    /// Time since the start during which such a notification was in force, seconds.
+    /// Time since the start for which notifications stopped the port, a class or a destination, seconds.
     pub stopped_s: Vec<f64>,
     /// `true` if data waits while the transmitter is idle.
     pub held: Vec<bool>,

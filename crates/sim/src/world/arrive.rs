@@ -113,7 +113,8 @@ impl World {
         let Queue::General(m) = &mut p.queue else { return };
         let open = Gate::default();
         let gate = m.responder.as_mut().map_or(&open, |r| r.gate(now));
-        // Room is judged per class, so that a stopped class does not block the others; the same holds for destinations.
+        // There is a limit per class, so that a stopped class does not block the others, and packets to stopped
+        // destinations do not count.
         let selects = gate.selects_destinations();
         let waits = |class: usize| match &m.queues[class].waiting {
             Waiting::ByDestination(q) if selects => q.packets_not_selected(gate),

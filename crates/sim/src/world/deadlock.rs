@@ -16,7 +16,7 @@ pub(crate) struct Deadlock {
     pub class: u8,
     /// The ports in order: each waits for memory that frames at the next one occupy, and the last for the first.
     pub ports: Vec<u32>,
-    /// Time since which all of these ports have waited.
+    /// Instant since which all ports of the cycle have waited.
     pub since: Time,
 }
 

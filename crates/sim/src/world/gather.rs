@@ -117,7 +117,7 @@ impl Group {
 }
 
 impl Recorder {
-    /// Merges the series of a partition; those of ports with `owns` are taken from it.
+    /// Merges the series of a partition; the series of ports for which `owns` returns `true` are taken from it.
     fn merge(&mut self, mut other: Recorder, owns: impl Fn(usize) -> bool) {
         for port in (0..self.queue.len()).filter(|port| owns(*port)) {
             swap(&mut self.queue[port], &mut other.queue[port]);

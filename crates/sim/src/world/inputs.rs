@@ -97,8 +97,8 @@ impl World {
         }
     }
 
-    /// Returns the notifications in force that the input whose link `port` shares has sent to the neighbour: sources
-    /// and addresses.
+    /// Returns the congestion of which the input at the link of `port` has notified the neighbour, if it has not ended:
+    /// each source with the destination addresses that were named.
     pub(super) fn active_at_input(&self, port: u32) -> Vec<(CongestionSource, Vec<u16>)> {
         let node = &self.nodes[usize::from(self.ports[port as usize].from)];
         let FabricState::Crossbar(crossbar) = &node.fabric else { return Vec::new() };

@@ -104,7 +104,7 @@ pub struct World {
     done: bool,
     /// `true` if a change was scheduled while the run was stepped through.
     pub(crate) touched: bool,
-    /// In a partition: its number, and its messages to the others.
+    /// The partition that the world simulates, and its messages to other partitions; `None`: the world is undivided.
     share: Option<Box<Share>>,
 }
 

@@ -232,7 +232,7 @@ impl World {
         self.send_control(target, control);
     }
 
-    /// Repeats a PAUSE in force before it expires.
+    /// Repeats a PAUSE while a queue requires it.
     pub(super) fn refresh(&mut self, port: u32) {
         let Some(policy) = self.nodes[usize::from(self.ports[port as usize].from)].backpressure.clone() else { return };
         let Queue::General(m) = &mut self.ports[port as usize].queue else { return };
@@ -242,7 +242,7 @@ impl World {
         }
     }
 
-    /// Notifies the neighbour over a link that has come up of all congestion in force.
+    /// Notifies the neighbour over a link that has come up of all congestion of which it had been notified.
     pub(super) fn renotify(&mut self, port: u32) {
         let node = usize::from(self.ports[port as usize].from);
         let Some(policy) = self.nodes[node].backpressure.clone() else { return };

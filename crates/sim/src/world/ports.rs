@@ -178,8 +178,9 @@ impl<'a> PortSetting<'a> {
             && self.switch.is_none_or(|s| s.fabric == Fabric::OutputQueued)
     }
 
-    /// Returns `true` if only notifications for the whole port intervene: these can be applied to packets that were
-    /// transmitted early. Turns of a host's connections can likewise be given at the computed times.
+    /// Returns `true` if only notifications for the whole port intervene, and turns of a host's connections:
+    /// notifications for the whole port can be applied to packets that were transmitted early, and turns can be given
+    /// at the computed times.
     fn only_notifications_intervene(&self) -> bool {
         let pressures = [self.neighbour_pressure, self.own_pressure];
         let watches_own_queue = |s: &SwitchPlan| match s.fabric {

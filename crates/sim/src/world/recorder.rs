@@ -17,9 +17,10 @@ pub(crate) struct Recorder {
     pub times: Vec<Time>,
     /// By port, then by sample: buffer bytes waiting.
     pub queue: Vec<Vec<u64>>,
-    /// By port, then by sample: `true` if a stop is in force.
+    /// By port, then by sample: `true` if notifications stop the port, a class or a destination.
     pub stopped: Vec<Vec<bool>>,
-    /// By port, then by sample: time since the start during which a stop was in force, picoseconds.
+    /// By port, then by sample: time since the start for which notifications stopped the port, a class or a
+    /// destination, picoseconds.
     pub stopped_time: Vec<Vec<u64>>,
     /// By port, then by sample: `true` if data waits while the transmitter is idle.
     pub held: Vec<Vec<bool>>,
@@ -127,9 +128,9 @@ pub(crate) struct PortSample {
     pub dropped: u64,
     /// Packets marked since the start.
     pub marked: u64,
-    /// `true` if a stop is in force.
+    /// `true` if notifications stop the port, a class or a destination.
     pub stopped: bool,
-    /// Time since the start during which a stop was in force, picoseconds.
+    /// Time since the start for which notifications stopped the port, a class or a destination, picoseconds.
     pub stopped_time: u64,
     /// `true` if data waits while the transmitter is idle.
     pub held: bool,

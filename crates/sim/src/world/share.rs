@@ -1,9 +1,9 @@
 //! Partitions of a world: messages to and from other partitions.
 //!
-//! Each partition has a whole world, in which only its own nodes act. A link to another partition exists in both. The
-//! sending partition keeps the frames on the link until they arrive, since the backlog is derived from them, and then
-//! discards them. The receiving partition gets each frame in a message before the frame arrives, and handles the
-//! arrival. Messages include the contents of control frames and long acknowledgements.
+//! Each partition has a whole world, in which only its own nodes act. A link between two partitions exists in the
+//! worlds of both. The sending partition keeps the frames on the link until they arrive, since the backlog is derived
+//! from them, and then discards them. The receiving partition gets each frame in a message before the frame arrives,
+//! and handles the arrival. Messages include the contents of control frames and long acknowledgements.
 
 use super::connections::Write;
 use crate::control_frame::ControlFrame;

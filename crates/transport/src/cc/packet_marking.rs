@@ -184,7 +184,7 @@ pub struct PacketMarking {
 }
 
 impl PacketMarking {
-    /// Returns the sum of both windows, segments.
+    /// Returns the sum of the marked and the best-effort window, segments.
     fn sum(&self) -> f64 {
         self.marked.window + self.plain.window
     }
@@ -193,7 +193,8 @@ impl PacketMarking {
         let segments = std::mem::take(&mut self.unobserved);
         if segments > 0 { self.observed.arrive(now, segments * self.segment) } else { self.observed.at(now) }
     }
-    /// Scales both parts to the window that the sender has set in recovery or at a timeout.
+    /// Scales the marked and the best-effort window so that their sum is the window that the sender has set in recovery
+    /// or at a timeout.
     fn follow(&mut self, cwnd: f64) {
         let sum = self.sum();
         if sum > 0.0 && (sum - cwnd).abs() > 1e-9 {

@@ -86,8 +86,8 @@ pub struct SubTcp {
 }
 
 impl SubTcp {
-    /// Sets the time between segments to twice its value or twice `from`, whichever is longer, up to the maximum timeout;
-    /// only with back-off "interval".
+    /// Sets the time between segments to twice its value or twice `from`, whichever is longer, up to the maximum
+    /// timeout; only with back-off "interval".
     fn double(&mut self, from: Dur) {
         if self.back_off == BackOff::Interval {
             self.interval = (self.interval.max(from) * 2).min(self.longest);

@@ -44,8 +44,8 @@ pub struct Params {
     /// Largest window, segments, at least 1. Default: no upper bound.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub most: Option<f64>,
-    /// Consecutive expiries of the retransmission timer, without an acknowledgement of new segments, at which the window
-    /// falls to `least` (RETX_RESET_THRESHOLD), 1 to 1000. Default 5, as in csg-htsim; the paper gives no value.
+    /// Consecutive expiries of the retransmission timer, without an acknowledgement of new segments, at which the
+    /// window falls to `least` (RETX_RESET_THRESHOLD), 1 to 1000. Default 5, as in csg-htsim; the paper gives no value.
     pub reset_after: u32,
 }
 

@@ -93,13 +93,13 @@ pub struct Tcp {
     /// Reserved rate. Default: no reservation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reservation: Option<Reservation>,
-    /// The sending host's link and its idle path, for congestion controls that read them; not part of the document, set when
-    /// the network is built. `None`: [`Line::default`].
+    /// The sending host's link and its idle path, for congestion controls that read them; not part of the document, set
+    /// when the network is built. `None`: [`Line::default`].
     #[serde(skip)]
     #[schemars(skip)]
     pub line: Option<Line>,
-    /// `true` if the host takes segments from its connections in turn as its link transmits them; not part of the document,
-    /// set by "rdma".
+    /// `true` if the host takes segments from its connections in turn as its link transmits them; not part of the
+    /// document, set by "rdma".
     #[serde(skip)]
     #[schemars(skip)]
     pub takes_turns: bool,

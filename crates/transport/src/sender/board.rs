@@ -204,7 +204,7 @@ impl Board {
         }
     }
 
-    /// Notes a retransmission of an outstanding segment.
+    /// Records a retransmission of an outstanding segment.
     pub fn retransmit(&mut self, seq: u32, now: Time) {
         let Some(slot) = self.slot(seq) else { return };
         slot.sent = now;

@@ -87,7 +87,7 @@ impl Echoes {
         self.by_echo && before(una, self.reduced_at)
     }
 
-    /// Notes a reduction for a loss, with `max` the first segment never transmitted.
+    /// Records a reduction for a loss; `max` is the first segment never transmitted.
     pub fn reduced_for_loss(&mut self, max: u32) {
         self.reduced_at = max;
         self.by_echo = false;

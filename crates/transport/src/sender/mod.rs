@@ -195,7 +195,7 @@ impl Sender {
     fn sampler(&mut self) -> Option<&mut Sampler> {
         self.pace.as_mut()?.sampler.as_deref_mut()
     }
-    /// Notes whether pacing alone holds back a segment, so that its release is a deadline.
+    /// Records that pacing alone holds back a segment (`holds`), so that its release is a deadline.
     #[inline]
     fn hold_for_pace(&mut self, holds: bool) {
         if let Some(pace) = &mut self.pace {

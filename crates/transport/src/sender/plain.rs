@@ -60,7 +60,8 @@ impl Sender {
                 }
                 self.f_rto_duplicate();
             }
-            // RFC 6582 section 3.2 step 2: duplicates for segments sent before the last recovery do not indicate a loss.
+            // RFC 6582 section 3.2 step 2: duplicates for segments sent before the last recovery do not indicate a
+            // loss.
             _ if self.repair.dupacks == self.tcp.dup_thresh && before(self.seq.recover, self.seq.una) => {
                 self.fast_retransmit(now);
             }
@@ -92,7 +93,7 @@ impl Sender {
         let Recovery::NewReno(NewReno { impatient, deflation, exit }) = self.tcp.recovery else { return };
         self.urgent = Urgent::First;
         self.count_lost(1);
-        // One was the retransmission; the others were counted as duplicates.
+        // One of the acknowledged segments was the retransmission; the others were counted as duplicates.
         self.repair.dupacks = self.repair.dupacks.saturating_sub(advanced - 1);
         delivery.keep_timer = impatient && self.repair.partial;
         self.repair.partial = true;

@@ -16,7 +16,8 @@ pub(super) struct Marks {
 }
 
 impl Marks {
-    /// Notes a transmission or retransmission of segment `seq`, with all before `una` acknowledged.
+    /// Records the mark of a transmission or retransmission of segment `seq`; all segments before `una` are
+    /// acknowledged.
     pub fn set(&mut self, seq: u32, una: u32, marked: bool) {
         while self.first != una && !self.sent.is_empty() {
             self.sent.pop_front();

@@ -52,7 +52,7 @@ impl Sampler {
         self.base = seq;
     }
 
-    /// Notes the transmission of segment `seq`, with `in_flight` others outstanding.
+    /// Records the transmission of segment `seq`, with `in_flight` other segments outstanding.
     pub fn sent(&mut self, seq: u32, now: Time, in_flight: u32) {
         if in_flight == 0 {
             self.first_sent = now;
@@ -74,7 +74,7 @@ impl Sampler {
         }
     }
 
-    /// Notes the delivery of segment `seq`; later ones of the same segment have no effect.
+    /// Records the first delivery of segment `seq`; later deliveries of the segment have no effect.
     pub fn delivered(&mut self, seq: u32, now: Time) {
         let Some(mark) = self.marks.get_mut(seq.wrapping_sub(self.base) as usize) else { return };
         if mark.counted {
@@ -103,7 +103,7 @@ impl Sampler {
         self.lost += u64::from(segments);
     }
 
-    /// Notes that the window has room and the application has nothing to send, with `in_flight` outstanding.
+    /// Records that the window has room and the application has nothing to send, with `in_flight` segments outstanding.
     pub fn app_limited(&mut self, in_flight: u32) {
         self.app_limited = (self.delivered + u64::from(in_flight)).max(1);
     }

@@ -246,7 +246,7 @@ impl Sender {
         }
     }
 
-    /// Notes a retransmission.
+    /// Records a retransmission.
     #[cold]
     fn again(&mut self, now: Time, seq: u32) {
         self.counts.retransmissions += 1;

@@ -20,8 +20,8 @@ pub(crate) struct Applications {
     pub(super) groups: Vec<Group>,
 }
 
-/// Results of a group, for pages and transfers begun after the warm-up; `completed` and `completed_time` are for those
-/// that ended after it.
+/// Results of a group, for pages and transfers begun after the warm-up; `completed` and `completed_time` are for pages
+/// and transfers that ended after the warm-up.
 #[derive(Debug, Default)]
 pub(crate) struct Group {
     pub name: String,
@@ -31,7 +31,7 @@ pub(crate) struct Group {
     pub failed: u64,
     /// Transfers refused because no connection was free.
     pub refused: u64,
-    /// Times of whole pages, or of transfers, picoseconds.
+    /// Completion times of pages or transfers, picoseconds.
     pub times: Sketch,
     /// Times of single exchanges, picoseconds; of sessions only.
     pub exchanges: Sketch,

@@ -37,7 +37,7 @@ impl Bbr3 {
         }
     }
 
-    /// Notes a loss in this round (BBRNoteLoss).
+    /// Records a loss in this round (BBRNoteLoss).
     fn note_loss(&mut self) {
         if !self.bounds.loss_in_round {
             self.bounds.loss_round_delivered = self.rounds.delivered;
