@@ -93,7 +93,7 @@ impl Detector {
                     self.growth.push((destination, Growth { since: now, from: 0, slope: 0.0 }));
                     self.growth.len() - 1
                 };
-                let growth = &mut self.growth[at].1;
+                let (_, growth) = &mut self.growth[at];
                 let age = now.since(growth.since);
                 if age >= window {
                     growth.slope = (level as f64 - growth.from as f64) / age.0 as f64;

@@ -30,8 +30,10 @@ pub(crate) struct OnTime {
     past: u64,
     /// Number of intervals begun.
     times: u64,
-    /// Total in picoseconds and number of intervals at the end of the warm-up.
-    base: (u64, u64),
+    /// Total time at the end of the warm-up, picoseconds.
+    warmup_time: u64,
+    /// Number of intervals begun by the end of the warm-up.
+    warmup_times: u64,
 }
 
 impl OnTime {
@@ -69,16 +71,16 @@ impl OnTime {
 
     /// Returns the time during which the condition held since the end of the warm-up, picoseconds.
     pub fn measured(&self, now: Time) -> u64 {
-        self.total(now) - self.base.0
+        self.total(now) - self.warmup_time
     }
 
     /// Returns the number of intervals begun since the end of the warm-up.
     pub fn begun(&self) -> u64 {
-        self.times - self.base.1
+        self.times - self.warmup_times
     }
 
     fn end_warmup(&mut self, now: Time) {
-        self.base = (self.total(now), self.times);
+        (self.warmup_time, self.warmup_times) = (self.total(now), self.times);
     }
 }
 

@@ -73,9 +73,9 @@ fn forms_that_agree_with_a_sorted_set(prefetches: bool) -> usize {
                 let octave = rng.below(scale + 1);
                 let delay = if rng.chance(0.1) { 0 } else { rng.below(1 << octave) };
                 let time = if round == 39 && rng.chance(0.001) { u64::MAX - rng.below(9) } else { now + delay };
-                let event = (Time(time), Key::new(kind(rng.below(12)), rng.below(1 << 20) as u32));
-                if set.insert((Time(time.min(u64::MAX - 4)), event.1)) {
-                    queue.push(event.0, event.1);
+                let key = Key::new(kind(rng.below(12)), rng.below(1 << 20) as u32);
+                if set.insert((Time(time.min(u64::MAX - 4)), key)) {
+                    queue.push(Time(time), key);
                 }
             } else {
                 let next = set.pop_first();
@@ -103,9 +103,9 @@ fn a_few_hundred_near_events_among_many_distant_ones_are_kept_in_wide_buckets() 
     for prefetches in [true, false] {
         let (mut queue, mut set) = (EventQueue::new(prefetches), std::collections::BTreeSet::new());
         let mut push = |queue: &mut EventQueue, set: &mut std::collections::BTreeSet<_>, time: u64| {
-            let event = (Time(time), Key::new(kind(rng.below(12)), rng.below(1 << 24) as u32));
-            if set.insert(event) {
-                queue.push(event.0, event.1);
+            let key = Key::new(kind(rng.below(12)), rng.below(1 << 24) as u32);
+            if set.insert((Time(time), key)) {
+                queue.push(Time(time), key);
             }
         };
         (0..5_000).for_each(|n| push(&mut queue, &mut set, n * 30_000_000));

@@ -146,7 +146,7 @@ impl Hpcc {
             return None;
         }
         let base = self.line.base_rtt.as_secs();
-        let mut busiest = (-1.0, 0.0);
+        let (mut highest, mut weight) = (-1.0, 0.0);
         for (before, hop) in self.last.iter().zip(hops) {
             let apart = hop.at.since(before.at).as_secs();
             if apart <= 0.0 {
@@ -155,11 +155,11 @@ impl Hpcc {
             let product = hop.rate.0 as f64 / 8.0 * base;
             let sent = (hop.busy.0 - before.busy.0) as f64 / hop.at.since(before.at).0 as f64;
             let load = f64::from(hop.queue.min(before.queue)) / product + sent;
-            if load > busiest.0 {
-                busiest = (load, apart.min(base) / base);
+            if load > highest {
+                (highest, weight) = (load, apart.min(base) / base);
             }
         }
-        Some(busiest)
+        Some((highest, weight))
     }
 }
 

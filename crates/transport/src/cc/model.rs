@@ -7,44 +7,51 @@ use crate::seq::before;
 /// MinPipeCwnd: smallest window with which a connection with delayed acknowledgements does not stall, segments.
 pub(crate) const MIN_PIPE: f64 = 4.0;
 
+/// A sample of a [`WindowedMax`].
+#[derive(Clone, Copy, Debug, Default)]
+struct Sample {
+    time: u64,
+    value: f64,
+}
+
 /// Windowed maximum filter (Kathleen Nichols's estimator): keeps the best three samples and changes
 /// at a new sample only.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct WindowedMax {
-    /// Samples (time, value), in descending order of values and ascending order of times.
-    best: [(u64, f64); 3],
+    /// Samples, in descending order of values and ascending order of times.
+    best: [Sample; 3],
 }
 
 impl WindowedMax {
     /// Returns the maximum; 0 before the first sample.
     pub(crate) fn get(&self) -> f64 {
-        self.best[0].1
+        self.best[0].value
     }
 
     /// Adds `value`, measured at `time`, and removes samples older than `window`.
     pub(crate) fn update(&mut self, window: u64, time: u64, value: f64) {
-        let new = (time, value);
+        let new = Sample { time, value };
         let best = &mut self.best;
-        if value >= best[0].1 || time - best[2].0 > window {
+        if value >= best[0].value || time - best[2].time > window {
             *best = [new; 3];
             return;
         }
-        if value >= best[1].1 {
+        if value >= best[1].value {
             best[1] = new;
             best[2] = new;
-        } else if value >= best[2].1 {
+        } else if value >= best[2].value {
             best[2] = new;
         }
-        let age = time - best[0].0;
+        let age = time - best[0].time;
         if age > window {
             *best = [best[1], best[2], new];
-            if time - best[0].0 > window {
+            if time - best[0].time > window {
                 *best = [best[1], best[2], new];
             }
-        } else if best[1].0 == best[0].0 && age > window / 4 {
+        } else if best[1].time == best[0].time && age > window / 4 {
             best[1] = new;
             best[2] = new;
-        } else if best[2].0 == best[1].0 && age > window / 2 {
+        } else if best[2].time == best[1].time && age > window / 2 {
             best[2] = new;
         }
     }

@@ -263,7 +263,10 @@ impl World {
             .as_ref()
             .map_or((u64::from(self.plan.framing.mtu), 0), |tcp| (tcp.segment.0, tcp.header.0 as u32));
         let segments = bytes.div_ceil(most).max(1);
-        let wire = |payload: u64| u64::from(self.plan.framing.lengths(payload as u32 + header).1);
+        let wire = |payload: u64| {
+            let (_, wire) = self.plan.framing.lengths(payload as u32 + header);
+            u64::from(wire)
+        };
         let last = wire(bytes - (segments - 1) * most);
         let before = (segments - 1) * wire(most);
         let (mut time, mut slowest, mut at) = (0u128, u64::MAX, plan.from);
