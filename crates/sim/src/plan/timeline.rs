@@ -10,7 +10,7 @@ use tailback_units::{Dur, Rate, Time};
 pub struct Change {
     /// Time of the change.
     pub at: Time,
-    /// The change itself.
+    /// Kind and parameters of the change.
     pub what: ChangeKind,
 }
 

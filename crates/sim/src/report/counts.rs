@@ -7,9 +7,9 @@ use tailback_measure::Sketch;
 /// Packets and bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
-    /// Packets.
+    /// Number of packets.
     pub packets: u64,
-    /// Bytes: payload for flows and classes, buffer bytes for ports.
+    /// Number of bytes: payload for flows and classes, buffer bytes for ports.
     pub bytes: u64,
 }
 

@@ -15,13 +15,13 @@ pub struct DropReport {
     /// Port, such as `sw1->sw2`.
     #[serde(rename = "where")]
     pub place: String,
-    /// Reason.
+    /// Reason of the drops, in words.
     pub reason: String,
-    /// Packets.
+    /// Number of packets.
     pub packets: u64,
 }
 
-/// Results of a flow. offered = delivered + dropped + in_network, always.
+/// Results of a flow, with offered = delivered + dropped + in_network.
 #[derive(Clone, Debug, Serialize)]
 pub struct FlowReport {
     /// Name.
@@ -179,7 +179,7 @@ pub struct ApplicationReport {
 /// Pages or transfers that were completed after the warm-up.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Completed {
-    /// Number.
+    /// Number of pages or transfers.
     pub count: u64,
     /// Mean time, seconds; `None`: no pages or transfers.
     pub mean_s: Option<f64>,

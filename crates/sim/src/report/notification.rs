@@ -21,7 +21,7 @@ pub struct CongestionReport {
 /// Results of a congestion point.
 #[derive(Clone, Debug, Serialize)]
 pub struct CongestionPointReport {
-    /// Port.
+    /// Name of the port.
     pub port: String,
     /// Class.
     pub class: u8,
