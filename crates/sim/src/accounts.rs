@@ -6,7 +6,9 @@ use crate::ledger::Count;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub(crate) struct ClassAccount {
+    /// Packets that arrived, with buffer bytes.
     pub arrived: Count,
+    /// Packets that were dropped, with buffer bytes.
     pub dropped: Count,
     /// Packets whose transmission has begun, with buffer bytes.
     pub started: Count,

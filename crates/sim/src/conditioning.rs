@@ -1,5 +1,5 @@
-//! Traffic conditioning (RFC 2475 section 2.3.3): meters colour packets where a flow enters the network and at the ports
-//! of switches, and policers drop packets that do not conform.
+//! Traffic conditioning (RFC 2475 section 2.3.3): meters colour packets where a flow enters the network and at the
+//! ports of switches, and policers drop packets that do not conform.
 //!
 //! Without conditioners the cost is one comparison for each generated and each forwarded packet.
 
@@ -18,6 +18,7 @@ pub(crate) const NONE: u32 = u32::MAX;
 /// All conditioners of a world.
 #[derive(Debug, Default)]
 pub(crate) struct Conditioning {
+    /// Conditioners in the order of the plan.
     pub rules: Vec<Rule>,
     /// Conditioner at the entry of each flow; empty if no flow has one.
     source: Vec<u32>,
@@ -35,10 +36,11 @@ pub(crate) struct Rule {
     matches: Option<Classifier>,
     /// Meters by flow; under key 0 if all flows share one meter.
     pub meters: BTreeMap<u32, Meter>,
-    /// Measured packets by the colour that the meter gave them.
+    /// Measured packets by the colour that the meter gave them: green, yellow, red.
     pub metered: [Count; 3],
     /// Measured packets that the conditioner dropped.
     pub dropped: Count,
+    /// Seed of the run, from which the meters' random streams derive.
     seed: u64,
 }
 
@@ -69,6 +71,7 @@ impl Rule {
         rule
     }
 
+    /// Returns the meter of `key` (a flow, or 0 if all flows share one), which it creates at the first use.
     fn meter(&mut self, key: u32) -> &mut Meter {
         let (plan, seed) = (&self.plan, self.seed);
         self.meters.entry(key).or_insert_with(|| Meter {
@@ -77,7 +80,7 @@ impl Rule {
         })
     }
 
-    /// Returns the node that runs the meter of `key`.
+    /// Returns the node that runs the meter of `key`: a flow, or 0 for the meter of all flows.
     pub fn node(&self, key: u32, plan: &Plan) -> u16 {
         let end = |port: u32, side: u32| plan.links[port as usize / 2].ends[((port % 2) ^ side) as usize];
         match self.plan.place {
@@ -92,6 +95,7 @@ impl Rule {
         }
     }
 
+    /// Returns `true` if the conditioner applies to a packet, by its flow and its class map.
     fn applies_to(&self, packet: &Packet) -> bool {
         self.plan.flows.as_ref().is_none_or(|flows| flows.binary_search(&packet.flow()).is_ok())
             && self.matches.as_ref().is_none_or(|matches| matches.class(packet) == 0)
@@ -165,10 +169,12 @@ impl Conditioning {
     pub fn of_flow(&self, flow: u32) -> u32 {
         self.source.get(flow as usize).copied().unwrap_or(NONE)
     }
+    /// Returns `true` if any port has conditioners in front of its queue.
     #[inline]
     pub fn at_egress(&self) -> bool {
         !self.egress.is_empty()
     }
+    /// Returns `true` if any port has conditioners at the end of its link.
     #[inline]
     pub fn at_ingress(&self) -> bool {
         !self.ingress.is_empty()
@@ -187,6 +193,8 @@ impl Conditioning {
         Self::first_match(&mut self.rules, &self.ingress[port as usize], now, packet)
     }
 
+    /// Applies the first of the conditioners `here` that applies to a packet, if there is one. Returns `true` if the
+    /// packet passes.
     fn first_match(rules: &mut [Rule], here: &[u32], now: Time, packet: &mut Packet) -> bool {
         let found = here.iter().find(|rule| rules[**rule as usize].applies_to(packet));
         found.is_none_or(|rule| rules[*rule as usize].judge(now, packet))

@@ -17,7 +17,7 @@ pub(crate) struct CongestionPoint {
     /// Format of the congestion point's messages.
     pub format: wire::Format,
     /// Messages sent since the start.
-    pub said: u64,
+    pub messages_sent: u64,
     pub counters: Counters,
 }
 
@@ -28,9 +28,9 @@ pub(crate) struct Counters {
     pub arrived: u64,
     /// Arrived frames that were sampled.
     pub sampled: u64,
-    /// Messages to stop, to slow down and to speed up.
+    /// Numbers of messages sent: to stop, to slow down, to speed up.
     pub sent: [u64; 3],
-    /// Messages for frames that requested one and were not sampled.
+    /// Messages sent for frames that requested a message and were not sampled.
     pub solicited: u64,
 }
 
@@ -41,12 +41,12 @@ impl CongestionPoint {
             rng,
             number: 0,
             format: wire::Format::of(spec),
-            said: 0,
+            messages_sent: 0,
             counters: Counters::default(),
         }
     }
 
-    /// Takes other parameters of its law.
+    /// Replaces the parameters of the law, and the format of messages, which depends on them.
     pub fn retune(&mut self, now: Time, spec: &Spec) {
         self.law.retune(now, spec);
         self.format = wire::Format::of(spec);
@@ -62,7 +62,7 @@ impl CongestionPoint {
         counters.arrived += 1;
         counters.sampled += u64::from(answer.sampled);
         let feedback = answer.feedback?;
-        self.said += 1;
+        self.messages_sent += 1;
         counters.sent[match feedback {
             Feedback::Stop => 0,
             Feedback::Change(amount) if amount < 0.0 => 1,

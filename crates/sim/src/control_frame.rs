@@ -112,6 +112,7 @@ pub(crate) struct ControlFrames {
 }
 
 impl ControlFrames {
+    /// Stores a control frame and returns its handle.
     pub fn put(&mut self, control: ControlFrame) -> u32 {
         if let Some(handle) = self.free.pop() {
             self.slots[handle as usize] = Some(control);
@@ -121,9 +122,11 @@ impl ControlFrames {
             u32::try_from(self.slots.len() - 1).expect("fewer than 2^32 control frames are under way")
         }
     }
+    /// Returns the control frame of a handle; `None`: the handle is not in use.
     pub fn get(&self, handle: u32) -> Option<&ControlFrame> {
         self.slots[handle as usize].as_ref()
     }
+    /// Removes and returns the control frame of a handle, which must be in use.
     pub fn take(&mut self, handle: u32) -> ControlFrame {
         self.free.push(handle);
         self.slots[handle as usize].take().expect("a control frame is stored until it arrives")

@@ -4,7 +4,7 @@
 //! (Karol, Hluchyj and Morgan 1987); with virtual output queues it does not.
 //!
 //! A switch with back-pressure detects congestion at the inputs: in an input's memory as a whole, or in each of its
-//! queues if these have their own limits.
+//! queues if queues have their own limits.
 
 use crate::detector::{Detector, Episode, Transition};
 use crate::plan::Detection;
@@ -16,8 +16,8 @@ use tailback_units::Time;
 #[derive(Debug)]
 pub(crate) struct Crossbar {
     pub inputs: Vec<Input>,
-    /// Per output: `true` if it is busy, and the input that round robin considers first.
     pub outputs: Vec<Output>,
+    /// Number of classes.
     classes: usize,
     limits: Limits,
     /// Transfer rate divided by the output's rate.
@@ -37,13 +37,16 @@ pub(crate) struct Limits {
     pub partition: bool,
 }
 
+/// Input of a switch: its queues, and the frame in transfer.
 #[derive(Debug, Default)]
 pub(crate) struct Input {
+    /// Queues by output, then by class; one queue if the input is a FIFO.
     queues: Vec<InputQueue>,
+    /// Buffer bytes of all frames of the input, including one that is in transfer.
     pub bytes: u64,
     /// Maximum of `bytes` since the end of the warm-up.
     pub max: u64,
-    /// The frame in transfer, and its output.
+    /// Output and frame of the transfer in progress.
     pub crossing: Option<(usize, Packet)>,
     /// Detector of the whole memory.
     detector: Option<Detector>,
@@ -52,17 +55,21 @@ pub(crate) struct Input {
 /// A queue at an input, with the frames for one output and class, or all frames of a FIFO.
 #[derive(Debug, Default)]
 struct InputQueue {
+    /// Waiting frames in order of arrival, each with its output.
     frames: VecDeque<(usize, Packet)>,
     /// Buffer bytes of the queue's frames, including one that is in transfer.
     bytes: u64,
-    /// Buffer bytes by destination; used if each destination has its own limit.
+    /// Destinations and their buffer bytes; used if each destination has its own limit.
     by_destination: Vec<(u16, u64)>,
     detector: Option<Detector>,
 }
 
+/// State of an output.
 #[derive(Debug, Default)]
 pub(crate) struct Output {
+    /// `true` if a frame is being transferred to the output.
     pub busy: bool,
+    /// Input that round robin considers first.
     next: usize,
 }
 
@@ -76,6 +83,7 @@ pub(crate) struct Place {
 }
 
 impl InputQueue {
+    /// Returns the buffer bytes of frames to `destination`; 0 unless each destination has its own limit.
     fn bytes_to(&self, destination: u16) -> u64 {
         self.by_destination.iter().find(|(to, _)| *to == destination).map_or(0, |(_, bytes)| *bytes)
     }
@@ -147,12 +155,13 @@ impl Crossbar {
         }
     }
 
+    /// Returns the index of the queue for an output and a class; 0 with one FIFO per input.
     fn queue_of(&self, output: usize, class: u8) -> usize {
         let class = usize::from(class).min(self.classes - 1);
         if self.limits.virtual_queues { output * self.classes + class } else { 0 }
     }
 
-    /// Queues a frame at an input, or returns it if the input is full.
+    /// Queues a frame at an input, or returns it if it exceeds a limit of the input, its queue or its destination.
     pub fn accept(&mut self, input: usize, output: usize, packet: Packet) -> Result<(), Packet> {
         let size = u64::from(packet.size);
         let (queue, limits) = (self.queue_of(output, packet.class()), self.limits);
@@ -180,7 +189,7 @@ impl Crossbar {
         let n = self.inputs.len();
         let first = self.outputs[output].next;
         let depth = if selects && self.limits.virtual_queues { usize::MAX } else { 1 };
-        for input in (0..n).map(|k| (first + k) % n) {
+        for input in (0..n).map(|offset| (first + offset) % n) {
             if !self.wants(input, output) {
                 continue;
             }
@@ -220,7 +229,7 @@ impl Crossbar {
     }
 
     /// Evaluates the occupancy of the limit to which a frame is subject, after the frame's arrival or departure.
-    /// Returns the transition, and the destination if the limit is one per destination.
+    /// Returns the transition, and the destination if each destination has its own limit; `None`: there is no detector.
     pub fn observe(&mut self, now: Time, place: Place) -> Option<(Transition, Option<u16>)> {
         let (queue, partition) = (self.queue_of(place.output, place.class), self.limits.partition);
         let input = &mut self.inputs[place.input];
@@ -228,15 +237,15 @@ impl Crossbar {
             return Some((detector.observe(now, input.bytes, None), None));
         }
         let waiting = &mut input.queues[queue];
-        let (level, of) = if partition {
+        let (level, destination) = if partition {
             (waiting.bytes_to(place.destination), Some(place.destination))
         } else {
             (waiting.bytes, None)
         };
-        Some((waiting.detector.as_mut()?.observe(now, level, of), of))
+        Some((waiting.detector.as_mut()?.observe(now, level, destination), destination))
     }
 
-    /// Returns the detector of the limit to which a frame is subject.
+    /// Returns the detector of the limit to which a frame is subject; `None`: congestion is not detected.
     pub fn detector(&mut self, place: Place) -> Option<&mut Detector> {
         let queue = self.queue_of(place.output, place.class);
         let input = &mut self.inputs[place.input];

@@ -3,15 +3,16 @@
 use crate::plan::Detection;
 use tailback_units::Time;
 
-/// Detector of a class queue of a port, or of each destination in it if the queue is partitioned by destination.
+/// Detector of a queue: the queue of a class at a port, or a queue or the whole memory of a crossbar's input. If the
+/// queue is partitioned by destination, congestion is detected for each destination.
 #[derive(Debug)]
 pub(crate) struct Detector {
-    /// Occupancy above which the queue becomes congested, buffer bytes.
+    /// Occupancy, or its forecast, above which the queue becomes congested, buffer bytes.
     high: u64,
-    /// Occupancy below which congestion ends, buffer bytes.
+    /// Occupancy, or its forecast, below which congestion ends, buffer bytes.
     low: u64,
     detection: Detection,
-    /// Growth of the queue (fill-rate detection), by destination if the queue is partitioned.
+    /// Growth of the queue, or of each destination in a partitioned queue; empty unless detection is by fill rate.
     growth: Vec<(Option<u16>, Growth)>,
     /// Episodes in progress: at most one, or one per destination if the queue is partitioned.
     pub episodes: Vec<Episode>,
@@ -63,7 +64,7 @@ impl Detector {
         self.set_thresholds(high, low, limit);
     }
 
-    /// Sets new thresholds as fractions of the limit; an episode in progress continues under the new thresholds.
+    /// Sets new thresholds as fractions of the limit. An episode in progress ends by the new `low`.
     pub fn set_thresholds(&mut self, high: f64, low: f64, limit: u64) {
         // An unbounded queue is never congested.
         let mark = |fraction: f64| if limit == u64::MAX { u64::MAX } else { (limit as f64 * fraction) as u64 };
@@ -74,8 +75,8 @@ impl Detector {
         }
     }
 
-    /// Returns the episode in progress of `destination` (`None`: the queue is not partitioned); `None`: it is not
-    /// congested.
+    /// Returns the episode in progress: of the queue, or of `destination` if the queue is partitioned. `None`: there is
+    /// no episode.
     pub fn episode(&mut self, destination: Option<u16>) -> Option<&mut Episode> {
         self.episodes.iter_mut().find(|e| e.destination == destination)
     }
@@ -86,13 +87,13 @@ impl Detector {
         let expected = match self.detection {
             Detection::Watermark { .. } => level,
             Detection::FillRate { window, horizon, .. } => {
-                let at = if let Some(at) = self.growth.iter().position(|g| g.0 == destination) {
+                let at = if let Some(at) = self.growth.iter().position(|(to, _)| *to == destination) {
                     at
                 } else {
                     self.growth.push((destination, Growth { since: now, from: 0, slope: 0.0 }));
                     self.growth.len() - 1
                 };
-                let growth = &mut self.growth[at].1;
+                let (_, growth) = &mut self.growth[at];
                 let age = now.since(growth.since);
                 if age >= window {
                     growth.slope = (level as f64 - growth.from as f64) / age.0 as f64;
@@ -126,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn watermarks_turn_above_high_and_below_low_and_not_between() {
+    fn congestion_begins_above_the_high_mark_and_ends_below_the_low_mark() {
         let mut d = Detector::new(Detection::Watermark { high: 0.8, low: 0.7 }, 1000);
         assert_eq!(d.observe(Time(0), 800, None), Transition::Unchanged);
         assert_eq!(d.observe(Time(0), 801, None), Transition::Congested);
@@ -140,6 +141,7 @@ mod tests {
         let fill = Detection::FillRate { high: 0.8, low: 0.7, window: Dur(10), horizon: Dur(100) };
         let mut d = Detector::new(fill, 1000);
         assert_eq!(d.observe(Time(0), 0, None), Transition::Unchanged);
+        // 10 B/ps: the forecast is 100 B + 1000 B. Below, with 1 B/ps, it is 100 B + 100 B.
         assert_eq!(d.observe(Time(10), 100, None), Transition::Congested);
         let mut slow = Detector::new(fill, 1000);
         assert_eq!(slow.observe(Time(0), 0, None), Transition::Unchanged);

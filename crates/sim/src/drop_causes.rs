@@ -29,10 +29,11 @@ impl DropCauses {
         }
     }
 
-    /// Returns the causes of a flow, sorted, each with its number of packets; `lost` is the flow's total.
+    /// Returns the causes of a flow, sorted by port and reason, each with its number of packets; `lost` is the flow's
+    /// total.
     pub fn of(&self, flow: u32, lost: u64) -> Vec<(DropCause, u64)> {
         let Some(first) = self.first.get(flow as usize).copied().flatten() else { return Vec::new() };
-        let others = self.others.range((flow, (0, Reason::BufferFull))..).take_while(|((of, _), _)| *of == flow);
+        let others = self.others.range((flow, (0, Reason::BufferFull))..).take_while(|((owner, _), _)| *owner == flow);
         let mut causes: Vec<(DropCause, u64)> = others.map(|((_, cause), packets)| (*cause, *packets)).collect();
         let counted: u64 = causes.iter().map(|(_, packets)| packets).sum();
         causes.push((first, lost - counted));
@@ -63,8 +64,8 @@ impl Since {
         self.causes = DropCauses::default();
     }
 
-    /// Returns the same as [`DropCauses::of`] for drops since the end of the warm-up; `lost` is the flow's total since
-    /// the start.
+    /// Returns the causes of drops since the end of the warm-up, as [`DropCauses::of`]; `lost` is the flow's total
+    /// since the start.
     pub fn of(&self, flow: u32, lost: u64) -> Vec<(DropCause, u64)> {
         self.causes.of(flow, lost - self.before.get(flow as usize).copied().unwrap_or(0))
     }
@@ -100,7 +101,7 @@ mod tests {
             lost[flow as usize] += 1;
         }
         for (flow, lost) in (0..).zip(lost) {
-            let counted = map.iter().filter(|((of, _), _)| *of == flow);
+            let counted = map.iter().filter(|((owner, _), _)| *owner == flow);
             assert!(causes.of(flow, lost).into_iter().eq(counted.map(|((_, cause), packets)| (*cause, *packets))));
         }
         assert!(causes.of(2, 0).is_empty());

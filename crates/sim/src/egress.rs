@@ -6,7 +6,8 @@ use tailback_diffserv::TokenBucket;
 use tailback_qdisc::{Accounting, Gate, Packet};
 use tailback_units::{Rate, Time};
 
-/// Packets that the scheduler has released, in order of release, and the shaper that delays them.
+/// Transmit ring, with the packets that the scheduler has released in their order, and shaper; one of them may be
+/// absent.
 #[derive(Debug)]
 pub(crate) struct Egress {
     ring: VecDeque<Packet>,
@@ -19,6 +20,7 @@ pub(crate) struct Egress {
 #[derive(Debug)]
 struct Shaping {
     bucket: TokenBucket,
+    /// Token rate.
     rate: Rate,
     /// Bytes that the shaper counts for each packet in addition to buffer bytes.
     accounting: Accounting,
@@ -30,6 +32,7 @@ struct Shaping {
 }
 
 impl Shaping {
+    /// Returns the bytes that the shaper counts for a packet.
     fn counts(&self, packet: &Packet) -> u32 {
         self.accounting.bytes(packet)
     }
@@ -62,8 +65,8 @@ impl Egress {
             shaper: shaper.map(shaping),
         }))
     }
-    /// Takes other parameters of the shaper. It keeps its tokens, up to the new burst, and a delayed packet is judged
-    /// again.
+    /// Replaces the rate and the burst of the shaper. It keeps its tokens, up to the new burst, and computes anew when
+    /// a delayed packet conforms.
     pub fn retune(&mut self, now: Time, plan: &ShaperPlan) {
         if let Some(shaping) = &mut self.shaper {
             shaping.bucket.adopt(now, &TokenBucket::new(plan.rate, plan.burst));
@@ -85,14 +88,15 @@ impl Egress {
     pub fn push(&mut self, packet: Packet) {
         self.ring.push_back(packet);
     }
-    /// Records the arrival of a packet at the port.
+    /// Takes the length of a packet that arrives at the port into account.
     #[inline]
     pub fn arrived(&mut self, packet: &Packet) {
         if let Some(shaper) = &mut self.shaper {
             shaper.largest = shaper.largest.max(shaper.counts(packet));
         }
     }
-    /// Removes and returns the oldest packet of the ring if it conforms to the shaper and the gate admits it.
+    /// Removes and returns the oldest packet of the ring; `None`: the ring is empty, the packet does not conform to the
+    /// shaper, or the gate does not admit it.
     pub fn pop(&mut self, now: Time, gate: &Gate) -> Option<Packet> {
         let head = self.ring.front()?;
         if !gate.admits(head.class(), head.dst) {
@@ -106,7 +110,8 @@ impl Egress {
         }
         self.ring.pop_front()
     }
-    /// Without a ring: returns `true` if the scheduler may release any packet.
+    /// Without a ring: returns `true` if a packet of the largest counted length so far conforms, so that the scheduler
+    /// may release any packet.
     pub fn may_release(&mut self, now: Time) -> bool {
         self.shaper.as_mut().is_none_or(|shaper| {
             let largest = shaper.largest;
@@ -151,10 +156,11 @@ mod tests {
         packet
     }
 
-    /// Offers packets of random sizes at random times and polls. Checks the token bucket's bound between any two
-    /// instants by comparing with the lowest credit so far.
+    /// Sends packets of random sizes that arrive at random times. Checks the token bucket's bound between any two
+    /// instants: bytes sent minus rate × time never exceeds its minimum so far by more than the burst.
     fn conforms(ring: Option<u32>, seed: u64) {
         const RATE: u64 = 5_000_000;
+        // Bits of a byte times picoseconds of a second, so that credits are exact integers.
         const BYTE: i128 = 8_000_000_000_000;
         let (burst, accounting) = (4_000, Accounting::new(18));
         let plan = ShaperPlan { rate: Rate(RATE), burst, accounting };

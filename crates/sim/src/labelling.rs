@@ -101,7 +101,8 @@ mod tests {
         packet
     }
 
-    /// Code point and traffic class at each port; the second labelled port sets the traffic class to `remark`.
+    /// Returns code point, traffic class and length on the wire at each port; the second labelled port sets the traffic
+    /// class to `remark`.
     fn walk(labelling: &Labelling, mut packet: Packet, remark: Option<u8>) -> Vec<(u8, u8, u16)> {
         let mut seen = Vec::new();
         for port in [0, 2, 4, 6, 8] {
@@ -123,7 +124,9 @@ mod tests {
     #[test]
     fn in_uniform_mode_a_class_changed_on_the_way_becomes_the_packets_own() {
         let uniform = path(Tunnel::Uniform, copied());
-        let classes = |remark| walk(&uniform, packet(AF31), remark).iter().map(|s| (s.0, s.1)).collect::<Vec<_>>();
+        let classes = |remark| {
+            walk(&uniform, packet(AF31), remark).iter().map(|(code, exp, _)| (*code, *exp)).collect::<Vec<_>>()
+        };
         // Class selector 1 is code point 8; a class that has not changed keeps its drop precedence.
         assert_eq!(classes(Some(1)), [(AF31, 3), (AF31, 3), (AF31, 1), (8, 1), (8, 1)]);
         assert_eq!(classes(None)[3..], [(AF31, 3), (AF31, 3)]);
@@ -132,14 +135,14 @@ mod tests {
     #[test]
     fn in_pipe_mode_the_last_port_schedules_by_the_labels_and_the_packet_keeps_its_code_point() {
         let seen = walk(&path(Tunnel::Pipe, copied()), packet(EF), Some(1));
-        let classes: Vec<_> = seen.iter().map(|s| (s.0, s.1)).collect();
+        let classes: Vec<_> = seen.iter().map(|(code, exp, _)| (*code, *exp)).collect();
         assert_eq!(classes, [(EF, 5), (EF, 5), (EF, 1), (EF, 1), (EF, 5)]);
     }
 
     #[test]
     fn in_short_pipe_mode_the_last_port_schedules_by_the_packets_code_point() {
         let seen = walk(&path(Tunnel::ShortPipe, copied()), packet(EF), Some(1));
-        let classes: Vec<_> = seen.iter().map(|s| (s.0, s.1)).collect();
+        let classes: Vec<_> = seen.iter().map(|(code, exp, _)| (*code, *exp)).collect();
         assert_eq!(classes, [(EF, 5), (EF, 5), (EF, 1), (EF, 5), (EF, 5)]);
     }
 
@@ -147,7 +150,9 @@ mod tests {
     fn a_provider_may_give_a_class_of_its_own_to_each_code_point() {
         let mut exp = copied();
         exp[usize::from(EF)] = 7;
-        let classes = |code| walk(&path(Tunnel::Pipe, exp), packet(code), None).iter().map(|s| s.1).collect::<Vec<_>>();
+        let classes = |code| {
+            walk(&path(Tunnel::Pipe, exp), packet(code), None).iter().map(|(_, exp, _)| *exp).collect::<Vec<_>>()
+        };
         assert_eq!(classes(EF), [5, 7, 7, 7, 5]);
         assert_eq!(classes(AF31), [3; 5]);
     }

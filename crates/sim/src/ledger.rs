@@ -1,4 +1,5 @@
-//! Ledger: offered, delivered and dropped packets per flow, and delays per flow and class.
+//! Ledger: offered, delivered and dropped packets per flow, acknowledgements per connection, causes of drops, and
+//! delays per flow and class.
 
 use crate::drop_causes::{DropCause, DropCauses, Since};
 use crate::hints::{prefetch_lines, unlikely};
@@ -10,10 +11,12 @@ use tailback_units::Time;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Count {
     pub packets: u64,
+    /// Payload bytes in accounts of flows, buffer bytes in accounts of ports.
     pub bytes: u64,
 }
 
 impl Count {
+    /// Counts a packet of `bytes`.
     #[inline]
     pub fn add(&mut self, bytes: u64) {
         self.packets += 1;
@@ -31,6 +34,7 @@ impl Count {
 #[derive(Debug, Default)]
 #[repr(C, align(16))]
 pub(crate) struct FlowAccount {
+    /// Packets and payload handed to the network.
     pub offered: Count,
     pub delivered: Count,
     pub dropped: Count,
@@ -76,6 +80,7 @@ impl FlowAccount {
     pub fn delay_sum(&self) -> u128 {
         u128::from(self.delay_high) << 64 | u128::from(self.delay_low)
     }
+    /// Adds the delay of a measured packet, picoseconds.
     #[inline]
     fn add_delay(&mut self, delay: u64) {
         let (low, carry) = self.delay_low.overflowing_add(delay);
@@ -99,8 +104,11 @@ pub(crate) struct Extras {
 /// Choice of the optional statistics that are kept for each flow.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Keep {
+    /// `true`: a histogram of delays.
     pub delays: bool,
+    /// `true`: counts by colour.
     pub colours: bool,
+    /// `true`: delay variation.
     pub variation: bool,
 }
 
@@ -115,6 +123,7 @@ pub(crate) struct ByColour {
 /// Accounts of all flows, and the delays of all classes.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
+    /// Measured packets by flow.
     pub flows: Vec<FlowAccount>,
     /// Unmeasured packets by flow; empty in runs without a warm-up.
     unmeasured: Vec<Unmeasured>,
@@ -122,6 +131,7 @@ pub(crate) struct Ledger {
     pub acks: Vec<AckAccount>,
     /// Optional statistics by flow; empty if the run keeps none.
     extras: Vec<Extras>,
+    /// Delays of measured packets by class.
     pub class_delays: Vec<Sketch>,
     /// Drop causes of measured packets, by flow.
     causes: DropCauses,
@@ -281,8 +291,8 @@ impl Ledger {
 }
 
 impl Ledger {
-    /// Adds the accounts of another partition. `owns` returns `true` for flows whose destination is in that partition,
-    /// which has their order of arrival and their delays.
+    /// Adds the accounts of another partition. `owns` returns `true` for flows whose destination is in that partition:
+    /// only there are reordering and delays measured.
     pub fn merge(&mut self, other: Ledger, owns: impl Fn(usize) -> bool) {
         for flow in 0..other.flows.len() {
             for (cause, packets) in other.causes(flow) {
@@ -402,8 +412,8 @@ mod tests {
         assert_eq!(account.delay_max, u64::MAX);
     }
 
-    /// RFC 4737, section 3.3: a packet is reordered if its number is below the next one expected; RFC 1982 for numbers that
-    /// wrap around, where exactly 2^31 - 1 further is still later.
+    /// RFC 4737, section 3.3: a packet is reordered if its number is below the next one expected; RFC 1982 for numbers
+    /// that wrap around, where exactly 2^31 - 1 further is still later.
     #[test]
     fn a_packet_below_the_next_number_expected_is_reordered_also_where_numbers_wrap_around() {
         let mut ledger = Ledger::new(1, 0, 2, false, NOTHING);
@@ -454,7 +464,7 @@ mod tests {
     }
 
     #[test]
-    fn colours_are_counted_of_measured_packets_only_each_at_its_own_place() {
+    fn only_measured_packets_are_counted_by_colour() {
         let mut ledger = Ledger::new(1, 0, 2, true, EVERYTHING);
         let coloured = |measured, colour| {
             let mut packet = packet(0, measured, 0, 0, 50);
@@ -475,7 +485,7 @@ mod tests {
     }
 
     #[test]
-    fn statistics_that_nothing_asks_for_are_not_kept() {
+    fn only_the_chosen_optional_statistics_are_kept() {
         assert!(Ledger::new(1, 0, 1, false, NOTHING).extras(0).is_none());
         for (n, keep) in
             [Keep { delays: true, ..NOTHING }, Keep { colours: true, ..NOTHING }, Keep { variation: true, ..NOTHING }]

@@ -116,7 +116,7 @@ impl Part {
     pub fn outbox(&mut self) -> &mut [Messages] {
         self.world.outbox()
     }
-    /// Takes the messages of another partition, which are then empty.
+    /// Takes over the messages of another partition; `messages` is then empty.
     pub fn accept(&mut self, messages: &mut Messages) {
         self.world.accept(messages);
     }

@@ -1,7 +1,7 @@
 //! Response of an output port to notifications: the traffic that is stopped or slowed, and the source of each stop.
 //!
 //! Several congested queues may stop the same traffic. Each source is stored, and clears only its own stops: a port
-//! that two downstream queues have stopped resumes when both are no longer congested.
+//! that two downstream queues have stopped resumes when neither of them is congested any more.
 
 use crate::control_frame::{CongestionSource, ControlFrame, Notification};
 use crate::plan::{Response, Scope, Watchdog};
@@ -17,15 +17,16 @@ const QUANTUM_BYTES: u64 = 64;
 #[derive(Debug)]
 pub(crate) struct Responder {
     response: Response,
-    /// Idealised notifications in force.
+    /// Idealised XOFF notifications that have not been withdrawn.
     active: Vec<Notification>,
+    /// Rate limiters of the traffic that is slowed.
     limiters: Vec<Limiter>,
-    /// Expiry of the PAUSE in force; in the past if there is no PAUSE.
+    /// Expiry of the last PAUSE for the whole port; in the past if the port is not paused.
     paused_until: Time,
-    /// Expiry of the PAUSE in force for each class (IEEE 802.1Qbb).
+    /// Expiry of the last PAUSE for each class (IEEE 802.1Qbb); in the past if the class is not paused.
     class_paused_until: [Time; 8],
     watchdog: Option<Watchdog>,
-    /// Watch on the pauses in force: those of the classes, and last that of the whole port.
+    /// Watches on pauses: index k for class k, index 8 for the whole port.
     watches: [Watch; 9],
     /// Number of pauses that the watchdog has ended.
     pub storms: u64,
@@ -33,14 +34,14 @@ pub(crate) struct Responder {
     gate: Gate,
     /// Time of the next change of the gate without a further notification.
     until: Time,
-    /// Times during which stops are in force.
+    /// Times for which traffic is stopped or slowed, in total and by target.
     pub stops: Stops,
 }
 
 /// Watchdog of a pause.
 #[derive(Clone, Copy, Debug)]
 struct Watch {
-    /// Start of the uninterrupted pause in force; [`Time::NEVER`]: no pause.
+    /// Start of the present uninterrupted pause; [`Time::NEVER`]: no pause.
     since: Time,
     /// End of the time during which PAUSE frames are ignored.
     ignored_until: Time,
@@ -60,6 +61,7 @@ struct Limiter {
     step: Time,
 }
 
+/// Returns the traffic that a notification names.
 fn targets(notification: &Notification) -> Vec<Target> {
     let class = notification.source.class;
     match notification.scope {
@@ -103,7 +105,7 @@ impl Responder {
         self.gate(now).is_open() && self.until == Time::NEVER
     }
 
-    /// Clears all notifications in force at `now`.
+    /// Clears all notifications and pauses at `now`.
     pub fn reset(&mut self, now: Time) {
         let (storms, mut stops) = (self.storms, std::mem::take(&mut self.stops));
         stops.set(now, Vec::new(), false);
@@ -118,7 +120,7 @@ impl Responder {
                 Response::Rate { .. } => self.slow(now, &notification),
             },
             ControlFrame::On(notification) => {
-                self.restart(&notification);
+                self.resume(&notification);
                 self.release(&notification);
             }
             ControlFrame::Pause(quanta) => {
@@ -171,6 +173,7 @@ impl Responder {
         now >= self.watches[which].ignored_until
     }
 
+    /// Stops the traffic that a notification names, in addition to what its source has stopped before.
     fn stop(&mut self, notification: Notification) {
         match self.active.iter_mut().find(|r| r.source == notification.source) {
             Some(entry) => {
@@ -182,7 +185,9 @@ impl Responder {
         }
     }
 
-    fn restart(&mut self, notification: &Notification) {
+    /// Resumes the destinations that a notification names, of those that its source stopped; without destinations, all
+    /// traffic that the source stopped.
+    fn resume(&mut self, notification: &Notification) {
         if let Some(at) = self.active.iter().position(|r| r.source == notification.source) {
             let entry = &mut self.active[at];
             entry.destinations.retain(|d| !notification.destinations.contains(d));
@@ -192,6 +197,7 @@ impl Responder {
         }
     }
 
+    /// Slows the traffic that a notification names by one step, unless the notification's source slows it already.
     fn slow(&mut self, now: Time, notification: &Notification) {
         let Response::Rate { decrease, floor, interval, .. } = self.response else { return };
         for target in targets(notification) {
@@ -211,6 +217,7 @@ impl Responder {
         }
     }
 
+    /// Ends the hold of a notification's source on the limiters of the traffic that it names: their rates may grow.
     fn release(&mut self, notification: &Notification) {
         let released = targets(notification);
         for limiter in self.limiters.iter_mut().filter(|l| released.contains(&l.target)) {
@@ -307,7 +314,7 @@ mod tests {
     const RATE: Rate = Rate::mbit(100);
 
     #[test]
-    fn a_port_stopped_by_two_queues_goes_on_when_both_are_relieved() {
+    fn a_port_stopped_by_two_queues_resumes_when_both_are_relieved() {
         let mut r = Responder::new(Response::Block, None);
         r.apply(Time(0), ControlFrame::Off(notification(1, Scope::Plain, &[])), RATE);
         r.apply(Time(0), ControlFrame::Off(notification(2, Scope::Plain, &[])), RATE);
@@ -318,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn xon_clears_exactly_the_addresses_of_its_cause() {
+    fn xon_resumes_only_the_addresses_that_its_source_stopped() {
         let mut r = Responder::new(Response::Block, None);
         r.apply(Time(0), ControlFrame::Off(notification(1, Scope::Destination, &[5, 6])), RATE);
         r.apply(Time(0), ControlFrame::Off(notification(1, Scope::Destination, &[7])), RATE);
@@ -329,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn class_and_destination_together_stop_neither_alone() {
+    fn stopping_a_destination_in_a_class_stops_no_other_traffic() {
         let mut r = Responder::new(Response::Block, None);
         r.apply(Time(0), ControlFrame::Off(notification(1, Scope::ClassDestination, &[5])), RATE);
         let gate = r.gate(Time(0));
@@ -340,6 +347,7 @@ mod tests {
     fn a_pause_lasts_its_quanta_and_a_later_one_replaces_it() {
         let mut r = Responder::new(Response::Block, None);
         r.apply(Time(0), ControlFrame::Pause(10), RATE);
+        // 10 quanta of 512 bit at 100 Mbit/s.
         assert_eq!(r.next_change(Time(0)), Time(0) + Dur::from_ns(51_200));
         r.apply(Time(1), ControlFrame::Pause(1), RATE);
         assert_eq!(r.next_change(Time(1)), Time(1) + Dur::from_ns(5_120));
@@ -368,6 +376,7 @@ mod tests {
         assert_eq!(r.limiters[0].fraction, 0.1);
         r.apply(Time(1001), ControlFrame::On(notification(1, Scope::Plain, &[])), RATE);
         r.refresh(Time(1200));
+        // 0.1 plus two steps of 0.25, at 1100 ps and 1200 ps.
         assert!((r.limiters[0].fraction - 0.6).abs() < 1e-12);
         r.refresh(Time(1500));
         assert!(r.limiters.is_empty() && r.gate(Time(1500)).is_open());

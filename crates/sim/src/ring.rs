@@ -37,6 +37,7 @@ impl Ring {
         self.len == 0
     }
 
+    /// Returns the slot of the packet at `index`; 0 is the oldest.
     #[inline]
     fn slot(&self, index: usize) -> usize {
         (self.head as usize).wrapping_add(index) & (self.slots.len() - 1)
@@ -54,6 +55,7 @@ impl Ring {
         unsafe { self.slots.get_unchecked_mut(slot) }.write(packet)
     }
 
+    /// Removes and returns the oldest packet.
     #[inline]
     pub fn pop_front(&mut self) -> Option<Packet> {
         if self.len == 0 {
@@ -85,10 +87,12 @@ impl Ring {
         // `len` slots from `head` are initialised.
         Some(unsafe { self.slots.get_unchecked(self.slot(index)).assume_init_ref() })
     }
+    /// Returns the oldest packet.
     #[inline]
     pub fn front(&self) -> Option<&Packet> {
         self.get(0)
     }
+    /// Returns the packet that was added last.
     pub fn back(&self) -> Option<&Packet> {
         self.get(self.len().wrapping_sub(1))
     }
@@ -175,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_that_a_burst_has_taken_is_released() {
+    fn memory_that_a_burst_has_occupied_is_released() {
         let mut ring = Ring::default();
         // Miri is an interpreter, so it gets fewer packets.
         let burst = if cfg!(miri) { 1_000 } else { 100_000 };
@@ -185,6 +189,7 @@ mod tests {
         let order = std::iter::from_fn(|| ring.pop_front());
         assert!(order.take(burst as usize - 10).map(|p| p.seq).eq(0..burst - 10));
         ring.shrink();
+        // A capacity of 4 · (10 + `SPARE`) = 72 or more would be halved.
         assert!(ring.len() == 10 && ring.slots.len() <= 64, "{} slots", ring.slots.len());
         assert!(ring.iter().map(|p| p.seq).eq(burst - 10..burst));
     }

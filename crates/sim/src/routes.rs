@@ -63,21 +63,23 @@ impl Forwarding {
         Forwarding { tables, groups, spread: routes.spread, keys }
     }
 
-    /// Returns the port that a packet of `flow` with sequence number `seq` takes at `node` for `destination`.
+    /// Returns the port that a packet of `flow` with sequence number `seq` takes at `node` for `destination`. Panics if
+    /// there is no path.
     #[inline]
     pub fn port(&self, node: u16, destination: u16, flow: u32, seq: u32) -> u32 {
         let entry = self.tables[usize::from(node)][usize::from(destination)];
         if entry & GROUP == 0 { entry } else { self.choose(entry, node, flow, seq) }
     }
 
-    /// Returns the port if it does not depend on the packet; used only for prefetches.
+    /// Returns the port if it does not depend on the packet; `None`: it does, or there is no path. Used only for
+    /// prefetches.
     #[inline]
     pub fn single(&self, node: u16, destination: u16) -> Option<u32> {
         let entry = *self.tables[usize::from(node)].get(usize::from(destination))?;
         (entry & GROUP == 0).then_some(entry)
     }
 
-    /// Returns all ports that packets may take at `node` for `destination`.
+    /// Returns all ports that packets may take at `node` for `destination`; empty: there is no path.
     pub fn ports(&self, node: u16, destination: u16) -> &[u32] {
         let entry = &self.tables[usize::from(node)][usize::from(destination)];
         match *entry {
@@ -87,6 +89,8 @@ impl Forwarding {
         }
     }
 
+    /// Returns the port of a group (`entry`), chosen by a hash of node and flow, and of the sequence number if packets
+    /// are sprayed.
     #[inline(never)]
     fn choose(&self, entry: u32, node: u16, flow: u32, seq: u32) -> u32 {
         assert!(entry != NO_ROUTE, "a packet of flow {flow} is at node {node}, which has no path to its destination");
@@ -109,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn flows_spread_evenly_and_packets_of_a_flow_take_one_way() {
+    fn flows_spread_evenly_and_all_packets_of_a_flow_take_one_port() {
         let forwarding = forwarding(Spread::Flow);
         let mut counts = [0u32; 4];
         for flow in 0..40_000 {
@@ -117,7 +121,7 @@ mod tests {
             assert!((1..9).all(|seq| forwarding.port(0, 0, flow, seq) == port));
             counts[port as usize / 2] += 1;
         }
-        // Five standard deviations of a binomial variable.
+        // Five standard deviations of a binomial variable: 5 · √(40 000 · 1/4 · 3/4).
         assert!(counts.iter().all(|n| n.abs_diff(10_000) < 433), "{counts:?}");
     }
 
@@ -126,6 +130,7 @@ mod tests {
         let forwarding = forwarding(Spread::Packet);
         let mut counts = [0u32; 4];
         (0..40_000).for_each(|seq| counts[forwarding.port(0, 0, 7, seq) as usize / 2] += 1);
+        // Five standard deviations, as above.
         assert!(counts.iter().all(|n| n.abs_diff(10_000) < 433), "{counts:?}");
     }
 }

@@ -27,6 +27,7 @@ pub(crate) struct SharedBuffer {
     resume: u64,
     /// Dynamic threshold: free pool / 2^shift.
     shift: u8,
+    /// Number of classes.
     classes: u8,
     /// Number of inputs and classes that are stopped.
     stopped: u32,
@@ -42,9 +43,10 @@ struct Input {
     /// Bytes in the reserve and the pool.
     bytes: u64,
     /// Bytes in headroom.
-    beyond: u64,
+    in_headroom: u64,
     /// Size of the headroom.
     headroom: u64,
+    /// `true` if the neighbour is stopped.
     stopped: bool,
 }
 
@@ -76,6 +78,7 @@ impl SharedBuffer {
         buffer
     }
 
+    /// Returns the index in `inputs` of an input and class.
     #[inline]
     fn place(&self, slot: usize, class: usize) -> usize {
         slot * usize::from(self.classes) + class
@@ -86,8 +89,8 @@ impl SharedBuffer {
         self.pool.saturating_sub(self.shared) >> self.shift
     }
 
-    /// Takes another size of the memory, threshold and distance to it; reserves and headroom stay. A stopped neighbour is
-    /// resumed when a frame of its leaves.
+    /// Replaces the size of the memory, the dynamic threshold and the distance below it; reserves and headroom stay. A
+    /// stopped neighbour is resumed at the earliest when one of its frames leaves.
     pub fn retune(&mut self, plan: SharedBufferPlan) {
         let set_aside = self.inputs.iter().map(|input| input.headroom.saturating_add(self.reserve));
         self.pool = plan.memory.saturating_sub(set_aside.fold(0, u64::saturating_add));
@@ -96,38 +99,39 @@ impl SharedBuffer {
 
     /// Returns the memory in use: in reserves, in the pool and in headroom.
     pub fn used(&self) -> u64 {
-        self.inputs.iter().map(|input| input.bytes + input.beyond).sum()
+        self.inputs.iter().map(|input| input.bytes + input.in_headroom).sum()
     }
 
     /// Returns `true` if a frame of `size` would be admitted without stopping its neighbour. Freeing memory can only
     /// turn `false` into `true`.
     #[inline]
-    pub fn stays(&self, slot: usize, class: usize, size: u64) -> bool {
+    pub fn admits_without_stop(&self, slot: usize, class: usize, size: u64) -> bool {
         let input = &self.inputs[self.place(slot, class)];
         let before = input.bytes.saturating_sub(self.reserve);
         let shared = (input.bytes + size).saturating_sub(self.reserve);
-        let left = self.pool.saturating_sub(self.shared + (shared - before)) >> self.shift;
-        input.beyond == 0 && (shared == 0 || shared < left)
+        let threshold = self.pool.saturating_sub(self.shared + (shared - before)) >> self.shift;
+        input.in_headroom == 0 && (shared == 0 || shared < threshold)
     }
 
-    /// Admits a frame of `size`; `None`: there is no room for it.
+    /// Admits a frame of `size` bytes from the input `slot` (its index among the node's ports). Returns `Stop` if the
+    /// neighbour is to be stopped; `None`: there is no room for the frame.
     pub fn admit(&mut self, slot: usize, class: usize, size: u64) -> Option<FlowControl> {
         let (threshold, reserve) = (self.threshold(), self.reserve);
         let input = &mut self.inputs[self.place(slot, class)];
         let before = input.bytes.saturating_sub(reserve);
         let shared = (input.bytes + size).saturating_sub(reserve);
         if shared > threshold && shared > 0 {
-            if input.beyond + size > input.headroom {
+            if input.in_headroom + size > input.headroom {
                 return None;
             }
-            input.beyond += size;
+            input.in_headroom += size;
         } else {
             input.bytes += size;
             self.shared += shared - before;
         }
-        let (taken, beyond) = (input.bytes.saturating_sub(reserve), input.beyond > 0);
+        let (taken, in_headroom) = (input.bytes.saturating_sub(reserve), input.in_headroom > 0);
         // Compared with the memory that is free after the admission.
-        let stops = beyond || (taken > 0 && taken >= self.threshold());
+        let stops = in_headroom || (taken > 0 && taken >= self.threshold());
         let input = &mut self.inputs[self.place(slot, class)];
         let stops = stops && !input.stopped;
         input.stopped |= stops;
@@ -135,21 +139,21 @@ impl SharedBuffer {
         Some(if stops { FlowControl::Stop } else { FlowControl::Unchanged })
     }
 
-    /// Releases the memory of a frame of `size` that leaves.
+    /// Releases the memory of a frame of `size` bytes that leaves. Returns `Resume` if the neighbour is to be resumed.
     pub fn release(&mut self, slot: usize, class: usize, size: u64) -> FlowControl {
         let (reserve, resume) = (self.reserve, self.resume);
         let input = &mut self.inputs[self.place(slot, class)];
-        let from_beyond = size.min(input.beyond);
+        let from_headroom = size.min(input.in_headroom);
         let before = input.bytes.saturating_sub(reserve);
-        input.beyond -= from_beyond;
-        input.bytes -= size - from_beyond;
+        input.in_headroom -= from_headroom;
+        input.bytes -= size - from_headroom;
         let shared = input.bytes.saturating_sub(reserve);
         self.shared -= before - shared;
-        let (stopped, beyond) = (input.stopped, input.beyond);
-        let goes = stopped && beyond == 0 && (shared == 0 || shared + resume <= self.threshold());
-        self.inputs[self.place(slot, class)].stopped &= !goes;
-        self.stopped -= u32::from(goes);
-        if goes { FlowControl::Resume } else { FlowControl::Unchanged }
+        let (stopped, in_headroom) = (input.stopped, input.in_headroom);
+        let resumes = stopped && in_headroom == 0 && (shared == 0 || shared + resume <= self.threshold());
+        self.inputs[self.place(slot, class)].stopped &= !resumes;
+        self.stopped -= u32::from(resumes);
+        if resumes { FlowControl::Resume } else { FlowControl::Unchanged }
     }
 
     /// Returns `true` if the neighbour behind an input is stopped.
@@ -161,12 +165,6 @@ impl SharedBuffer {
     pub fn stops_any(&self) -> bool {
         self.stopped > 0
     }
-
-    /// Returns all bytes in use.
-    #[cfg(test)]
-    fn used(&self) -> u64 {
-        self.inputs.iter().map(|input| input.bytes + input.beyond).sum()
-    }
 }
 
 #[cfg(test)]
@@ -177,7 +175,7 @@ mod tests {
         SharedBufferPlan { memory: 100_000, shift: 1, reserve: 4_000, resume: 3_000, headroom: Some(10_000) };
 
     #[test]
-    fn an_input_takes_its_reserve_then_half_of_what_is_free_then_headroom() {
+    fn an_input_uses_its_reserve_then_shared_memory_up_to_half_of_the_free_pool_then_headroom() {
         let mut buffer = SharedBuffer::new(PLAN, 1, &[10_000, 10_000]);
         // The pool is 100 kB minus twice 14 kB; with a shift of 1 an input is stopped at a third of it.
         let mut held = 0;
@@ -190,11 +188,11 @@ mod tests {
         let more = (0..20).take_while(|_| buffer.admit(0, 0, 1000).is_some()).count();
         assert_eq!(more, 10);
         assert_eq!(buffer.used(), 38_000);
-        assert!(buffer.admit(1, 0, 1000).is_some(), "another input has its own");
+        assert!(buffer.admit(1, 0, 1000).is_some(), "another input has its own reserve");
     }
 
     #[test]
-    fn a_neighbour_goes_on_when_headroom_is_empty_and_the_share_is_the_offset_below_its_threshold() {
+    fn a_neighbour_resumes_when_headroom_is_empty_and_the_share_is_the_offset_below_its_threshold() {
         let mut buffer = SharedBuffer::new(PLAN, 1, &[10_000, 10_000]);
         while buffer.admit(0, 0, 1000).expect("there is room") == FlowControl::Unchanged {}
         buffer.admit(0, 0, 1000).unwrap();

@@ -1,4 +1,4 @@
-//! Time during which notifications are in force at a port, in total and by target.
+//! Time for which notifications stop traffic at a port, in total and by target.
 //!
 //! A stop is in force from the instant of its effect until it is lifted or expires, whether or not data waits for it: a
 //! port at which one of many destinations is stopped continues to send. The time during which data waits while the
@@ -8,33 +8,35 @@ use crate::target::Target;
 use std::collections::BTreeMap;
 use tailback_units::Time;
 
-/// Stops of one port.
+/// Times for which the traffic of one port is stopped or slowed.
 #[derive(Debug, Default)]
 pub(crate) struct Stops {
-    /// At least one stop is in force.
-    pub any: Spell,
-    /// A limiter keeps some traffic below the rate of the link.
-    pub slowed: Spell,
+    /// Time during which at least one stop is in force.
+    pub any: OnTime,
+    /// Time during which a limiter keeps some traffic below the rate of the link.
+    pub slowed: OnTime,
     /// Stops by target, for all targets that were ever stopped.
-    pub by_target: BTreeMap<Target, Spell>,
+    pub by_target: BTreeMap<Target, OnTime>,
 }
 
-/// On-time of a condition: the total length of the intervals in which the condition holds.
+/// Number and total length of the intervals in which a condition holds.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Spell {
+pub(crate) struct OnTime {
     /// Start of the current interval; `None`: the condition does not hold.
     since: Option<Time>,
     /// End of the current interval if it is known; [`Time::NEVER`]: the interval lasts until the condition is reset.
     until: Time,
     /// Total of past intervals, picoseconds.
-    over: u64,
+    past: u64,
     /// Number of intervals begun.
     times: u64,
-    /// Total in picoseconds and number of intervals at the end of the warm-up.
-    base: (u64, u64),
+    /// Total time at the end of the warm-up, picoseconds.
+    warmup_time: u64,
+    /// Number of intervals begun by the end of the warm-up.
+    warmup_times: u64,
 }
 
-impl Spell {
+impl OnTime {
     /// Sets the condition from `now` on: it holds until the given instant, or (`None`) does not hold.
     fn set(&mut self, now: Time, until: Option<Time>) {
         if self.since.is_some() && self.until < now {
@@ -50,34 +52,35 @@ impl Spell {
         }
     }
 
+    /// Ends the current interval, if there is one, at `at`.
     fn end(&mut self, at: Time) {
         if let Some(since) = self.since.take() {
-            self.over += at.since(since).0;
+            self.past += at.since(since).0;
         }
     }
 
     /// Returns `true` if the condition holds at `now`.
-    pub fn stands(&self, now: Time) -> bool {
+    pub fn holds(&self, now: Time) -> bool {
         self.since.is_some() && self.until > now
     }
 
     /// Returns the time during which the condition held up to `now`, picoseconds since the start.
     pub fn total(&self, now: Time) -> u64 {
-        self.over + self.since.map_or(0, |since| now.min(self.until).since(since).0)
+        self.past + self.since.map_or(0, |since| now.min(self.until).since(since).0)
     }
 
     /// Returns the time during which the condition held since the end of the warm-up, picoseconds.
     pub fn measured(&self, now: Time) -> u64 {
-        self.total(now) - self.base.0
+        self.total(now) - self.warmup_time
     }
 
     /// Returns the number of intervals begun since the end of the warm-up.
     pub fn begun(&self) -> u64 {
-        self.times - self.base.1
+        self.times - self.warmup_times
     }
 
     fn end_warmup(&mut self, now: Time) {
-        self.base = (self.total(now), self.times);
+        (self.warmup_time, self.warmup_times) = (self.total(now), self.times);
     }
 }
 
@@ -96,9 +99,9 @@ impl Stops {
         // Of several stops of one target, the one that ends last comes first.
         stopped.sort_unstable_by_key(|(target, until)| (*target, std::cmp::Reverse(*until)));
         stopped.dedup_by_key(|(target, _)| *target);
-        for (target, spell) in &mut self.by_target {
-            if spell.since.is_some() && stopped.binary_search_by_key(target, |(named, _)| *named).is_err() {
-                spell.set(now, None);
+        for (target, on_time) in &mut self.by_target {
+            if on_time.since.is_some() && stopped.binary_search_by_key(target, |(named, _)| *named).is_err() {
+                on_time.set(now, None);
             }
         }
         for (target, until) in stopped {
@@ -109,7 +112,7 @@ impl Stops {
     /// Ends the warm-up: totals count from `now` on.
     pub fn end_warmup(&mut self, now: Time) {
         let all = self.by_target.values_mut().chain([&mut self.any, &mut self.slowed]);
-        all.for_each(|spell| spell.end_warmup(now));
+        all.for_each(|on_time| on_time.end_warmup(now));
     }
 }
 
@@ -118,14 +121,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_time_in_force_is_that_of_at_least_one_stop_and_each_target_has_its_own() {
+    fn time_counts_while_at_least_one_stop_is_in_force_and_for_each_target_separately() {
         let (a, b) = (Target::Destination(5, None), Target::Destination(6, None));
         let mut stops = Stops::default();
         stops.set(Time(10), vec![(a, Time::NEVER)], false);
         stops.set(Time(30), vec![(b, Time::NEVER), (a, Time::NEVER)], false);
         stops.set(Time(40), vec![(b, Time::NEVER)], false);
         assert!(
-            stops.any.stands(Time(60)) && stops.by_target[&b].stands(Time(60)) && !stops.by_target[&a].stands(Time(60))
+            stops.any.holds(Time(60)) && stops.by_target[&b].holds(Time(60)) && !stops.by_target[&a].holds(Time(60))
         );
         stops.set(Time(70), vec![], false);
         stops.set(Time(90), vec![(a, Time::NEVER)], false);
@@ -143,7 +146,7 @@ mod tests {
         assert_eq!((stops.any.total(Time(35)), stops.any.begun()), (20, 1));
         stops.set(Time(40), vec![(Target::Port, Time(50))], false);
         assert_eq!((stops.any.total(Time(45)), stops.any.begun()), (25, 2));
-        assert!(stops.any.stands(Time(49)) && !stops.any.stands(Time(50)));
+        assert!(stops.any.holds(Time(49)) && !stops.any.holds(Time(50)));
     }
 
     #[test]
@@ -152,8 +155,8 @@ mod tests {
         stops.set(Time(10), vec![(Target::Class(1), Time::NEVER)], true);
         stops.end_warmup(Time(25));
         stops.set(Time(40), vec![], false);
-        for spell in [&stops.any, &stops.slowed, &stops.by_target[&Target::Class(1)]] {
-            assert_eq!((spell.measured(Time(50)), spell.total(Time(50)), spell.begun()), (15, 30, 0));
+        for on_time in [&stops.any, &stops.slowed, &stops.by_target[&Target::Class(1)]] {
+            assert_eq!((on_time.measured(Time(50)), on_time.total(Time(50)), on_time.begun()), (15, 30, 0));
         }
     }
 }

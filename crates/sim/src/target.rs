@@ -5,13 +5,16 @@ use tailback_qdisc::{Gate, Packet};
 /// Traffic that a notification stops or slows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Target {
+    /// All traffic of the port.
     Port,
+    /// The traffic of a class.
     Class(u8),
     /// A destination in one class; `None`: the destination in all classes.
     Destination(u16, Option<u8>),
 }
 
 impl Target {
+    /// Returns `true` if a packet belongs to the traffic.
     pub(crate) fn covers(self, packet: &Packet) -> bool {
         match self {
             Target::Port => true,
@@ -21,6 +24,7 @@ impl Target {
             }
         }
     }
+    /// Closes a gate for the traffic.
     pub(crate) fn close(self, gate: &mut Gate) {
         match self {
             Target::Port => gate.close_port(),

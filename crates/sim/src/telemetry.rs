@@ -24,6 +24,7 @@ const NONE: u32 = u32::MAX;
 struct Log {
     /// Sequence number of the first segment.
     first: u32,
+    /// Records of consecutive segments, each with an entry for each switch passed.
     records: VecDeque<Vec<Hop>>,
 }
 
@@ -42,6 +43,7 @@ impl Telemetry {
         (!logs.is_empty()).then(|| Box::new(Telemetry { of_flow, logs, spare: Vec::new() }))
     }
 
+    /// Returns the records of a flow; `None`: the flow collects no telemetry.
     fn log(&mut self, flow: u32) -> Option<&mut Log> {
         let place = *self.of_flow.get(flow as usize)?;
         self.logs.get_mut(place as usize)
@@ -129,6 +131,6 @@ mod tests {
         assert_eq!(telemetry.acknowledged(1, first.wrapping_add(4)), None);
         telemetry.sent(1, 9);
         telemetry.note(1, 9, hop(8));
-        assert_eq!(telemetry.acknowledged(1, 10).unwrap(), [hop(8)], "what is used again is empty");
+        assert_eq!(telemetry.acknowledged(1, 10).unwrap(), [hop(8)], "a reused record is empty at first");
     }
 }

@@ -1,8 +1,8 @@
-//! State of a network at an instant of a run, for those who step through it: [`crate::World::view`].
+//! State of a network at an instant of a run that is stepped through: [`crate::World::view`].
 //!
 //! Numbers are in the units of the report: packets, bytes (buffer bytes in queues, payload of flows), seconds, bit/s. A
-//! view at an instant is taken after all events of that instant, as a sample of the time series is; where both have a
-//! quantity, they are equal.
+//! view at an instant is taken after all events of that instant, as a sample of the time series is; a quantity that
+//! views and samples have in common has the same value in them.
 
 use crate::report::Counts;
 use serde::Serialize;
@@ -61,9 +61,9 @@ pub struct PortView {
     pub dropped_packets: u64,
     /// Packets marked since the start.
     pub marked_packets: u64,
-    /// `true` if a notification that stops the port, a class or a destination is in force, whether or not data waits.
+    /// `true` if notifications stop the port, a class or a destination, whether or not data waits.
     pub stopped: bool,
-    /// Time since the start during which such a notification was in force, seconds.
+    /// Time since the start for which notifications stopped the port, a class or a destination, seconds.
     pub stopped_s: f64,
     /// `true` if data waits while the transmitter is idle.
     pub held: bool,
@@ -127,7 +127,7 @@ pub struct SenderView {
     pub unacknowledged: u32,
     /// Number of the next segment to send.
     pub next: u32,
-    /// Time of the next timer, seconds: retransmission, probe or pacing; absent if none runs.
+    /// Time of the next timer, seconds: retransmission, probe or pacing; absent if no timer runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timer_s: Option<f64>,
     /// Windows in segments, times in seconds, and the variables of the congestion control, by the names of the time
@@ -142,7 +142,7 @@ pub struct ReceiverView {
     pub next: u32,
     /// Payload bytes delivered to the application in order.
     pub delivered_bytes: u64,
-    /// Time of the delayed acknowledgement, seconds; absent if none is pending.
+    /// Time of the delayed acknowledgement, seconds; absent if no acknowledgement is delayed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timer_s: Option<f64>,
 }

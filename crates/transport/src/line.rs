@@ -17,7 +17,8 @@ pub struct Line {
 }
 
 impl Default for Line {
-    /// Returns a link of 10 Gbit/s, segments of 1538 B, one switch and a round-trip time of 10 us, for senders without a network.
+    /// Returns a link of 10 Gbit/s, segments of 1538 B, one switch and a round-trip time of 10 us, for senders without
+    /// a network.
     fn default() -> Line {
         Line { rate: Rate::mbit(10_000), wire: 1538, hops: 2, base_rtt: Dur::from_us(10) }
     }
@@ -34,18 +35,18 @@ impl Line {
     }
 }
 
-/// Telemetry that a switch writes into a packet at its departure (in-band network telemetry; Li and others, SIGCOMM 2019,
-/// section 3.1).
+/// Telemetry that a switch writes into a packet at its departure (in-band network telemetry; Li and others, SIGCOMM
+/// 2019, section 3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hop {
     /// Number of the port; a different one means that the path has changed.
     pub port: u32,
     /// Queue behind the packet, buffer bytes.
     pub queue: u32,
-    /// Begin of the packet's transmission.
+    /// Start of the packet's transmission.
     pub at: Time,
-    /// Time for which the transmitter has been busy since the start of the run; its increase is the bytes sent divided by the
-    /// rate.
+    /// Time for which the transmitter has been busy since the start of the run; its increase is the bytes sent divided
+    /// by the rate.
     pub busy: Dur,
     /// The link's rate.
     pub rate: Rate,

@@ -6,12 +6,15 @@ use crate::wire::Block;
 /// A run of consecutive segments.
 #[derive(Clone, Copy, Debug)]
 struct Run {
+    /// First segment.
     start: u32,
+    /// Segment after the last.
     end: u32,
+    /// Payload bytes.
     bytes: u64,
 }
 
-/// Segments above the next one expected, as runs, with the runs that grew last.
+/// Segments received out of order, as runs, and the list of the runs that grew last.
 #[derive(Debug, Default)]
 pub(crate) struct Reassembly {
     /// Runs in ascending order, with gaps between them.
@@ -34,6 +37,7 @@ impl Recent {
     fn as_slice(&self) -> &[u32] {
         &self.listed[..usize::from(self.len)]
     }
+    /// Removes the segments for which `keep` returns `false`.
     fn retain(&mut self, keep: impl Fn(u32) -> bool) {
         let mut len = 0;
         for place in 0..usize::from(self.len) {
@@ -57,6 +61,7 @@ impl Reassembly {
         self.runs.is_empty()
     }
 
+    /// Returns the number of segments held.
     pub(crate) fn segments(&self) -> u64 {
         self.runs.iter().map(|run| u64::from(run.end.wrapping_sub(run.start))).sum()
     }
@@ -100,7 +105,8 @@ impl Reassembly {
         true
     }
 
-    /// Removes the run that begins at `next`; returns the segment after it and its bytes.
+    /// Removes the run that begins at `next`, if there is one; returns the segment after it, and its payload bytes.
+    /// Without such a run: `next` and 0.
     pub(crate) fn release(&mut self, next: u32) -> (u32, u64) {
         match self.runs.first().copied() {
             Some(run) if run.start == next => {
@@ -142,6 +148,7 @@ impl Reassembly {
         blocks
     }
 
+    /// Returns the run that contains segment `seq`; `None`: the segment is not held.
     fn run_of(&self, seq: u32) -> Option<&Run> {
         let at = self.runs.partition_point(|run| !before(seq, run.end));
         self.runs.get(at).filter(|run| !before(seq, run.start))
@@ -164,8 +171,8 @@ mod tests {
     use std::collections::BTreeMap;
     use tailback_random::Rng;
 
-    /// Arrivals in random order, and the acknowledgements of RFC 2018 by a map of all segments and the list of those that
-    /// arrived last, on numbers that wrap around.
+    /// Arrivals in random order, and the acknowledgements of RFC 2018 by a map of all segments and the list of those
+    /// that arrived last, on numbers that wrap around.
     #[test]
     fn runs_bytes_and_blocks_are_those_of_a_map_of_all_segments() {
         let mut rng = Rng::named(1, "reassembly");
@@ -215,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn without_selective_acknowledgements_there_are_no_blocks_but_a_duplicates() {
+    fn without_selective_acknowledgements_the_only_block_is_that_of_a_duplicate() {
         let mut held = Reassembly::default();
         assert!(held.insert(5, 1) && held.insert(9, 1));
         assert_eq!(held.blocks(Block::default()), [Block::default(); 3]);

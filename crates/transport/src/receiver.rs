@@ -37,6 +37,7 @@ pub struct Receiver {
     duplicates: u32,
     /// Segments per acknowledgement, at most 1000.
     every: u16,
+    /// `true` if the receiver echoes marks.
     ecn: bool,
     /// `true` for accurate echoes, `false` for classic ones.
     accurate: bool,
@@ -44,7 +45,7 @@ pub struct Receiver {
     ece: bool,
     /// `true` if segments out of order are kept.
     keeps: bool,
-    /// `true` if acknowledgements list them: only for a sender with SACK (RFC 2018 section 4).
+    /// `true` if acknowledgements list the segments out of order: only for a sender with SACK (RFC 2018 section 4).
     lists: bool,
     /// `true` if delayed acknowledgements leave at multiples of `timeout`.
     beats: bool,
@@ -57,7 +58,7 @@ const _: () = assert!(size_of::<Receiver>() <= 72);
 struct Notification {
     /// Minimum time between two notifications.
     apart: Dur,
-    /// Earliest time of the next one.
+    /// Earliest time of the next notification.
     from: Time,
 }
 
@@ -86,8 +87,8 @@ impl Receiver {
         }
     }
 
-    /// Processes the arrival of a segment, sent at `sent`; `ce`: marked as congestion experienced; `cwr`: with the flag CWR.
-    /// Returns the acknowledgement, if one is due at once.
+    /// Processes the arrival of a segment, sent at `sent`; `ce`: marked as congestion experienced; `cwr`: with the flag
+    /// CWR. Returns the acknowledgement, if one is due at once.
     #[inline]
     pub fn on_segment(&mut self, now: Time, seq: u32, payload: u16, sent: Time, ce: bool, cwr: bool) -> Option<Ack> {
         if payload == 0 || seq != self.next || self.held.is_some() {
@@ -111,6 +112,7 @@ impl Receiver {
         early
     }
 
+    /// Processes a SYN, a segment out of order, or one that arrives while others are held.
     #[inline(never)]
     fn on_other_segment(&mut self, now: Time, seq: u32, payload: u16, sent: Time, ce: bool, cwr: bool) -> Option<Ack> {
         if payload == 0 {
@@ -184,13 +186,13 @@ impl Receiver {
         self.deadline
     }
 
-    /// Returns the delayed acknowledgement, if its deadline has passed.
+    /// Returns the delayed acknowledgement; `None`: its deadline has not been reached.
     pub fn on_timer(&mut self, now: Time) -> Option<Ack> {
         (now >= self.deadline).then(|| self.acknowledge(Block::default(), self.recent))
     }
 
-    /// Processes the ECN flags of a segment. Returns an acknowledgement of the segments pending before it, if
-    /// an accurate echo changes (RFC 8257 section 3.2).
+    /// Processes the ECN flags of a segment. If an accurate echo changes, returns an acknowledgement of the pending
+    /// segments before this one (RFC 8257 section 3.2).
     #[inline]
     fn take_mark(&mut self, now: Time, ce: bool, cwr: bool) -> Option<Ack> {
         if !self.ecn {
@@ -208,11 +210,13 @@ impl Receiver {
             self.ece = ce;
             return early;
         }
-        // RFC 3168 section 6.1.3; a segment with both clears the echo and sets it again.
+        // RFC 3168 section 6.1.3; a segment with CE and CWR clears the echo and sets it again.
         self.ece = ce || (self.ece && !cwr);
         None
     }
 
+    /// Returns an acknowledgement of all segments received, which echoes the transmission time `echo`; no
+    /// acknowledgement is delayed then.
     #[inline]
     fn acknowledge(&mut self, duplicate: Block, echo: Time) -> Ack {
         self.pending = 0;
@@ -236,6 +240,7 @@ impl Receiver {
         self.start_at(start);
     }
 
+    /// Sets the number of the first segment.
     pub(crate) fn start_at(&mut self, seq: u32) {
         self.next = seq;
         self.acknowledged = seq;

@@ -9,7 +9,8 @@ use tailback_units::Time;
 
 /// Generates the scenario's enum ([`Cc`]) and the run-time enum ([`Control`]) from one list.
 ///
-/// Each sender holds a state: one that is larger than 16 bytes is boxed, so that senders with a small control stay small.
+/// Each sender holds a state: one that is larger than 16 bytes is boxed, so that senders with a small control stay
+/// small.
 macro_rules! controls {
     ($($name:literal => $variant:ident($params:path => $state:ty)),+ $(,)?) => {
         tailback_document::kinds! {
@@ -35,7 +36,7 @@ macro_rules! controls {
             pub(crate) fn initial_window(&self, setup: &Setup) -> f64 {
                 match self { $(Cc::$variant(params) => params.initial_window(setup),)+ }
             }
-            /// Returns what the receiver, the host and the switches have to provide.
+            /// Returns the requirements on the receiver, the host and the switches.
             pub fn needs(&self) -> Needs {
                 match self { $(Cc::$variant(params) => params.needs(),)+ }
             }

@@ -49,7 +49,8 @@ impl Rtt {
             self.timed_at = Time::NEVER;
         }
     }
-    /// Ends timing if all before `next`, with the segment being timed, are acknowledged; returns its transmission.
+    /// Ends timing if the segment being timed is before `next`, and thus acknowledged. Returns the time of its
+    /// transmission; `None`: no segment was timed, or it is not acknowledged.
     #[inline]
     pub(crate) fn take_timed(&mut self, next: u32) -> Option<Time> {
         if self.timed_at == Time::NEVER || !before(self.timed, next) {
@@ -58,8 +59,8 @@ impl Rtt {
         Some(std::mem::replace(&mut self.timed_at, Time::NEVER))
     }
 
-    /// Processes the round trip of a segment sent at `sent`. `echoed`: the acknowledgement carried that time; otherwise it was
-    /// stored here.
+    /// Processes the round trip of a segment sent at `sent`. `echoed`: the acknowledgement carried that time; otherwise
+    /// it was stored here.
     pub(crate) fn sample(&mut self, now: Time, sent: Time, echoed: bool, timers: &Timers) {
         let rtt = now.since(sent).max(Dur(1));
         self.min = if self.min == Dur::ZERO { rtt } else { self.min.min(rtt) };
@@ -104,7 +105,8 @@ impl Rtt {
     pub(crate) fn back_off(&mut self, timers: &Timers) {
         self.doublings = (self.doublings + 1).min(20);
         if timers.clock == Clock::Coarse && self.doublings > 3 {
-            // After four expiries BSD discards the estimate and restarts with the next sample (RFC 6298 section 5 allows it).
+            // After four expiries BSD discards the estimate and restarts with the next sample (RFC 6298 section 5
+            // allows it).
             self.rttvar += self.srtt >> 3;
             self.srtt = 0;
         }

@@ -39,9 +39,10 @@ pub struct Segment {
     /// Flag CWR, congestion window reduced (RFC 3168 section 6.1.2); on a SYN both ECE and CWR: the sender
     /// is ECN-capable.
     pub cwr: bool,
-    /// `true` if it has been transmitted before.
+    /// `true` if the segment has been transmitted before.
     pub retransmission: bool,
-    /// `true` if the sender marks it as within its service. `None`: the network decides.
+    /// `true` if the sender marks the segment for the better service, `false` if not. `None`: the sender does not mark,
+    /// and the network may.
     pub marked: Option<bool>,
 }
 
@@ -61,9 +62,9 @@ pub struct Ack {
     pub next: u32,
     /// Echo of congestion experienced; on a SYN-ACK: the receiver is ECN-capable.
     pub ece: bool,
-    /// `true` if it is a SYN-ACK.
+    /// `true` if the acknowledgement is a SYN-ACK.
     pub syn: bool,
-    /// Time at which the segment that caused it was sent (the echoed timestamp of RFC 7323).
+    /// Time at which the segment that caused the acknowledgement was sent (the echoed timestamp of RFC 7323).
     pub echo: Time,
     /// Selective acknowledgement, the block with the newest arrival first (RFC 2018); empty blocks
     /// have `start == end`. A first block below `next`, or inside the second, reports a duplicate (RFC 2883).
@@ -71,7 +72,7 @@ pub struct Ack {
 }
 
 impl Ack {
-    /// Returns `true` if it carries a block.
+    /// Returns `true` if the acknowledgement carries a block.
     pub fn has_sack(&self) -> bool {
         self.sack[0].start != self.sack[0].end
     }

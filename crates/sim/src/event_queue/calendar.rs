@@ -117,8 +117,8 @@ impl EventQueue {
         }
     }
 
-    /// Adds events that do not fit into the current wide bucket: the calendar changes to narrower wide buckets, or to
-    /// narrow buckets.
+    /// Adds events that do not fit into the current wide bucket: the calendar changes to wide buckets of half the width
+    /// if these would still handle enough events each, otherwise to narrow buckets.
     #[cold]
     #[inline(never)]
     pub(super) fn make_room(&mut self, more: Vec<Entry>) {
@@ -155,7 +155,7 @@ impl EventQueue {
         true
     }
 
-    /// Returns the number of events below which a calendar changes to a list.
+    /// Returns the number of events up to which a calendar is replaced by a list.
     fn list_threshold(&self) -> usize {
         if self.prefetches { LIST_LOW } else { Tree::CAPACITY / 2 }
     }

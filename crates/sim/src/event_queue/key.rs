@@ -1,8 +1,9 @@
 //! Kinds of events, and the order of events at one time.
 
 /// Kind of an event; the order of declaration breaks ties in time. First transmitters become free, then the warm-up
-/// ends (before the arrivals at that instant, which are thus measured), then frames arrive, timers fire and sources
-/// emit; last, the timeline is applied and the time series are sampled.
+/// ends (before the arrivals at that instant, which are thus measured), then frames leave crossbars and arrive,
+/// notifications take effect, ports try to transmit or repeat a PAUSE, timers fire and sources emit; last, the timeline
+/// is applied and the time series are sampled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub(crate) enum Kind {

@@ -26,11 +26,12 @@ use tailback_units::Time;
 use tournament::Tournament;
 use wheel::Wheel;
 
-/// Upper bound of the sorted list, events; beyond it the other forms are faster.
+/// Maximum number of events in form list; with more, the other forms are faster.
 const LIST_MAX: usize = 32;
-/// Maximum number of events in the sorted list; above it the other forms are faster.
+/// Number of events up to which a tournament tree, or a calendar that prefetches, is replaced by a list; less than
+/// [`LIST_MAX`], so that the form does not change often.
 const LIST_LOW: usize = 16;
-/// Maximum number of events in the sorted list of the current bucket; further events go to the overflow heap.
+/// Number of events in the list of the current narrow bucket above which new events go to the overflow heap.
 const SORTED_MAX: usize = 48;
 /// Tournament tree of all pending events.
 type Tree = Tournament<256, 512>;
@@ -71,8 +72,8 @@ pub(crate) struct EventQueue {
     overflow: BinaryHeap<Reverse<Entry>>,
     /// Counts since the width of the buckets was chosen.
     stats: Stats,
-    /// `true` if more than [`calendar::MANY_PENDING`] events were pending when the bucket became current, so that hints
-    /// save time.
+    /// `true` if more than [`calendar::MANY_PENDING`] events were within one turn of the wheel when the bucket became
+    /// current, so that hints save time.
     hints_enabled: bool,
 }
 
@@ -188,8 +189,8 @@ impl EventQueue {
         }
     }
 
-    /// Removes and returns the next event if its time is at most `end`. If many events are pending, `hint` is called
-    /// with upcoming events: first when they are in the next bucket, and last when they are next.
+    /// Removes and returns the next event; `None`: there is no event up to `end`. If many events are pending, `hint` is
+    /// called with upcoming events: first when they are in the next bucket, and last when they are next.
     #[inline(always)]
     pub fn pop_until<F: Fn(Upcoming, Key)>(&mut self, end: Time, hint: Option<F>) -> Option<(Time, Key)> {
         match self.form {

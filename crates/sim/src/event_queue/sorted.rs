@@ -34,7 +34,7 @@ impl Sorted {
     pub fn is_full(&self) -> bool {
         self.len == CAPACITY
     }
-    /// Returns the next event.
+    /// Returns the next event; `None`: the list is empty.
     #[inline]
     pub fn first(&self) -> Option<Entry> {
         (self.len > 0).then(|| *self.at(0))
@@ -93,6 +93,7 @@ impl Sorted {
         all
     }
 
+    /// Returns the event at a position, counted from the next event.
     #[inline]
     fn at(&self, index: usize) -> &Entry {
         &self.ring[self.head.wrapping_add(index) % CAPACITY]

@@ -4,7 +4,7 @@ use super::*;
 use tailback_random::Rng;
 
 #[test]
-fn a_key_is_of_the_kind_and_component_that_it_was_made_of() {
+fn a_key_returns_the_kind_and_the_component_that_it_was_made_from() {
     let kinds: Vec<Kind> = (0..12).map(kind).collect();
     assert!(kinds.is_sorted() && kinds.windows(2).all(|pair| pair[0] != pair[1]), "{kinds:?}");
     for kind in kinds {
@@ -17,7 +17,7 @@ fn kind(number: u64) -> Kind {
     Key((number as u32) << 28).kind()
 }
 
-const BLIND: Option<fn(Upcoming, Key)> = None;
+const NO_HINT: Option<fn(Upcoming, Key)> = None;
 
 #[test]
 fn events_come_in_order_of_time_then_kind_then_component() {
@@ -27,7 +27,7 @@ fn events_come_in_order_of_time_then_kind_then_component() {
     queue.push(Time(5), Key::new(Kind::TxDone, 2));
     queue.push(Time(4), Key::new(Kind::Sample, 7));
     let mut order = Vec::new();
-    while let Some((time, key)) = queue.pop_until(Time::NEVER, BLIND) {
+    while let Some((time, key)) = queue.pop_until(Time::NEVER, NO_HINT) {
         order.push((time.0, key.kind(), key.component()));
     }
     assert_eq!(order, [(4, Kind::Sample, 7), (5, Kind::TxDone, 2), (5, Kind::TxDone, 9), (5, Kind::Emit, 0)]);
@@ -45,7 +45,7 @@ fn a_random_mix_of_pushes_and_pops_agrees_with_a_sorted_list() {
         } else if let Some(next) = queue.next_time() {
             list.sort_by(|a, b| b.cmp(a));
             assert_eq!(Some(next), list.last().map(|last| last.0));
-            assert_eq!(queue.pop_until(Time::NEVER, BLIND), list.pop());
+            assert_eq!(queue.pop_until(Time::NEVER, NO_HINT), list.pop());
         }
         assert_eq!(queue.len(), list.len());
     }
@@ -73,18 +73,18 @@ fn forms_that_agree_with_a_sorted_set(prefetches: bool) -> usize {
                 let octave = rng.below(scale + 1);
                 let delay = if rng.chance(0.1) { 0 } else { rng.below(1 << octave) };
                 let time = if round == 39 && rng.chance(0.001) { u64::MAX - rng.below(9) } else { now + delay };
-                let event = (Time(time), Key::new(kind(rng.below(12)), rng.below(1 << 20) as u32));
-                if set.insert((Time(time.min(u64::MAX - 4)), event.1)) {
-                    queue.push(event.0, event.1);
+                let key = Key::new(kind(rng.below(12)), rng.below(1 << 20) as u32);
+                if set.insert((Time(time.min(u64::MAX - 4)), key)) {
+                    queue.push(Time(time), key);
                 }
             } else {
                 let next = set.pop_first();
                 assert_eq!(queue.next_time(), next.map(|(time, _)| time));
                 // A pop up to an earlier instant returns nothing and changes nothing.
                 if let Some((time, _)) = next.filter(|(time, _)| time.0 > 0 && rng.chance(0.3)) {
-                    assert_eq!(queue.pop_until(Time(time.0 - 1), BLIND), None);
+                    assert_eq!(queue.pop_until(Time(time.0 - 1), NO_HINT), None);
                 }
-                assert_eq!(queue.pop_until(Time::NEVER, BLIND), next);
+                assert_eq!(queue.pop_until(Time::NEVER, NO_HINT), next);
                 // Later times are clamped to the end of time.
                 now = next.map_or(now, |(time, _)| if time.0 < 1 << 60 { time.0 } else { now });
             }
@@ -95,17 +95,17 @@ fn forms_that_agree_with_a_sorted_set(prefetches: bool) -> usize {
     seen.len()
 }
 
-/// A few hundred events that soon follow each other, among many in the far future: buckets become wide; with more
-/// events narrower and then narrow; with fewer events wide again.
+/// A few hundred events that soon follow each other, among many in the far future: buckets are wide with 300 and 450
+/// near events, narrow with 1200, which do not fit into a wide bucket, and wide again with 200.
 #[test]
-fn few_events_near_and_many_far_off_take_wide_buckets() {
+fn a_few_hundred_near_events_among_many_distant_ones_are_kept_in_wide_buckets() {
     let mut rng = Rng::named(3, "queue");
     for prefetches in [true, false] {
         let (mut queue, mut set) = (EventQueue::new(prefetches), std::collections::BTreeSet::new());
         let mut push = |queue: &mut EventQueue, set: &mut std::collections::BTreeSet<_>, time: u64| {
-            let event = (Time(time), Key::new(kind(rng.below(12)), rng.below(1 << 24) as u32));
-            if set.insert(event) {
-                queue.push(event.0, event.1);
+            let key = Key::new(kind(rng.below(12)), rng.below(1 << 24) as u32);
+            if set.insert((Time(time), key)) {
+                queue.push(Time(time), key);
             }
         };
         (0..5_000).for_each(|n| push(&mut queue, &mut set, n * 30_000_000));
@@ -114,7 +114,7 @@ fn few_events_near_and_many_far_off_take_wide_buckets() {
             for step in 0..steps {
                 let next = set.pop_first();
                 assert_eq!(queue.next_time(), next.map(|(time, _)| time));
-                assert_eq!(queue.pop_until(Time::NEVER, BLIND), next);
+                assert_eq!(queue.pop_until(Time::NEVER, NO_HINT), next);
                 let now = next.expect("events").0.0;
                 if step % 1_000 == 0 {
                     let soon = set.range(..(Time(now + 1_000_000), Key(0))).count();
@@ -130,7 +130,7 @@ fn few_events_near_and_many_far_off_take_wide_buckets() {
             }
             forms.push(queue.wide && queue.form == Form::Calendar);
         }
-        assert_eq!(forms, [true, true, false, true], "check hint: {prefetches}");
+        assert_eq!(forms, [true, true, false, true], "prefetches: {prefetches}");
     }
 }
 
@@ -138,9 +138,9 @@ fn few_events_near_and_many_far_off_take_wide_buckets() {
 fn nothing_after_the_end_is_popped() {
     let mut queue = EventQueue::new(false);
     queue.push(Time(10), Key::new(Kind::Emit, 0));
-    assert!(queue.pop_until(Time(9), BLIND).is_none());
-    assert!(queue.pop_until(Time(10), BLIND).is_some());
-    assert!(queue.pop_until(Time(10), BLIND).is_none());
+    assert!(queue.pop_until(Time(9), NO_HINT).is_none());
+    assert!(queue.pop_until(Time(10), NO_HINT).is_some());
+    assert!(queue.pop_until(Time(10), NO_HINT).is_none());
 }
 
 #[test]
@@ -151,9 +151,9 @@ fn events_beyond_the_end_of_time_disturb_no_other_event() {
         queue.push(Time(n), Key::new(Kind::Emit, n as u32));
     }
     for n in 0..40 {
-        assert_eq!(queue.pop_until(Time(1_000), BLIND), Some((Time(n), Key::new(Kind::Emit, n as u32))));
+        assert_eq!(queue.pop_until(Time(1_000), NO_HINT), Some((Time(n), Key::new(Kind::Emit, n as u32))));
         queue.push(Time::NEVER, Key::new(Kind::Wake, n as u32));
     }
-    assert!(queue.pop_until(Time(1_000), BLIND).is_none());
-    assert_eq!(std::iter::from_fn(|| queue.pop_until(Time::NEVER, BLIND)).count(), 80);
+    assert!(queue.pop_until(Time(1_000), NO_HINT).is_none());
+    assert_eq!(std::iter::from_fn(|| queue.pop_until(Time::NEVER, NO_HINT)).count(), 80);
 }

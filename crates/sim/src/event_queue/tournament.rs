@@ -28,6 +28,7 @@ pub(super) struct Tournament<const PLACES: usize, const NODES: usize> {
     rounds: u32,
     /// Stack of empty leaves; its first `free_len` elements are valid.
     free: [u16; PLACES],
+    /// Number of empty leaves in `free`.
     free_len: usize,
     /// Leaf of the last event that was popped, or [`NONE`].
     vacant: u32,
@@ -46,7 +47,7 @@ impl Node {
     fn new(event: Entry, place: u32) -> Node {
         Node { time: event.time, rest: u64::from(event.key) << 32 | u64::from(place) }
     }
-    /// Returns the earlier of both, without a branch.
+    /// Returns the earlier of the two nodes, without a branch.
     #[inline(always)]
     fn or_earlier(self, other: Node) -> Node {
         let whole = |node: Node| u128::from(node.time) << 64 | u128::from(node.rest);
@@ -123,7 +124,7 @@ impl<const PLACES: usize, const NODES: usize> Tournament<PLACES, NODES> {
         put(nodes, place, Node::new(event, place), self.rounds);
     }
 
-    /// Removes and returns the next event if its time is at most `end`.
+    /// Removes and returns the next event; `None`: there is no event up to `end`.
     #[inline]
     pub fn pop_until(&mut self, end: u64) -> Option<Entry> {
         if self.vacant != NONE {

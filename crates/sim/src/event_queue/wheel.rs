@@ -13,12 +13,13 @@ const NONE: u32 = u32::MAX;
 /// away.
 #[derive(Debug)]
 pub(super) struct Wheel {
-    /// Index in `events` of the first event of each bucket, by the bucket's index modulo [`BUCKETS`]; empty before the first
-    /// use.
+    /// Index in `events` of the first event of each bucket, by the bucket's index modulo [`BUCKETS`]; empty before the
+    /// first use.
     first: Vec<u32>,
-    /// Bitmap of the non-empty buckets. Bit n of `words` is set if word n of this array is not 0.
+    /// Bitmap of the non-empty buckets. Bit n of `words` is set if `filled[n]` is not 0.
     filled: [u64; (BUCKETS / 64) as usize],
     words: u64,
+    /// Events in the buckets, and free places, as linked lists.
     events: Vec<Listed>,
     /// Head of the free list in `events`.
     free: u32,
@@ -72,7 +73,8 @@ impl Wheel {
         self.put(entry, bucket, current);
     }
 
-    /// Returns the first bucket after `current` that has events; buckets are 2^`shift` picoseconds wide.
+    /// Returns the first bucket after `current` that has events; `None`: there are no events. Buckets are 2^`shift`
+    /// picoseconds wide.
     pub fn next_bucket(&self, current: u64, shift: u32) -> Option<u64> {
         let far = self.far.peek().map(|Reverse(entry)| entry.time >> shift);
         let near = (self.count > 0).then(|| {
@@ -82,7 +84,7 @@ impl Wheel {
         far.into_iter().chain(near).min()
     }
 
-    /// Returns the time of the first event after bucket `current`.
+    /// Returns the time of the first event after bucket `current`, picoseconds; `None`: there are no events.
     pub fn first_time(&self, current: u64, shift: u32) -> Option<u64> {
         let bucket = self.next_bucket(current, shift)?;
         let mut first = self.far.peek().map_or(u64::MAX, |Reverse(entry)| entry.time);
@@ -107,8 +109,8 @@ impl Wheel {
         u64::from(next * 64 + self.filled[next as usize].trailing_zeros())
     }
 
-    /// Returns the number of events in the next `buckets` after `current`, which must be less than a turn; counting
-    /// stops at `enough`.
+    /// Returns the number of events in the next `buckets` after `current`, which must be less than a turn. Counting
+    /// stops after the bucket in which the number reaches `enough`.
     pub fn within(&self, current: u64, buckets: u64, enough: usize) -> usize {
         debug_assert!(buckets < BUCKETS);
         let (from, mut count, mut at) = (current.wrapping_add(1), 0, 0);

@@ -40,5 +40,6 @@ pub(super) fn of_links(plan: &Plan) -> Vec<Dur> {
 fn shortest_frame(plan: &Plan) -> u32 {
     let headers = plan.flows.iter().filter_map(|flow| Some(flow.transport.as_ref()?.header.0 as u32));
     let payload = headers.min().unwrap_or(1).min(1);
-    plan.framing.lengths(payload).1.min(u32::from(MIN_WIRE))
+    let (_, wire) = plan.framing.lengths(payload);
+    wire.min(u32::from(MIN_WIRE))
 }

@@ -26,9 +26,11 @@ use tailback_units::Dur;
 pub struct Partition {
     /// Partition of each node.
     part_of: Vec<u16>,
+    /// Number of parts.
     parts: usize,
     /// Links between parts.
     cut: Vec<u32>,
+    /// Minimum lookahead of the links between parts.
     lookahead: Dur,
 }
 

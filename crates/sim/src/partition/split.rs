@@ -3,7 +3,8 @@
 //! Several divisions are tried, and the one with the shortest expected time is taken. For each of several minimum
 //! lookaheads, only links with at least this lookahead may be cut. Parts then grow from distant seeds, each by the
 //! neighbour with which it exchanges most traffic (greedy graph growing: Karypis and Kumar, SIAM J. Sci. Comput. 20,
-//! 1998), and pieces at their borders change sides if that is better.
+//! 1998), and pieces at their borders move to another part if that relieves an overloaded part or lowers the traffic
+//! between parts.
 
 use super::together::Groups;
 use super::work::Work;
@@ -37,10 +38,10 @@ pub(super) fn split(plan: &Plan, together: &Groups, lookahead: &[Dur], work: &Wo
         if parts < 2 {
             return None;
         }
-        let (load, sides) = pieces.divide(parts, u64::from(plan.framing.mtu) * 8, *least);
-        Some((load, numbered(pieces.of_node.iter().map(|piece| sides[*piece]))))
+        let (cost, sides) = pieces.divide(parts, u64::from(plan.framing.mtu) * 8, *least);
+        Some((cost, numbered(pieces.of_node.iter().map(|piece| sides[*piece]))))
     };
-    let best = steps.iter().step_by(every).filter_map(attempt).min_by_key(|(load, _)| *load);
+    let best = steps.iter().step_by(every).filter_map(attempt).min_by_key(|(cost, _)| *cost);
     best.map_or_else(|| vec![0; plan.nodes.len()], |(_, part_of)| part_of)
 }
 
@@ -59,9 +60,9 @@ fn numbered(sides: impl Iterator<Item = usize>) -> Vec<u16> {
 struct Pieces {
     /// Piece of each node.
     of_node: Vec<usize>,
-    /// Work of each piece.
+    /// Work of each piece, bit/s.
     weights: Vec<u64>,
-    /// Neighbours of each piece, with the traffic in both directions.
+    /// Neighbours of each piece, with the sum of the traffic in both directions, bit/s.
     neighbours: Vec<BTreeMap<usize, u64>>,
 }
 
@@ -95,12 +96,13 @@ impl Pieces {
         made
     }
 
+    /// Returns the work of all pieces, bit/s.
     fn total(&self) -> u64 {
         self.weights.iter().sum()
     }
 
-    /// Divides the graph several times and returns the best division: its cost, and the part of each piece. `bits` is
-    /// the length of a frame, `lookahead` that of the links between parts.
+    /// Divides the graph several times and returns the division with the lowest cost: its cost, and the part of each
+    /// piece. `bits` is the length of a frame, `lookahead` the minimum lookahead of links between parts.
     fn divide(&self, parts: usize, bits: u64, lookahead: Dur) -> (u128, Vec<usize>) {
         let far = self.farthest(&[0]);
         let heaviest = (0..self.weights.len()).max_by_key(|piece| self.weights[*piece]).unwrap_or(0);
@@ -113,7 +115,8 @@ impl Pieces {
         seeds.iter().map(attempt).min_by_key(|(cost, _)| *cost).unwrap_or_default()
     }
 
-    /// Returns the processor time per simulated second of the busiest part, nanoseconds.
+    /// Returns the processor time of the busiest part, of all frames between parts and of the barriers, nanoseconds per
+    /// simulated second.
     fn cost(&self, sides: &[usize], parts: usize, bits: u64, lookahead: Dur) -> u128 {
         let heaviest = self.loads(sides, parts).into_iter().max().unwrap_or(0);
         let crossing = |(piece, neighbours): (usize, &BTreeMap<usize, u64>)| -> u64 {
@@ -127,17 +130,20 @@ impl Pieces {
         frames(heaviest) * HOP_NS + frames(crossing) * CROSSING_NS + windows * BARRIER_NS
     }
 
+    /// Returns the maximum work of a part among `parts`, bit/s.
     fn tolerated(&self, parts: usize) -> u64 {
         self.total() / parts as u64 * TOLERANCE / 100
     }
 
+    /// Returns the work of each part, bit/s; `sides` is the part of each piece.
     fn loads(&self, sides: &[usize], parts: usize) -> Vec<u64> {
         let mut loads = vec![0; parts];
         sides.iter().zip(&self.weights).for_each(|(side, weight)| loads[*side] += weight);
         loads
     }
 
-    /// Returns a piece at the largest distance, in links, from all of the given pieces.
+    /// Returns the piece whose distance, in links, to the nearest of the given pieces is largest; a piece that cannot
+    /// be reached from them, if there is one.
     fn farthest(&self, from: &[usize]) -> usize {
         let mut seen = vec![false; self.weights.len()];
         let mut order = from.to_vec();
@@ -161,14 +167,15 @@ impl Pieces {
         let mut sides = vec![parts - 1; self.weights.len()];
         let mut free: BTreeSet<usize> = (0..self.weights.len()).collect();
         let mut seeds = vec![seed];
-        let mut left = self.total();
-        let silent = self.neighbours.iter().map(|others| -others.values().map(|traffic| *traffic as i64).sum::<i64>());
-        let silent: Vec<i64> = silent.collect();
+        let mut remaining = self.total();
+        let isolated =
+            self.neighbours.iter().map(|others| -others.values().map(|traffic| *traffic as i64).sum::<i64>());
+        let isolated: Vec<i64> = isolated.collect();
         for part in 0..parts - 1 {
-            let target = left / (parts - part) as u64;
+            let target = remaining / (parts - part) as u64;
             let mut load = 0;
             // Traffic of a piece with this part minus its traffic with other parts.
-            let mut gains = silent.clone();
+            let mut gains = isolated.clone();
             let mut border = BTreeSet::from([(gains[seeds[part]], seeds[part])]);
             while load < target && free.len() > parts - 1 - part {
                 let chosen = border.pop_last().map(|(_, piece)| piece).or(free.first().copied());
@@ -188,7 +195,7 @@ impl Pieces {
                     border.insert((gains[other], other));
                 }
             }
-            left -= load;
+            remaining -= load;
             let taken: Vec<usize> = (0..sides.len()).filter(|piece| !free.contains(piece)).collect();
             let next = self.farthest(&taken);
             seeds.push(if free.contains(&next) { next } else { free.first().copied().unwrap_or(0) });
@@ -211,18 +218,18 @@ impl Pieces {
                 if counts[here] == 1 {
                     continue;
                 }
-                let mut says = BTreeMap::<usize, u64>::new();
+                let mut traffic_with = BTreeMap::<usize, u64>::new();
                 for (other, traffic) in &self.neighbours[piece] {
-                    *says.entry(sides[*other]).or_default() += traffic;
+                    *traffic_with.entry(sides[*other]).or_default() += traffic;
                 }
-                let at_home = says.get(&here).copied().unwrap_or(0);
+                let internal = traffic_with.get(&here).copied().unwrap_or(0);
                 let better = |there: usize, traffic: u64| {
                     let after = loads[there] + weight;
                     let too_much = loads[here] > tolerated && after < loads[here];
                     let fits = after <= tolerated;
-                    too_much || fits && (traffic > at_home || traffic == at_home && after < loads[here])
+                    too_much || fits && (traffic > internal || traffic == internal && after < loads[here])
                 };
-                let best = says.iter().filter(|(there, traffic)| **there != here && better(**there, **traffic));
+                let best = traffic_with.iter().filter(|(there, traffic)| **there != here && better(**there, **traffic));
                 if let Some((&there, _)) = best.max_by_key(|(_, traffic)| **traffic) {
                     sides[piece] = there;
                     loads[here] -= weight;
@@ -267,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quiet_link_near_the_middle_is_cut_rather_than_a_busy_one_in_it() {
+    fn a_link_with_little_traffic_near_the_middle_is_cut_rather_than_a_busy_one_in_the_middle() {
         let mut traffic = [500; 19];
         traffic[10] = 3;
         assert_eq!(lengths(&row(&[100; 20], &traffic), 2), [11, 9]);

@@ -1,4 +1,4 @@
-//! Nodes that must be in one partition, since they interact in other ways than by frames on a link.
+//! Nodes that must be in one partition, since they interact by other means than frames on a link with lookahead.
 
 use crate::plan::{ApplicationPlan, Fabric, NodeId, NodeKind, Place, Plan};
 use std::collections::BTreeSet;
@@ -31,7 +31,7 @@ impl Groups {
             self.parent[usize::from(node)] = first;
         }
     }
-    /// Joins the sets of all these nodes.
+    /// Joins the sets of all given nodes.
     fn join_all(&mut self, nodes: impl IntoIterator<Item = u16>) {
         let mut nodes = nodes.into_iter();
         let Some(first) = nodes.next() else { return };
@@ -73,12 +73,12 @@ pub(super) fn groups(plan: &Plan, lookahead: &[Dur]) -> Groups {
             groups.join_all(nodes_on_paths(plan, flow.from, flow.to));
         }
     }
-    conditioners(plan, &mut groups);
+    join_meters(plan, &mut groups);
     groups
 }
 
-/// Joins the nodes that share a meter.
-fn conditioners(plan: &Plan, groups: &mut Groups) {
+/// Joins the nodes that share a meter, and those whose meters are recorded in one time series.
+fn join_meters(plan: &Plan, groups: &mut Groups) {
     for conditioner in plan.conditioners.iter().filter(|c| c.place == Place::Source && !c.per_flow) {
         match &conditioner.flows {
             Some(flows) => groups.join_all(flows.iter().map(|flow| plan.flows[*flow as usize].from)),
@@ -98,7 +98,7 @@ fn conditioners(plan: &Plan, groups: &mut Groups) {
     }
 }
 
-/// Returns the source and all nodes that packets to `to` may pass.
+/// Returns `from` and all nodes that packets from there to `to` may pass, without `to`.
 fn nodes_on_paths(plan: &Plan, from: NodeId, to: NodeId) -> BTreeSet<NodeId> {
     let (mut seen, mut ahead) = (BTreeSet::from([from]), vec![from]);
     while let Some(node) = ahead.pop() {

@@ -27,11 +27,11 @@ pub(super) fn expected(plan: &Plan) -> Work {
         let mut add = |node: NodeId, rate: u64| work.nodes[usize::from(node)] += rate;
         add(flow.from, rate);
         // One acknowledgement returns for every one or two packets.
-        let both = if flow.transport.is_some() { rate + rate / 2 } else { rate };
+        let with_acks = if flow.transport.is_some() { rate + rate / 2 } else { rate };
         for port in path {
             let link = &plan.links[*port as usize / 2];
-            add(link.ends[1 - *port as usize % 2], both);
-            work.links[*port as usize / 2] += both;
+            add(link.ends[1 - *port as usize % 2], with_acks);
+            work.links[*port as usize / 2] += with_acks;
         }
         if flow.transport.is_some() {
             add(flow.from, rate);

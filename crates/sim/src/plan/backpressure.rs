@@ -8,7 +8,7 @@ use tailback_units::Dur;
 pub struct BackPressure {
     /// Traffic that a notification names and that its receiver stops or slows.
     pub scope: Scope,
-    /// Detection of congestion in an output queue.
+    /// Detection of congestion in a queue.
     pub detection: Detection,
     /// Neighbours that a congested queue notifies.
     pub notify: Notify,
@@ -46,7 +46,7 @@ impl Scope {
     }
 }
 
-/// Detection of congestion in an output queue.
+/// Detection of congestion in a queue: an output queue, or the memory or a queue of a crossbar's input.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Detection {
     /// Congestion begins when the occupancy exceeds `high`, and ends when it is below `low`, both as fractions of the
@@ -77,7 +77,7 @@ pub enum Detection {
 pub enum Notify {
     /// Every neighbour except the one behind the congested port.
     All,
-    /// Only those that sent into the congested queue since it was last empty.
+    /// Only neighbours that sent into the congested queue since it was last empty.
     Feeding,
 }
 
@@ -95,9 +95,9 @@ pub enum Addresses {
 pub enum Response {
     /// Stops the traffic.
     Block,
-    /// Slows the traffic: the rate is multiplied by `decrease` at the notification and after each `interval` while it
-    /// is in force, but is not lowered below `floor`; afterwards the rate grows by `increase` every `interval`. Rates
-    /// are fractions of the link's rate.
+    /// Slows the traffic: the rate is multiplied by `decrease` at the notification and after each `interval` until the
+    /// notification is withdrawn or expires, but is not lowered below `floor`; afterwards the rate grows by `increase`
+    /// every `interval`. Rates are fractions of the link's rate.
     Rate {
         /// Factor, above 0 and below 1.
         decrease: f64,

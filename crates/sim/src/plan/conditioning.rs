@@ -9,10 +9,10 @@ pub struct ConditionerPlan {
     pub name: String,
     /// Place in the network.
     pub place: Place,
-    /// Flows to which the conditioner applies, ascending; `None`: all flows, including acknowledgements. At a port,
-    /// only the first conditioner that matches a packet is applied to it.
+    /// Indices of the flows to which the conditioner applies, ascending; `None`: all flows, including acknowledgements.
+    /// At a port, only the first conditioner that matches a packet is applied to it.
     pub flows: Option<Vec<u32>>,
-    /// Packets of these flows to which it applies; `None`: all packets. Only at ports.
+    /// Packets of `flows` to which the conditioner applies; `None`: all packets. Must be `None` at a source.
     pub matches: Option<Match>,
     /// `true`: a meter per flow; `false`: one meter for all flows.
     pub per_flow: bool,

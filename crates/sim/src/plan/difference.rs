@@ -8,15 +8,16 @@ use std::sync::Arc;
 use tailback_qdisc::congestion_notification::LimitersSpec;
 use tailback_transport::Tcp;
 
-/// Reason why a running network of one plan cannot become a network of another: which difference is fixed.
+/// Difference because of which a running network of one plan cannot become a network of another: the part of the plan
+/// that differs and is fixed while a network runs.
 pub type Fixed = String;
 
 /// Returns the changes that turn a running network of the plan `from` into one of `to`, in the order of the plan. The
 /// timelines are not compared.
 ///
 /// # Errors
-/// If the plans differ in something that is fixed while a network runs: its structure, what packets look like, what is
-/// measured, and the kinds of its laws.
+/// If the plans differ in something that is fixed while a network runs: its structure, the format of packets, the
+/// statistics that are measured, or the kinds of laws.
 pub fn changes(from: &Plan, to: &Plan) -> Result<Vec<ChangeKind>, Fixed> {
     // The pattern names every field, so that a new field cannot be forgotten.
     let Plan {
@@ -65,10 +66,12 @@ pub fn changes(from: &Plan, to: &Plan) -> Result<Vec<ChangeKind>, Fixed> {
     Ok(found)
 }
 
+/// Returns `what` as an error unless `same`.
 fn fixed(same: bool, what: impl FnOnce() -> String) -> Result<(), Fixed> {
     if same { Ok(()) } else { Err(what()) }
 }
 
+/// Adds the changes of a node to `found`.
 fn node_changes(node: NodeId, from: &NodePlan, to: &NodePlan, found: &mut Vec<ChangeKind>) -> Result<(), Fixed> {
     if from == to {
         return Ok(());
@@ -109,11 +112,13 @@ fn same_kind(from: &Detection, to: &Detection) -> bool {
     }
 }
 
+/// Returns the thresholds `high` and `low`, fractions of the limit.
 fn thresholds(law: &BackPressure) -> (f64, f64) {
     let (Detection::Watermark { high, low } | Detection::FillRate { high, low, .. }) = law.detection;
     (high, low)
 }
 
+/// Adds the changes of a switch to `found`, except differences that [`node_changes`] refuses.
 fn switch_changes(
     node: NodeId,
     name: &str,
@@ -160,6 +165,7 @@ fn has_tunable_memory(from: &Fabric, to: &Fabric) -> bool {
     }
 }
 
+/// Adds the change of a node's rate limiters to `found`.
 fn limiters_changes(
     node: NodeId,
     name: &str,
@@ -177,6 +183,7 @@ fn limiters_changes(
     }
 }
 
+/// Adds the changes of a link to `found`; `names` are the names of its two ports.
 fn link_changes(
     link: u32,
     from: &LinkPlan,
@@ -211,6 +218,7 @@ fn link_changes(
     Ok(())
 }
 
+/// Returns an error if two queues differ in more than limits and parameters.
 fn queue_is_tunable(from: &QueuePlan, to: &QueuePlan) -> Result<(), Fixed> {
     let QueuePlan { discipline, limits, places, ring, shaper } = from;
     fixed(limits.len() == to.limits.len() && places.len() == to.places.len(), || "the number of classes".into())?;
@@ -222,6 +230,7 @@ fn queue_is_tunable(from: &QueuePlan, to: &QueuePlan) -> Result<(), Fixed> {
     discipline.check_retune(&to.discipline).map_err(|invalid| format!("the discipline ({invalid})"))
 }
 
+/// Adds the change of a flow's source to `found`.
 fn flow_changes(flow: u32, from: &FlowPlan, to: &FlowPlan, found: &mut Vec<ChangeKind>) -> Result<(), Fixed> {
     if Arc::ptr_eq(&from.kind, &to.kind) && from == to {
         return Ok(());

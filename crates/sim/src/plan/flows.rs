@@ -18,7 +18,7 @@ pub struct FlowPlan {
     pub from: NodeId,
     /// Receiving host.
     pub to: NodeId,
-    /// Start of the source.
+    /// Start of the source, to which [`FlowKind::start_spread`] adds a random delay.
     pub start: Time,
     /// Parameters shared with other flows.
     pub kind: Arc<FlowKind>,

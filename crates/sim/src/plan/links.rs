@@ -15,20 +15,21 @@ pub struct LinkPlan {
     pub rate: [Rate; 2],
     /// Propagation delay.
     pub delay: Dur,
-    /// Probability that a frame is lost on the link, 0 to 1.
+    /// Probability that a data frame is lost on the link, 0 to 1; control frames are not lost.
     pub loss: f64,
     /// Upper bound of the random additional delay of each side's frames (uniform from 0, drawn for each frame); frames
     /// stay in order.
     pub jitter: [Dur; 2],
-    /// Bytes that the link carries for each frame in addition to the wire bytes, never fewer than these; `None`: the
-    /// wire bytes. Neither end of a link with an accounting is a cut-through switch.
+    /// Bytes that the link carries for each frame in addition to the wire bytes; the sum is never below the wire bytes.
+    /// `None`: the link carries the wire bytes. Neither end of a link with an accounting is a cut-through switch.
     pub accounting: Option<Accounting>,
     /// Egress queue of each side.
     pub queue: [QueuePlan; 2],
 }
 
 impl fmt::Debug for LinkPlan {
-    /// Omits absent fields, so that the text of plans without them has not changed since these fields were added.
+    /// Omits `accounting` if it is absent, so that the text of plans without it has not changed since the field was
+    /// added.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let LinkPlan { ends, rate, delay, loss, jitter, accounting, queue } = self;
         let mut shown = f.debug_struct("LinkPlan");

@@ -39,7 +39,8 @@ pub struct HostPlan {
 /// A switch's parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SwitchPlan {
-    /// Time from the end of a frame's reception to its enqueueing at the output.
+    /// Time from the end of a frame's reception (in a cut-through switch, of its header) to its enqueueing at the
+    /// output.
     pub latency: Dur,
     /// Switch model: where frames wait, and how they cross the switch.
     pub fabric: Fabric,
@@ -75,7 +76,7 @@ pub enum Fabric {
         /// Limit of each input's FIFO in buffer bytes.
         buffer: u64,
     },
-    /// A crossbar with one queue per input and output.
+    /// A crossbar with one queue per input, output and class.
     VirtualOutputQueues {
         /// Limit of each input's memory in buffer bytes.
         buffer: u64,

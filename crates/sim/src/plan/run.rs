@@ -41,7 +41,8 @@ pub struct Plan {
     pub labels: Vec<LabelPlan>,
     /// Changes during the run, in order of time.
     pub timeline: Vec<Change>,
-    /// What may be changed while the run is stepped through, besides what the timeline changes.
+    /// Parts of the network that may be changed while the run is stepped through, besides those that the timeline
+    /// changes.
     pub tunable: Tunable,
     /// Event scheme; both give the same digest.
     pub engine: Engine,
@@ -57,10 +58,11 @@ impl Plan {
     }
 }
 
-/// What may be changed while a run is stepped through. It has no effect on results.
+/// Parts of a network that may be changed while a run is stepped through. The choice has no effect on results.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tunable {
-    /// Links that may be changed, or their queues: their ports take the general form. Ascending.
+    /// Indices of the links that may be changed, or whose queues may be changed, ascending; their ports take the
+    /// general form.
     pub links: Vec<u32>,
     /// Hosts that may send storms of PAUSE frames.
     pub storms: Vec<NodeId>,

@@ -10,7 +10,7 @@ use tailback_units::{Dur, Rate, Time};
 pub struct Change {
     /// Time of the change.
     pub at: Time,
-    /// The change itself.
+    /// Kind and parameters of the change.
     pub what: ChangeKind,
 }
 
@@ -35,7 +35,7 @@ pub enum ChangeKind {
     },
     /// A flow, by index, starts or resumes sending.
     FlowStart(u32),
-    /// A flow stops sending.
+    /// A flow, by index, stops sending.
     FlowStop(u32),
     /// A switch gets new detection thresholds.
     Thresholds {
@@ -46,7 +46,7 @@ pub enum ChangeKind {
         /// Fraction of the limit, 0 to `high`.
         low: f64,
     },
-    /// The sides of a link get new rates from the next frame on.
+    /// The sides of a link, by index, get new rates from the next frame on.
     LinkRates(u32, [Rate; 2]),
     /// A link gets a new probability of loss, 0 to 1.
     LinkLoss(u32, f64),
@@ -98,8 +98,8 @@ pub enum ChangeKind {
 }
 
 impl ChangeKind {
-    /// Returns the link whose ports take the general form because of this change: the departure of a packet does not
-    /// follow from its arrival there.
+    /// Returns the link whose ports take the general form because of this change: a packet's departure there does not
+    /// follow from its arrival. `None`: no port is affected.
     pub(crate) fn link(&self) -> Option<u32> {
         match *self {
             ChangeKind::LinkDown(link)

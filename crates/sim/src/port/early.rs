@@ -83,10 +83,10 @@ impl Port {
             }
             Queue::General(m) => {
                 let General { queues, idle, rng, .. } = &mut **m;
-                let Some(mut rule) = queues[0].waiting.rule() else { unreachable!("only a rule sends idle") };
+                let Some(mut rule) = queues[0].waiting.rule() else { unreachable!("the port has an admission policy") };
                 idle.admit(now, self.free, packet, waiting, &mut rule, rng)
             }
-            Queue::Fifo { .. } => unreachable!("only ports with a rule come here"),
+            Queue::Fifo { .. } => unreachable!("a plain FIFO has no admission policy"),
         };
         match fate {
             Fate::Joins => {}
@@ -109,8 +109,8 @@ impl Port {
         first
     }
 
-    /// Puts an admitted packet onto the link. Returns its arrival time if the link was empty: the caller must then schedule
-    /// the arrival.
+    /// Puts an admitted packet onto the link. Returns its arrival time if the link was empty: the caller must then
+    /// schedule the arrival.
     #[inline(always)]
     pub fn fifo_push(&mut self, now: Time, packet: Packet) -> Option<Time> {
         let tx = self.clock.tx_time(u32::from(packet.wire()));

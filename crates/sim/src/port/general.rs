@@ -49,9 +49,11 @@ pub(crate) struct General {
     pub taking_turns: bool,
     /// `true` if the link is up.
     pub up: bool,
+    /// Upper bound of the random additional delay of a frame.
     pub jitter: Dur,
     /// Control frames that wait; they have priority over all data.
     pub control: VecDeque<ControlFrame>,
+    /// Response to notifications; `None`: the port receives none that it obeys.
     pub responder: Option<Box<Responder>>,
     /// Transmit ring and shaper. Packets in the ring count as waiting.
     pub egress: Option<Box<Egress>>,
@@ -64,17 +66,22 @@ pub(crate) struct General {
     pub asserted: [u32; 8],
     /// `true` if a `Refresh` is pending.
     pub refreshing: bool,
-    /// Time since which data has waited while the transmitter is idle; `None`: no data waits so.
+    /// Time since which data has waited while the transmitter is idle; `None`: no data waits, or the transmitter is
+    /// busy.
     pub blocked_since: Option<Time>,
     /// Total time of past intervals in which data waited while the transmitter was idle, picoseconds.
     pub blocked: u64,
+    /// Control frames transmitted since the start.
     pub sent_control: u64,
+    /// Control frames queued for transmission since the start.
     pub notifications_sent: u64,
+    /// Notifications received and obeyed since the start.
     pub notifications_received: u64,
-    /// Packets that waited here when the neighbour stopped them.
+    /// Packets that waited here when the neighbour stopped them, counted at each stop.
     pub held_up: u64,
-    /// Those of these packets that were head-of-line blocked: bound for a port of the neighbour other than its fullest.
+    /// Held-up packets that were head-of-line blocked: bound for a port of the neighbour other than its fullest.
     pub held_up_for_others: u64,
+    /// Random stream of the disciplines and of the jitter.
     pub rng: Rng,
 }
 
@@ -82,7 +89,9 @@ pub(crate) struct General {
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct ClassQueue {
+    /// Packets that wait, and the discipline that orders them.
     pub waiting: Waiting,
+    /// Limit in buffer bytes; `u64::MAX`: unbounded.
     pub limit: u64,
     /// Packets and buffer bytes waiting.
     pub backlog: Count,
@@ -93,6 +102,7 @@ pub(crate) struct ClassQueue {
     pub origins: VecDeque<Origin>,
     /// Time of the last change of `backlog`.
     touched: Time,
+    /// Detector of congestion; `None`: the queue does not detect congestion.
     pub detector: Option<Detector>,
     /// Congestion point of the queue.
     pub point: Option<Box<CongestionPoint>>,
@@ -117,6 +127,7 @@ pub(crate) enum Waiting {
 }
 
 impl Waiting {
+    /// Adds a packet to the queue; dropped packets are appended to those of `cx`.
     // Inlined into the one caller on the path of packets, as the dispatch inside it is.
     #[inline(always)]
     pub fn enqueue(&mut self, now: Time, packet: Packet, cx: &mut Cx<'_>) {
@@ -126,6 +137,7 @@ impl Waiting {
             Waiting::ByDestination(q) => q.enqueue(now, packet, cx),
         }
     }
+    /// Removes and returns the next packet that the gate admits; `None`: no packet may leave now.
     pub fn dequeue(&mut self, now: Time, gate: &Gate, cx: &mut Cx<'_>) -> Option<Packet> {
         match self {
             Waiting::Discipline(q) => q.dequeue(now, gate, cx),
@@ -148,6 +160,7 @@ impl Waiting {
             None => unreachable!("only a port behind an admission policy transmits early"),
         }
     }
+    /// Passes each waiting packet to `f`.
     pub fn visit(&self, f: &mut dyn FnMut(&Packet)) {
         match self {
             Waiting::Discipline(q) => q.visit(f),
@@ -155,7 +168,7 @@ impl Waiting {
             Waiting::ByDestination(q) => q.visit(f),
         }
     }
-    /// Returns the time at which the discipline is to be woken.
+    /// Returns the time at which the discipline is to be woken; `None`: it has requested no time.
     #[inline]
     pub fn next_wakeup(&self) -> Option<Time> {
         match self {
@@ -177,7 +190,7 @@ impl Waiting {
             Waiting::ByDestination(_) => {}
         }
     }
-    /// Takes other parameters of the discipline, and other limits.
+    /// Replaces the parameters of the discipline, and the limits.
     pub fn retune(&mut self, now: Time, spec: &Spec, site: &Site) {
         match self {
             Waiting::Discipline(q) => q.retune(now, spec, site),
@@ -205,6 +218,7 @@ impl Waiting {
         }
         f("state_bytes", self.state_bytes() as f64);
     }
+    /// Returns the size of the discipline's state, bytes.
     fn state_bytes(&self) -> usize {
         match self {
             Waiting::Discipline(q) => q.state_bytes(),
@@ -215,7 +229,8 @@ impl Waiting {
 }
 
 impl General {
-    /// Returns the queue of a port that is up, without jitter, back-pressure, ring or shaper, and never transmits early.
+    /// Returns the queue of a port that is up, without jitter, back-pressure, ring or shaper, and never transmits
+    /// early.
     pub fn new(queues: ByClass<ClassQueue>, idle: PendingIdle, timing: LineTiming, rng: Rng) -> General {
         General {
             transmits_early: false,

@@ -4,7 +4,8 @@
 //!
 //! - a plain FIFO: one drop-tail class that nothing can stop. A packet's departure is known when it is enqueued, so it
 //!   is put onto the link at once, with its arrival time: one event per hop;
-//! - [`AdmissionQueue`]: the same behind an admission policy, which drops or marks packets at their arrival;
+//! - [`AdmissionQueue`]: a FIFO behind an admission policy, which drops or marks packets at their arrival; its
+//!   packets, too, are put onto the link at once;
 //! - [`General`]: classes, disciplines, gates, control frames. If it qualifies, it also transmits early while nothing
 //!   stops it.
 //!
@@ -30,7 +31,7 @@ use tailback_random::Rng;
 use tailback_units::{Dur, Rate, Time, TxClock};
 
 /// One direction of a link, with the queue in front of it. The fields that a hop over a plain FIFO touches come first,
-/// in two cache lines; those that an arrival touches are in the first of these.
+/// in two cache lines; the fields that an arrival touches are in the first of the two.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Port {
@@ -39,14 +40,17 @@ pub(crate) struct Port {
     pub line: Ring,
     /// Special treatment of frames at the end of the link; `None`: they arrive.
     pub end: Option<Box<LineEnd>>,
-    /// At a port that transmits early: number of packets at the tail of `line` whose transmission had not begun at the last
-    /// update ([`Port::expire`]).
+    /// At a port that transmits early: number of packets at the tail of `line` whose transmission had not begun at the
+    /// last update ([`Port::expire`]).
     waiting: u32,
+    /// Neighbour at the other end of the link.
     pub to: NodeId,
+    /// Node that sends.
     pub from: NodeId,
     pub queue: Queue,
     /// Time at which the transmitter becomes (or became) free.
     pub free: Time,
+    /// Transmission times at the link's rate.
     pub clock: TxClock,
     /// Time from the end of transmission to the arrival: propagation and the neighbour's latency.
     pub delay: Dur,
@@ -62,6 +66,7 @@ pub(crate) struct Port {
     pub refused: Count,
     /// Accounts at the end of the warm-up.
     pub base: Base,
+    /// Rate of the link.
     pub rate: Rate,
     /// The neighbour's latency, which `delay` includes.
     pub latency: Dur,
@@ -79,6 +84,7 @@ pub(crate) struct Line {
     pub delay: Dur,
     /// Latency of the neighbour.
     pub latency: Dur,
+    /// Treatment of frames at the end of the link; `None`: they arrive.
     pub end: Option<LineEnd>,
 }
 
@@ -118,7 +124,7 @@ pub(crate) struct Loss {
 }
 
 impl Loss {
-    /// Draws whether the frame that arrives now is lost.
+    /// Draws the loss of the frame that arrives now; `true`: it is lost.
     pub fn takes(&mut self) -> bool {
         self.rng.chance(self.probability)
     }
@@ -153,7 +159,9 @@ impl Queue {
 #[derive(Debug, Default)]
 pub(crate) struct Base {
     pub classes: Vec<Settled>,
+    /// Total transmission time, picoseconds.
     pub busy: u64,
+    /// Total time in which data waited while the transmitter was idle, picoseconds.
     pub blocked: u64,
     pub lost: Count,
     pub refused: Count,
@@ -168,7 +176,9 @@ pub(crate) struct Settled {
     pub sent: Count,
     /// Packets waiting or in transmission.
     pub queued: Count,
+    /// Packets marked since the start.
     pub marked: u64,
+    /// Integral of the backlog over time, byte · picosecond.
     pub area: u128,
 }
 
@@ -243,8 +253,8 @@ impl Port {
         loss.probability = probability;
     }
 
-    /// Returns `true` if the frame that arrives now does not arrive in this partition: it is lost, or handled by
-    /// another partition.
+    /// Returns `true` if the frame that reaches the end of the link now is not received in this partition: it is lost,
+    /// or handled by another partition.
     #[cold]
     #[inline(never)]
     pub fn end_takes(&mut self) -> bool {
@@ -293,7 +303,7 @@ impl Port {
         }
     }
 
-    /// Returns the stops in force so far, if the port obeys notifications.
+    /// Returns the stops of the port since the start; `None`: the port does not obey notifications.
     pub fn stops(&self) -> Option<&Stops> {
         match &self.queue {
             Queue::Fifo { .. } | Queue::Admission(_) => None,
@@ -323,7 +333,7 @@ impl Port {
         Count { packets: u64::from(self.waiting), bytes: self.backlog }
     }
 
-    /// Returns the data packet in transmission at `now`.
+    /// Returns the data packet in transmission at `now`; `None`: the transmitter is idle or sends a control frame.
     pub fn in_service(&self, now: Time) -> Option<&Packet> {
         if self.free <= now {
             return None;

@@ -7,22 +7,23 @@ use tailback_measure::Sketch;
 /// Packets and bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
-    /// Packets.
+    /// Number of packets.
     pub packets: u64,
-    /// Bytes: payload for flows and classes, buffer bytes for ports.
+    /// Number of bytes: payload for flows and classes, buffer bytes for ports.
     pub bytes: u64,
 }
 
-/// One-way delay from the generation of a packet to its last bit at the destination.
+/// Statistics of times: of one-way delays, from the generation of a packet to its last bit at the destination, or of
+/// completion times.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct Delay {
-    /// Packets.
+    /// Number of values: packets, writes, pages, exchanges or transfers.
     pub count: u64,
-    /// Mean, seconds; `None`: no packets.
+    /// Mean, seconds; `None`: no values.
     pub mean_s: Option<f64>,
-    /// Largest, seconds.
+    /// Largest, seconds; `None`: no values.
     pub max_s: Option<f64>,
-    /// Median, seconds; `None`: no histogram is kept. Quantiles are accurate to 0.4 %.
+    /// Median, seconds; `None`: no values, or no histogram is kept. Quantiles are accurate to 0.4 %.
     pub p50_s: Option<f64>,
     /// 90th percentile, seconds.
     pub p90_s: Option<f64>,
@@ -38,11 +39,14 @@ impl From<Count> for Counts {
     }
 }
 
+/// Converts picoseconds to seconds.
 pub(crate) fn secs(ps: u64) -> f64 {
     ps as f64 * 1e-12
 }
 
 impl Delay {
+    /// Returns the statistics of `count` values, whose `sum` and `max` are in picoseconds; quantiles are those of
+    /// `sketch`.
     pub(super) fn of(count: u64, sum: u128, max: u64, sketch: Option<&Sketch>) -> Delay {
         let some = count > 0;
         let quantile = |q| sketch.and_then(|s| s.quantile(q)).map(secs);

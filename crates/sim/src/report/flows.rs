@@ -1,4 +1,4 @@
-//! Results of packets per flow, class, group and application.
+//! Results of flows, classes and applications, and delay variation of flows and groups.
 
 use super::counts::{Counts, Delay, secs};
 use crate::world::Group;
@@ -15,13 +15,13 @@ pub struct DropReport {
     /// Port, such as `sw1->sw2`.
     #[serde(rename = "where")]
     pub place: String,
-    /// Reason.
+    /// Reason of the drops, in words.
     pub reason: String,
-    /// Packets.
+    /// Number of packets.
     pub packets: u64,
 }
 
-/// Results of a flow. offered = delivered + dropped + in_network, always.
+/// Results of a flow, with offered = delivered + dropped + in_network.
 #[derive(Clone, Debug, Serialize)]
 pub struct FlowReport {
     /// Name.
@@ -84,8 +84,8 @@ pub struct VariationReport {
     pub pdv_p99_s: f64,
     /// 99.9th percentile of packet delay variation, seconds: the IPDV of ITU-T Y.1541.
     pub pdv_p999_s: f64,
-    /// Inter-packet delay variation (RFC 5481: absolute difference of the delays of consecutive packets), mean, seconds;
-    /// `None`: no two consecutive packets arrived.
+    /// Inter-packet delay variation (RFC 5481: absolute difference of the delays of consecutive packets), mean,
+    /// seconds; `None`: no two consecutive packets arrived.
     pub ipdv_mean_s: Option<f64>,
     /// 99th percentile of inter-packet delay variation, seconds.
     pub ipdv_p99_s: Option<f64>,
@@ -171,14 +171,15 @@ pub struct ApplicationReport {
     /// Slowdown by size of the transfer, smallest first; empty for applications other than transfers.
     pub slowdown_by_size: Vec<SizeSlowdown>,
     /// Pages or transfers that were completed from the end of the warm-up to the end, regardless of their start. Their
-    /// mean time refers to the same interval as throughput and latency, without bias against long ones.
+    /// mean time refers to the same interval as throughput and latency, and includes long pages and transfers that
+    /// began during the warm-up.
     pub completed: Completed,
 }
 
 /// Pages or transfers that were completed after the warm-up.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Completed {
-    /// Number.
+    /// Number of pages or transfers.
     pub count: u64,
     /// Mean time, seconds; `None`: no pages or transfers.
     pub mean_s: Option<f64>,
@@ -206,11 +207,12 @@ pub struct Slowdown {
 /// Slowdowns of transfers in a range of sizes.
 #[derive(Clone, Debug, Serialize)]
 pub struct SizeSlowdown {
-    /// Upper edge of the bin, payload bytes, inclusive; `None`: the last, open bin. The lower edge is that of the bin before.
+    /// Upper edge of the bin, payload bytes, inclusive; `None`: the last, open bin. The lower edge is that of the bin
+    /// before.
     pub up_to_bytes: Option<u64>,
     /// Transfers begun after the warm-up, including refused ones.
     pub begun: u64,
-    /// Those of these transfers that are complete by the end.
+    /// Transfers begun after the warm-up that are complete by the end.
     pub complete: u64,
     /// Slowdown of the complete transfers; `None`: no transfer is complete.
     pub slowdown: Option<Slowdown>,
@@ -255,7 +257,7 @@ impl VariationReport {
 }
 
 impl Slowdown {
-    /// Returns the statistics of a histogram in millionths; `None`: it is empty.
+    /// Returns the statistics of a histogram of slowdowns in millionths; `None`: the histogram is empty.
     fn of(sketch: &Sketch) -> Option<Slowdown> {
         let real = |millionths: u64| millionths as f64 * 1e-6;
         let quantile = |q| sketch.quantile(q).map(real);
@@ -283,6 +285,7 @@ impl SizeSlowdown {
 }
 
 impl World {
+    /// Returns the results of applications by group of flows.
     pub(super) fn applications(&self) -> BTreeMap<String, ApplicationReport> {
         let delay = |s: &Sketch| Delay::of(s.count(), s.sum(), s.max().unwrap_or(0), Some(s));
         let report = |group: &Group| ApplicationReport {

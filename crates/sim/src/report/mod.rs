@@ -45,8 +45,8 @@ pub struct Report {
     pub warmup_s: f64,
     /// Events handled; the number depends on the engine, so it is not in the digest.
     pub events: u64,
-    /// `true` if parameters were moved or data was injected while the run was stepped through: it is a replication of the
-    /// scenario that the simulation exports, not of the one with which it began. Absent if not.
+    /// `true` if parameters were changed or data was injected while the run was stepped through: the run is a
+    /// replication of the scenario that the simulation exports, not of the one with which it began. Absent if `false`.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub touched: bool,
     /// Data packets that were transmitted over a link, counted at each link, since the start.
@@ -82,7 +82,7 @@ pub struct Report {
 
 impl World {
     /// Returns the results, after checking that no packet has vanished or been duplicated. Consumes the world, since
-    /// with many flows memory may not suffice for both.
+    /// with many flows memory may not suffice for the world and its report.
     ///
     /// # Panics
     /// If conservation is violated, which is an error of the program.

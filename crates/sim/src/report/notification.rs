@@ -11,20 +11,21 @@ use tailback_measure::Digest;
 pub struct CongestionReport {
     /// Congestion points, in port order.
     pub points: Vec<CongestionPointReport>,
-    /// Reaction points.
+    /// Rate limiters, in port order.
     pub limiters: Vec<LimitersReport>,
-    /// Messages that reached no reaction point, since the start.
+    /// Messages that reached their host, which has no rate limiters for the sampled frame's port and class, since the
+    /// start.
     pub unheard: u64,
 }
 
 /// Results of a congestion point.
 #[derive(Clone, Debug, Serialize)]
 pub struct CongestionPointReport {
-    /// Port.
+    /// Name of the port.
     pub port: String,
     /// Class.
     pub class: u8,
-    /// Number of the congestion point in tags.
+    /// Number of the congestion point in messages and tags, from 1.
     pub number: u16,
     /// Frames that arrived.
     pub arrived: u64,
@@ -59,12 +60,12 @@ pub struct LimitersReport {
     pub slower: u64,
     /// Messages to speed up that were obeyed.
     pub faster: u64,
-    /// Messages ignored: those to speed up from a congestion point other than the last one that slowed the limiter, or
-    /// during a stop.
+    /// Messages ignored: messages to speed up that came from a congestion point other than the last one that slowed the
+    /// limiter, or while the limiter was stopped.
     pub ignored: u64,
     /// TCP frames that found their limiter's queue above the threshold for TCP.
     pub tcp_above: u64,
-    /// Those of these frames that were marked or dropped.
+    /// TCP frames above the threshold that were marked or dropped.
     pub tcp_signalled: u64,
     /// UDP frames that found their limiter's queue above the threshold for UDP; all of them were dropped.
     pub udp_refused: u64,
@@ -84,7 +85,7 @@ pub struct DeadlockReport {
     pub class: u8,
     /// The cycle, in order: each port waits for frames at the next port, and the last one for frames at the first.
     pub ports: Vec<String>,
-    /// Time since which all of these ports have waited, seconds.
+    /// Instant since which all ports of the cycle have waited, seconds.
     pub since_s: f64,
 }
 
@@ -147,9 +148,10 @@ impl World {
             }
         }
         let some = !points.is_empty() || !limiters.is_empty();
-        some.then_some(CongestionReport { points, limiters, unheard: self.unheard })
+        some.then_some(CongestionReport { points, limiters, unheard: self.undelivered_messages })
     }
 
+    /// Returns the deadlocks at the end; `names` are those of the ports.
     pub(super) fn deadlock_reports(&self, names: &[String]) -> Vec<DeadlockReport> {
         let report = |deadlock: crate::world::deadlock::Deadlock| DeadlockReport {
             class: deadlock.class,

@@ -3,7 +3,7 @@
 use super::counts::{Counts, secs};
 use crate::plan::NodeKind;
 use crate::port::Queue;
-use crate::stops::{Spell, Stops};
+use crate::stops::{OnTime, Stops};
 use crate::target::Target;
 use crate::world::{FabricState, World};
 use serde::Serialize;
@@ -14,16 +14,15 @@ use tailback_measure::Digest;
 pub struct PortReport {
     /// Name, such as `sw1->sw2`.
     pub name: String,
-    /// Node.
+    /// Name of the port's node, which sends here.
     pub node: String,
-    /// Neighbour.
+    /// Name of the neighbour.
     pub to: String,
     /// Link rate at the end, bit/s.
     pub rate_bps: u64,
     /// Fraction of the time spent transmitting, including control frames, 0 to 1.
     pub utilisation: f64,
-    /// Time during which a notification that stopped the port, a class or a destination was in force, whether or not
-    /// data waited, seconds.
+    /// Time for which notifications stopped the port, a class or a destination, whether or not data waited, seconds.
     pub stopped_s: f64,
     /// Time during which a notification limited some traffic to less than the link's rate (`response = { kind = "rate"
     /// }`), seconds.
@@ -40,7 +39,8 @@ pub struct PortReport {
     pub lost_on_line: Counts,
     /// Data that arrived over the port's link and was refused by the input buffer of a crossbar switch.
     pub refused_at_input: Counts,
-    /// Notifications queued for transmission at this port, since the start.
+    /// Notifications queued for transmission at this port since the start, with repeated PAUSE frames and messages of
+    /// congestion points.
     pub notifications_sent: u64,
     /// Notifications obeyed at this port, since the start.
     pub notifications_received: u64,
@@ -50,7 +50,7 @@ pub struct PortReport {
     /// Pauses ended by the watchdog, since the start; absent if there were none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pause_storms: Option<u64>,
-    /// Per class.
+    /// Results by class, the highest first.
     pub classes: Vec<PortClassReport>,
 }
 
@@ -63,7 +63,7 @@ pub struct StopReport {
     pub destination: Option<String>,
     /// Number of stops.
     pub times: u64,
-    /// Time during which such a stop was in force, seconds.
+    /// Time for which notifications stopped the target, seconds.
     pub stopped_s: f64,
 }
 
@@ -92,7 +92,8 @@ pub struct PortClassReport {
 pub struct HeadOfLine {
     /// Number of packets, counted at each stop.
     pub held_up_packets: u64,
-    /// Those of these packets that were head-of-line blocked: bound for a port of the neighbour other than its fullest.
+    /// Number of held-up packets that were head-of-line blocked: bound for a port of the neighbour other than its
+    /// fullest.
     pub for_others_packets: u64,
 }
 
@@ -103,7 +104,7 @@ pub struct NodeReport {
     pub name: String,
     /// `host` or `switch`.
     pub kind: &'static str,
-    /// Time average of the backlog of all its ports, bytes.
+    /// Time average of the sum of the backlogs of all ports and classes, bytes.
     pub mean_bytes: f64,
     /// Maximum backlog of one class of one port, bytes.
     pub max_queue_bytes: u64,
@@ -124,11 +125,12 @@ pub struct ConditionerReport {
     pub yellow: Counts,
     /// Packets metered red.
     pub red: Counts,
-    /// Packets dropped by the policer, of all colours.
+    /// Packets of all colours that the conditioner dropped.
     pub policed: Counts,
 }
 
 impl World {
+    /// Returns the results of all ports, whose names are `names`, and adds them to the digest.
     pub(super) fn port_reports(&mut self, names: &[String], digest: &mut Digest) -> Vec<PortReport> {
         let now = self.now;
         let span = now.since(self.plan.warmup).0;
@@ -203,24 +205,27 @@ impl World {
         reports
     }
 
+    /// Returns the stops of a port by target, without targets that were not stopped after the warm-up.
     fn stop_reports(&self, stops: &Stops) -> Vec<StopReport> {
-        let report = |(target, spell): (&Target, &Spell)| {
+        let report = |(target, on_time): (&Target, &OnTime)| {
             let (class, destination) = match *target {
                 Target::Port => (None, None),
                 Target::Class(class) => (Some(class), None),
                 Target::Destination(node, class) => (class, Some(self.node_name(node).to_owned())),
             };
-            StopReport { class, destination, times: spell.begun(), stopped_s: secs(spell.measured(self.now)) }
+            StopReport { class, destination, times: on_time.begun(), stopped_s: secs(on_time.measured(self.now)) }
         };
         stops.by_target.iter().map(report).filter(|stop| stop.times > 0 || stop.stopped_s > 0.0).collect()
     }
 
-    /// Returns the maximum of the bytes at the crossbar input at the end of a port's link; `None`: there is no such input.
+    /// Returns the maximum of the bytes at the crossbar input at the end of a port's link; `None`: there is no such
+    /// input.
     fn input_max(&self, port: usize) -> Option<u64> {
         let FabricState::Crossbar(crossbar) = &self.nodes[usize::from(self.ports[port].to)].fabric else { return None };
         Some(crossbar.inputs[self.slots[port ^ 1] as usize].max)
     }
 
+    /// Returns the results of all nodes, computed from those of their ports.
     pub(super) fn node_reports(&self, ports: &[PortReport]) -> Vec<NodeReport> {
         let report = |(node, state): (&crate::plan::NodePlan, &crate::world::Node)| {
             // The reverse direction of an output port leads to the node.
@@ -237,6 +242,7 @@ impl World {
         self.plan.nodes.iter().zip(&self.nodes).map(report).collect()
     }
 
+    /// Returns the results of all conditioners, and adds them to the digest.
     pub(super) fn conditioner_reports(&self, digest: &mut Digest) -> Vec<ConditionerReport> {
         let report = |rule: &crate::conditioning::Rule| {
             for count in rule.metered.iter().chain([&rule.dropped]) {

@@ -45,7 +45,7 @@ impl FlowReports {
     pub fn iter(&self) -> impl Iterator<Item = FlowReport> {
         (0..self.len()).map(|index| self.rows.row(index))
     }
-    /// Returns the packets and payload delivered, of all flows.
+    /// Returns the sum of the packets and payload that all flows delivered.
     pub fn delivered(&self) -> Counts {
         self.rows.sum(|account| account.delivered, |_| true)
     }
@@ -91,6 +91,7 @@ impl Rows {
         }
     }
 
+    /// Iterates over the flows and their accounts.
     fn accounts(&self) -> impl Iterator<Item = (&FlowPlan, &FlowAccount)> {
         self.flows.iter().zip(&self.ledger.flows)
     }
@@ -201,6 +202,7 @@ impl Rows {
         ColourReports { green: report(0), yellow: report(1), red: report(2) }
     }
 
+    /// Returns the results of a connection.
     fn transport(&self, connection: usize) -> TransportReport {
         let (out, incoming) = (&self.transports.outgoing[connection], &self.transports.incoming[connection]);
         let acks = self.ledger.acks[connection];
@@ -255,9 +257,9 @@ impl Rows {
         groups.into_iter().filter_map(report).collect()
     }
 
-    /// Returns the sum of a count over the flows that `of` selects.
-    fn sum(&self, count: fn(&FlowAccount) -> Count, of: impl Fn(&FlowPlan) -> bool) -> Counts {
-        let counts = self.accounts().filter(|(plan, _)| of(plan)).map(|(_, account)| count(account));
+    /// Returns the sum of a count over the selected flows.
+    fn sum(&self, count: fn(&FlowAccount) -> Count, selected: impl Fn(&FlowPlan) -> bool) -> Counts {
+        let counts = self.accounts().filter(|(plan, _)| selected(plan)).map(|(_, account)| count(account));
         counts.fold(Count::default(), Count::plus).into()
     }
 

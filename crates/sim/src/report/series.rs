@@ -6,7 +6,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use tailback_units::Time;
 
-/// Time series.
+/// Time series; each list has a value for each sample.
 #[derive(Clone, Debug, Serialize)]
 pub struct Series {
     /// Instants of the samples, seconds.
@@ -20,7 +20,7 @@ pub struct Series {
     pub meters: BTreeMap<String, BTreeMap<String, Vec<f64>>>,
     /// State of the transport of each probed flow, by the flow's name, then by the variable's name.
     pub transports: BTreeMap<String, BTreeMap<String, Vec<f64>>>,
-    /// Packets in the network.
+    /// Packets in the network at each sample.
     pub in_network_packets: Vec<u64>,
 }
 
@@ -29,9 +29,9 @@ pub struct Series {
 pub struct PortSeries {
     /// Bytes waiting.
     pub queue_bytes: Vec<u64>,
-    /// `true` if a notification that stops the port, a class or a destination is in force, whether or not data waits.
+    /// `true` if notifications stop the port, a class or a destination, whether or not data waits.
     pub stopped: Vec<bool>,
-    /// Time since the start during which such a notification was in force, seconds.
+    /// Time since the start for which notifications stopped the port, a class or a destination, seconds.
     pub stopped_s: Vec<f64>,
     /// `true` if data waits while the transmitter is idle.
     pub held: Vec<bool>,
@@ -86,7 +86,7 @@ impl QualitySeries {
 }
 
 /// Pads a series that ended early with NaN up to the number of samples.
-fn whole(series: &Named, samples: usize) -> Named {
+fn padded(series: &Named, samples: usize) -> Named {
     let filled = |values: &Vec<f64>| {
         let mut values = values.clone();
         values.resize(samples, f64::NAN);
@@ -96,6 +96,7 @@ fn whole(series: &Named, samples: usize) -> Named {
 }
 
 impl World {
+    /// Returns the recorded time series; `names` are those of the ports. `None`: the run records no series.
     pub(super) fn series(&self, names: &[String]) -> Option<Series> {
         let recorder = self.recorder.as_ref()?;
         let port = |(index, queue): (usize, &Vec<u64>)| {
@@ -108,7 +109,7 @@ impl World {
                 sent_bytes: recorder.sent[index].clone(),
                 dropped_packets: recorder.dropped[index].clone(),
                 marked_packets: recorder.marked[index].clone(),
-                state: whole(&recorder.state[index], recorder.times.len()),
+                state: padded(&recorder.state[index], recorder.times.len()),
             };
             (names[index].clone(), series)
         };
@@ -125,7 +126,7 @@ impl World {
             }
         }
         let by_name = |series: &BTreeMap<String, Named>| {
-            series.iter().map(|(name, own)| (name.clone(), whole(own, recorder.times.len()))).collect()
+            series.iter().map(|(name, own)| (name.clone(), padded(own, recorder.times.len()))).collect()
         };
         Some(Series {
             time_s: recorder.times.iter().map(|t: &Time| t.as_secs()).collect(),

@@ -8,7 +8,8 @@ use crate::port::{LineEnd, LineTiming, Queue, Waiting};
 use tailback_qdisc::{Gate, Packet, Reason};
 use tailback_units::{Dur, Time};
 
-/// Number of frames of a class in an output queue at which a crossbar transfers no further frame to it.
+/// Maximum number of waiting frames of a class in an output queue to which a crossbar still transfers a frame of that
+/// class.
 const OUTPUT_FRAMES: u64 = 1;
 
 impl World {
@@ -44,6 +45,7 @@ impl World {
         self.forward(node, packet, port);
     }
 
+    /// Applies the conditioners at the end of the link of `via` to a packet, and forwards it if it passes.
     #[inline(never)]
     fn forward_conditioned(&mut self, node: u16, packet: Packet, via: u32) {
         if let Some(passed) = self.condition_ingress(via, packet) {
@@ -63,7 +65,8 @@ impl World {
         self.lose(packet, port, Reason::LinkLoss);
     }
 
-    /// Returns the time at which the last byte of a packet is received that arrives at a cut-through switch now.
+    /// Returns the time of reception of the last byte of a packet that arrives now at a cut-through switch; `None`: the
+    /// link of `port` leads to another node.
     #[inline]
     fn tail_of(&self, port: u32, packet: &Packet) -> Option<Time> {
         let p = &self.ports[port as usize];
@@ -110,7 +113,8 @@ impl World {
         let Queue::General(m) = &mut p.queue else { return };
         let open = Gate::default();
         let gate = m.responder.as_mut().map_or(&open, |r| r.gate(now));
-        // Room is judged per class, so that a stopped class does not block the others; the same holds for destinations.
+        // There is a limit per class, so that a stopped class does not block the others, and packets to stopped
+        // destinations do not count.
         let selects = gate.selects_destinations();
         let waits = |class: usize| match &m.queues[class].waiting {
             Waiting::ByDestination(q) if selects => q.packets_not_selected(gate),
@@ -144,9 +148,9 @@ impl World {
         let Some((output, packet)) = crossbar.finish(input) else { return };
         let place = Place { input, output, class: packet.class(), destination: packet.dst };
         // The input and the output are idle now: other outputs may wait for this input, and other inputs for this
-        // output. The other outputs are tried first, so that this one starves none.
+        // output. The other outputs are tried first, so that this one does not starve them.
         let count = self.nodes[at].ports.len();
-        for candidate in (1..count).map(|k| (output + k) % count) {
+        for candidate in (1..count).map(|offset| (output + offset) % count) {
             if matches!(&self.nodes[at].fabric, FabricState::Crossbar(c) if c.wants(input, candidate)) {
                 self.match_output(self.nodes[at].ports[candidate]);
             }

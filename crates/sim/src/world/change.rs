@@ -1,4 +1,5 @@
-//! The timeline: links, sources and thresholds change during the run.
+//! The timeline: changes of links, sources, thresholds and other parameters during the run, PAUSE storms and injected
+//! data.
 
 use super::{FabricState, World};
 use crate::event_queue::Kind;
@@ -7,8 +8,8 @@ use crate::port::{LineEnd, Queue};
 use tailback_qdisc::Reason;
 
 impl World {
-    /// Applies all changes that are due, and schedules the next. The event is stale if none is due: it was scheduled
-    /// before an earlier change was added.
+    /// Applies all changes that are due, and schedules the next. The event is stale if no change is due: it was
+    /// scheduled before an earlier change was added.
     pub(super) fn apply_due_changes(&mut self) {
         if self.plan.timeline.get(self.next_change).is_none_or(|change| change.at > self.now) {
             return;
@@ -23,11 +24,12 @@ impl World {
         }
     }
 
+    /// Applies a change now.
     fn apply(&mut self, what: &ChangeKind) {
         let now = self.now;
         match *what {
-            ChangeKind::LinkDown(link) => sides(link).for_each(|port| self.cut(port)),
-            ChangeKind::LinkUp(link) => sides(link).for_each(|port| self.mend(port)),
+            ChangeKind::LinkDown(link) => sides(link).for_each(|port| self.take_down(port)),
+            ChangeKind::LinkUp(link) => sides(link).for_each(|port| self.bring_up(port)),
             ChangeKind::LinkRate(link, rate) => sides(link).for_each(|port| self.set_rate(port, rate)),
             ChangeKind::LinkRates(link, rates) => {
                 sides(link).zip(rates).for_each(|(port, rate)| self.set_rate(port, rate));
@@ -80,7 +82,7 @@ impl World {
     /// Takes down one direction of a link: frames on it are lost, and the queue waits. Control frames are lost too, so
     /// both ends clear the notifications that they received over the link, as an interface does at loss of carrier;
     /// otherwise a lost XON would stop a port for ever.
-    fn cut(&mut self, port: u32) {
+    fn take_down(&mut self, port: u32) {
         let now = self.now;
         if let Queue::General(m) = &mut self.ports[port as usize].queue {
             m.up = false;
@@ -107,7 +109,7 @@ impl World {
     }
 
     /// Brings up one direction of a link: waiting packets are sent, and congested queues notify again.
-    fn mend(&mut self, port: u32) {
+    fn bring_up(&mut self, port: u32) {
         let owned = self.owns(self.ports[port as usize].from);
         let Queue::General(m) = &mut self.ports[port as usize].queue else { return };
         if !m.up {

@@ -32,6 +32,7 @@ impl World {
         self.pass(passes, port, packet)
     }
 
+    /// Returns the packet if it passes; otherwise counts it as policed at `port`.
     fn pass(&mut self, passes: bool, port: u32, packet: Packet) -> Option<Packet> {
         if passes {
             return Some(packet);

@@ -13,7 +13,9 @@ use tailback_units::Time;
 /// All connections.
 #[derive(Debug, Default)]
 pub(crate) struct Transports {
+    /// Sending sides, by connection.
     pub outgoing: Vec<Outgoing>,
+    /// Receiving sides, by connection.
     pub incoming: Vec<Incoming>,
     /// By flow: the index of its connection or, with the flag [`Transports::PLAIN`], its index among the flows without
     /// a connection.
@@ -44,14 +46,18 @@ pub(crate) struct Outgoing {
     pub flow: u32,
     /// Sequence number of the connection's first segment.
     pub(super) first: u32,
+    /// Port by which segments leave the sending host.
     pub(super) port: u32,
+    /// Receiving host.
     pub(super) to: u16,
     pub(super) class: u8,
+    /// Code point of segments, 0 to 63.
     pub(super) code: u8,
     /// `true` if the host's connections take turns to send.
     pub(super) turns: bool,
     /// `true` if the connection waits for its turn.
     pub(super) waits: bool,
+    /// Bytes of headers of a segment, without framing.
     pub(super) header: u16,
     /// Conditioner at the flow's entry, or `NONE`.
     pub conditioner: u32,
@@ -61,12 +67,16 @@ pub(crate) struct Outgoing {
 #[derive(Debug)]
 pub(crate) struct Incoming {
     pub receiver: Receiver,
+    /// Time of the receiver's pending event; an event at another time is stale.
     pub(super) due: Time,
     /// Sequence number of the connection's first segment.
     pub(super) first: u32,
+    /// Port by which acknowledgements leave the receiving host.
     pub(super) port: u32,
+    /// Sending host, to which acknowledgements return.
     pub(super) to: u16,
     pub(super) class: u8,
+    /// Code point of acknowledgements, 0 to 63.
     pub(super) code: u8,
     /// ECN codepoint of acknowledgements: ECT(0) for those of RDMA adapters, so that queues mark instead of dropping
     /// them.
@@ -120,16 +130,18 @@ impl Incoming {
 pub(super) struct Write {
     /// Sequence number after its last segment.
     pub(super) end: u32,
+    /// Time of the write.
     pub(super) at: Time,
 }
 
 /// Writes after the warm-up that have arrived in full.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Completed {
+    /// Number of writes.
     pub count: u64,
     /// Sum of the times from the write to the arrival of its last byte, picoseconds.
     pub sum: u128,
-    /// Maximum of these times, picoseconds.
+    /// Maximum of the times from the write to the arrival of its last byte, picoseconds.
     pub max: u64,
 }
 
@@ -138,6 +150,7 @@ pub(crate) struct Completed {
 #[derive(Debug, Default)]
 pub(super) struct LongAcks {
     slots: Vec<Ack>,
+    /// Indices of the free slots.
     free: Vec<u32>,
 }
 
@@ -146,6 +159,7 @@ pub(super) struct LongAcks {
 pub(super) const LONG: u64 = 1 << 63;
 
 impl LongAcks {
+    /// Stores an acknowledgement and returns its slot.
     pub(super) fn put(&mut self, ack: Ack) -> u32 {
         if let Some(slot) = self.free.pop() {
             self.slots[slot as usize] = ack;
@@ -154,6 +168,7 @@ impl LongAcks {
         self.slots.push(ack);
         (self.slots.len() - 1) as u32
     }
+    /// Removes and returns the acknowledgement of a slot.
     pub(super) fn take(&mut self, slot: u32) -> Ack {
         self.free.push(slot);
         self.slots[slot as usize]
@@ -298,6 +313,7 @@ impl Transports {
         self.bases.get(connection).copied().unwrap_or_default()
     }
 
+    /// Ends the warm-up: stores the counters of all connections.
     pub fn end_warmup(&mut self) {
         let ends = self.outgoing.iter().zip(&self.incoming);
         let base = |(out, incoming): (&Outgoing, &Incoming)| Base {
@@ -308,8 +324,8 @@ impl Transports {
     }
 }
 
-/// Returns how many flow numbers the flows of a plan use: one each, and another one per connection for its
-/// acknowledgements.
+/// Returns the number of flow numbers of a plan: one for each flow, then one for the acknowledgements of each
+/// connection.
 pub(crate) fn numbers(flows: &[FlowPlan]) -> usize {
     flows.len() + flows.iter().filter(|f| f.transport.is_some()).count()
 }

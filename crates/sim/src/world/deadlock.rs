@@ -16,16 +16,18 @@ pub(crate) struct Deadlock {
     pub class: u8,
     /// The ports in order: each waits for memory that frames at the next one occupy, and the last for the first.
     pub ports: Vec<u32>,
-    /// Time since which all of these ports have waited.
+    /// Instant since which all ports of the cycle have waited.
     pub since: Time,
 }
 
 impl World {
-    /// Returns the cycles in force, one for each class and connected part of the wait-for graph.
+    /// Returns the cycles of stuck ports: one for each class and each connected part of the graph in which each stuck
+    /// port points to the first port for which it waits.
     pub(crate) fn deadlocks(&self) -> Vec<Deadlock> {
         (0..self.plan.classes).flat_map(|class| self.deadlocks_of(class)).collect()
     }
 
+    /// Returns the cycles of stuck ports in a class.
     fn deadlocks_of(&self, class: u8) -> Vec<Deadlock> {
         let mut waits: BTreeMap<u32, Vec<u32>> = (0..self.ports.len() as u32)
             .filter(|port| self.blocked_since(*port).is_some())
@@ -42,21 +44,21 @@ impl World {
                 drop(waits.remove(port));
             }
         }
-        let mut circles = Vec::new();
+        let mut cycles = Vec::new();
         let mut seen = BTreeSet::new();
         for &start in waits.keys() {
-            let (mut way, mut at) = (Vec::new(), start);
+            let (mut path, mut at) = (Vec::new(), start);
             while seen.insert(at) {
-                way.push(at);
+                path.push(at);
                 at = waits[&at][0];
             }
-            if let Some(first) = way.iter().position(|port| *port == at) {
-                let ports = way.split_off(first);
+            if let Some(first) = path.iter().position(|port| *port == at) {
+                let ports = path.split_off(first);
                 let since = ports.iter().filter_map(|port| self.blocked_since(*port)).max().unwrap_or(self.now);
-                circles.push(Deadlock { class, ports, since });
+                cycles.push(Deadlock { class, ports, since });
             }
         }
-        circles
+        cycles
     }
 
     /// Returns the ports of the neighbour behind `port` at which frames wait that arrived from `port`; `None`: the

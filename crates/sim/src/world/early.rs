@@ -52,7 +52,7 @@ impl World {
         let node = usize::from(self.ports[port as usize].from);
         if let Some(slot) = slot
             && let FabricState::Buffer(buffer) = &self.nodes[node].fabric
-            && !buffer.stays(slot as usize, 0, u64::from(size))
+            && !buffer.admits_without_stop(slot as usize, 0, u64::from(size))
             && !self.has_memory(node, slot, 0, u64::from(size))
         {
             return self.enqueue_waiting(port, packet, via);
@@ -81,7 +81,7 @@ impl World {
     pub(super) fn has_memory(&mut self, node: usize, slot: u32, class: usize, size: u64) -> bool {
         self.settle_memory(node);
         let FabricState::Buffer(buffer) = &self.nodes[node].fabric else { return true };
-        if buffer.stays(slot as usize, class, size) {
+        if buffer.admits_without_stop(slot as usize, class, size) {
             return true;
         }
         for index in 0..self.nodes[node].ports.len() {
@@ -140,7 +140,7 @@ fn hold(port: &mut Port, buffer: &mut SharedBuffer, origin: Origin) {
     let waiting = port.waiting_early().packets as usize;
     let Queue::General(m) = &mut port.queue else { return };
     let action = buffer.admit(origin.slot as usize, 0, u64::from(origin.size));
-    debug_assert_eq!(action, Some(FlowControl::Unchanged), "`stays` was checked before");
+    debug_assert_eq!(action, Some(FlowControl::Unchanged), "`admits_without_stop` was checked before");
     m.queues[0].origins.push_back(origin);
     release(&mut m.queues[0].origins, waiting, buffer);
 }

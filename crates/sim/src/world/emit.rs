@@ -1,7 +1,7 @@
 //! Sources: bursts become packets.
 
 use super::World;
-use super::source::{Drawn, stop_source, stream};
+use super::source::{Drawn, LastLengths, stop_source, stream};
 use crate::conditioning::NONE;
 use crate::event_queue::{Key, Kind};
 use crate::hints::unlikely;
@@ -45,6 +45,7 @@ impl World {
         flow.source = Some(source);
     }
 
+    /// Starts or restarts the source of a flow with a transport.
     fn start_writer(&mut self, connection: u32, index: u32, at: Time) {
         let (writer, plan) = (&mut self.writers[connection as usize], &self.plan.flows[index as usize]);
         let mut drawn = writer.drawn.take();
@@ -170,30 +171,31 @@ impl World {
     #[inline(never)]
     pub(super) fn send_packets(&mut self, index: u32, bytes: u64) {
         let mtu = u64::from(self.plan.framing.mtu);
-        let mut left = bytes;
-        while left > mtu {
+        let mut remaining = bytes;
+        while remaining > mtu {
             self.send_packet(index, mtu as u32);
-            left -= mtu;
+            remaining -= mtu;
         }
-        if left > 0 {
-            self.send_packet(index, left as u32);
+        if remaining > 0 {
+            self.send_packet(index, remaining as u32);
         }
     }
 
+    /// Sends a packet of a flow without a transport; `payload` is at most the MTU.
     #[inline(always)]
     fn send_packet(&mut self, index: u32, payload: u32) {
         let now = self.now;
         let flow = &mut self.flows[self.transports.plain(index)];
-        if flow.last.0 != payload {
+        if flow.last.payload != payload {
             let (size, wire) = self.plan.framing.lengths(payload);
-            flow.last = (payload, size, wire);
+            flow.last = LastLengths { payload, size, wire };
         }
         let traits = flow.traits[usize::from(now >= self.plan.warmup)];
         let mut packet = Packet::new(index, traits, now, flow.seq, flow.to);
         flow.seq = flow.seq.wrapping_add(1);
         packet.payload = payload as u16;
         packet.code = flow.code;
-        packet.set_lengths(flow.last.1, flow.last.2);
+        packet.set_lengths(flow.last.size, flow.last.wire);
         let (port, rule) = (flow.port, flow.conditioner);
         if unlikely(rule != NONE) {
             return self.enter(port, rule, None, packet);

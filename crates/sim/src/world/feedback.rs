@@ -1,5 +1,8 @@
-//! Congestion notification (IEEE 802.1Qau): messages of congestion points travel hop by hop to the sources of frames,
-//! and rate limiters on the way respond.
+//! Congestion notification (IEEE 802.1Qau): messages of congestion points travel hop by hop towards the hosts that sent
+//! the sampled frames, and rate limiters respond.
+//!
+//! In IEEE 802.1Qau only end stations are reaction points. Here, a switch may have rate limiters, too: it handles the
+//! messages for frames that pass them, and such a message goes no further.
 
 use super::World;
 use crate::control_frame::{ControlFrame, Message};
@@ -10,11 +13,11 @@ use tailback_qdisc::{Packet, Qdisc};
 use tailback_units::Time;
 
 impl World {
-    /// Passes a packet that is about to be queued at `port` to the congestion point of its queue, if any, and sends the
-    /// resulting message.
-    pub(super) fn judge_arrival(&mut self, port: u32, packet: &Packet) {
-        let Queue::General(m) = &mut self.ports[port as usize].queue else { return };
-        let queue = &mut m.queues[usize::from(packet.class())];
+    /// Passes a packet that is about to be queued at `port` to the congestion point of its queue, if there is one,
+    /// which may sample it, and sends the message that results.
+    pub(super) fn sample_arrival(&mut self, port: u32, packet: &Packet) {
+        let Queue::General(general) = &mut self.ports[port as usize].queue else { return };
+        let queue = &mut general.queues[usize::from(packet.class())];
         let Some(point) = &mut queue.point else { return };
         let Some(feedback) = point.judge(queue.backlog, packet.size, packet.tag()) else { return };
         let length = point.format.length(packet.size, packet.tag().is_some());
@@ -27,15 +30,12 @@ impl World {
     /// Forwards a message from a node towards the source of the sampled frame.
     fn pass_back(&mut self, node: u16, message: Message) {
         let out = self.routes.port(node, message.source, message.frame.flow, 0);
-        if out == NO_ROUTE {
-            self.unheard += 1;
-            return;
-        }
         self.send_control(out, ControlFrame::Feedback(message));
     }
 
-    /// Handles a message at a node: if the sampled frame left by one of its rate limiters, these respond; otherwise the
-    /// message is forwarded.
+    /// Handles a message at a node. If frames like the sampled one leave the node through rate limiters, these process
+    /// the message, and it ends there. Otherwise a switch forwards it, and a host, which is the frame's source,
+    /// discards it.
     pub(super) fn receive_feedback(&mut self, node: u16, message: Message) {
         let frame = message.frame;
         let is_host = self.nodes[usize::from(node)].is_host;
@@ -45,8 +45,8 @@ impl World {
             self.routes.port(node, frame.destination, frame.flow, 0)
         };
         if out != NO_ROUTE
-            && let Queue::General(m) = &mut self.ports[out as usize].queue
-            && let Waiting::Limited(limiters) = &mut m.queues[usize::from(frame.class)].waiting
+            && let Queue::General(general) = &mut self.ports[out as usize].queue
+            && let Waiting::Limited(limiters) = &mut general.queues[usize::from(frame.class)].waiting
         {
             if limiters.hear(self.now, frame, message.point, message.feedback) == Heard::Obeyed {
                 let wakeup = limiters.next_wakeup();
@@ -54,13 +54,14 @@ impl World {
                 self.kick(out);
             }
         } else if is_host {
-            self.unheard += 1;
+            self.undelivered_messages += 1;
         } else {
             self.pass_back(node, message);
         }
     }
 
-    /// Returns the port by which a flow's packets, or its acknowledgements, leave their host.
+    /// Returns the port by which the packets with this flow number leave their host. Flows have the first numbers, in
+    /// the order of the plan; then come the acknowledgements of each connection.
     fn first_port(&self, flow: u32) -> u32 {
         let flows = self.plan.flows.len() as u32;
         match flow.checked_sub(flows) {

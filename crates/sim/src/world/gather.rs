@@ -71,7 +71,7 @@ impl World {
         if let (Some(mine), Some(theirs)) = (&mut self.recorder, other.recorder) {
             mine.merge(theirs, |port| owns(self.ports[port].from));
         }
-        self.unheard += other.unheard;
+        self.undelivered_messages += other.undelivered_messages;
         self.events += other.events;
     }
 }
@@ -117,7 +117,7 @@ impl Group {
 }
 
 impl Recorder {
-    /// Merges the series of a partition; those of ports with `owns` are taken from it.
+    /// Merges the series of a partition; the series of ports for which `owns` returns `true` are taken from it.
     fn merge(&mut self, mut other: Recorder, owns: impl Fn(usize) -> bool) {
         for port in (0..self.queue.len()).filter(|port| owns(*port)) {
             swap(&mut self.queue[port], &mut other.queue[port]);
@@ -130,7 +130,7 @@ impl Recorder {
             swap(&mut self.marked[port], &mut other.marked[port]);
             swap(&mut self.state[port], &mut other.state[port]);
         }
-        // Each partition has different ones of these series.
+        // Each of the series of transports and meters is recorded by one partition.
         self.transports.append(&mut other.transports);
         self.meters.append(&mut other.meters);
         for (mine, theirs) in self.delivered.iter_mut().zip(&other.delivered) {

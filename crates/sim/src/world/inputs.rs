@@ -12,6 +12,7 @@ use crate::plan::{Addresses, BackPressure};
 use std::sync::Arc;
 
 impl World {
+    /// Returns the crossbar of a node; `None`: the node has no crossbar.
     fn crossbar(&mut self, node: usize) -> Option<&mut Crossbar> {
         match &mut self.nodes[node].fabric {
             FabricState::Crossbar(crossbar) => Some(crossbar),
@@ -19,40 +20,41 @@ impl World {
         }
     }
 
-    /// Evaluates an input of `node` after a frame has been added at a place there (`came`) or removed from it.
-    pub(super) fn detect_at_input(&mut self, node: usize, place: Place, came: bool) {
+    /// Evaluates an input of `node` after a frame with this `place` was added (`added`) or removed.
+    pub(super) fn detect_at_input(&mut self, node: usize, place: Place, added: bool) {
         let Some(policy) = self.nodes[node].backpressure.clone() else { return };
         let now = self.now;
-        let Some((transition, of)) = self.crossbar(node).and_then(|crossbar| crossbar.observe(now, place)) else {
+        let Some((transition, congested)) = self.crossbar(node).and_then(|crossbar| crossbar.observe(now, place))
+        else {
             return;
         };
         // The port towards the neighbour.
         let back = self.nodes[node].ports[place.input];
         match transition {
             Transition::Congested => {
-                let addresses = self.addresses_at_input(node, place, of, &policy);
+                let addresses = self.addresses_at_input(node, place, congested, &policy);
                 let targets = if self.may_notify(back, &policy) { vec![back] } else { Vec::new() };
-                let source = self.source_at_input(node, place, of);
+                let source = self.source_at_input(node, place, congested);
                 for target in &targets {
                     self.assert_congestion(*target, source, &addresses, &policy, true);
                 }
                 if let Some(detector) = self.crossbar(node).and_then(|crossbar| crossbar.detector(place)) {
-                    detector.episodes.push(Episode { destination: of, targets, addresses });
+                    detector.episodes.push(Episode { destination: congested, targets, addresses });
                 }
             }
             Transition::Relieved => {
-                let source = self.source_at_input(node, place, of);
+                let source = self.source_at_input(node, place, congested);
                 let Some(detector) = self.crossbar(node).and_then(|crossbar| crossbar.detector(place)) else { return };
-                let Some(at) = detector.episodes.iter().position(|e| e.destination == of) else { return };
+                let Some(at) = detector.episodes.iter().position(|e| e.destination == congested) else { return };
                 let episode = detector.episodes.swap_remove(at);
                 for target in episode.targets {
                     self.assert_congestion(target, source, &episode.addresses, &policy, false);
                 }
             }
-            Transition::Unchanged if came && has_addresses(policy.scope) && policy.addresses == Addresses::Buffer => {
-                let source = self.source_at_input(node, place, of);
+            Transition::Unchanged if added && has_addresses(policy.scope) && policy.addresses == Addresses::Buffer => {
+                let source = self.source_at_input(node, place, congested);
                 let Some(detector) = self.crossbar(node).and_then(|crossbar| crossbar.detector(place)) else { return };
-                let Some(episode) = detector.episode(of) else { return };
+                let Some(episode) = detector.episode(congested) else { return };
                 if episode.addresses.contains(&place.destination) {
                     return;
                 }
@@ -77,9 +79,17 @@ impl World {
         }
     }
 
-    fn addresses_at_input(&self, node: usize, place: Place, of: Option<u16>, policy: &Arc<BackPressure>) -> Vec<u16> {
+    /// Returns the destination addresses that a notification names; `congested`: the congested destination, if each
+    /// destination has its own limit.
+    fn addresses_at_input(
+        &self,
+        node: usize,
+        place: Place,
+        congested: Option<u16>,
+        policy: &Arc<BackPressure>,
+    ) -> Vec<u16> {
         let FabricState::Crossbar(crossbar) = &self.nodes[node].fabric else { return Vec::new() };
-        match (of, policy.addresses) {
+        match (congested, policy.addresses) {
             _ if !has_addresses(policy.scope) => Vec::new(),
             (_, Addresses::FilteringDatabase) => self.reached_through(self.nodes[node].ports[place.output]),
             (Some(destination), Addresses::Buffer) => vec![destination],
@@ -87,8 +97,8 @@ impl World {
         }
     }
 
-    /// Returns the notifications in force that the input whose link `port` shares has sent to the neighbour: sources
-    /// and addresses.
+    /// Returns the congestion of which the input at the link of `port` has notified the neighbour, if it has not ended:
+    /// each source with the destination addresses that were named.
     pub(super) fn active_at_input(&self, port: u32) -> Vec<(CongestionSource, Vec<u16>)> {
         let node = &self.nodes[usize::from(self.ports[port as usize].from)];
         let FabricState::Crossbar(crossbar) = &node.fabric else { return Vec::new() };

@@ -55,6 +55,7 @@ use tailback_units::Time;
 /// A run in progress.
 #[derive(Debug)]
 pub struct World {
+    /// Time of the last event or, between steps, the instant up to which events were handled.
     pub(crate) now: Time,
     event_queue: EventQueue,
     /// Output ports, two per link: direction s of link l is port 2 l + s; flipping the last bit gives the reverse
@@ -84,22 +85,26 @@ pub struct World {
     control_frames: ControlFrames,
     /// Packets that disciplines have dropped; emptied after each call.
     dropped: Vec<Dropped>,
+    /// Time series; `None`: the run records none.
     pub(crate) recorder: Option<Recorder>,
     pub(crate) plan: Plan,
+    /// Index in the timeline of the next change.
     next_change: usize,
     /// `true` if there are congestion points.
     feeds_back: bool,
     /// Source host and protocol of each flow; empty if no congestion point or rate limiter needs them.
     origins: Origins,
-    /// Messages of congestion points that reached no reaction point.
-    pub(crate) unheard: u64,
+    /// Number of messages of congestion points that reached a host without rate limiters for the sampled frame.
+    pub(crate) undelivered_messages: u64,
+    /// Number of events handled.
     pub(crate) events: u64,
     /// Number of events at which links next release unused memory.
     shrink_at: u64,
+    /// `true` if the end of the run has been reached.
     done: bool,
     /// `true` if a change was scheduled while the run was stepped through.
     pub(crate) touched: bool,
-    /// In a partition: its number, and its messages to the others.
+    /// The partition that the world simulates, and its messages to other partitions; `None`: the world is undivided.
     share: Option<Box<Share>>,
 }
 
@@ -114,6 +119,8 @@ pub(crate) struct Node {
     obeys: bool,
     /// `true` if frames may leave the node before their tails have arrived.
     cuts_through: bool,
+    /// Back-pressure of a switch, or that by which a host sends a storm of PAUSE frames; `None`: the node sends no
+    /// notifications.
     backpressure: Option<Arc<BackPressure>>,
     pub fabric: FabricState,
 }
@@ -181,7 +188,8 @@ fn prefetch_for(
 }
 
 impl World {
-    /// Handles at most `budget` events with times up to `last`. Returns [`Status::Done`] if no such event remains.
+    /// Handles at most `budget` events with times up to `last`. Returns [`Status::Running`] if it has handled `budget`
+    /// events, [`Status::Done`] if fewer remained.
     fn handle_events(&mut self, last: Time, budget: u64) -> Status {
         if self.events >= self.shrink_at {
             self.shrink_rings();
@@ -214,6 +222,7 @@ impl World {
         self.shrink_at = self.events + (64 * self.ports.len() as u64).max(1 << 16);
     }
 
+    /// Handles an event.
     #[inline(always)]
     fn step(&mut self, time: Time, key: Key) {
         debug_assert!(time >= self.now, "time runs forwards");
@@ -244,6 +253,7 @@ impl World {
         }
     }
 
+    /// Schedules an event.
     #[inline]
     fn schedule(&mut self, time: Time, kind: Kind, component: u32) {
         self.event_queue.push(time, Key::new(kind, component));
@@ -255,6 +265,7 @@ impl World {
         (self.flows, self.writers) = (Vec::new(), Vec::new());
     }
 
+    /// Ends the warm-up: resets maxima, and stores the counters from which the measured ones are subtracted.
     fn end_warmup(&mut self) {
         let now = self.now;
         self.ports.iter_mut().for_each(|p| p.end_warmup(now));

@@ -39,7 +39,7 @@ impl World {
         assert!(plan.links.len() * 2 < Key::MAX_COMPONENTS as usize, "at most 2^27 links");
         let longest = |f: Framing| (f.mtu + f.header).max(f.min_frame) + f.overhead;
         assert!(plan.framing.mtu > 0 && u16::try_from(longest(plan.framing)).is_ok(), "frames of 1 to 65535 bytes");
-        assert!(plan.sample.is_none_or(|interval| interval > Dur::ZERO), "samples some time apart");
+        assert!(plan.sample.is_none_or(|interval| interval > Dur::ZERO), "a sampling interval above zero");
         let nodes = plan.nodes.len();
         let origins = ports::origins(&plan);
         let (ports, points) = ports::build(&plan, &origins);
@@ -96,7 +96,7 @@ impl World {
             next_change: 0,
             feeds_back: points > 0,
             origins,
-            unheard: 0,
+            undelivered_messages: 0,
             events: 0,
             shrink_at: 0,
             done: false,
@@ -191,6 +191,7 @@ fn permutation(among: &Among, mut rng: Rng) -> BTreeMap<NodeId, NodeId> {
     among.from.iter().copied().zip(to).collect()
 }
 
+/// Returns the state of a node with the output ports `ports`.
 fn node(plan: &Plan, node: &NodePlan, ports: Vec<u32>) -> Node {
     let count = ports.len();
     match &node.kind {

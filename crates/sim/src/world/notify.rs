@@ -1,4 +1,5 @@
-//! Notification of neighbours by congested queues (Tobagi, Fraleigh and Noureddine).
+//! Notification of neighbours by congested queues: idealised messages (Tobagi, Fraleigh and Noureddine), PAUSE or PFC
+//! frames; and the transmission of all control frames.
 
 use super::World;
 use crate::control_frame::{CongestionSource, ControlFrame, MAX_ADDRESSES, Notification};
@@ -9,10 +10,11 @@ use crate::port::{ClassQueue, Queue, Waiting};
 use crate::responder::quanta_time;
 use std::sync::Arc;
 
-/// Refreshes of a PAUSE in force take at most 1/8 of a link's time. A PAUSE that is too short for this (below 21 quanta
-/// on a link with equal rates) expires between refreshes.
+/// Refreshes of a PAUSE in force take at most 1/8 of a link's time: they are at least 8 · 84 B apart, which are 10.5
+/// quanta on a link with equal rates. A PAUSE of at most 10 quanta thus expires before it is refreshed.
 const REFRESH_SHARE: u32 = 8;
 
+/// Returns `true` if notifications of this scope name destination addresses.
 pub(super) fn has_addresses(scope: Scope) -> bool {
     matches!(scope, Scope::Destination | Scope::ClassDestination)
 }
@@ -29,6 +31,7 @@ fn level(queue: &ClassQueue, destination: u16) -> (u64, Option<u16>) {
 }
 
 impl World {
+    /// Returns the queue of a class at a general port.
     fn class_queue(&mut self, port: u32, class: usize) -> &mut ClassQueue {
         match &mut self.ports[port as usize].queue {
             Queue::General(m) => &mut m.queues[class],
@@ -59,6 +62,8 @@ impl World {
         }
     }
 
+    /// Begins a congestion episode of a queue, or of a destination in it, and notifies the neighbours that the policy
+    /// selects.
     fn begin_episode(&mut self, port: u32, class: usize, destination: Option<u16>, policy: &Arc<BackPressure>) {
         let addresses =
             if has_addresses(policy.scope) { self.addresses(port, class, destination, policy) } else { Vec::new() };
@@ -79,6 +84,7 @@ impl World {
         }
     }
 
+    /// Ends a congestion episode, and notifies the neighbours that were notified during it.
     fn end_episode(&mut self, port: u32, class: usize, destination: Option<u16>, policy: &Arc<BackPressure>) {
         let Some(detector) = &mut self.class_queue(port, class).detector else { return };
         let Some(at) = detector.episodes.iter().position(|e| e.destination == destination) else { return };
@@ -130,6 +136,8 @@ impl World {
         !self.nodes[usize::from(self.ports[out as usize].to)].is_host || policy.end_stations
     }
 
+    /// Returns the destination addresses that a notification of a congested queue names; `destination`: the congested
+    /// destination, if each destination has its own limit.
     fn addresses(&mut self, port: u32, class: usize, destination: Option<u16>, policy: &BackPressure) -> Vec<u16> {
         match (destination, policy.addresses) {
             (Some(destination), Addresses::Buffer) => vec![destination],
@@ -148,7 +156,7 @@ impl World {
         (0..self.nodes.len() as u16).filter(reached).collect()
     }
 
-    /// Notifies the neighbour behind `target` that `source` is congested, or that it is no longer.
+    /// Notifies the neighbour behind `target` that `source` is congested (`on`), or no longer congested.
     pub(super) fn assert_congestion(
         &mut self,
         target: u32,
@@ -173,7 +181,7 @@ impl World {
         }
     }
 
-    /// Sends idealised notifications; the addresses are divided among as many frames as needed.
+    /// Sends idealised notifications, XOFF (`off`) or XON; the addresses are divided among as many frames as needed.
     fn send_addresses(
         &mut self,
         target: u32,
@@ -224,7 +232,7 @@ impl World {
         self.send_control(target, control);
     }
 
-    /// Repeats a PAUSE in force before it expires.
+    /// Repeats a PAUSE while a queue requires it.
     pub(super) fn refresh(&mut self, port: u32) {
         let Some(policy) = self.nodes[usize::from(self.ports[port as usize].from)].backpressure.clone() else { return };
         let Queue::General(m) = &mut self.ports[port as usize].queue else { return };
@@ -234,7 +242,7 @@ impl World {
         }
     }
 
-    /// Notifies the neighbour over a link that has come up of all congestion in force.
+    /// Notifies the neighbour over a link that has come up of all congestion of which it had been notified.
     pub(super) fn renotify(&mut self, port: u32) {
         let node = usize::from(self.ports[port as usize].from);
         let Some(policy) = self.nodes[node].backpressure.clone() else { return };

@@ -178,8 +178,9 @@ impl<'a> PortSetting<'a> {
             && self.switch.is_none_or(|s| s.fabric == Fabric::OutputQueued)
     }
 
-    /// Returns `true` if only notifications for the whole port intervene: these can be applied to packets that were
-    /// transmitted early. Turns of a host's connections can likewise be given at the computed times.
+    /// Returns `true` if only notifications for the whole port intervene, and turns of a host's connections:
+    /// notifications for the whole port can be applied to packets that were transmitted early, and turns can be given
+    /// at the computed times.
     fn only_notifications_intervene(&self) -> bool {
         let pressures = [self.neighbour_pressure, self.own_pressure];
         let watches_own_queue = |s: &SwitchPlan| match s.fabric {
@@ -219,6 +220,7 @@ impl<'a> PortSetting<'a> {
         Rng::named(self.plan.seed, &format!("{what} {}", self.name))
     }
 
+    /// Builds the port.
     fn port(&self, origins: &Origins) -> Port {
         let egress = Egress::new(self.queue.ring, self.queue.shaper.as_ref());
         let line_rate = self.link.rate[self.side];
@@ -248,6 +250,7 @@ impl<'a> PortSetting<'a> {
         Port::new(self.line(), queue, usize::from(self.plan.classes))
     }
 
+    /// Returns the parameters of the port's direction of the link.
     fn line(&self) -> Line {
         let loss = (self.link.loss > 0.0)
             .then(|| LineEnd::Loss(Loss { probability: self.link.loss, rng: self.stream("loss") }));
@@ -255,6 +258,7 @@ impl<'a> PortSetting<'a> {
         Line { from: self.from, to: self.to, rate, delay, latency: self.latency, end: loss }
     }
 
+    /// Builds the queue of a class.
     fn class_queue(&self, class: usize, site: &Site, origins: &Origins) -> ClassQueue {
         let stream = |what: &str| Rng::named(self.plan.seed, &format!("{what} {} class {class}", self.name));
         let fabric = self.switch.map(|s| &s.fabric);
@@ -319,7 +323,7 @@ fn feeds_back(plan: &Plan) -> bool {
     plan.nodes.iter().any(|n| matches!(&n.kind, NodeKind::Switch(s) if s.notification.is_some()))
 }
 
-/// Returns by node `true` if it must be notified when a transmission of one of its ports begins: a host whose
+/// Returns for each node `true` if it must be notified when a transmission of one of its ports begins: a host whose
 /// connections take turns, and every switch if packets collect telemetry.
 fn reporting(plan: &Plan) -> Vec<bool> {
     let collects = |f: &FlowPlan| f.transport.as_ref().is_some_and(|tcp| tcp.congestion_control.needs().telemetry);

@@ -13,12 +13,14 @@ pub(crate) type Named = BTreeMap<String, Vec<f64>>;
 /// Samples taken so far.
 #[derive(Debug, Default)]
 pub(crate) struct Recorder {
+    /// Instants of the samples.
     pub times: Vec<Time>,
     /// By port, then by sample: buffer bytes waiting.
     pub queue: Vec<Vec<u64>>,
-    /// By port, then by sample: `true` if a stop is in force.
+    /// By port, then by sample: `true` if notifications stop the port, a class or a destination.
     pub stopped: Vec<Vec<bool>>,
-    /// By port, then by sample: time since the start during which a stop was in force, picoseconds.
+    /// By port, then by sample: time since the start for which notifications stopped the port, a class or a
+    /// destination, picoseconds.
     pub stopped_time: Vec<Vec<u64>>,
     /// By port, then by sample: `true` if data waits while the transmitter is idle.
     pub held: Vec<Vec<bool>>,
@@ -126,9 +128,9 @@ pub(crate) struct PortSample {
     pub dropped: u64,
     /// Packets marked since the start.
     pub marked: u64,
-    /// `true` if a stop is in force.
+    /// `true` if notifications stop the port, a class or a destination.
     pub stopped: bool,
-    /// Time since the start during which a stop was in force, picoseconds.
+    /// Time since the start for which notifications stopped the port, a class or a destination, picoseconds.
     pub stopped_time: u64,
     /// `true` if data waits while the transmitter is idle.
     pub held: bool,
@@ -162,7 +164,7 @@ impl PortSample {
             sent: settled.iter().map(|class| class.sent.bytes).sum(),
             dropped: settled.iter().map(|class| class.dropped.packets).sum(),
             marked: settled.iter().map(|class| class.marked).sum(),
-            stopped: stops.is_some_and(|stops| stops.any.stands(now)),
+            stopped: stops.is_some_and(|stops| stops.any.holds(now)),
             stopped_time: stops.map_or(0, |stops| stops.any.total(now)),
             held,
             held_time: port.blocked_at(now),
@@ -187,6 +189,7 @@ pub(crate) fn sender_state(sender: &Sender) -> Vec<Probe> {
 /// Totals of the flows of a group so far: packets and delays (picoseconds).
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Quality {
+    /// Packets handed to the network.
     pub offered: u64,
     pub delivered: u64,
     pub dropped: u64,
@@ -202,7 +205,7 @@ fn probe_disciplines(state: &mut Vec<Probe>, plan: &Plan, general: &General) {
         let named = |name: &str| if general.queues.len() > 1 { format!("{class} {name}") } else { name.to_owned() };
         queue.waiting.probe(&mut |name, value| state.push(Probe::new(&named(name), value)));
         if let Some(point) = &queue.point {
-            state.push(Probe::new(&named("messages"), point.said as f64));
+            state.push(Probe::new(&named("messages"), point.messages_sent as f64));
         }
         let Waiting::Limited(limiters) = &queue.waiting else { continue };
         for (key, value) in limiters.rates() {

@@ -8,8 +8,9 @@ use tailback_qdisc::{Cx, Gate, Packet};
 use tailback_units::{Dur, Time};
 
 impl World {
-    /// Handles a control frame that left by `port` and was received at the other end. It takes effect in the reverse
-    /// direction after the response time.
+    /// Handles a control frame that left by `port` and was received at the other end. A message of a congestion point
+    /// is handled at once, a notification of back-pressure takes effect in the reverse direction after the response
+    /// time; a node that does not obey ignores notifications.
     pub(super) fn receive_control(&mut self, port: u32, frame: Packet) {
         let control = self.control_frames.take(frame.seq);
         let (sender, receiver) = (self.ports[port as usize].from, self.ports[port as usize].to);

@@ -1,6 +1,7 @@
-//! Parameters that change while the run goes on: queues, memory, laws of congestion notification, sources.
+//! Parameters that change during the run: rates and losses of links, queues, memory, laws of congestion notification,
+//! sources.
 //!
-//! Packets that wait are kept, and state that does not follow from the parameters alone as well.
+//! Packets that wait are kept, and so is all state that is not computed from the parameters alone.
 
 use super::change::sides;
 use super::{FabricState, World};
@@ -13,6 +14,7 @@ use tailback_traffic::Model;
 use tailback_units::Rate;
 
 impl World {
+    /// Sets the rate of a port's link, from the next frame on.
     pub(super) fn set_rate(&mut self, port: u32, rate: Rate) {
         let p = &mut self.ports[port as usize];
         p.rate = rate;
@@ -24,6 +26,7 @@ impl World {
         }
     }
 
+    /// Sets the probability of loss of both directions of a link, 0 to 1.
     pub(super) fn set_loss(&mut self, link: u32, probability: f64) {
         // Names of parallel links depend on all links; a change of the loss is rare.
         let names = port_names(&self.plan.nodes, &self.plan.links);
@@ -34,6 +37,7 @@ impl World {
         }
     }
 
+    /// Replaces the parameters of a port's discipline, limits and shaper.
     pub(super) fn retune_queue(&mut self, port: u32, plan: &QueuePlan) {
         let now = self.now;
         self.plan.links[port as usize / 2].queue[port as usize % 2] = plan.clone();
@@ -70,6 +74,7 @@ impl World {
         self.kick(port);
     }
 
+    /// Replaces the size and the threshold of a switch's memory.
     pub(super) fn retune_memory(&mut self, node: NodeId, fabric: &Fabric) {
         match (&mut self.nodes[usize::from(node)].fabric, fabric) {
             (FabricState::Shared(own), Fabric::SharedMemory { memory, alpha }) => {
@@ -83,6 +88,7 @@ impl World {
         }
     }
 
+    /// Replaces the parameters of a switch's congestion points.
     pub(super) fn retune_congestion_points(&mut self, node: NodeId, law: &cp::Spec) {
         let now = self.now;
         for port in self.nodes[usize::from(node)].ports.clone() {
@@ -93,6 +99,7 @@ impl World {
         }
     }
 
+    /// Replaces the parameters of a node's rate limiters.
     pub(super) fn retune_limiters(&mut self, node: NodeId, limiters: &LimitersSpec) {
         let now = self.now;
         for port in self.nodes[usize::from(node)].ports.clone() {

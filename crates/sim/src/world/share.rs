@@ -1,9 +1,9 @@
 //! Partitions of a world: messages to and from other partitions.
 //!
-//! Each partition has a whole world, in which only its own nodes act. A link to another partition exists in both. The
-//! sending partition keeps the frames on the link until they arrive, since the backlog is derived from them, and then
-//! discards them. The receiving partition gets each frame in a message before the frame arrives, and handles the
-//! arrival. Messages include the contents of control frames and long acknowledgements.
+//! Each partition has a whole world, in which only its own nodes act. A link between two partitions exists in the
+//! worlds of both. The sending partition keeps the frames on the link until they arrive, since the backlog is derived
+//! from them, and then discards them. The receiving partition gets each frame in a message before the frame arrives,
+//! and handles the arrival. Messages include the contents of control frames and long acknowledgements.
 
 use super::connections::Write;
 use crate::control_frame::ControlFrame;
@@ -17,6 +17,7 @@ use tailback_units::Time;
 #[derive(Debug)]
 pub(crate) struct Share {
     pub(super) partition: Arc<Partition>,
+    /// Number of the partition that the world simulates.
     pub(super) part: usize,
     /// Ports whose links lead to other partitions, each with the number of the partition.
     pub(super) exits: Vec<(u32, usize)>,
@@ -27,7 +28,9 @@ pub(crate) struct Share {
 /// Messages from one partition to another: frames that will arrive there, in order on each link, and writes.
 #[derive(Debug, Default)]
 pub struct Messages {
+    /// Frames, in order on each link.
     pub(super) frames: Vec<Frame>,
+    /// Writes, each with its connection.
     pub(super) writes: Vec<(u32, Write)>,
 }
 
@@ -36,6 +39,7 @@ pub struct Messages {
 pub(super) struct Frame {
     pub(super) packet: Packet,
     pub(super) port: u32,
+    /// Content that is not stored in the packet; `None`: there is none.
     pub(super) attachment: Option<Box<Attachment>>,
 }
 

@@ -60,8 +60,9 @@ impl World {
         }
     }
 
-    /// Counts head-of-line blocking when the neighbour behind `port` has stopped these classes: the packets that wait
-    /// at `port`, and those of them that are bound for a port of that neighbour other than its fullest.
+    /// Counts head-of-line blocking when the neighbour behind `port` has stopped classes (bit k of `stopped`: class k):
+    /// the packets of these classes that wait at `port`, and those of them that are bound for a port of that neighbour
+    /// other than its fullest in the class.
     pub(super) fn count_held_up(&mut self, port: u32, stopped: u8) {
         let towards = self.ports[port as usize].to;
         if self.nodes[usize::from(towards)].is_host {

@@ -10,6 +10,7 @@ use tailback_units::Time;
 /// Source of a flow without a transport.
 #[derive(Debug)]
 pub(super) struct Flow {
+    /// Generator of bursts; `None`: the source has not started, or was stopped.
     pub(super) source: Option<Source>,
     pub(super) rng: Rng,
     /// Next burst, due at `next.at`.
@@ -18,16 +19,26 @@ pub(super) struct Flow {
     pub(super) stop: Time,
     /// The port by which packets leave the sending host towards the receiver.
     pub(super) port: u32,
+    /// Receiving host.
     pub(super) to: u16,
     /// Packet traits of the flow's packets: of unmeasured and of measured ones.
     pub(super) traits: [Traits; 2],
     /// Code point of its packets.
     pub(super) code: u8,
+    /// Sequence number of the next packet.
     pub(super) seq: u32,
-    /// The last payload with its buffer and wire bytes; a cache, since most payloads of a flow are equal.
-    pub(super) last: (u32, u32, u32),
+    /// Lengths of the last packet; a cache, since most packets of a flow have the same length.
+    pub(super) last: LastLengths,
     /// Conditioner at its entry, or `NONE`.
     pub conditioner: u32,
+}
+
+/// Payload, buffer bytes and wire bytes of a flow's last packet.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct LastLengths {
+    pub(super) payload: u32,
+    pub(super) size: u32,
+    pub(super) wire: u32,
 }
 
 /// Source of a flow with a transport.
@@ -42,6 +53,7 @@ pub(super) struct Writer {
 /// A source and its random stream, which continues when the source is restarted.
 #[derive(Debug)]
 pub(super) struct Drawn {
+    /// Generator of bursts; `None`: it was stopped.
     pub(super) source: Option<Source>,
     pub(super) rng: Rng,
 }
@@ -63,7 +75,7 @@ impl Flow {
             code: flow.code,
             traits: [false, true].map(|measured| Traits::data(flow.class, measured)),
             seq: 0,
-            last: (0, 0, 0),
+            last: LastLengths::default(),
             conditioner: NONE,
         }
     }

@@ -9,29 +9,29 @@ use crate::plan::{Change, ChangeKind, NodeId};
 use crate::port::{Delivered, LineEnd, Port};
 use tailback_units::Time;
 
-/// Number of events that [`World::run_until`] handles before it looks at the time again.
+/// Number of events that [`World::run_until`] handles in each call of [`World::advance`].
 const EVENTS_PER_ROUND: u64 = 1 << 20;
 
-/// Answer of a step.
+/// Progress of a step when its call returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// Events remain before the instant up to which the step was to run.
+    /// The budget of events is used up; further events may remain up to the instant to which the step was to run.
     Running,
-    /// The instant has been reached.
+    /// All events up to the instant have been handled.
     Done,
 }
 
 /// Reason why a change cannot be scheduled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Untimely {
-    /// Its time is not after the current time.
+    /// Its time is not after the current time, or the run has ended.
     Past,
     /// Its time is after the end of the run.
     AfterTheEnd,
 }
 
 impl World {
-    /// Handles at most `budget` events.
+    /// Handles at most `budget` events up to the end of the run.
     pub fn run(&mut self, budget: u64) -> Status {
         self.advance(self.plan.end, budget)
     }
@@ -41,28 +41,30 @@ impl World {
         self.run_until(self.plan.end);
     }
 
-    /// Handles all events at and before `t`, or before the end of the run if `t` is later. [`World::now`] is then `t` or
-    /// the end; an instant in the past does nothing.
-    pub fn run_until(&mut self, t: Time) {
-        while self.advance(t, EVENTS_PER_ROUND) == Status::Running {}
+    /// Handles all events at and before `until`, or up to the end of the run if `until` is later. [`World::now`] is
+    /// then `until` or the end of the run; if `until` is in the past, nothing happens.
+    pub fn run_until(&mut self, until: Time) {
+        while self.advance(until, EVENTS_PER_ROUND) == Status::Running {}
     }
 
-    /// Handles at most `budget` events at and before `t`, as [`World::run_until`]; [`Status::Done`]: there are no more.
-    pub fn advance(&mut self, t: Time, budget: u64) -> Status {
-        let t = t.min(self.plan.end);
-        let status = self.handle_events(t, budget);
+    /// Handles at most `budget` events at and before `until`, as [`World::run_until`]; [`Status::Done`]: all have been
+    /// handled.
+    pub fn advance(&mut self, until: Time, budget: u64) -> Status {
+        let until = until.min(self.plan.end);
+        let status = self.handle_events(until, budget);
         if status == Status::Done {
-            self.now = self.now.max(t);
-            self.done |= t == self.plan.end;
+            self.now = self.now.max(until);
+            self.done |= until == self.plan.end;
         }
         status
     }
 
-    /// Schedules a change at `at`, after those that are already scheduled for that instant. A change takes effect when its
-    /// time has come, not at the call.
+    /// Schedules a change at `at`, after those that are already scheduled for that instant. A change takes effect when
+    /// its time has come, not at the call.
     ///
     /// # Errors
-    /// If `at` is not after the current time, or after the end of the run: then nothing is scheduled.
+    /// [`Untimely::Past`] if `at` is not after the current time or the run has ended, [`Untimely::AfterTheEnd`] if `at`
+    /// is after the end of the run; nothing is scheduled then.
     pub fn change(&mut self, at: Time, what: ChangeKind) -> Result<(), Untimely> {
         if at <= self.now || self.done {
             return Err(Untimely::Past);

@@ -34,6 +34,7 @@ impl World {
         }
     }
 
+    /// Enqueues a packet at a port whose queue is behind an admission policy.
     #[inline(never)]
     fn enqueue_admission(&mut self, port: u32, packet: Packet) {
         let now = self.now;
@@ -47,8 +48,8 @@ impl World {
         }
     }
 
-    /// Enqueues a packet at a port that does not transmit early. In order: what the port writes into the packet, the
-    /// packet's memory, the queue, and the consequences of the longer queue.
+    /// Enqueues a packet at a port that does not transmit early. The steps are, in order: treatment of the packet,
+    /// allocation of its memory, its queue, and the consequences of the longer queue.
     #[inline(never)]
     pub(super) fn enqueue_waiting(&mut self, port: u32, packet: Packet, via: Option<u32>) {
         let Some(packet) = self.treat(port, packet, via) else { return };
@@ -67,8 +68,8 @@ impl World {
         self.watch(port, class, destination, via.filter(|_| feeds));
     }
 
-    /// Applies to a packet what precedes the queue of `port`: labels, conditioners, congestion points and the tags of
-    /// rate limiters. `None`: a policer dropped the packet.
+    /// Applies the steps before the queue of `port` to a packet: labels, conditioners, congestion points and the tags
+    /// of rate limiters. `None`: a policer dropped the packet.
     #[inline(always)]
     fn treat(&mut self, port: u32, mut packet: Packet, via: Option<u32>) -> Option<Packet> {
         if self.labelling.any() {
@@ -78,7 +79,7 @@ impl World {
             packet = self.condition_egress(port, packet)?;
         }
         if self.feeds_back {
-            self.judge_arrival(port, &packet);
+            self.sample_arrival(port, &packet);
         }
         if let Queue::General(m) = &mut self.ports[port as usize].queue
             && let Waiting::Limited(limiters) = &mut m.queues[usize::from(packet.class())].waiting
@@ -97,7 +98,7 @@ impl World {
         let from = usize::from(self.ports[port as usize].from);
         if let FabricState::Buffer(buffer) = &self.nodes[from].fabric
             && !buffer.stops_any()
-            && !buffer.stays(slot as usize, class, size)
+            && !buffer.admits_without_stop(slot as usize, class, size)
         {
             self.has_memory(from, slot, class, size);
         }
@@ -252,6 +253,7 @@ impl World {
         }
     }
 
+    /// Transmits a control frame.
     fn transmit_control(&mut self, port: u32, control: &ControlFrame) {
         let handle = self.control_frames.put(control.clone());
         let to = self.ports[port as usize].to;
@@ -291,8 +293,8 @@ impl World {
         Some(next)
     }
 
-    /// Transmits a packet that has left its queue. In order: accounts and telemetry, the link, and the consequences of
-    /// the shorter queue.
+    /// Transmits a packet that has left its queue. The steps are, in order: accounts and telemetry, the link, and the
+    /// consequences of the shorter queue.
     #[inline(always)]
     fn transmit_data(&mut self, port: u32, packet: Packet) {
         let now = self.now;
@@ -379,6 +381,8 @@ impl World {
         }
     }
 
+    /// Returns `true` if a further event at the end of the transmission is needed: frames wait, or a discipline watches
+    /// idle periods.
     fn has_backlog(m: &General) -> bool {
         !m.control.is_empty() || m.queues.iter().any(|q| q.backlog.packets > 0 || q.watches_idle)
     }
@@ -437,7 +441,8 @@ impl World {
     }
 }
 
-/// Returns the next packet of the highest class that the gate admits and that has a packet to send.
+/// Removes and returns the next packet of the highest class that the gate admits and that has a packet to send; `None`:
+/// there is no such class.
 #[inline]
 fn highest(
     queues: &mut ByClass<ClassQueue>,

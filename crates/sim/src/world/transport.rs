@@ -123,6 +123,7 @@ impl World {
         finite.writes.len() < before
     }
 
+    /// Delivers an acknowledgement to the sender of its connection.
     fn receive_ack(&mut self, connection: u32, packet: Packet) {
         let ack = self.unpack(&packet);
         self.ledger.deliver_ack(packet, connection);
@@ -240,7 +241,8 @@ impl World {
         }
     }
 
-    /// Gives turns to up to `waiting` connections, until a segment waits at the port again.
+    /// Gives turns to up to `waiting` connections; in a network with one class, only until a segment waits at the port
+    /// again.
     fn give_turns(&mut self, port: u32, waiting: usize) {
         // A frame of zero length (an acknowledgement without headers) ends when it begins, and the frames behind it
         // begin at the same instant. Turns are given at the last of these frames, since early transmission handles all

@@ -16,21 +16,25 @@ use tailback_units::Time;
 /// Packets by the number of their flow; acknowledgements follow the flows.
 type ByFlow = BTreeMap<u32, Count>;
 
+/// Adds a packet to the count of its flow.
 fn count(found: &mut ByFlow, packet: &Packet) {
     found.entry(packet.flow()).or_default().add(u64::from(packet.size));
 }
 
+/// Returns an instant in seconds; `None`: never.
 fn instant(at: Time) -> Option<f64> {
     (at != Time::NEVER).then(|| at.as_secs())
 }
 
+/// Returns state variables by name.
 fn named(state: Vec<Probe>) -> BTreeMap<String, f64> {
     state.into_iter().map(|probe| (probe.name, probe.value)).collect()
 }
 
 impl World {
-    /// Returns the state of the whole network now. It costs as much as all queues and flows together are large; use
-    /// [`World::port_view`] and [`World::flow_view`] for single ones.
+    /// Returns the state of the whole network now. The time that this takes grows with the number of packets in queues
+    /// and with the number of flows; [`World::port_view`] and [`World::flow_view`] return the state of one port or
+    /// flow.
     pub fn view(&mut self) -> View {
         let names = port_names(&self.plan.nodes, &self.plan.links);
         let ports = (0..).zip(names).map(|(port, name)| (name, self.port_view(port))).collect();
@@ -173,6 +177,7 @@ impl World {
         }
     }
 
+    /// Replaces flow numbers by the names of the flows.
     fn by_name(&self, found: ByFlow) -> BTreeMap<String, Counts> {
         found.into_iter().map(|(flow, count)| (self.packet_name(flow), count.into())).collect()
     }

@@ -18,7 +18,7 @@ use tailback_units::{Dur, Time};
 const HIGH_GAIN: f64 = 2.885;
 /// Gain of the window outside Startup and Drain.
 const CWND_GAIN: f64 = 2.0;
-/// Pacing gains of ProbeBW, one per smallest round-trip time (section 4.3.4.3).
+/// Pacing gains of ProbeBW, each used for about one minimum round-trip time (section 4.3.4.3).
 const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
 /// Growth of the bandwidth below which a round counts as flat; Startup ends after [`FLAT_ROUNDS`] (section 4.3.2.2).
 const GROWTH: f64 = 1.25;
@@ -111,16 +111,18 @@ enum Mode {
 /// Interpretations of the draft: without offloading, `send_quantum` (section 4.2.2) enters only
 /// the three quanta of slack in the window; the samples of ProbeRTT are ignored here, not in the
 /// sampler; recovery after a timeout ends when all that was sent before it is acknowledged. Linux's bound
-/// on the long-term rate (for policers) is not in the draft and not here. ProbeRTT saves the window as it is (text of section
-/// 4.2.3.4), not the larger of it and the one saved before (pseudocode of section 4.3.5). Echoes of
-/// congestion have no effect, as in Linux.
+/// on the long-term rate (for policers) is not in the draft and not here. ProbeRTT saves the present window (text of
+/// section 4.2.3.4), not the maximum of the present and the previously saved window (pseudocode of section 4.3.5).
+/// Echoes of congestion have no effect, as in Linux.
 ///
 /// The `mode` of `probe` is 0 Startup, 1 Drain, 2 ProbeBW, 3 ProbeRTT.
 #[derive(Debug)]
 pub struct Bbr {
     params: Params,
     rng: Rng,
+    /// Payload of a full segment, bits.
     bits: f64,
+    /// Initial window, segments.
     initial: f64,
     mode: Mode,
     pacing_gain: f64,
@@ -130,28 +132,37 @@ pub struct Bbr {
     rounds: Rounds,
     /// BtlBw, segments per second.
     bandwidth: WindowedMax,
+    /// Deliveries that ProbeRTT limited.
     held_back: HeldBack,
-    /// RTprop.
+    /// Minimum round-trip time (RTprop). `None`: there was no sample.
     min_rtt: Option<Dur>,
+    /// Time at which `min_rtt` was measured.
     min_rtt_at: Time,
     /// `true` after Startup has filled the pipe.
     full: bool,
+    /// Bandwidth to which growth is compared, segments per second.
     full_bandwidth: f64,
+    /// Consecutive flat rounds.
     flat_rounds: u32,
     /// Phase of ProbeBW, an index of [`CYCLE`].
     cycle: usize,
+    /// Start of the phase of ProbeBW.
     cycle_at: Time,
     /// Earliest end of ProbeRTT. `None`: more than 4 segments are still outstanding.
     probe_rtt_until: Option<Time>,
+    /// `true` if a round has ended since ProbeRTT reached its small window.
     probe_rtt_round: bool,
+    /// `true` from a transmission after an idle time to the next acknowledgement.
     idle_restart: bool,
-    /// `true` in the first round of fast recovery, in which one segment is sent for each delivered (packet conservation).
+    /// `true` in the first round of fast recovery, in which one segment is sent for each delivered (packet
+    /// conservation).
     conservation: bool,
     saved: Saved,
 }
 
 impl Bbr {
-    /// Returns the segments outstanding at `gain` times the bandwidth-delay product (BBRInflight).
+    /// Returns `gain` times the bandwidth-delay product plus three send quanta, segments; before the first round-trip
+    /// time the initial window (BBRInflight).
     fn inflight(&self, gain: f64) -> f64 {
         let Some(rtt) = self.min_rtt else { return self.initial };
         gain * self.bandwidth.get() * rtt.as_secs() + 3.0 * self.quantum()
@@ -169,6 +180,8 @@ impl Bbr {
         }
     }
 
+    /// Sets the pacing rate to `gain` times the bandwidth; until the pipe is full, the rate only rises
+    /// (BBRSetPacingRateWithGain).
     fn pace(&mut self, gain: f64) {
         let rate = gain * self.bandwidth.get();
         if rate > 0.0 && (self.full || rate > self.pacing_rate) {
@@ -176,10 +189,13 @@ impl Bbr {
         }
     }
 
+    /// Returns `true` if an acknowledgement has no sample of the delivery rate, or one that the application or ProbeRTT
+    /// limits.
     fn limited(&self, acked: &Acked) -> bool {
         acked.rate.as_ref().is_none_or(|sample| self.held_back.limits(sample))
     }
 
+    /// Updates the maximum filter of the delivery rate (BBRUpdateBtlBw).
     fn update_bandwidth(&mut self, acked: &Acked) {
         let Some(sample) = &acked.rate else { return };
         let rate = model::rate(sample);
@@ -188,6 +204,7 @@ impl Bbr {
         }
     }
 
+    /// Advances the cycle of ProbeBW if its phase is over (BBRCheckCyclePhase).
     fn check_cycle(&mut self, acked: &Acked) {
         if self.mode != Mode::ProbeBw {
             return;
@@ -206,12 +223,14 @@ impl Bbr {
         }
     }
 
+    /// Begins the next phase of ProbeBW (BBRAdvanceCyclePhase).
     fn advance_cycle(&mut self, now: Time) {
         self.cycle = (self.cycle + 1) % CYCLE.len();
         self.cycle_at = now;
         self.pacing_gain = CYCLE[self.cycle];
     }
 
+    /// Updates the estimator of a full pipe (BBRCheckFullPipe).
     fn check_full(&mut self, acked: &Acked) {
         if self.full || !self.rounds.start || self.limited(acked) {
             return;
@@ -225,6 +244,7 @@ impl Bbr {
         self.full = self.flat_rounds >= FLAT_ROUNDS;
     }
 
+    /// Leaves Startup for Drain, and Drain for ProbeBW (BBRCheckDrain).
     fn check_drain(&mut self, acked: &Acked) {
         if self.mode == Mode::Startup && self.full {
             self.mode = Mode::Drain;
@@ -236,12 +256,14 @@ impl Bbr {
         }
     }
 
+    /// Enters Startup (BBREnterStartup).
     fn enter_startup(&mut self) {
         self.mode = Mode::Startup;
         self.pacing_gain = HIGH_GAIN;
         self.cwnd_gain = HIGH_GAIN;
     }
 
+    /// Enters ProbeBW (BBREnterProbeBW).
     fn enter_probe_bw(&mut self, now: Time) {
         self.mode = Mode::ProbeBw;
         self.cwnd_gain = CWND_GAIN;
@@ -250,7 +272,7 @@ impl Bbr {
         self.advance_cycle(now);
     }
 
-    /// Updates the smallest round-trip time; returns `true` if it had expired (BBRUpdateRTprop).
+    /// Updates the minimum round-trip time; returns `true` if the previous one had expired (BBRUpdateRTprop).
     fn update_min_rtt(&mut self, acked: &Acked) -> bool {
         let expired = self.min_rtt.is_some() && acked.now.since(self.min_rtt_at) > self.params.min_rtt_window;
         if let Some(rtt) = acked.rtt
@@ -262,6 +284,7 @@ impl Bbr {
         expired
     }
 
+    /// Enters and leaves ProbeRTT; `expired`: the minimum round-trip time had expired (BBRCheckProbeRTT).
     fn check_probe_rtt(&mut self, window: &mut Window, acked: &Acked, expired: bool) {
         if self.mode != Mode::ProbeRtt && expired && !self.idle_restart {
             self.saved.save(window, false);
@@ -293,6 +316,7 @@ impl Bbr {
         self.idle_restart = false;
     }
 
+    /// Sets the window (BBRSetCwnd).
     fn set_window(&mut self, window: &mut Window, acked: &Acked) {
         if acked.lost > 0 {
             window.cwnd = (window.cwnd - f64::from(acked.lost)).max(1.0);

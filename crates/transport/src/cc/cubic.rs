@@ -135,12 +135,18 @@ enum After {
 /// State of the growth since the last reduction, in segments and seconds (names of RFC 9438 section 4.1).
 #[derive(Clone, Copy, Debug)]
 struct Curve {
+    /// Cause of the stage.
     after: After,
+    /// Window of the plateau, segments.
     w_max: f64,
+    /// Window before the last reduction, segments.
     cwnd_prior: f64,
+    /// Time from the start of the stage to the plateau, seconds.
     k: f64,
+    /// Estimate of Reno's window, segments.
     w_est: f64,
-    /// Begin of this stage of congestion avoidance (t_epoch), plus the time during which the window did not limit.
+    /// Start of this stage of congestion avoidance (t_epoch), plus the time during which the window did not limit.
+    /// `None`: the stage has not started.
     start: Option<Time>,
 }
 
@@ -176,6 +182,7 @@ impl Cubic {
         self.last = now;
     }
 
+    /// Grows the window in congestion avoidance (RFC 9438 sections 4.2 to 4.5).
     fn avoid(&mut self, window: &mut Window, acked: &Acked) {
         let start = if let Some(start) = self.curve.start {
             start
@@ -238,7 +245,7 @@ impl CongestionControl for Cubic {
     fn on_congestion(&mut self, window: &mut Window, event: &CongestionEvent) {
         self.hystart.stop();
         let flight = f64::from(event.in_flight);
-        // Of consecutive timeouts the first has the curve to restore.
+        // At consecutive timeouts, the curve before the first one is the one to restore.
         if event.sign != Congestion::Timeout || self.curve.after != After::Timeout {
             self.undo = Some(self.curve);
         }

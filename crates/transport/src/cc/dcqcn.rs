@@ -114,6 +114,7 @@ impl Build for Params {
 pub struct Dcqcn {
     params: Params,
     line: Line,
+    /// Payload of a full segment, bytes.
     payload: u64,
     /// Current rate R_C.
     current: f64,
@@ -165,7 +166,7 @@ impl Dcqcn {
         }
     }
 
-    /// Makes all events of the two timers until `now`.
+    /// Processes all events of the two timers up to `now`.
     fn advance(&mut self, now: Time) {
         while self.decay_at.min(self.raise_at) <= now {
             if self.decay_at <= self.raise_at {
@@ -193,7 +194,7 @@ impl CongestionControl for Dcqcn {
     }
 
     fn on_ack(&mut self, window: &mut Window, acked: &Acked) {
-        // A lost SYN has set it to one segment.
+        // A lost SYN has set the window to one segment.
         window.cwnd = NO_WINDOW;
         self.advance(acked.now);
         if acked.ece {

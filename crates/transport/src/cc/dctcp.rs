@@ -28,8 +28,8 @@ pub struct Params {
     pub initial_alpha: Fraction,
     /// Upper bound of the growth per acknowledgement in slow start, segments, 1 to 1000. Default 2.
     pub byte_counting: u32,
-    /// Smallest window after an echo, segments, 1 or 2. With 2, as in Linux, a sender whose segments are all marked sends two
-    /// per round trip, and `ecn-floor` has no effect. With 1, as in RFC 3168, `ecn-floor` applies. Default 2.
+    /// Smallest window after an echo, segments, 1 or 2. With 2, as in Linux, a sender whose segments are all marked
+    /// sends two per round trip, and `ecn-floor` has no effect. With 1, as in RFC 3168, `ecn-floor` applies. Default 2.
     pub least_window: u32,
 }
 
@@ -83,12 +83,13 @@ impl Build for Params {
 /// acknowledged. Growth and the response to loss are Reno's.
 #[derive(Debug)]
 pub struct Dctcp {
+    /// Weight of the last window in the estimate.
     g: f64,
     /// Estimate of the marked fraction, 0 to 1.
     alpha: f64,
     /// Segments acknowledged in this observation window.
     acked: u32,
-    /// Of these, with an echo.
+    /// Segments acknowledged with an echo in this observation window.
     marked: u32,
     /// Segment whose acknowledgement, with that of a later one, ends the observation window.
     window_end: u32,

@@ -17,7 +17,7 @@ impl Params {
     /// Accepts: there are no parameters.
     ///
     /// # Errors
-    /// If a parameter is invalid: the error names it and says what to write.
+    /// Never: the type excludes invalid values.
     pub fn check(&self) -> Result<(), Invalid> {
         Ok(())
     }
@@ -41,7 +41,7 @@ impl CongestionControl for Fixed {
         Profile { recovery: RecoveryWindow::Control, ..Profile::default() }
     }
     fn on_ack(&mut self, window: &mut Window, _: &Acked) {
-        // A lost SYN has set it to one segment.
+        // A lost SYN has set the window to one segment.
         window.cwnd = f64::from(self.segments);
     }
     fn on_congestion(&mut self, _: &mut Window, _: &CongestionEvent) {}

@@ -32,8 +32,8 @@ pub struct Params {
     /// increases of all senders add up to the headroom; 1 to 1000000. Excludes `additive`. Default: `additive` applies.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flows: Option<u32>,
-    /// Round-trip time T without queues, 1 ns to 10 s. Default: that of the longest idle path of the group's flows, since
-    /// senders with different T share a link unequally.
+    /// Round-trip time T without queues, 1 ns to 10 s. Default: that of the longest idle path of the group's flows,
+    /// since senders with different T share a link unequally.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub base_rtt: Option<Dur>,
     /// `true` if T of each flow is the round-trip time of its own idle path. Default false.
@@ -109,7 +109,9 @@ impl Build for Params {
 /// State of HPCC in one sender. Windows in segments.
 #[derive(Debug)]
 pub struct Hpcc {
+    /// Target utilisation eta.
     target: f64,
+    /// Round trips of additive increase between multiplicative ones (maxStage).
     stages: u32,
     /// Additive increase W_AI.
     step: f64,
@@ -118,7 +120,8 @@ pub struct Hpcc {
     reference: f64,
     /// Window W.
     window: f64,
-    /// Utilisation U of the busiest link: bytes in flight by bandwidth-delay product, a moving average over a round trip.
+    /// Utilisation U of the busiest link: bytes in flight by bandwidth-delay product, a moving average over a round
+    /// trip.
     utilisation: f64,
     /// Round trips of additive increase since the last multiplicative one (incStage).
     stage: u32,
@@ -135,15 +138,15 @@ fn segments(window: f64) -> f64 {
 }
 
 impl Hpcc {
-    /// Returns u of the busiest link since the last acknowledgement, and the weight τ/T of this sample (MeasureInflight of
-    /// algorithm 1, lines 2 to 8). `None`: the path has changed, or a link has sent nothing since.
+    /// Returns u of the busiest link since the last acknowledgement, and the weight τ/T of this sample (MeasureInflight
+    /// of algorithm 1, lines 2 to 8). `None`: the path has changed, or a link has sent nothing since.
     fn busiest(&self, hops: &[Hop]) -> Option<(f64, f64)> {
         let same = self.last.len() == hops.len() && self.last.iter().zip(hops).all(|(a, b)| a.port == b.port);
         if !same || hops.is_empty() {
             return None;
         }
         let base = self.line.base_rtt.as_secs();
-        let mut busiest = (-1.0, 0.0);
+        let (mut highest, mut weight) = (-1.0, 0.0);
         for (before, hop) in self.last.iter().zip(hops) {
             let apart = hop.at.since(before.at).as_secs();
             if apart <= 0.0 {
@@ -152,11 +155,11 @@ impl Hpcc {
             let product = hop.rate.0 as f64 / 8.0 * base;
             let sent = (hop.busy.0 - before.busy.0) as f64 / hop.at.since(before.at).0 as f64;
             let load = f64::from(hop.queue.min(before.queue)) / product + sent;
-            if load > busiest.0 {
-                busiest = (load, apart.min(base) / base);
+            if load > highest {
+                (highest, weight) = (load, apart.min(base) / base);
             }
         }
-        Some(busiest)
+        Some((highest, weight))
     }
 }
 

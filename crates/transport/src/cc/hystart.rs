@@ -33,9 +33,10 @@ pub(crate) struct HyStart {
     current_min: Dur,
     /// Samples in this round.
     samples: u32,
-    /// Round-trip time at the begin of conservative slow start, and the number of rounds since. `None`:
+    /// Minimum round-trip time at the start of conservative slow start, and the number of rounds since. `None`:
     /// standard slow start.
     conservative: Option<(Dur, u32)>,
+    /// `true` until the first congestion, or the end of the first slow start.
     active: bool,
 }
 
@@ -52,13 +53,13 @@ impl HyStart {
         }
     }
 
-    /// Returns `true` while it governs slow start.
+    /// Returns `true` while HyStart++ governs slow start.
     #[inline]
     pub(crate) fn active(&self) -> bool {
         self.active
     }
 
-    /// Returns to standard slow start, at the first congestion.
+    /// Ends HyStart++, at the first congestion: later slow starts are standard.
     pub(crate) fn stop(&mut self) {
         self.active = false;
     }
@@ -77,7 +78,7 @@ impl HyStart {
         if let Some(rtt) = acked.rtt {
             self.current_min = self.current_min.min(rtt);
             self.samples += 1;
-            self.judge();
+            self.compare_minima();
         }
     }
 
@@ -86,13 +87,15 @@ impl HyStart {
         self.last_min = self.current_min;
         self.current_min = NONE;
         self.samples = 0;
-        // The round in which it began counts as a whole one.
+        // The round in which conservative slow start began counts as a whole round.
         let Some((_, rounds)) = &mut self.conservative else { return false };
         *rounds += 1;
         *rounds >= CSS_ROUNDS
     }
 
-    fn judge(&mut self) {
+    /// Enters conservative slow start if the minimum round-trip time has risen since the last round, and leaves it if
+    /// the minimum falls below that at its start.
+    fn compare_minima(&mut self) {
         if self.samples < N_RTT_SAMPLE {
             return;
         }
@@ -168,7 +171,7 @@ mod tests {
     fn conservative_slow_start_grows_by_a_quarter_and_ends_after_five_rounds() {
         let (mut hystart, mut window) = start();
         round(&mut hystart, &mut window, 80);
-        // It begins at the eighth sample; the last two acknowledgements count a quarter.
+        // Conservative slow start begins at the eighth sample; the last two acknowledgements count a quarter.
         round(&mut hystart, &mut window, 100);
         assert_eq!(window.cwnd, 10.0 + 10.0 + 8.0 + 0.5);
         for _ in 0..4 {

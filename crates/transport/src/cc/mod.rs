@@ -67,7 +67,7 @@ pub trait Build {
     fn initial_window(&self, setup: &Setup) -> f64 {
         setup.initial_window.into()
     }
-    /// Returns what the receiver, the host and the switches have to provide.
+    /// Returns the requirements on the receiver, the host and the switches.
     fn needs(&self) -> Needs {
         Needs::default()
     }
@@ -111,8 +111,8 @@ pub struct Pacing {
     /// Minimum time from one segment to the next, and minimum retransmission timeout, at less than one segment per
     /// round trip; zero: no limit.
     pub interval: Dur,
-    /// Instant of the next change of these by time alone, at which [`CongestionControl::on_timer`] is due; [`Time::NEVER`]
-    /// if there is none.
+    /// Instant of the next change of `rate` or `interval` by time alone, at which [`CongestionControl::on_timer`] is
+    /// due; [`Time::NEVER`] if there is none.
     pub changes_at: Time,
 }
 
@@ -139,8 +139,8 @@ pub struct Profile {
     pub echo: EchoResponse,
     /// Calls of [`CongestionControl::on_sent`].
     pub sent: SentCalls,
-    /// `true` if each expiry of the retransmission timer is reported as congestion, `false` if only the first for a segment
-    /// (RFC 5681 section 3.1).
+    /// `true` if each expiry of the retransmission timer is reported as congestion, `false` if only the first for a
+    /// segment (RFC 5681 section 3.1).
     pub every_expiry: bool,
     /// `true` if the sender calls [`CongestionControl::pacing`].
     pub paces: bool,
@@ -151,7 +151,7 @@ pub struct Profile {
 }
 
 impl Profile {
-    /// Returns `true` if feedback, acknowledgements and congestion are all that the control is called for.
+    /// Returns `true` if the control is called for feedback, acknowledgements outside recovery and congestion only.
     pub(crate) fn is_plain(&self) -> bool {
         let calls = self.paces || self.samples_rate || self.sent != SentCalls::Never;
         !calls && self.recovery != RecoveryWindow::Control && self.echo != EchoResponse::Control
@@ -222,42 +222,45 @@ pub enum BackOff {
 pub struct Feedback<'a> {
     /// Segments newly acknowledged, cumulatively; 0 for a duplicate.
     pub advanced: u32,
-    /// `true` if it echoes congestion experienced.
+    /// `true` if the acknowledgement echoes congestion experienced.
     pub ece: bool,
-    /// First segment not acknowledged, after it.
+    /// First segment not acknowledged after this acknowledgement.
     pub una: u32,
     /// First segment never transmitted.
     pub next: u32,
-    /// Telemetry that switches wrote into segment `una - 1`. `None`: the flow collects no telemetry.
+    /// Telemetry that switches wrote into segment `una - 1`. `None`: the flow collects no telemetry, or the
+    /// acknowledgement is a duplicate.
     pub hops: Option<&'a [Hop]>,
 }
 
 /// Result of an acknowledgement that delivered at least one segment.
 #[derive(Clone, Copy, Debug)]
 pub struct Acked {
-    /// Its arrival.
+    /// Arrival of the acknowledgement.
     pub now: Time,
     /// Segments newly acknowledged, cumulatively or selectively, at least 1.
     pub delivered: u32,
-    /// Of these, cumulatively.
+    /// Segments by which the cumulative acknowledgement advances; earlier acknowledgements may have counted some of
+    /// them in `delivered`.
     pub advanced: u32,
-    /// Round-trip time of the newest segment that it acknowledges. `None`: that segment was sent more than once.
+    /// Sample of the round-trip time: of the newest segment acknowledged or, without a scoreboard, of the timestamp or
+    /// the timed segment. `None`: no sample, such as for a segment that was sent more than once.
     pub rtt: Option<Dur>,
     /// Smoothed round-trip time; zero before the first sample.
     pub srtt: Dur,
     /// Smallest round-trip time so far; zero before the first sample.
     pub min_rtt: Dur,
-    /// Segments outstanding (sent, neither acknowledged nor considered lost) before it.
+    /// Segments outstanding (sent, neither acknowledged nor considered lost) before the acknowledgement.
     pub in_flight_before: u32,
-    /// Segments outstanding after it.
+    /// Segments outstanding after the acknowledgement.
     pub in_flight: u32,
     /// `true` if the window, not the application or the receiver, limits the sender.
     pub window_limited: bool,
-    /// `true` if it echoes congestion experienced.
+    /// `true` if the acknowledgement echoes congestion experienced.
     pub ece: bool,
     /// `true` during loss recovery (after this acknowledgement has been processed).
     pub recovering: bool,
-    /// `true` if it ends a round trip: it acknowledges a segment sent after the last round's end.
+    /// `true` if the acknowledgement ends a round trip: it covers a segment sent after the end of the last round trip.
     pub round: bool,
     /// Segments newly considered lost since the last call.
     pub lost: u32,
@@ -287,7 +290,7 @@ pub struct RateSample {
 /// A sign of congestion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Congestion {
-    /// Loss, seen from duplicate or selective acknowledgements: recovery begins.
+    /// Loss, detected by duplicate or selective acknowledgements: recovery begins.
     Loss,
     /// An echo of congestion experienced, at most once per window.
     Ecn,
@@ -299,11 +302,11 @@ pub enum Congestion {
 /// A sign of congestion, and the state of the sender at that time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CongestionEvent {
-    /// The sign.
+    /// Kind of the sign.
     pub sign: Congestion,
-    /// Its time.
+    /// Time of the sign.
     pub now: Time,
-    /// FlightSize of RFC 5681, segments: those outstanding, without those of limited transmit.
+    /// FlightSize of RFC 5681: segments outstanding, without those sent by limited transmit.
     pub in_flight: u32,
     /// `true` if the lost segment was marked; `false` without [`SentCalls::Marks`].
     pub marked: bool,
@@ -319,19 +322,19 @@ impl CongestionEvent {
 /// A transmission of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sent {
-    /// Its time.
+    /// Time of the transmission.
     pub now: Time,
-    /// `true` if no segment was outstanding before it.
+    /// `true` if no segment was outstanding before the transmission.
     pub idle: bool,
-    /// With [`SentCalls::Marks`], `true` if the segment was marked when it was sent before. `None`: it is sent for the first
-    /// time.
+    /// With [`SentCalls::Marks`], `true` if the segment was marked when it was sent before. `None`: it is sent for the
+    /// first time.
     pub was_marked: Option<bool>,
 }
 
 /// A timer of the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Timer {
-    /// That of the control itself, at [`Pacing::changes_at`].
+    /// The timer of the control itself, at [`Pacing::changes_at`].
     Control,
     /// The retransmission timer, after this timeout: each expiry, after [`CongestionControl::on_congestion`].
     Retransmission(Dur),
@@ -343,16 +346,16 @@ pub trait CongestionControl {
     fn profile(&self) -> Profile {
         Profile::default()
     }
-    /// Processes the content of any acknowledgement, duplicates included, before the sender looks for losses and responds to
-    /// the echo.
+    /// Processes the content of any acknowledgement, duplicates included, before the sender looks for losses and
+    /// responds to the echo.
     fn on_feedback(&mut self, _window: &mut Window, _feedback: &Feedback<'_>) {}
-    /// Processes an acknowledgement that delivered something, outside recovery, or with [`RecoveryWindow::Control`] at any
-    /// time.
+    /// Processes an acknowledgement that delivered something, outside recovery, or with [`RecoveryWindow::Control`] at
+    /// any time.
     fn on_ack(&mut self, window: &mut Window, acked: &Acked);
     /// Sets `window.ssthresh`; for [`Congestion::Ecn`] also `window.cwnd`.
     fn on_congestion(&mut self, window: &mut Window, event: &CongestionEvent);
-    /// Restores the state before the last reduction, which was spurious (RFC 4015; RFC 9438 section 4.9). The sender has
-    /// restored `cwnd` and `ssthresh` already.
+    /// Restores the state before the last reduction, which was spurious (RFC 4015; RFC 9438 section 4.9). The sender
+    /// has restored `cwnd` and `ssthresh` already.
     fn on_spurious(&mut self, _window: &mut Window) {}
     /// Processes a transmission, and returns `true` if the segment is to be marked ([`SentCalls`]).
     fn on_sent(&mut self, _sent: &Sent) -> bool {

@@ -7,44 +7,51 @@ use crate::seq::before;
 /// MinPipeCwnd: smallest window with which a connection with delayed acknowledgements does not stall, segments.
 pub(crate) const MIN_PIPE: f64 = 4.0;
 
+/// A sample of a [`WindowedMax`].
+#[derive(Clone, Copy, Debug, Default)]
+struct Sample {
+    time: u64,
+    value: f64,
+}
+
 /// Windowed maximum filter (Kathleen Nichols's estimator): keeps the best three samples and changes
 /// at a new sample only.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct WindowedMax {
-    /// Time and value, in descending order of values and ascending order of times.
-    best: [(u64, f64); 3],
+    /// Samples, in descending order of values and ascending order of times.
+    best: [Sample; 3],
 }
 
 impl WindowedMax {
     /// Returns the maximum; 0 before the first sample.
     pub(crate) fn get(&self) -> f64 {
-        self.best[0].1
+        self.best[0].value
     }
 
     /// Adds `value`, measured at `time`, and removes samples older than `window`.
     pub(crate) fn update(&mut self, window: u64, time: u64, value: f64) {
-        let new = (time, value);
+        let new = Sample { time, value };
         let best = &mut self.best;
-        if value >= best[0].1 || time - best[2].0 > window {
+        if value >= best[0].value || time - best[2].time > window {
             *best = [new; 3];
             return;
         }
-        if value >= best[1].1 {
+        if value >= best[1].value {
             best[1] = new;
             best[2] = new;
-        } else if value >= best[2].1 {
+        } else if value >= best[2].value {
             best[2] = new;
         }
-        let age = time - best[0].0;
+        let age = time - best[0].time;
         if age > window {
             *best = [best[1], best[2], new];
-            if time - best[0].0 > window {
+            if time - best[0].time > window {
                 *best = [best[1], best[2], new];
             }
-        } else if best[1].0 == best[0].0 && age > window / 4 {
+        } else if best[1].time == best[0].time && age > window / 4 {
             best[1] = new;
             best[2] = new;
-        } else if best[2].0 == best[1].0 && age > window / 2 {
+        } else if best[2].time == best[1].time && age > window / 2 {
             best[2] = new;
         }
     }
@@ -100,7 +107,7 @@ impl HeldBack {
     pub(crate) fn begin(&mut self, delivered: u64) {
         *self = HeldBack { from: delivered, to: Some(delivered) };
     }
-    /// Extends it to the `in_flight` segments that are outstanding.
+    /// Extends the range to the `in_flight` segments that are outstanding after `delivered` ones.
     pub(crate) fn extend(&mut self, delivered: u64, in_flight: u32) {
         self.to = Some(delivered + u64::from(in_flight));
     }
@@ -129,7 +136,7 @@ pub(crate) enum Repair {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Saved {
     pub repair: Repair,
-    /// Segments.
+    /// Saved window, segments.
     cwnd: f64,
 }
 
@@ -183,14 +190,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_windowed_maximum_is_that_of_the_samples_within_the_window() {
+    fn the_windowed_maximum_never_exceeds_the_maximum_in_the_window_and_at_first_equals_it() {
         let mut max = WindowedMax::default();
         let values = [5.0, 9.0, 3.0, 4.0, 7.0, 2.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
         for (time, value) in values.into_iter().enumerate() {
             max.update(8, time as u64, value);
             let recent = &values[time.saturating_sub(8)..=time];
             let exact = recent.iter().copied().fold(0.0, f64::max);
-            // With three samples kept the estimate is a value of the window, and at first its greatest.
+            // With only three samples kept, the estimate may be below the maximum once the 9.0 of time 1 is too old.
             assert!(max.get() <= exact, "at {time}");
             assert!(time > 9 || max.get() == exact, "at {time}: {}", max.get());
         }

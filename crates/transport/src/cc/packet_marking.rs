@@ -111,18 +111,22 @@ impl Part {
         let slow_start = self.window < self.ssthresh && self.window >= 1.0;
         self.window += if slow_start { share * advanced.min(2.0) } else { advanced / cwnd };
     }
+    /// Halves the window and sets the threshold to it.
     fn halve(&mut self) {
         self.window /= 2.0;
         self.ssthresh = self.window;
     }
 }
 
-/// Detector of over-subscription: marked segments are lost repeatedly, or the target is missed although nearly all segments
-/// are marked.
+/// Detector of over-subscription: the target is missed in consecutive intervals although, in each of them, marked
+/// segments are lost or nearly all segments are marked.
 #[derive(Debug)]
 struct Oversubscription {
+    /// Length of an interval.
     patience: Dur,
+    /// Number of consecutive intervals after which marking is turned off.
     limit: u32,
+    /// Time for which marking stays off.
     rest: Dur,
     /// End of the present interval.
     due: Time,
@@ -135,8 +139,8 @@ struct Oversubscription {
 }
 
 impl Oversubscription {
-    /// Returns `true` if marking is turned off now. `missed`: the rate is below 0.9 times the target;
-    /// `share`: the marked part of the window.
+    /// Checks the interval that has ended, if one has. Returns `true` if marking is turned off now. `missed`: the rate
+    /// is below 0.9 times the target; `share`: marked window divided by the whole window.
     fn look(&mut self, now: Time, missed: bool, share: f64) -> bool {
         if now < self.due {
             return false;
@@ -161,10 +165,13 @@ pub struct PacketMarking {
     target: f64,
     /// Bytes of a full segment, headers included.
     segment: u32,
+    /// Estimate of the rate of all segments.
     observed: SlidingWindow,
     /// Segments acknowledged that the estimate does not contain yet ([`Feedback`] has no time).
     unobserved: u32,
+    /// Window of marked segments.
     marked: Part,
+    /// Best-effort window.
     plain: Part,
     /// The marked and the best-effort window before the last reduction. `None`: there was none, or it was undone.
     prior: Option<(Part, Part)>,
@@ -177,6 +184,7 @@ pub struct PacketMarking {
 }
 
 impl PacketMarking {
+    /// Returns the sum of the marked and the best-effort window, segments.
     fn sum(&self) -> f64 {
         self.marked.window + self.plain.window
     }
@@ -185,7 +193,8 @@ impl PacketMarking {
         let segments = std::mem::take(&mut self.unobserved);
         if segments > 0 { self.observed.arrive(now, segments * self.segment) } else { self.observed.at(now) }
     }
-    /// Scales both parts to the window that the sender has set in recovery or at a timeout.
+    /// Scales the marked and the best-effort window so that their sum is the window that the sender has set in recovery
+    /// or at a timeout.
     fn follow(&mut self, cwnd: f64) {
         let sum = self.sum();
         if sum > 0.0 && (sum - cwnd).abs() > 1e-9 {

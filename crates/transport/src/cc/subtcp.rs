@@ -71,17 +71,23 @@ impl Build for Params {
 /// window grows by that.
 #[derive(Debug)]
 pub struct SubTcp {
+    /// Largest relative growth per round trip.
     x: f64,
     /// Time between segments; zero at windows of one segment and more.
     interval: Dur,
+    /// Smoothed round-trip time at the last acknowledgement.
     srtt: Dur,
+    /// Upper bound of `interval`: the maximum retransmission timeout.
     longest: Dur,
+    /// Smallest slow-start threshold, segments.
     least_ssthresh: u8,
     back_off: BackOff,
     growth: Growth,
 }
 
 impl SubTcp {
+    /// Sets the time between segments to twice its value or twice `from`, whichever is longer, up to the maximum
+    /// timeout; only with back-off "interval".
     fn double(&mut self, from: Dur) {
         if self.back_off == BackOff::Interval {
             self.interval = (self.interval.max(from) * 2).min(self.longest);

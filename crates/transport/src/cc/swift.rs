@@ -44,8 +44,8 @@ pub struct Params {
     /// Largest window, segments, at least 1. Default: no upper bound.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub most: Option<f64>,
-    /// Consecutive expiries of the retransmission timer, without an acknowledgement of new segments, at which the window
-    /// falls to `least` (RETX_RESET_THRESHOLD), 1 to 1000. Default 5, as in csg-htsim; the paper gives no value.
+    /// Consecutive expiries of the retransmission timer, without an acknowledgement of new segments, at which the
+    /// window falls to `least` (RETX_RESET_THRESHOLD), 1 to 1000. Default 5, as in csg-htsim; the paper gives no value.
     pub reset_after: u32,
 }
 
@@ -135,6 +135,7 @@ pub struct Swift {
     cwnd: f64,
     /// Time of the last decrease. `None`: there was none.
     cut_at: Option<Time>,
+    /// Smoothed round-trip time at the last acknowledgement.
     srtt: Dur,
     /// Expiries of the retransmission timer since new segments were acknowledged.
     expiries: u32,
@@ -150,6 +151,7 @@ impl Swift {
     fn may_cut(&self, now: Time) -> bool {
         self.cut_at.is_none_or(|at| now.since(at) >= self.srtt)
     }
+    /// Sets the window, within its bounds; of a window below one segment the sender uses one, and spaces the segments.
     fn set(&mut self, window: &mut Window, cwnd: f64) {
         self.cwnd = cwnd.max(self.params.least).min(self.params.most.unwrap_or(f64::INFINITY));
         window.cwnd = self.cwnd.max(1.0);

@@ -177,23 +177,25 @@ pub struct Timely {
     params: Params,
     beta: f64,
     line: Line,
+    /// Payload of a full segment, bytes.
     payload: u64,
+    /// Sending rate.
     rate: f64,
     /// Payload bytes acknowledged since the last completion event.
     acked: u64,
-    /// `true` if a round trip has ended since that event.
+    /// `true` if a round trip has ended since the last completion event.
     due: bool,
-    /// Round-trip time at that event, seconds. `None`: there was no event.
+    /// Round-trip time at the last completion event, seconds. `None`: there was no event.
     before: Option<f64>,
-    /// Moving average of the differences, seconds.
+    /// Moving average of the differences of consecutive round-trip times, seconds.
     difference: f64,
-    /// Consecutive events without a rise of the round-trip time.
+    /// Consecutive completion events without a rise of the round-trip time.
     falling: u32,
 }
 
 impl Timely {
-    /// Processes a completion event with a round-trip time in seconds (algorithm 1 of the paper of 2015, or algorithm 2 of that
-    /// of 2016).
+    /// Processes a completion event with a round-trip time in seconds (algorithm 1 of the paper of 2015, or algorithm 2
+    /// of that of 2016).
     fn complete(&mut self, rtt: f64) {
         let p = &self.params;
         let Some(before) = self.before.replace(rtt) else { return };
@@ -227,7 +229,7 @@ impl CongestionControl for Timely {
         Profile { recovery: RecoveryWindow::Control, echo: EchoResponse::Control, paces: true, ..Profile::default() }
     }
     fn on_ack(&mut self, window: &mut Window, acked: &Acked) {
-        // A lost SYN has set it to one segment.
+        // A lost SYN has set the window to one segment.
         window.cwnd = NO_WINDOW;
         self.acked += u64::from(acked.delivered) * self.payload;
         self.due |= acked.round;

@@ -76,7 +76,7 @@ impl Rdma {
         }
     }
 
-    /// Returns the connection that these parameters stand for.
+    /// Returns the parameters of the TCP sender and receiver that model the connection.
     pub fn connection(&self) -> Tcp {
         Tcp {
             segment: self.segment,
@@ -97,8 +97,8 @@ impl Rdma {
                 ..Timers::default()
             },
             ecn: EcnMode::Classic,
-            // An adapter sets ECT in all packets, and a queue that marks must not drop retransmissions. RFC 3168 section
-            // 6.1.5 forbids ECT there for TCP, where a retransmission may be forged by an attacker.
+            // An adapter sets ECT in all packets, and a queue that marks must not drop retransmissions. RFC 3168
+            // section 6.1.5 forbids ECT there for TCP, where a retransmission may be forged by an attacker.
             ecn_retransmissions: true,
             // RFC 3168's wait for the timer at one segment is TCP's: an adapter responds to marks by its window alone.
             ecn_floor: EcnFloor::None,

@@ -31,7 +31,7 @@ impl GoBackN {
     /// Accepts: there are no parameters.
     ///
     /// # Errors
-    /// If a parameter is invalid: the error names it and says what to write.
+    /// Never: the type excludes invalid values.
     pub fn check(&self) -> Result<(), Invalid> {
         Ok(())
     }
@@ -141,7 +141,7 @@ impl Tahoe {
     /// Accepts all values.
     ///
     /// # Errors
-    /// If a parameter is invalid: the error names it and says what to write.
+    /// Never: the type excludes invalid values.
     pub fn check(&self) -> Result<(), Invalid> {
         Ok(())
     }
@@ -150,7 +150,7 @@ impl Reno {
     /// Accepts all values.
     ///
     /// # Errors
-    /// If a parameter is invalid: the error names it and says what to write.
+    /// Never: the type excludes invalid values.
     pub fn check(&self) -> Result<(), Invalid> {
         Ok(())
     }
@@ -159,7 +159,7 @@ impl NewReno {
     /// Accepts all values.
     ///
     /// # Errors
-    /// If a parameter is invalid: the error names it and says what to write.
+    /// Never: the type excludes invalid values.
     pub fn check(&self) -> Result<(), Invalid> {
         Ok(())
     }

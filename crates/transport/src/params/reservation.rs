@@ -60,7 +60,7 @@ impl Acknowledgement {
     /// Accepts: there are no parameters.
     ///
     /// # Errors
-    /// If a parameter is invalid: the error names it and says what to write.
+    /// Never: the type excludes invalid values.
     pub fn check(&self) -> Result<(), Invalid> {
         Ok(())
     }
@@ -71,7 +71,7 @@ impl Acknowledgement {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Delayed {
-    /// Longest wait, above 0s. Default 100ms.
+    /// Longest wait, 1us to 1h. Default 100ms.
     pub most: Dur,
 }
 
@@ -96,7 +96,7 @@ impl Delayed {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Timed {
-    /// Period of the timer, above 0s; the timers of BSD had 200ms and 500ms. Its phase is random.
+    /// Period of the timer, 1us to 1h; the timers of BSD had 200ms and 500ms. The phase is random.
     /// Default 10ms.
     pub tick: Dur,
 }
@@ -117,6 +117,7 @@ impl Timed {
     }
 }
 
+/// Checks that a time is in 1 us to 1 h.
 fn some_time(field: &str, time: Dur) -> Result<(), Invalid> {
     if time >= Dur::from_us(1) && time <= Dur::from_secs(3600) {
         return Ok(());

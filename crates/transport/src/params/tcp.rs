@@ -93,13 +93,13 @@ pub struct Tcp {
     /// Reserved rate. Default: no reservation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reservation: Option<Reservation>,
-    /// The sending host's link and its idle path, for congestion controls that read them; not part of the document, set when
-    /// the network is built. `None`: [`Line::default`].
+    /// The sending host's link and its idle path, for congestion controls that read them; not part of the document, set
+    /// when the network is built. `None`: [`Line::default`].
     #[serde(skip)]
     #[schemars(skip)]
     pub line: Option<Line>,
-    /// `true` if the host takes segments from its connections in turn as its link transmits them; not part of the document,
-    /// set by "rdma".
+    /// `true` if the host takes segments from its connections in turn as its link transmits them; not part of the
+    /// document, set by "rdma".
     #[serde(skip)]
     #[schemars(skip)]
     pub takes_turns: bool,
@@ -128,6 +128,7 @@ pub enum Ect {
 }
 
 impl Ect {
+    /// Returns the code point on the wire.
     pub(crate) fn codepoint(self) -> Ecn {
         match self {
             Ect::Ect0 => Ecn::Ect0,
@@ -228,6 +229,7 @@ impl Tcp {
         self.check_reservation()
     }
 
+    /// Checks the reservation, and that the other parameters allow one.
     fn check_reservation(&self) -> Result<(), Invalid> {
         let Some(reservation) = &self.reservation else { return Ok(()) };
         if !matches!(self.congestion_control, Cc::Reno(_)) {

@@ -11,18 +11,19 @@ use tailback_units::Dur;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Timers {
-    /// Granularity G of RFC 6298, the lower bound of the term 4·RTTVAR, 1 ns to 10 s (Linux: 200 ms); with a "coarse" clock the
-    /// length of a tick. Default 1 ms.
+    /// Granularity G of RFC 6298, the lower bound of the term 4·RTTVAR, 1 ns to 10 s (Linux: 200 ms); with a "coarse"
+    /// clock the length of a tick. Default 1 ms.
     pub granularity: Dur,
     /// Clock of round-trip times: "fine" measures exactly; "coarse" counts whole ticks of `granularity` in
     /// scaled integers, as BSD and ns-2 do. Default "fine".
     pub clock: Clock,
-    /// Minimum retransmission timeout (RTO) before doubling (RFC 6298: 1 s, ns-2: 200 ms; Linux adds its
+    /// Minimum retransmission timeout (RTO) before doubling, 1 us to 1 h (RFC 6298: 1 s, ns-2: 200 ms; Linux adds its
     /// 200 ms to SRTT, see `granularity`). Default 200 ms.
     pub min_rto: Dur,
-    /// Timeout before the first round-trip time sample (RFC 6298: 1 s, RFC 2988: 3 s). Default 1 s.
+    /// Timeout before the first round-trip time sample, 1 us to 1 h (RFC 6298: 1 s, RFC 2988: 3 s). Default 1 s.
     pub initial_rto: Dur,
-    /// Maximum retransmission timeout (RFC 6298: at least 60 s). Default 60 s.
+    /// Maximum retransmission timeout, at least `min-rto` and `initial-rto`, at most 24 h (RFC 6298: at least 60 s).
+    /// Default 60 s.
     pub max_rto: Dur,
 }
 

@@ -29,6 +29,7 @@ pub enum WindowRule {
 }
 
 impl InitialWindow {
+    /// Checks the range of a number of segments.
     pub(super) fn check(self) -> Result<(), Invalid> {
         match self {
             InitialWindow::Segments(n) => number("", n, 1, 1_000_000),

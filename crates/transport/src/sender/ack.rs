@@ -11,14 +11,14 @@ use crate::wire::{Ack, Block};
 use tailback_units::{Dur, Time};
 
 impl Sender {
-    /// Processes an acknowledgement. `hops`: telemetry that switches wrote into segment `ack.next - 1`; `None` if the flow
-    /// collects none, or for a duplicate.
+    /// Processes an acknowledgement. `hops`: telemetry that switches wrote into segment `ack.next - 1`; `None` if the
+    /// flow collects none, or for a duplicate.
     pub fn on_ack(&mut self, now: Time, ack: &Ack, hops: Option<&[Hop]>) {
         if self.state == State::Opening {
             return self.on_syn_ack(now, ack);
         }
-        let known = before(ack.next, self.seq.una) || before(self.seq.max, ack.next);
-        if ack.syn || known || self.state == State::Closed {
+        let outside = before(ack.next, self.seq.una) || before(self.seq.max, ack.next);
+        if ack.syn || outside || self.state == State::Closed {
             return self.on_late_ack(now, ack);
         }
         if self.plain { self.take_in::<true>(now, ack, None) } else { self.take_in::<false>(now, ack, hops) }
@@ -63,7 +63,8 @@ impl Sender {
         if !PLAIN && let Some(sampler) = self.sampler() {
             sampler.advance(una);
         }
-        // Before the round-trip time is sampled, as in ns-2: the sample ends the doubling, but not while echoes continue.
+        // Before the round-trip time is sampled, as in ns-2: the sample ends the doubling, but not while echoes
+        // continue.
         let waits = ack.ece && self.ecn_capable && self.on_echo(now);
         let rtt = if advanced > 0 { self.measure(now, ack) } else { None };
         let rtt = if !PLAIN && self.board.is_some() { delivery.newest.map(|sent| now.since(sent)) } else { rtt };
@@ -96,7 +97,8 @@ impl Sender {
         }
     }
 
-    /// Takes a sample of the round-trip time (RFC 7323 section 4.1, or RFC 6298 section 3).
+    /// Takes a sample of the round-trip time (RFC 7323 section 4.1, or RFC 6298 section 3). `None`: without timestamps,
+    /// the segment being timed is not acknowledged.
     fn measure(&mut self, now: Time, ack: &Ack) -> Option<Dur> {
         let rtt = &mut self.timers.rtt;
         let sent = if self.tcp.timestamps { ack.echo } else { rtt.take_timed(ack.next)? };
@@ -131,7 +133,7 @@ impl Sender {
     fn restart_timer<const PLAIN: bool>(&mut self, now: Time, keep: bool) {
         let rto = || if PLAIN { self.plain_rto() } else { self.rto() };
         if self.seq.is_idle() {
-            // A sender that waits for its timer at a window of one goes on waiting.
+            // A sender that waits for its timer at a window of one segment continues to wait.
             if self.window.cwnd < 1.0 {
                 self.timers.expiry = now + rto();
             } else if !self.ecn.held {

@@ -23,10 +23,12 @@ pub(super) const EVER: u8 = 8;
 pub(super) struct Slot {
     /// Time of its last transmission.
     pub sent: Time,
+    /// Flags [`SACKED`], [`LOST`], [`RETRANSMITTED`] and [`EVER`].
     pub flags: u8,
 }
 
 impl Slot {
+    /// Returns `true` if any of the given flags is set.
     pub fn has(self, flag: u8) -> bool {
         self.flags & flag != 0
     }
@@ -39,13 +41,14 @@ impl Slot {
 /// Segments that an acknowledgement delivered, cumulatively or selectively.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Taken {
-    /// Their number.
+    /// Number of segments delivered.
     pub delivered: u32,
-    /// Transmission of the one sent last. `None`: it was retransmitted.
+    /// Transmission time of the delivered segment that was sent last. `None`: no segment was delivered, or that segment
+    /// was retransmitted.
     pub newest: Option<Time>,
-    /// `true` if one below the recovery point was never retransmitted (RFC 5682).
+    /// `true` if a delivered segment below the recovery point was never retransmitted (RFC 5682).
     pub original: bool,
-    /// `true` if one is at or above the recovery point.
+    /// `true` if a delivered segment is at or above the recovery point.
     pub beyond: bool,
     /// Duplicate that the acknowledgement reports (RFC 2883).
     pub duplicate: Option<Block>,
@@ -100,6 +103,7 @@ pub(super) struct Board {
     pub edge: u32,
     /// SACKed segments at or above `edge`.
     pub above: u32,
+    /// Number of SACKed segments above a segment at which it is lost.
     pub thresh: u32,
     /// Segment after the highest one retransmitted in this recovery.
     pub high_rxt: u32,
@@ -153,10 +157,12 @@ impl Board {
         }
     }
 
+    /// Returns the segment after the last slot.
     pub(super) fn end(&self) -> u32 {
         self.base.wrapping_add(self.slots.len() as u32)
     }
 
+    /// Returns the slot of a segment; `None`: the segment is not outstanding.
     fn slot(&mut self, seq: u32) -> Option<&mut Slot> {
         self.slots.get_mut(seq.wrapping_sub(self.base) as usize)
     }
@@ -198,7 +204,7 @@ impl Board {
         }
     }
 
-    /// Notes a retransmission of an outstanding segment.
+    /// Records a retransmission of an outstanding segment.
     pub fn retransmit(&mut self, seq: u32, now: Time) {
         let Some(slot) = self.slot(seq) else { return };
         slot.sent = now;
@@ -218,7 +224,8 @@ impl Board {
     pub fn take(&mut self, now: Time, ack: &Ack, recover: u32, mut sampler: Option<&mut Sampler>) -> Taken {
         let mut taken = Taken { duplicate: duplicate(ack), ..Taken::default() };
         let skip = usize::from(taken.duplicate.is_some());
-        let mut news = News { now, echo: ack.echo, recover, newest: (Time::ZERO, 0, true) };
+        let newest = Newest { sent: Time::ZERO, retransmitted: true };
+        let mut news = News { now, echo: ack.echo, recover, newest };
         while self.base != ack.next {
             let Some(slot) = self.slots.pop_front() else { break };
             let seq = self.base;
@@ -242,10 +249,12 @@ impl Board {
             self.seen = ack.sack;
             self.seen[..skip].fill(Block::default());
         }
-        taken.newest = (taken.delivered > 0 && !news.newest.2).then_some(news.newest.0);
+        taken.newest = (taken.delivered > 0 && !news.newest.retransmitted).then_some(news.newest.sent);
         taken
     }
 
+    /// Processes a block of an acknowledgement; segments of a block that the last acknowledgement contained are
+    /// skipped.
     fn sack_block(&mut self, block: Block, news: &mut News, taken: &mut Taken, sampler: &mut Option<&mut Sampler>) {
         let start = later(block.start, self.base);
         let end = if before(self.end(), block.end) { self.end() } else { block.end };
@@ -288,8 +297,8 @@ impl Board {
         } else {
             taken.beyond = true;
         }
-        if slot.sent >= news.newest.0 {
-            news.newest = (slot.sent, seq, slot.has(EVER));
+        if slot.sent >= news.newest.sent {
+            news.newest = Newest { sent: slot.sent, retransmitted: slot.has(EVER) };
         }
         if let Some(rack) = &mut self.rack {
             rack.delivered(seq, slot.sent, slot.has(EVER), news.now, news.echo);
@@ -299,9 +308,9 @@ impl Board {
         }
     }
 
-    /// Returns `true` if the acknowledgement has a block that is not within those in `last_blocks`, and then stores its own there. The
-    /// report of a duplicate does not count.
-    pub fn tells_more(&mut self, ack: &Ack) -> bool {
+    /// Returns `true` if the acknowledgement has a block that is not within a block of `last_blocks`, and then stores
+    /// its blocks there. The report of a duplicate does not count.
+    pub fn adds_information(&mut self, ack: &Ack) -> bool {
         let skip = usize::from(duplicate(ack).is_some());
         let within = |block: &Block, known: &Block| !before(block.start, known.start) && !before(known.end, block.end);
         let is_known =
@@ -320,7 +329,7 @@ impl Board {
         self.rescued = false;
     }
 
-    /// Returns the first segment that is due (NextSeg of RFC 6675 section 4, rule 1).
+    /// Returns the first segment that is due (NextSeg of RFC 6675 section 4, rule 1); `None`: no segment is due.
     pub fn next_lost(&mut self) -> Option<u32> {
         if self.due == 0 {
             return None;
@@ -368,13 +377,23 @@ impl Board {
     }
 }
 
+/// Last transmission among the delivered segments.
+struct Newest {
+    /// Time of the transmission.
+    sent: Time,
+    /// `true` if its segment was ever retransmitted.
+    retransmitted: bool,
+}
+
 /// Results of a walk over the delivered segments.
 struct News {
+    /// Arrival of the acknowledgement.
     now: Time,
+    /// Echoed timestamp of the acknowledgement; [`Time::NEVER`] without timestamps.
     echo: Time,
+    /// Recovery point.
     recover: u32,
-    /// Last transmission among them: its time, its segment, and `true` if that was ever retransmitted.
-    newest: (Time, u32, bool),
+    newest: Newest,
 }
 
 /// Returns the first block, if it reports a duplicate (RFC 2883 section 4).

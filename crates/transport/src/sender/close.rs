@@ -2,19 +2,19 @@
 
 use super::Sender;
 
-/// Upper bound of the segments left of finite offers; those of an endless offer stay above.
+/// Number of unsent segments from which an offer counts as endless: finite offers stay below it, an endless one above.
 const ENDLESS: u64 = u64::MAX / 2;
 
 impl Sender {
     /// Returns the segment after the last one offered. `None`: an offer was endless.
     pub fn end(&self) -> Option<u32> {
-        (self.seq.left < ENDLESS).then(|| self.seq.max.wrapping_add(self.seq.left as u32))
+        (self.seq.unsent < ENDLESS).then(|| self.seq.max.wrapping_add(self.seq.unsent as u32))
     }
 
-    /// Discards what was offered and not yet transmitted; transmitted segments are repeated until they are acknowledged.
-    /// A later offer continues from there.
+    /// Discards what was offered and not yet transmitted; transmitted segments are repeated until they are
+    /// acknowledged. A later offer continues from there.
     pub fn close(&mut self) {
-        self.seq.left = 0;
+        self.seq.unsent = 0;
         let transmitted = self.counts.transmitted_once();
         let Some(cold) = &mut self.cold else { return };
         while cold.short.back().is_some_and(|(segment, _)| *segment >= transmitted) {

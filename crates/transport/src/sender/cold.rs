@@ -27,8 +27,8 @@ pub(super) struct ColdState {
     pub short: VecDeque<(u64, u16)>,
     /// Window before the last reduction. `None`: the reduction cannot be undone.
     pub prior: Option<Window>,
-    /// Transmission of the first retransmission of this recovery, for Eifel; [`Time::NEVER`] before it. `None`: Eifel awaits no
-    /// acknowledgement.
+    /// Transmission of the first retransmission of this recovery, for Eifel; [`Time::NEVER`] before it. `None`: Eifel
+    /// awaits no acknowledgement.
     pub eifel: Option<Time>,
     /// Retransmissions since the last reduction, for `dsack-undo`.
     pub doubt: Option<Doubt>,
@@ -40,8 +40,8 @@ pub(super) struct ColdState {
 }
 
 impl ColdState {
-    /// Processes the report of a duplicate; returns `true` if all retransmissions since the last reduction have arrived twice
-    /// (RFC 3708 section 3), so that no segment was lost.
+    /// Processes the report of a duplicate; returns `true` if all retransmissions since the last reduction have arrived
+    /// twice (RFC 3708 section 3), so that no segment was lost.
     pub fn was_needless(&mut self, reported: Block) -> bool {
         let Some(doubt) = &mut self.doubt else { return false };
         if doubt.unreported == 0 || before(reported.start, doubt.from) {
@@ -57,7 +57,7 @@ impl ColdState {
 pub(super) struct Doubt {
     /// First segment not acknowledged at the reduction.
     pub from: u32,
-    /// Number of retransmissions since, and of those outstanding then, minus the duplicates
+    /// Number of retransmissions since the reduction plus those outstanding at the reduction, minus the duplicates
     /// reported.
     pub unreported: u32,
 }
@@ -72,7 +72,7 @@ pub(super) struct Used {
 }
 
 impl Used {
-    /// Notes that the segments `una` to `max - 1` are outstanding.
+    /// Records that the segments `una` to `max - 1` are outstanding.
     pub fn note(&mut self, una: u32, max: u32) {
         let flight = max.wrapping_sub(una);
         if !before(una, self.until) || flight > self.flight {

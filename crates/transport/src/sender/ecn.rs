@@ -36,8 +36,8 @@ impl Sender {
         self.respond_at_floor(prior)
     }
 
-    /// Responds to an echo at a window of `prior` segments where it cannot be halved. Returns `true` if the next segment has to
-    /// wait for the retransmission timer.
+    /// Responds to an echo at a window of `prior` segments if that cannot be halved. Returns `true` if the next segment
+    /// has to wait for the retransmission timer.
     fn respond_at_floor(&mut self, prior: f64) -> bool {
         let at_floor = prior <= 1.0;
         let back_off = self.profile.below_one.unwrap_or(self.tcp.ecn_floor.back_off());

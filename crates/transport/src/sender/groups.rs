@@ -54,7 +54,8 @@ pub(super) enum FRto {
     Off,
     /// The first segment was retransmitted, and its acknowledgement is awaited (step 2).
     Retransmitted,
-    /// That has come; this number of new segments may be sent, and the next acknowledgement decides (step 3).
+    /// The retransmission is acknowledged; this number of new segments may be sent, and the next acknowledgement
+    /// decides (step 3).
     Probing(u8),
 }
 
@@ -86,7 +87,7 @@ impl Echoes {
         self.by_echo && before(una, self.reduced_at)
     }
 
-    /// Notes a reduction for a loss, with `max` the first segment never transmitted.
+    /// Records a reduction for a loss; `max` is the first segment never transmitted.
     pub fn reduced_for_loss(&mut self, max: u32) {
         self.reduced_at = max;
         self.by_echo = false;
@@ -131,7 +132,9 @@ pub(super) enum Urgent {
 /// Segment to transmit.
 #[derive(Clone, Copy)]
 pub(super) enum Choice {
+    /// The next new segment.
     New,
+    /// This segment, which is retransmitted.
     Again(u32),
 }
 
@@ -140,9 +143,10 @@ pub(super) enum Choice {
 pub(super) struct Delivery {
     /// Segments newly acknowledged, cumulatively or selectively.
     pub delivered: u32,
-    /// Transmission of the newest of them. `None`: it was sent more than once, or there is no scoreboard.
+    /// Transmission time of the newest of the delivered segments. `None`: it was sent more than once, or there is no
+    /// scoreboard.
     pub newest: Option<Time>,
-    /// `true` if it ended a recovery, which has set the window.
+    /// `true` if the acknowledgement ended a recovery, which has set the window.
     pub ended: bool,
     /// `true` if the retransmission timer is not restarted.
     pub keep_timer: bool,

@@ -1,9 +1,11 @@
 //! The sending end of a connection.
 //!
-//! State is grouped by concern (`sequence`, `groups`, `board`, `cold`), and the verbs are spread over files: `send`
-//! selects and transmits segments, `ack` processes acknowledgements, `plain` and `selective` detect and repair losses
-//! without and with SACK, `timeout` is the retransmission timer and F-RTO, `undo` reverses spurious reductions, `ecn` responds
-//! to echoes, `reduce` reports congestion to the congestion control.
+//! State is grouped by concern: `sequence`, `groups`, `board`, `state`, and `cold` for state that few senders need. The
+//! methods are spread over files: `open`, `close` and `reopen` begin and end connections, `send` selects and transmits
+//! segments, `ack` processes acknowledgements, `plain` and `selective` detect and repair losses without and with SACK
+//! (with `mark`, `rack` and `prr`), `timeout` is the retransmission timer and F-RTO, `undo` reverses spurious
+//! reductions, `ecn` responds to echoes, `reduce` reports congestion to the congestion control, `sampler` samples the
+//! delivery rate, `reserve` and `reserved` are for reservations, and `show` makes the state observable.
 //!
 //! ```text
 //! Closed ─offer─▶ Opening ─SYN-ACK─▶ Open ◀──────────────┐
@@ -131,9 +133,9 @@ impl Sender {
         if segments == 0 {
             return;
         }
-        self.seq.left = self.seq.left.saturating_add(segments);
+        self.seq.unsent = self.seq.unsent.saturating_add(segments);
         if rest > 0 {
-            let last = self.counts.transmitted_once().saturating_add(self.seq.left) - 1;
+            let last = self.counts.transmitted_once().saturating_add(self.seq.unsent) - 1;
             self.cold().short.push_back((last, rest as u16));
         }
         if self.state == State::Closed {
@@ -141,8 +143,8 @@ impl Sender {
         }
     }
 
-    /// Returns the time of the next call of [`Sender::on_timer`]; [`Time::NEVER`] if there is none. Any call may move it,
-    /// to earlier or later.
+    /// Returns the time of the next call of [`Sender::on_timer`]; [`Time::NEVER`] if there is none. Any call may move
+    /// it, to earlier or later.
     #[inline]
     pub fn deadline(&self) -> Time {
         let expiry = self.timers.expiry;
@@ -193,7 +195,7 @@ impl Sender {
     fn sampler(&mut self) -> Option<&mut Sampler> {
         self.pace.as_mut()?.sampler.as_deref_mut()
     }
-    /// Notes whether pacing alone holds back a segment, so that its release is a deadline.
+    /// Records that pacing alone holds back a segment (`holds`), so that its release is a deadline.
     #[inline]
     fn hold_for_pace(&mut self, holds: bool) {
         if let Some(pace) = &mut self.pace {

@@ -43,6 +43,7 @@ impl Sender {
         delivery
     }
 
+    /// Processes a duplicate acknowledgement.
     #[inline(never)]
     fn take_duplicate(&mut self, now: Time) -> Delivery {
         if self.seq.is_idle() {
@@ -59,7 +60,8 @@ impl Sender {
                 }
                 self.f_rto_duplicate();
             }
-            // RFC 6582 section 3.2 step 2: duplicates for segments sent before the last recovery do not indicate a loss.
+            // RFC 6582 section 3.2 step 2: duplicates for segments sent before the last recovery do not indicate a
+            // loss.
             _ if self.repair.dupacks == self.tcp.dup_thresh && before(self.seq.recover, self.seq.una) => {
                 self.fast_retransmit(now);
             }
@@ -68,6 +70,7 @@ impl Sender {
         Delivery { delivered: 1, ..Delivery::default() }
     }
 
+    /// Begins recovery; the first outstanding segment is sent again at the next poll.
     fn fast_retransmit(&mut self, now: Time) {
         self.begin_recovery(now);
         self.count_lost(1);
@@ -90,7 +93,7 @@ impl Sender {
         let Recovery::NewReno(NewReno { impatient, deflation, exit }) = self.tcp.recovery else { return };
         self.urgent = Urgent::First;
         self.count_lost(1);
-        // One was the retransmission; the others were counted as duplicates.
+        // One of the acknowledged segments was the retransmission; the others were counted as duplicates.
         self.repair.dupacks = self.repair.dupacks.saturating_sub(advanced - 1);
         delivery.keep_timer = impatient && self.repair.partial;
         self.repair.partial = true;
@@ -114,6 +117,7 @@ impl Sender {
         }
     }
 
+    /// Ends recovery and sets the window.
     fn leave_recovery(&mut self, delivery: &mut Delivery) {
         let exit = match self.tcp.recovery {
             Recovery::NewReno(NewReno { exit, .. }) => exit,

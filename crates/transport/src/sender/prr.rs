@@ -7,7 +7,7 @@ pub(super) struct Prr {
     delivered: u32,
     /// Segments sent (prr_out).
     pub out: u32,
-    /// FlightSize at the begin (RecoverFS).
+    /// FlightSize at the start of the recovery (RecoverFS).
     recover_fs: u32,
 }
 
@@ -42,7 +42,7 @@ mod tests {
     #[test]
     fn one_loss_halves_the_rate_by_sending_on_every_second_acknowledgement() {
         let mut prr = Prr::begin(20);
-        // At the begin of recovery three are delivered and one is lost.
+        // At the start of recovery three segments are delivered, one is lost, and one is retransmitted.
         let mut pipe = 20 - 3 - 1 + 1;
         let mut sent = Vec::new();
         for _ in 0..14 {
@@ -64,6 +64,7 @@ mod tests {
         prr.out += 1;
         assert_eq!(prr.send_count(1, 3, 10, true), 2);
         prr.out += 2;
+        // Never beyond ssthresh.
         assert_eq!(prr.send_count(4, 9, 10, true), 1);
     }
 }

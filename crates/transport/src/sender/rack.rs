@@ -11,11 +11,11 @@ pub(super) struct Rack {
     pub order: VecDeque<(Time, u32)>,
     /// Time of the delivered transmission that was sent last (RACK.xmit_ts).
     sent: Time,
-    /// Its segment.
+    /// Segment of that transmission.
     seq: u32,
-    /// Its round-trip time (RACK.rtt).
+    /// Round-trip time of that transmission (RACK.rtt).
     pub rtt: Dur,
-    /// Smallest round-trip time; zero before the first.
+    /// Minimum round-trip time; zero before the first sample.
     min_rtt: Dur,
     /// `true` after the first delivery.
     any: bool,

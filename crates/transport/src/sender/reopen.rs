@@ -37,7 +37,7 @@ impl Sender {
 
     /// Sets the number of the first segment of a connection that has sent none.
     pub(super) fn number_from(&mut self, start: u32) {
-        self.seq = Sequence { left: self.seq.left, ..Sequence::starting_at(start) };
+        self.seq = Sequence { unsent: self.seq.unsent, ..Sequence::starting_at(start) };
         self.repair = Repair::starting_at(start, self.repair.flavour);
         self.ecn = Echoes::starting_at(start);
         if let Some(board) = &mut self.board {

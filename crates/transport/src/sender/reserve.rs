@@ -11,11 +11,13 @@ use tailback_units::{Dur, Time};
 pub(super) struct Marks {
     /// Marks from segment `first` on.
     sent: VecDeque<bool>,
+    /// Segment of the first mark.
     first: u32,
 }
 
 impl Marks {
-    /// Notes a transmission or retransmission of segment `seq`, with all before `una` acknowledged.
+    /// Records the mark of a transmission or retransmission of segment `seq`; all segments before `una` are
+    /// acknowledged.
     pub fn set(&mut self, seq: u32, una: u32, marked: bool) {
         while self.first != una && !self.sent.is_empty() {
             self.sent.pop_front();

@@ -22,6 +22,7 @@ impl Sender {
         choice.map(|choice| self.transmit(now, choice))
     }
 
+    /// Returns the segment that may be transmitted, with a reservation; `None`: no segment may.
     fn choose_reserved(&mut self, now: Time, reserve: &mut Reserve) -> Option<Choice> {
         let conforms = reserve.bucket.holds(reserve.full);
         let urgent = self.urgent != Urgent::No;
@@ -51,7 +52,7 @@ impl Sender {
             Transmission::Acknowledgement(_) => return,
             Transmission::Delayed(_) if reserve.held_until.is_none() => return,
             Transmission::Delayed(_) => reserve.release(),
-            Transmission::Timed(_) if self.seq.left == 0 => return,
+            Transmission::Timed(_) if self.seq.unsent == 0 => return,
             Transmission::Timed(_) => reserve.tick,
         };
         let pace = self.pace.get_or_insert_default();
@@ -71,8 +72,8 @@ impl Sender {
         self.cold.as_ref().is_some_and(|cold| cold.marks.get(seq))
     }
 
-    /// Returns the part of the window that losses do not reduce, segments: those that the reservation carries per round trip
-    /// with `window = "excess"`, otherwise 0.
+    /// Returns the part of the window that losses do not reduce, segments: those that the reservation carries per round
+    /// trip with `window = "excess"`, otherwise 0.
     pub(super) fn reserved_window(&self) -> f64 {
         match self.cold.as_ref().and_then(|cold| cold.reserve.as_deref()) {
             Some(reserve) if reserve.excess_only => reserve.rate * self.srtt().as_secs(),

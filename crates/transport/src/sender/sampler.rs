@@ -7,20 +7,21 @@ use tailback_units::{Dur, Time};
 /// State of delivery at the transmission of a segment (names of the draft, section 3.1.2, in brackets).
 #[derive(Clone, Copy, Debug)]
 struct Mark {
+    /// Time of the transmission.
     sent: Time,
-    /// Segments delivered before (P.delivered).
+    /// Segments delivered before the transmission (P.delivered).
     delivered: u64,
-    /// Time of the last delivery before (P.delivered_time).
+    /// Time of the last delivery before the transmission (P.delivered_time).
     delivered_at: Time,
     /// Transmission of the first segment of the sample (P.first_sent_time).
     first_sent: Time,
     /// Segments outstanding, itself included.
     in_flight: u32,
-    /// Segments lost before.
+    /// Segments lost before the transmission.
     lost: u64,
     /// `true` if the application limits (P.is_app_limited).
     app_limited: bool,
-    /// `true` after its delivery.
+    /// `true` after the segment's delivery.
     counted: bool,
 }
 
@@ -29,6 +30,7 @@ struct Mark {
 pub(super) struct Sampler {
     /// Segment of the first mark.
     base: u32,
+    /// Marks of the outstanding segments, from `base` on.
     marks: VecDeque<Mark>,
     /// Segments delivered since the start (C.delivered).
     delivered: u64,
@@ -50,7 +52,7 @@ impl Sampler {
         self.base = seq;
     }
 
-    /// Notes the transmission of segment `seq`, with `in_flight` others outstanding.
+    /// Records the transmission of segment `seq`, with `in_flight` other segments outstanding.
     pub fn sent(&mut self, seq: u32, now: Time, in_flight: u32) {
         if in_flight == 0 {
             self.first_sent = now;
@@ -72,7 +74,7 @@ impl Sampler {
         }
     }
 
-    /// Notes the delivery of segment `seq`; later ones of the same segment have no effect.
+    /// Records the first delivery of segment `seq`; later deliveries of the segment have no effect.
     pub fn delivered(&mut self, seq: u32, now: Time) {
         let Some(mark) = self.marks.get_mut(seq.wrapping_sub(self.base) as usize) else { return };
         if mark.counted {
@@ -101,7 +103,7 @@ impl Sampler {
         self.lost += u64::from(segments);
     }
 
-    /// Notes that the window has room and the application has nothing to send, with `in_flight` outstanding.
+    /// Records that the window has room and the application has nothing to send, with `in_flight` segments outstanding.
     pub fn app_limited(&mut self, in_flight: u32) {
         self.app_limited = (self.delivered + u64::from(in_flight)).max(1);
     }
@@ -137,8 +139,8 @@ mod tests {
         Time::ZERO + Dur::from_ms(ms)
     }
 
-    /// Returns the samples of `n` acknowledgements, with a window of `window` segments, a link of one segment per ms and a
-    /// round-trip time of 50 ms.
+    /// Returns the samples of `n` acknowledgements, with a window of `window` segments, a link of one segment per ms
+    /// and a round-trip time of 50 ms.
     fn samples(window: u32, n: u32) -> Vec<RateSample> {
         let mut sampler = Sampler::default();
         let mut free = 0;

@@ -98,7 +98,7 @@ impl Sender {
         if advanced > 0 || state != State::Loss {
             board.last_blocks = Default::default();
             self.repair.dupacks = 0;
-        } else if una != expired_at && board.tells_more(ack) && !made_room {
+        } else if una != expired_at && board.adds_information(ack) && !made_room {
             self.repair.dupacks += 1;
         }
     }
@@ -144,6 +144,7 @@ impl Sender {
         }
     }
 
+    /// Reports the end of a recovery to RACK.
     fn recovered(&mut self) {
         if let Some(rack) = &mut self.board().rack {
             rack.recovered();
@@ -184,7 +185,8 @@ impl Sender {
         self.timers.expiry = now + self.rto();
     }
 
-    /// Reduces the window if a probe has repaired a loss that no other acknowledgement has shown (RFC 8985 section 7.4).
+    /// Reduces the window if a probe has repaired a loss that no other acknowledgement has shown (RFC 8985 section
+    /// 7.4).
     fn check_probe(&mut self, now: Time, ack: &Ack, duplicate: bool, advanced: u32) {
         let Some(rack) = &mut self.board().rack else { return };
         let Some((end, again)) = rack.probe else { return };

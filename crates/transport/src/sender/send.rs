@@ -23,7 +23,7 @@ impl Sender {
         self.poll_any(now)
     }
 
-    /// Returns a segment of any sender.
+    /// Returns a segment to transmit now, for a sender without the fast path or in a state that needs more than it.
     fn poll_any(&mut self, now: Time) -> Option<Segment> {
         self.hold_for_pace(false);
         match self.state {
@@ -32,7 +32,7 @@ impl Sender {
             _ => {}
         }
         if self.seq.is_idle() {
-            if self.seq.left == 0 {
+            if self.seq.unsent == 0 {
                 return None;
             }
             self.restart_after_idle(now);
@@ -81,7 +81,7 @@ impl Sender {
         }
     }
 
-    /// Returns the segment that may be transmitted; with `dry` the state does not change.
+    /// Returns the segment that may be transmitted; `None`: no segment may. With `dry` the state does not change.
     pub(super) fn choose(&mut self, dry: bool) -> Option<Choice> {
         if self.ecn.held {
             return None;
@@ -108,6 +108,8 @@ impl Sender {
         }
     }
 
+    /// Returns the segment that the window `allowed` permits, without a scoreboard; `new`: there is a new segment.
+    /// `None`: no segment.
     #[inline]
     fn choose_plain(&mut self, allowed: u32, new: bool) -> Option<Choice> {
         let used = self.seq.used();
@@ -129,6 +131,8 @@ impl Sender {
         self.choose_new(new, used)
     }
 
+    /// Returns the segment that the window `allowed` permits, with a scoreboard; `new`: there is a new segment. `None`:
+    /// no segment.
     fn choose_selective(&mut self, allowed: u32, new: bool, dry: bool) -> Option<Choice> {
         // Before a loss is detected the pipe makes room for limited transmit (RFC 6675 section 5 step 3).
         let limited = self.state == State::Loss && self.tcp.limited_transmit.after_timeout();
@@ -163,8 +167,10 @@ impl Sender {
         self.choose_new(new, pipe)
     }
 
+    /// Returns the next new segment if there is one (`new`). If the application has no more data, its limit is
+    /// recorded.
     fn choose_new(&mut self, new: bool, in_flight: u32) -> Option<Choice> {
-        if self.seq.left == 0
+        if self.seq.unsent == 0
             && let Some(sampler) = self.sampler()
         {
             sampler.app_limited(in_flight);
@@ -172,6 +178,7 @@ impl Sender {
         new.then_some(Choice::New)
     }
 
+    /// Transmits a segment of any sender.
     pub(super) fn transmit(&mut self, now: Time, choice: Choice) -> Segment {
         self.transmit_as::<false>(now, choice)
     }
@@ -239,7 +246,7 @@ impl Sender {
         }
     }
 
-    /// Notes a retransmission.
+    /// Records a retransmission.
     #[cold]
     fn again(&mut self, now: Time, seq: u32) {
         self.counts.retransmissions += 1;
@@ -263,8 +270,8 @@ impl Sender {
         }
     }
 
-    /// Reports a transmission to the congestion control and to the reservation. Returns `true` if the segment is marked; `None`
-    /// if the sender does not mark.
+    /// Reports a transmission to the congestion control and to the reservation. Returns `true` if the segment is
+    /// marked; `None` if the sender does not mark.
     fn note_sent(&mut self, now: Time, idle: bool, seq: u32, payload: u16, again: bool) -> Option<bool> {
         let calls = self.profile.sent;
         let marks = calls == SentCalls::Marks;
@@ -296,7 +303,10 @@ impl Sender {
             cold.short.pop_front();
         }
         let at = cold.short.binary_search_by_key(&index, |(i, _)| *i);
-        at.map_or(full, |at| cold.short[at].1)
+        at.map_or(full, |at| {
+            let (_, payload) = cold.short[at];
+            payload
+        })
     }
 
     /// Sets the earliest time of the next segment, by the pacing rate of the congestion control or of the connection.

@@ -18,7 +18,7 @@ pub(super) struct Sequence {
     /// Segment whose acknowledgement, with that of a later one, ends the round trip.
     pub round_end: u32,
     /// Segments offered and not yet transmitted.
-    pub left: u64,
+    pub unsent: u64,
 }
 
 impl Sequence {
@@ -33,7 +33,7 @@ impl Sequence {
             recover: before_first,
             full_at: before_first,
             round_end: start,
-            left: 0,
+            unsent: 0,
         }
     }
 
@@ -58,13 +58,13 @@ impl Sequence {
     /// Returns `true` if there is a new segment before `limit`.
     #[inline]
     pub fn has_new(&self, limit: u32) -> bool {
-        self.left > 0 && before(self.max, limit)
+        self.unsent > 0 && before(self.max, limit)
     }
 
     /// Takes the next new segment.
     #[inline]
     pub fn take_new(&mut self) {
-        self.left -= 1;
+        self.unsent -= 1;
         self.max = self.max.wrapping_add(1);
         self.nxt = self.max;
     }

@@ -56,7 +56,7 @@ impl Sender {
     }
     /// Returns `true` if all segments offered are acknowledged.
     pub fn done(&self) -> bool {
-        self.seq.left == 0 && self.seq.is_idle()
+        self.seq.unsent == 0 && self.seq.is_idle()
     }
     /// Returns `true` if its segments are coloured as marked or unmarked.
     pub fn marks(&self) -> bool {

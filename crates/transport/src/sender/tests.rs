@@ -1,4 +1,4 @@
-//! Properties that the public interface does not show: size, and numbers that wrap.
+//! Tests that need private state: segment numbers that wrap, size and memory of a sender, and short segments.
 
 use super::*;
 use crate::wire::{Ack, Block};
@@ -61,7 +61,7 @@ fn a_connection_survives_the_wrap_of_segment_numbers_with_every_recovery() {
 }
 
 #[test]
-fn a_sender_is_small() {
+fn a_sender_has_at_most_224_bytes() {
     let size = size_of::<Sender>();
     assert!(size <= 224, "{size} bytes");
 }
@@ -75,7 +75,7 @@ fn without_sack_no_memory_grows_with_the_window() {
 }
 
 #[test]
-fn short_segments_keep_their_length_when_sent_again() {
+fn short_segments_keep_their_length_when_they_are_retransmitted() {
     let mut sender = sender(serde_json::json!({
         "handshake": false, "segment": "1000B", "recovery": { "kind": "newreno" }, "spurious-timeout": "off",
     }));

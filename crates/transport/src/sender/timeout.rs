@@ -37,7 +37,7 @@ impl Sender {
         self.repair.f_rto = if self.uses_f_rto(again) { FRto::Retransmitted } else { FRto::Off };
         self.state = State::Loss;
         self.seq.recover = self.seq.max;
-        // As in ns-2, the next echo counts, since it is about segments sent from now on.
+        // As in ns-2, the next echo reduces the window, since it is about segments sent from now on.
         self.ecn.reduced_for_loss(self.seq.una);
         self.repair.clear();
         let lost = self.go_back(now);
@@ -64,8 +64,8 @@ impl Sender {
         self.ecn.cwr |= self.ecn_capable;
     }
 
-    /// Returns `true` if F-RTO watches this timeout: not if it interrupts a recovery, unless the same segment times out `again`
-    /// (RFC 5682 section 3).
+    /// Returns `true` if F-RTO watches this timeout: not if it interrupts a recovery, unless the same segment times out
+    /// `again` (RFC 5682 section 3).
     fn uses_f_rto(&self, again: bool) -> bool {
         let fresh = !matches!(self.state, State::Loss | State::Recovery);
         let same = again && self.repair.f_rto == FRto::Retransmitted;
@@ -104,8 +104,8 @@ impl Sender {
             FRto::Off => None,
             FRto::Retransmitted => Some(false),
             FRto::Probing(0) => Some(false),
-            FRto::Probing(left) => {
-                *left -= u8::from(!dry);
+            FRto::Probing(remaining) => {
+                *remaining -= u8::from(!dry);
                 Some(true)
             }
         }
@@ -126,7 +126,7 @@ impl Sender {
         match self.repair.f_rto {
             FRto::Off => {}
             FRto::Retransmitted => self.repair.f_rto = FRto::Off,
-            FRto::Probing(_) => self.f_rto_real(),
+            FRto::Probing(_) => self.f_rto_confirm_loss(),
         }
     }
 
@@ -136,7 +136,7 @@ impl Sender {
             FRto::Off => {}
             FRto::Retransmitted if advanced > 0 => self.f_rto_first(all),
             FRto::Retransmitted => {}
-            FRto::Probing(_) if taken.beyond && !taken.original => self.f_rto_real(),
+            FRto::Probing(_) if taken.beyond && !taken.original => self.f_rto_confirm_loss(),
             FRto::Probing(_) if taken.original => self.undo(),
             FRto::Probing(_) => {}
         }
@@ -154,7 +154,7 @@ impl Sender {
     }
 
     /// Ends F-RTO with the result that segments were lost (step 3a).
-    fn f_rto_real(&mut self) {
+    fn f_rto_confirm_loss(&mut self) {
         self.repair.f_rto = FRto::Off;
         if !self.owns_recovery() {
             self.window.cwnd = self.window.cwnd.min(3.0);

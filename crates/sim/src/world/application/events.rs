@@ -46,7 +46,7 @@ impl World {
             State::Transfers(_) => self.transfer(application),
             State::Session(session) => match session.awaits(channel) {
                 Some(bytes) if response => self.application_sends(flow, bytes),
-                Some(_) => self.give_up(application, channel),
+                Some(_) => self.abandon(application, channel),
                 None if response => {}
                 None => self.begin_page(application),
             },
@@ -104,24 +104,24 @@ impl World {
         let (now, measured) = (self.now, self.now >= self.plan.warmup);
         let Some(session) = self.applications.session(application) else { return };
         session.began = now;
-        session.spoilt = false;
+        session.failed = false;
         let spec = Arc::clone(&session.spec);
-        session.left = spec.objects.as_ref().map_or(0, |count| count.draw(&mut session.rng));
+        session.remaining = spec.objects.as_ref().map_or(0, |count| count.draw(&mut session.rng));
         let bytes = spec.first.draw(&mut session.rng);
         let group = session.group;
         self.applications.groups[group].begun += u64::from(measured);
-        self.ask(application, 0, bytes);
+        self.request(application, 0, bytes);
     }
 
-    /// Sends a request over an idle channel; the response will have `bytes`.
-    fn ask(&mut self, application: u32, channel: usize, bytes: u64) {
+    /// Sends a request over an idle channel; the response will have `bytes` bytes.
+    fn request(&mut self, application: u32, channel: usize, bytes: u64) {
         let now = self.now;
         let Some(session) = self.applications.session(application) else { return };
         let spec = Arc::clone(&session.spec);
-        let asked = spec.request.draw(&mut session.rng);
+        let request_bytes = spec.request.draw(&mut session.rng);
         let at = &mut session.channels[channel];
         at.awaited = Some(bytes);
-        at.asked = now;
+        at.requested_at = now;
         let (request, response) = (at.request, at.response);
         let fresh = spec.fresh && at.used;
         at.used = true;
@@ -132,7 +132,7 @@ impl World {
         if let Some(timeout) = spec.timeout {
             self.application_wakes(request, now + timeout, Time::NEVER);
         }
-        self.application_sends(request, asked);
+        self.application_sends(request, request_bytes);
     }
 
     /// Handles a response that has arrived in full.
@@ -140,9 +140,9 @@ impl World {
         let (now, warmup) = (self.now, self.plan.warmup);
         let Some(session) = self.applications.session(application) else { return };
         let at = &session.channels[channel];
-        let (request, asked, group) = (at.request, at.asked, session.group);
-        if asked >= warmup {
-            self.applications.groups[group].exchanges.record(now.since(asked).0);
+        let (request, requested_at, group) = (at.request, at.requested_at, session.group);
+        if requested_at >= warmup {
+            self.applications.groups[group].exchanges.record(now.since(requested_at).0);
         }
         if let Some(part) = self.applications.part(request) {
             // Cancels the timeout.
@@ -152,9 +152,9 @@ impl World {
     }
 
     /// Abandons an exchange at its timeout.
-    pub(in crate::world) fn give_up(&mut self, application: u32, channel: usize) {
+    pub(in crate::world) fn abandon(&mut self, application: u32, channel: usize) {
         let Some(session) = self.applications.session(application) else { return };
-        session.spoilt = true;
+        session.failed = true;
         let at = &session.channels[channel];
         for flow in [at.request, at.response] {
             if let Some(part) = self.applications.part(flow) {
@@ -166,29 +166,31 @@ impl World {
         self.continue_page(application, channel);
     }
 
-    /// Continues the page on an idle channel: requests a further object, or completes the page if all have arrived.
+    /// Continues the page after an exchange on `channel` has ended: requests further objects over idle channels, or
+    /// ends the page if no object remains and no channel waits for a response. A page with an abandoned exchange has
+    /// failed.
     fn continue_page(&mut self, application: u32, channel: usize) {
         let (now, warmup) = (self.now, self.plan.warmup);
         let Some(session) = self.applications.session(application) else { return };
         session.channels[channel].awaited = None;
         let idle = |session: &Session| session.channels.iter().position(|channel| channel.awaited.is_none());
         while let Some(session) = self.applications.session(application)
-            && session.left > 0
+            && session.remaining > 0
             && let Some(channel) = idle(session)
         {
-            session.left -= 1;
+            session.remaining -= 1;
             let spec = Arc::clone(&session.spec);
             let bytes = spec.object.draw(&mut session.rng);
-            self.ask(application, channel, bytes);
+            self.request(application, channel, bytes);
         }
         let Some(session) = self.applications.session(application) else { return };
         if session.channels.iter().any(|channel| channel.awaited.is_some()) {
             return;
         }
-        let (began, spoilt, group, stop) = (session.began, session.spoilt, session.group, session.stop);
+        let (began, failed, group, stop) = (session.began, session.failed, session.group, session.stop);
         let (first, think) = (session.channels[0].request, session.spec.think.draw(&mut session.rng));
         let group = &mut self.applications.groups[group];
-        if !spoilt {
+        if !failed {
             group.complete(began, now, warmup);
         } else if began >= warmup {
             group.failed += 1;
@@ -261,7 +263,10 @@ impl World {
             .as_ref()
             .map_or((u64::from(self.plan.framing.mtu), 0), |tcp| (tcp.segment.0, tcp.header.0 as u32));
         let segments = bytes.div_ceil(most).max(1);
-        let wire = |payload: u64| u64::from(self.plan.framing.lengths(payload as u32 + header).1);
+        let wire = |payload: u64| {
+            let (_, wire) = self.plan.framing.lengths(payload as u32 + header);
+            u64::from(wire)
+        };
         let last = wire(bytes - (segments - 1) * most);
         let before = (segments - 1) * wire(most);
         let (mut time, mut slowest, mut at) = (0u128, u64::MAX, plan.from);

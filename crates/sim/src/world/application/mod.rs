@@ -5,8 +5,8 @@
 //! over idle channels. With request-response, a page is a single exchange.
 //!
 //! ```text
-//! think ─▶ ask ─request arrives─▶ serve ─service─▶ answer ─response arrives─▶ ask again, or think
-//!            └────────timeout: the exchange is given up────────────────────────────▲
+//! think ─▶ request ─arrives─▶ service time ─▶ response ─arrives─▶ next request, or think
+//!            └────────timeout: the exchange is abandoned──────────────▲
 //! ```
 //!
 //! An application is driven by events of kind [`Kind::Emit`](crate::event_queue::Kind::Emit) of its flows, and by the

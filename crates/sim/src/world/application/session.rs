@@ -9,24 +9,30 @@ use tailback_units::Time;
 pub(super) struct Session {
     pub(super) spec: Arc<Pages>,
     pub(super) rng: Rng,
+    /// Index of the group in the results.
     pub(super) group: usize,
+    /// Instant from which no page begins.
     pub(super) stop: Time,
     pub(super) channels: Vec<Channel>,
     /// Number of objects of the page that have not yet been requested.
-    pub(super) left: u32,
+    pub(super) remaining: u32,
     /// Time of the request for the page, which is its start.
     pub(super) began: Time,
     /// `true` if an exchange of the page was abandoned.
-    pub(super) spoilt: bool,
+    pub(super) failed: bool,
 }
 
+/// Pair of flows that carries one exchange at a time.
 #[derive(Debug)]
 pub(super) struct Channel {
+    /// Flow that carries requests.
     pub(super) request: u32,
+    /// Flow that carries responses.
     pub(super) response: u32,
     /// Bytes of the response for which the channel waits; `None`: the channel is idle.
     pub(super) awaited: Option<u64>,
-    pub(super) asked: Time,
+    /// Time of the last request.
+    pub(super) requested_at: Time,
     /// `true` if the channel's connections have been used since they were opened.
     pub(super) used: bool,
 }
@@ -38,11 +44,11 @@ impl Session {
             request: *request,
             response: *response,
             awaited: None,
-            asked: Time::ZERO,
+            requested_at: Time::ZERO,
             used: false,
         };
         let channels = channels.iter().map(channel).collect();
-        Session { spec: Arc::new(spec), rng, group, stop, channels, left: 0, began: Time::ZERO, spoilt: false }
+        Session { spec: Arc::new(spec), rng, group, stop, channels, remaining: 0, began: Time::ZERO, failed: false }
     }
 
     /// Returns the flow whose event starts the first page, and its time: sessions begin with a think time.
@@ -55,7 +61,8 @@ impl Session {
         self.channels[channel].awaited
     }
 
-    /// Returns the flow that carries the response, and the time at which it is sent, when a request has arrived.
+    /// Draws the service time of a request that has arrived on a channel. Returns the flow that carries the response,
+    /// and the time at which the response is sent.
     pub fn serves(&mut self, channel: usize, now: Time) -> (u32, Time) {
         (self.channels[channel].response, now + self.spec.service.draw(&mut self.rng))
     }

@@ -12,24 +12,26 @@ use tailback_units::{Size, Time};
 /// All applications.
 #[derive(Debug, Default)]
 pub(crate) struct Applications {
+    /// State by application, in the order of the plan.
     pub(super) all: Vec<State>,
     /// Role of each flow in an application; empty if there are no applications.
     pub(super) parts: Vec<Option<Part>>,
+    /// Results by group of flows.
     pub(super) groups: Vec<Group>,
 }
 
-/// Results of a group, for pages and transfers begun after the warm-up; `completed` and `completed_time` are for those
-/// that ended after it.
+/// Results of a group, for pages and transfers begun after the warm-up; `completed` and `completed_time` are for pages
+/// and transfers that ended after the warm-up.
 #[derive(Debug, Default)]
 pub(crate) struct Group {
     pub name: String,
     /// Pages or transfers begun.
     pub begun: u64,
-    /// Pages of which an exchange was given up.
+    /// Pages of which an exchange was abandoned.
     pub failed: u64,
     /// Transfers refused because no connection was free.
     pub refused: u64,
-    /// Times of whole pages, or of transfers, picoseconds.
+    /// Completion times of pages or transfers, picoseconds.
     pub times: Sketch,
     /// Times of single exchanges, picoseconds; of sessions only.
     pub exchanges: Sketch,
@@ -39,7 +41,7 @@ pub(crate) struct Group {
     pub sizes: Vec<SizeBin>,
     /// Pages or transfers complete after the warm-up, regardless of their start.
     pub completed: u64,
-    /// Sum of the completion times of these, picoseconds.
+    /// Sum of the completion times of the `completed` pages or transfers, picoseconds.
     pub completed_time: u128,
 }
 
@@ -82,7 +84,9 @@ impl Group {
 /// Role of a flow in an application.
 #[derive(Debug)]
 pub(super) struct Part {
+    /// Index of the application.
     pub(super) application: u32,
+    /// Index of the session's channel, or of the transfers' slot, that the flow belongs to.
     pub(super) channel: u32,
     /// `true` if the flow carries responses.
     pub(super) response: bool,
@@ -92,7 +96,7 @@ pub(super) struct Part {
     pub(super) first: u32,
     /// Without a transport: number of packets of the last message sent.
     pub(super) packets: u32,
-    /// Without a transport: number of these packets that have not arrived.
+    /// Without a transport: number of packets of the last message that have not arrived.
     pub(super) missing: u32,
 }
 
@@ -181,10 +185,12 @@ impl Applications {
         &mut self.groups
     }
 
+    /// Returns the role of a flow; `None`: the flow belongs to no application.
     pub(super) fn part(&mut self, flow: u32) -> Option<&mut Part> {
         self.parts.get_mut(flow as usize)?.as_mut()
     }
 
+    /// Returns a session; `None`: the application transfers.
     pub(super) fn session(&mut self, application: u32) -> Option<&mut Session> {
         match &mut self.all[application as usize] {
             State::Session(session) => Some(session),

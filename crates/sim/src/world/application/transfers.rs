@@ -7,20 +7,27 @@ use tailback_units::Time;
 pub(super) struct Transfers {
     pub(super) spec: tailback_traffic::Transfers,
     pub(super) rng: Rng,
+    /// Index of the group in the results.
     pub(super) group: usize,
+    /// Instant from which no transfer begins.
     pub(super) stop: Time,
     /// First flow of the group, whose event is the next arrival of a transfer.
     pub(super) clock: u32,
+    /// Indices of the slots without a transfer, unsorted.
     pub(super) free: Vec<u32>,
-    /// Transfers by the index of their flow in the group.
+    /// One slot for each flow of the group.
     pub(super) slots: Vec<Slot>,
 }
 
+/// A flow of the group and its current transfer.
 #[derive(Debug)]
 pub(super) struct Slot {
     pub(super) flow: u32,
+    /// Start of the last transfer.
     pub(super) began: Time,
+    /// Bytes of the transfer in progress; 0: there is none.
     pub(super) bytes: u64,
+    /// `true` if the connection has carried a transfer, and is reopened before the next one.
     pub(super) used: bool,
 }
 

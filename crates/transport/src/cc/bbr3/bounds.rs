@@ -37,7 +37,7 @@ impl Bbr3 {
         }
     }
 
-    /// Notes a loss in this round (BBRNoteLoss).
+    /// Records a loss in this round (BBRNoteLoss).
     fn note_loss(&mut self) {
         if !self.bounds.loss_in_round {
             self.bounds.loss_round_delivered = self.rounds.delivered;
@@ -46,7 +46,8 @@ impl Bbr3 {
         self.bounds.loss_in_round = true;
     }
 
-    /// Returns `true` if the losses since the sampled segment was sent exceed the threshold (IsInflightTooHigh).
+    /// Returns `true` if the losses since the sampled segment was sent exceed the threshold, or, without selective
+    /// acknowledgements, if there was any loss (IsInflightTooHigh).
     pub(super) fn inflight_too_high(&self, acked: &Acked) -> bool {
         let Some(sample) = &acked.rate else { return acked.lost > 0 && !self.selective };
         f64::from(sample.lost) > f64::from(sample.sent_in_flight) * LOSS_THRESH || (sample.lost > 0 && !self.selective)
@@ -66,8 +67,9 @@ impl Bbr3 {
         }
     }
 
-    /// Lowers the long-term bound and ends a probe (BBRHandleInflightTooHigh). `in_flight`: segments outstanding when the
-    /// sampled segment was sent; `None`: the application limits.
+    /// Lowers the long-term bound and ends a probe (BBRHandleInflightTooHigh). `in_flight`: segments outstanding when
+    /// the sampled segment was sent; `None`: there is no sample, or the application or ProbeRTT limited it, and the
+    /// bound stays.
     pub(super) fn too_high(&mut self, window: &Window, in_flight: Option<u32>, now: Time) {
         self.note_loss();
         if !self.bounds.probe_samples {

@@ -1,5 +1,5 @@
-//! Probing of BBRv3: for bandwidth every 2 to 3 s, or after as many rounds as Reno needs between losses, and for the
-//! smallest round-trip time every 5 s (sections 5.3.3 and 5.3.4).
+//! Probing of BBRv3: for bandwidth every 2 to 3 s, or after the number of rounds that Reno has between losses (at most
+//! 63), and for the minimum round-trip time every 5 s (sections 5.3.3 and 5.3.4).
 
 use super::state::{Phase, State};
 use super::{Bbr3, MIN_RTT_WINDOW, PROBE_RTT, PROBE_RTT_GAIN, PROBE_RTT_INTERVAL};
@@ -68,6 +68,7 @@ impl Bbr3 {
 
     /// Returns `true` if a probe is due (BBRIsTimeToProbeBW).
     fn is_time_to_probe(&self, window: &Window, now: Time) -> bool {
+        // With a window of n segments, Reno has about n rounds between losses.
         let reno = self.target_inflight(window).min(63.0);
         now > self.cycle.start + self.cycle.wait || self.cycle.rounds as f64 >= reno
     }
@@ -136,7 +137,7 @@ impl Bbr3 {
         }
     }
 
-    /// Updates the smallest round-trip time; returns `true` if ProbeRTT is due (BBRUpdateMinRTT, section 5.3.4.3).
+    /// Updates the minimum round-trip time; returns `true` if ProbeRTT is due (BBRUpdateMinRTT, section 5.3.4.3).
     pub(super) fn update_min_rtt(&mut self, acked: &Acked) -> bool {
         let expired = self.probe_delay.is_some() && acked.now > self.probe_delay_at + PROBE_RTT_INTERVAL;
         if let Some(rtt) = acked.rtt
@@ -158,7 +159,7 @@ impl Bbr3 {
         self.bdp(self.bw(), PROBE_RTT_GAIN).max(MIN_PIPE)
     }
 
-    /// Enters, holds and leaves ProbeRTT (BBRCheckProbeRTT).
+    /// Enters and leaves ProbeRTT (BBRCheckProbeRTT).
     pub(super) fn check_probe_rtt(&mut self, window: &mut Window, acked: &Acked, expired: bool) {
         if self.state != State::ProbeRtt && expired && !self.idle_restart {
             self.saved.save(window, false);

@@ -18,7 +18,8 @@ use tailback_document::Invalid;
 use tailback_random::Rng;
 use tailback_units::{Dur, Time};
 
-// All constants are those of draft-ietf-ccwg-bbr-05. Earlier drafts and Linux differ in DRAIN_GAIN (1/2.77 = 0.36, Linux 0.35).
+// All constants are those of draft-ietf-ccwg-bbr-05. Earlier drafts and Linux differ in DRAIN_GAIN (1/2.77 = 0.36,
+// Linux 0.35).
 
 /// StartupPacingGain, 4·ln 2 (section 5.3.1.1).
 const STARTUP_GAIN: f64 = 2.77;
@@ -58,7 +59,7 @@ impl Params {
     /// Accepts: there are no parameters.
     ///
     /// # Errors
-    /// If a parameter is invalid: the error names it and says what to write.
+    /// Never: the type excludes invalid values.
     pub fn check(&self) -> Result<(), Invalid> {
         Ok(())
     }
@@ -123,7 +124,7 @@ pub struct Bbr3 {
     bits: f64,
     /// Initial window, segments.
     initial: f64,
-    /// `true` if more than one loss per round trip can be seen.
+    /// `true` if acknowledgements are selective, so that more than one loss per round trip is reported.
     selective: bool,
     state: State,
     pacing_gain: f64,
@@ -131,25 +132,33 @@ pub struct Bbr3 {
     /// Segments per second.
     pacing_rate: f64,
     rounds: Rounds,
-    /// Greatest delivery rate of the last and of the present cycle, segments per second.
+    /// Maximum delivery rate of the last cycle and of the present one, segments per second.
     max_bw: [f64; 2],
+    /// Deliveries that ProbeRTT limited.
     held_back: HeldBack,
     bounds: Bounds,
     full: Full,
     /// Excess of acknowledged segments by aggregation (extra_acked).
     extra_acked: WindowedMax,
+    /// Segments delivered since `extra_since`.
     extra_delivered: f64,
+    /// Start of the interval in which aggregation is measured.
     extra_since: Time,
-    /// Smallest round-trip time; `None` before the first.
+    /// Minimum round-trip time; `None` before the first sample.
     min_rtt: Option<Dur>,
+    /// Time at which `min_rtt` was measured.
     min_rtt_at: Time,
-    /// Smallest round-trip time since the last ProbeRTT (probe_rtt_min_delay).
+    /// Minimum round-trip time since the last ProbeRTT (probe_rtt_min_delay).
     probe_delay: Option<Dur>,
+    /// Time at which `probe_delay` was measured.
     probe_delay_at: Time,
     /// Earliest end of ProbeRTT. `None`: too many segments are still outstanding.
     probe_rtt_until: Option<Time>,
+    /// `true` if a round has ended since ProbeRTT reached its small window.
     probe_rtt_round: bool,
+    /// `true` from a transmission after an idle time to the next acknowledgement.
     idle_restart: bool,
+    /// Round in which Drain began.
     drain_round: u64,
     /// Acknowledgements with new losses in this round.
     startup_losses: u32,
@@ -169,10 +178,13 @@ impl Bbr3 {
         matches!(self.state, State::Startup | State::Refill | State::Up)
     }
 
+    /// Returns `true` in the states of ProbeBW.
     fn in_probe_bw(&self) -> bool {
         matches!(self.state, State::Down | State::Cruise | State::Refill | State::Up)
     }
 
+    /// Returns `true` if an acknowledgement has no sample of the delivery rate, or one that the application or ProbeRTT
+    /// limits.
     fn limited(&self, acked: &Acked) -> bool {
         acked.rate.as_ref().is_none_or(|sample| self.held_back.limits(sample))
     }
@@ -219,7 +231,7 @@ impl Bbr3 {
         }
     }
 
-    /// Notes if the window is full.
+    /// Records that the window was full, in this round and the last one.
     fn track_limit(&mut self, window: &Window, acked: &Acked) {
         if self.rounds.start {
             self.limited_last = std::mem::take(&mut self.limited_now);
@@ -227,6 +239,7 @@ impl Bbr3 {
         self.limited_now |= acked.in_flight_before >= window.cwnd as u32;
     }
 
+    /// Returns `true` if the window was full at some time in the last round or the present one.
     fn cwnd_limited(&self) -> bool {
         self.limited_last || self.limited_now
     }

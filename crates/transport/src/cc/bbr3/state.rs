@@ -45,9 +45,9 @@ pub(super) struct Bounds {
     pub inflight_short: f64,
     /// Long-term bound of the segments outstanding (inflight_longterm).
     pub inflight_long: f64,
-    /// Greatest delivery rate of the last round trip, segments per second (bw_latest).
+    /// Maximum delivery rate in the last round trip, segments per second (bw_latest).
     pub bw_latest: f64,
-    /// Greatest delivery of the last round trip, segments (inflight_latest).
+    /// Maximum of the segments delivered by a sample in the last round trip (inflight_latest).
     pub inflight_latest: f64,
     /// `true` if a loss was seen in this round (loss_in_round).
     pub loss_in_round: bool,
