@@ -8,16 +8,14 @@
 
 #![allow(unsafe_code, reason = "memory is handed over through pointers of the C interface")]
 
+mod memory;
+mod setting;
 pub mod stepping;
 
-use std::cell::RefCell;
+use memory::{RESULT, text_at};
+use setting::setting;
 use tailback_scenario::{Scenario, Simulation};
 use tailback_units::Time;
-
-thread_local! {
-    /// The last answer, kept until the next call.
-    static RESULT: RefCell<String> = const { RefCell::new(String::new()) };
-}
 
 /// Runs one replication of a TOML scenario; returns the report as JSON. A warm-up of `"auto"` is determined by pilot
 /// runs.
@@ -26,20 +24,9 @@ thread_local! {
 /// If the document is invalid: all errors found, as text; if no pilot run reached a steady state: a message.
 pub fn replicate(toml: &str, seed: u64) -> Result<String, String> {
     let scenario = Scenario::from_toml(toml, "<scenario>").map_err(|e| e.rendered())?;
-    let mut simulation = Simulation::new(&scenario, stepping::setting(&scenario, seed)?);
+    let mut simulation = Simulation::new(&scenario, setting(&scenario, seed)?);
     simulation.run_until(Time::NEVER);
     serde_json::to_string(&simulation.report()).map_err(|e| e.to_string())
-}
-
-/// Returns the text in the `len` bytes at `at`.
-///
-/// # Safety
-///
-/// The `len` bytes at `at` are initialised memory, and unchanged while the text is used.
-unsafe fn text_at<'a>(at: *const u8, len: usize) -> Result<&'a str, String> {
-    // SAFETY: by the contract above.
-    let bytes = unsafe { std::slice::from_raw_parts(at, len) };
-    std::str::from_utf8(bytes).map_err(|error| format!("the text is not UTF-8: {error}"))
 }
 
 /// Allocates `len` bytes of the module's memory for the host to write to; freed with [`tailback_free`].

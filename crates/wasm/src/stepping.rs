@@ -4,11 +4,11 @@
 //! A handle belongs to the thread that opened it. Functions without a result of their own return a [`Status`] and
 //! refuse an unknown handle; texts of answers and errors are read as for `tailback_run`.
 
-use crate::{RESULT, text_at};
+use crate::memory::{RESULT, text_at};
+use crate::setting::setting;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use tailback_scenario::document::Warmup;
-use tailback_scenario::{Scenario, Setting, Simulation};
+use tailback_scenario::{Scenario, Simulation};
 use tailback_units::Time;
 
 /// Outcome of a call.
@@ -32,21 +32,6 @@ struct Open {
 
 thread_local! {
     static OPEN: RefCell<Open> = RefCell::new(Open::default());
-}
-
-/// Returns the settings of a run with `seed`; a warm-up of "auto" is determined by pilot runs.
-///
-/// # Errors
-/// If a pilot run is invalid, or no pilot reached a steady state: the message.
-pub(crate) fn setting(scenario: &Scenario, seed: u64) -> Result<Setting, String> {
-    let warmup = match scenario.run().warmup {
-        Warmup::At(_) => None,
-        Warmup::Auto => {
-            let found = scenario.warm_up(None).map_err(|error| error.rendered())?;
-            Some(found.ok_or("no steady state was found by the pilot runs; raise run.duration, or set run.warmup")?)
-        }
-    };
-    Ok(Setting { seed, engine: None, warmup })
 }
 
 /// Stores the answer or the error as the last result; returns [`Status::Done`] or [`Status::Refused`].

@@ -4,6 +4,7 @@
 //! changes no state.
 
 use super::World;
+use super::status::{Status, Untimely};
 use crate::event_queue::Kind;
 use crate::plan::{Change, ChangeKind, NodeId};
 use crate::port::{Delivered, LineEnd, Port};
@@ -11,24 +12,6 @@ use tailback_units::Time;
 
 /// Number of events that [`World::run_until`] handles in each call of [`World::advance`].
 const EVENTS_PER_ROUND: u64 = 1 << 20;
-
-/// Progress of a step when its call returns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Status {
-    /// The budget of events is used up; further events may remain up to the instant to which the step was to run.
-    Running,
-    /// All events up to the instant have been handled.
-    Done,
-}
-
-/// Reason why a change cannot be scheduled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Untimely {
-    /// Its time is not after the current time, or the run has ended.
-    Past,
-    /// Its time is after the end of the run.
-    AfterTheEnd,
-}
 
 impl World {
     /// Handles at most `budget` events up to the end of the run.
