@@ -1,4 +1,4 @@
-"""The loop of run, sweep and reproduce that adds replications until results are precise."""
+"""The loop, common to run, sweep and reproduce, that adds replications until results are precise."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tailback.run.adaptive import Replicated, grown
 
 
 class Units(Replicated[str]):
-    """Units that are precise once each has its number of replications, with a limit on the number of rounds."""
+    """Units, each precise once it has `enough` replications; a round after the first `rounds` is cut short."""
 
     max_replications = 20  # type: ignore[assignment]
 

@@ -1,4 +1,4 @@
-"""Drawings in the documentation are small files that look like matplotlib's originals."""
+"""Drawings in the documentation are small files, and text, lines and areas are where matplotlib drew them."""
 
 from __future__ import annotations
 

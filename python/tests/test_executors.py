@@ -267,7 +267,7 @@ def finished(directory: Path) -> set[tuple[str, int]]:
 
 
 def wait_for_more(child: subprocess.Popen[str], directory: Path, than: int) -> bool:
-    """Wait until more than `than` runs are on the disk; return `False` if the child has ended first."""
+    """Wait until more than `than` runs are on the disk or the child has ended; return `True` if it has not ended."""
     deadline = time.monotonic() + 90
     while child.poll() is None and len(finished(directory)) <= than:
         assert time.monotonic() < deadline, "nothing is written"
@@ -278,9 +278,9 @@ def wait_for_more(child: subprocess.Popen[str], directory: Path, than: int) -> b
 def sweep_through_kills(
     victim: str, kills: int, cluster: Cluster, study: Path, directory: Path, draws: random.Random
 ) -> tuple[str, int]:
-    """Kill one process of a sweep at random moments and restart it; return the last digest and the number of kills.
+    """Kill one process of a sweep up to `kills` times at random moments, and continue the sweep until it is complete.
 
-    No run whose shard has been on the disk may be missing later.
+    Returns the last digest and the number of kills. No run whose shard has been on the disk may be missing later.
     """
     hits = 0
     while True:
@@ -333,7 +333,7 @@ def kills_at_random_moments(victim: str, kills: int, cluster: Cluster, study: Pa
     hits = 0
     draws = random.Random(f"dask {victim} {folder.name}")
     for length in (2, 8, 32):
-        # If the sweep ends before a process can be killed, it is repeated with longer runs.
+        # If the sweep ends before the process has been killed `kills` times, it is repeated with longer runs.
         study.write_text(DOCUMENT.replace("30s", f"{30 * length}s"))
         directory = folder / f"s{length}"
         digest, now = sweep_through_kills(victim, kills - hits, cluster, study, directory, draws)

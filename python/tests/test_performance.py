@@ -20,7 +20,7 @@ def tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     import performance
 
     monkeypatch.setattr(performance, "DATA", tmp_path / "performance.json")
-    monkeypatch.setattr(performance.bench, "LENGTHS", {"forward": ("1s", "2s"), "red64": ("1s", "2s")})
+    monkeypatch.setattr(performance.bench, "DURATIONS", {"forward": ("1s", "2s"), "red64": ("1s", "2s")})
     return performance
 
 
