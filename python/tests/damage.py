@@ -1,4 +1,4 @@
-"""Damage to files such as disks, people and other programs do; each has a name, and the same seed gives the same damage."""
+"""Damage to files as by disks, people and other programs; each has a name, and the same seed gives the same damage."""
 
 from __future__ import annotations
 
@@ -86,9 +86,9 @@ _OTHERS: tuple[Any, ...] = (
 def of_json(text: str, draws: random.Random, count: int, each: int = len(_OTHERS)) -> Iterator[tuple[str, str]]:
     """Yield names and texts of variants of a JSON document.
 
-    Each value of the top level is replaced by `each` values drawn from `_OTHERS`, and `count` deeper values by one value
-    each. Each key of the top level and `count // 4` deeper keys or entries are removed. Other variants have an unknown
-    key, another content, deep nesting or a number of many digits.
+    Each value of the top level is replaced by `each` values drawn from `_OTHERS`, and `count` deeper values by one
+    value each. Each key of the top level and `count // 4` deeper keys or entries are removed. Other variants have an
+    unknown key, other content, deep nesting or a number of many digits.
     """
     tree = json.loads(text)
     inner = [path for path in _paths(tree) if len(path) > 1]

@@ -40,8 +40,9 @@ class Case:
     open: tuple[str, ...] = ()
     """Text contained in each remark on a part that is not simulated; empty: there must be no such remark."""
     duration: str = "20s"
-    """Duration of the run. Throughput is measured from the start, when all token buckets are full. The duration is about
-    a hundred times the time in which the largest bucket fills, so that its initial content is 1 % of the result."""
+    """Duration of the run. Throughput is measured from the start, when all token buckets are full. The duration is
+    about a hundred times the time in which the largest bucket fills, so that its initial content is 1 % of the result.
+    """
     settled: str = "1s"
     """Warm-up of the separate run that measures `waits`: the time by which queues are full."""
     exact: float = 0.02

@@ -166,8 +166,8 @@ interface Serial0/0
 def test_the_longest_delay_of_bursts_that_fill_the_policers_bucket_is_at_least_a_third_of_the_bound():
     document = imported(400).check().document
     calls, files = document["flows"]
-    # Steady traffic has nine tenths of the bucket's rate. In addition, a burst of nine tenths of the bucket's 10 kB arrives
-    # at once every 5 s, between which the bucket fills up.
+    # Steady traffic has nine tenths of the bucket's rate. In addition, a burst of nine tenths of the bucket's 10 kB
+    # arrives at once every 5 s; the bucket fills up between bursts.
     steady = {"kind": "cbr", "packet": "200B", "rate": "360kbit/s"}
     burst = {"kind": "cbr", "packet": "9kB", "interval": "5s", "phase": "zero"}
     flows = [

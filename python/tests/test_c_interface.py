@@ -36,8 +36,8 @@ def test_the_example_in_c_steps_changes_and_receives(tmp_path: Path) -> None:
     source = CRATE / "examples" / "steps.c"
     subprocess.run(["cc", *flags, str(source), *link, "-o", str(program)], check=True, timeout=120)
     done = subprocess.run([str(program)], capture_output=True, text=True, timeout=60, check=True)
-    # Times in ps. Sent at 10 and 60 ms, the messages take 1 and 4 ms for transmission (1000 B at 8 and 2 Mbit/s) and 5 ms
-    # for propagation. A line has the time of arrival, the number of the message, its bytes, the time of sending, the flow.
+    # Times in ps. The messages are sent at 10 and 60 ms; transmission of 1000 B takes 1 ms at 8 Mbit/s and 4 ms at
+    # 2 Mbit/s, and propagation 5 ms. A line has time of arrival, number, bytes, time of sending, and flow of a message.
     assert done.stdout.splitlines() == [
         "now 90000000000",
         "16000000000 0 1000 10000000000 message",

@@ -125,7 +125,7 @@ class Swept:
         self.count = 0
 
     def damaged(self, name: str, damage: Damage, *, forged: bool = False) -> None:
-        """Damage one file of a new copy, and read the copy. If it is forged, no hash detects it, and numbers may differ."""
+        """Damage one file of a new copy, and read the copy. No hash detects forged files, whose numbers may differ."""
         what, do = damage
         self.count += 1
         here = self.folder / f"s{self.count}"

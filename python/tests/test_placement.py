@@ -15,6 +15,7 @@ from tailback.reproduction.reproduce import _together
 from tailback.results.intervals import Interval
 
 NEVER = [0.0, 0.0, 0.0]
+"""Losses of three replications in which no packet was lost, %."""
 
 
 def interval(mean: float, half: float) -> Interval:
@@ -60,7 +61,7 @@ def test_nan_has_no_error_bar_and_does_not_affect_other_bars() -> None:
     assert max(segment[:, 1].max() for segment in whole) <= 4
 
 
-def test_a_legend_that_would_lie_on_a_curve_goes_outside() -> None:
+def test_a_legend_without_room_beside_the_curves_is_outside_the_axes() -> None:
     figure = plot.new()
     (axes,) = figure.axes
     with plot.style():

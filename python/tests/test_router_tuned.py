@@ -124,6 +124,7 @@ def tunable(found: Imported, text: str, table: str, options: dict[str, str]) -> 
 
 
 def path_key(path: str) -> int:
+    """Return the rank of a path in the order of preference: the index of its last key in `FIRST`."""
     last = re.sub(r"\[\d+\]", "", path).rpartition(".")[2]
     return FIRST.index(last) if last in FIRST else len(FIRST)
 
@@ -176,5 +177,6 @@ def test_after_a_search_only_the_tuned_number_differs_and_the_text_reads_back(la
 
 
 def names(found: Imported, kind: str) -> list[str]:
+    """Return the names of the policies, class maps, access lists or ports of an import."""
     rows = found.policies.get(kind, found.policies.get(kind.replace("-", "_"), []))
     return [row["name"] for row in rows]  # type: ignore[index, union-attr]

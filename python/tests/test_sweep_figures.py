@@ -64,7 +64,7 @@ def test_the_report_shows_groups_and_the_metric_of_until(swept: tailback.Sweep) 
     assert labels(groups.figure)[:2] == ["goodput (Mbit/s)", "loss (%)"]
     (legend,) = groups.figure.legends
     assert [text.get_text() for text in legend.get_texts()] == ["bulk", "datagrams"]
-    # The curve has the means of the group in Mbit/s, by rising buffer.
+    # The curve has the means of the group in Mbit/s, in the order of increasing buffers.
     bulk = Measure("group", "bulk", "goodput")
     by_hand = [swept.interval(setting, bulk).mean / 1e6 for setting in swept.runs]
     curve = next(c for c in groups.figure.axes[0].containers if c.get_label() == "bulk")
