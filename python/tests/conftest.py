@@ -1,3 +1,5 @@
+"""Fixtures of all tests: the command line in this process, and a small scenario."""
+
 from __future__ import annotations
 
 import json

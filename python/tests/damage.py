@@ -153,18 +153,21 @@ def as_unprivileged_user() -> Iterator[None]:
 
 
 def _put(path: Path, at: int, bit: int) -> None:
+    """Flip a bit of the byte at `at`."""
     data = bytearray(path.read_bytes())
     data[at] ^= bit
     path.write_bytes(data)
 
 
 def _over(path: Path, at: int, some: bytes) -> None:
+    """Overwrite bytes from `at` on."""
     data = bytearray(path.read_bytes())
     data[at : at + len(some)] = some
     path.write_bytes(data)
 
 
 def _remove(path: Path) -> None:
+    """Remove a file, a link or a directory."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     else:
@@ -172,11 +175,13 @@ def _remove(path: Path) -> None:
 
 
 def _paths(tree: Any, here: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Return the paths of all values of a tree."""
     items = tree.items() if isinstance(tree, dict) else enumerate(tree) if isinstance(tree, list) else ()
     return [path for key, value in items for path in [(*here, key), *_paths(value, (*here, key))]]
 
 
 def _without(tree: Any, path: tuple[Any, ...]) -> Any:
+    """Return a copy of a tree without the value at `path`."""
     made = copy.deepcopy(tree)
     at = made
     for step in path[:-1]:

@@ -102,6 +102,7 @@ def ran(found: Imported, case: Case, warmup: str) -> Report:
 
 
 def _throughput(report: Report, names: str) -> float:
+    """Return the sum of the throughputs of the groups whose names `+` joins, bit/s."""
     return sum(report.throughput_bps(name) for name in names.split("+"))
 
 
@@ -134,8 +135,8 @@ def check(language: Language, text: str, case: Case | Refused) -> None:
     for name, longest in case.within.items():
         assert report.max_delay_s(name) <= longest, (name, report.max_delay_s(name))
     later = ran(found, case, case.settled) if case.waits else report
-    for name, (least, most) in case.waits.items():
-        assert least <= later.mean_delay_s(name) <= most, (name, later.mean_delay_s(name))
+    for name, (lower, upper) in case.waits.items():
+        assert lower <= later.mean_delay_s(name) <= upper, (name, later.mean_delay_s(name))
     for first, second, part in case.loses_less:
         assert report.loss(first) < part * report.loss(second), (report.loss(first), report.loss(second))
     # No row of the table may be left without an expectation of its throughput or loss.

@@ -18,14 +18,14 @@ class Units(Replicated[str]):
         self.enough = enough
         self.rounds = rounds
         self.have = dict.fromkeys(enough, 0)
-        self.asked: list[dict[str, int]] = []
+        self.requested: list[dict[str, int]] = []
 
     def count(self, unit: str) -> int:
         return self.have[unit]
 
     def advance(self, wanted: Mapping[str, int]) -> bool:
-        self.asked.append(dict(wanted))
-        if len(self.asked) > self.rounds:
+        self.requested.append(dict(wanted))
+        if len(self.requested) > self.rounds:
             return False
         self.have |= wanted
         return True
@@ -43,18 +43,18 @@ def test_only_imprecise_units_get_more_replications_and_no_unit_exceeds_the_maxi
     units = Units({"easy": 3, "hard": 9, "never": 1000})
     units.replicate(dict.fromkeys(units.enough, 3))
     assert units.have == {"easy": 3, "hard": 12, "never": 20}
-    assert units.asked[1] == {"hard": 5, "never": 5}
-    assert units.asked[-1] == {"never": 20}
+    assert units.requested[1] == {"hard": 5, "never": 5}
+    assert units.requested[-1] == {"never": 20}
 
 
 def test_a_round_that_is_cut_short_is_the_last() -> None:
     units = Units({"hard": 9}, rounds=2)
     units.replicate({"hard": 3})
-    assert len(units.asked) == 3
+    assert len(units.requested) == 3
     assert units.have == {"hard": 5}
 
 
 def test_without_units_there_is_no_round() -> None:
     units = Units({})
     units.replicate({})
-    assert units.asked == []
+    assert units.requested == []

@@ -35,6 +35,7 @@ TRAFFIC = "name,dscp,rate,packet,count,model\ncalls,ef,80kbit/s,200,{calls},cbr\
 
 
 def imported(kilobits: int = 400, calls: int = 4, **options):
+    """Import the policy `LLQ` with a priority rate in kbit/s and a number of calls."""
     text = LLQ.format(kilobits=kilobits)
     return import_configuration("mqc", text, traffic=TRAFFIC.format(calls=calls), overhead="0", **options)
 

@@ -1,3 +1,5 @@
+"""The command line: exit codes, messages, JSON, progress, interruption and input from pipes."""
+
 from __future__ import annotations
 
 import json

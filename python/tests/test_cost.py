@@ -31,12 +31,12 @@ class _Core:
     def made(self) -> _Core:
         return self
 
-    def run(self, seed: int, cancel: Any, tell: Callable[[float], None], *_: object) -> str:
+    def run(self, seed: int, cancel: Any, progress: Callable[[float], None], *_: object) -> str:
         self.seeds.append(seed)
         self.now += self.build
         for number, step in enumerate(self.steps):
             self.now += step
-            tell((number + 1) / len(self.steps) if self.moves else 0.0)
+            progress((number + 1) / len(self.steps) if self.moves else 0.0)
             if cancel.cancelled:
                 raise Cancelled
             if self.fails:
@@ -45,6 +45,7 @@ class _Core:
 
 
 def _cost(core: _Core, monkeypatch: pytest.MonkeyPatch, trial_s: float = 1.0) -> costs.Cost:
+    """Return the estimate of a trial of `trial_s` seconds on the simulated clock."""
     monkeypatch.setattr(costs.time, "thread_time", lambda: core.now)
     return replication_cost(core, trial_s=trial_s)  # type: ignore[arg-type]
 

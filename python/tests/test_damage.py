@@ -77,13 +77,15 @@ class Faults:
         self.found.append(f"{self.what}: {reader}: {text}")
 
     def unless(self, is_right: bool, reader: str, text: str) -> None:
+        """Record a fault of a reader unless the check `is_right` holds."""
         if not is_right:
             self.record(reader, text)
 
-    def end(self, least: int) -> None:
+    def end(self, minimum: int) -> None:
+        """Fail if there are faults, or fewer than `minimum` calls, or if hardly any or all calls were refused."""
         assert not self.found, f"{len(self.found)} faults\n" + "\n".join(self.found[:40])
         # If readers refused all cases, or no case, the test would have tested nothing.
-        assert self.calls >= least
+        assert self.calls >= minimum
         assert self.calls / 20 < self.refused < self.calls
 
 
@@ -206,6 +208,7 @@ def without_hash(text: str) -> str:
 
 
 def written(text: str) -> Callable[[Path], object]:
+    """Return a function that replaces the content of a file by `text`."""
     return lambda path: path.write_bytes(text.encode("utf-8", "surrogatepass"))
 
 

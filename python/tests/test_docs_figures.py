@@ -81,6 +81,7 @@ def test_scenarios_of_figures_state_seed_and_description_give_no_warning_and_are
 
 
 def check(*options: str) -> None:
+    """Check the committed figures; fails with the output of the tool if one differs."""
     command = [sys.executable, ROOT / "tools" / "docs_figures.py", "--check", *options]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

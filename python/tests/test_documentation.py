@@ -25,6 +25,7 @@ _TESTS = re.compile(r"^\*\*Tests\.\*\*(.*?)(?=\n\n|\Z)|^## Tests\n(.*?)(?=\n## |
 
 
 def name(page: Path) -> str:
+    """Return the path of a page relative to the repository."""
     return str(page.relative_to(ROOT))
 
 
@@ -35,6 +36,7 @@ def anchor(heading: str) -> str:
 
 @cache
 def anchors(page: Path) -> set[str]:
+    """Return the URL fragments of all headings of a page."""
     text = _CODE.sub("", page.read_text(encoding="utf-8"))
     return {anchor(heading) for heading in re.findall(r"^#+ (.+)$", text, re.MULTILINE)}
 
@@ -129,6 +131,7 @@ def test_each_picture_of_the_results_is_of_an_experiment_that_exists() -> None:
 
 
 def figures() -> str:
+    """Return the sources of all modules that draw figures."""
     return "".join(page.read_text(encoding="utf-8") for page in sorted((ROOT / "tools" / "drawings").glob("*.py")))
 
 

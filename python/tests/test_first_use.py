@@ -59,6 +59,7 @@ def sections() -> dict[str, list[tuple[str, str]]]:
 
 
 def commands(heading: str) -> list[Step]:
+    """Return the commands of a section with their expected output."""
     steps: list[Step] = []
     for kind, body in sections()[heading]:
         continued = False

@@ -45,6 +45,7 @@ rest,be,0.5Mbit/s,1000
 
 
 def _edge(a: float, configuration: str = CLASSES) -> Scenario:
+    """Return the scenario of a configuration in which class A is offered `a` Mbit/s."""
     found = import_configuration("mqc", configuration, traffic=ROWS.format(a=a), rate="10Mbit/s", overhead="0")
     assert found.scenario is not None
     return found.scenario

@@ -1,3 +1,5 @@
+"""Experiments of the gallery: replications, digests, claims, reports and the selection of experiments."""
+
 from __future__ import annotations
 
 import json

@@ -1,3 +1,5 @@
+"""The extension module: its stub, cancellation, progress, errors and quantities."""
+
 from __future__ import annotations
 
 import json

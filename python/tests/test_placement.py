@@ -19,6 +19,7 @@ NEVER = [0.0, 0.0, 0.0]
 
 
 def interval(mean: float, half: float) -> Interval:
+    """Return an interval with a mean and a half-width."""
     return Interval(mean, mean - half, mean + half, 5)
 
 
@@ -106,12 +107,14 @@ def test_curves_that_hide_one_another_are_named() -> None:
 
 
 def drawn(figure: figures.Figure) -> Figure:
+    """Return the drawing of a figure of an experiment, with everything placed."""
     picture = figure.draw()
     placement.settle(picture)
     return picture
 
 
 def words(figure: Figure) -> str:
+    """Return the texts within all axes of a drawing."""
     return " ".join(text.get_text() for axes in figure.axes for text in axes.texts)
 
 

@@ -78,11 +78,13 @@ class Long(Experiment):
 
 
 def lines(folder: Path) -> list[bytes]:
+    """Return the lines of the stored replications, the last of which may be incomplete."""
     file = folder / Long.id / FILE
     return file.read_bytes().splitlines(keepends=True) if file.exists() else []
 
 
 def keys(folder: Path) -> list[tuple[str, int]]:
+    """Return scenario hash and seed of each stored replication."""
     return [(kept["scenario"], kept["seed"]) for kept in map(json.loads, lines(folder))]
 
 

@@ -1,3 +1,5 @@
+"""Import, export and verdicts of router configurations, and results of flows against hand calculation."""
+
 import json
 from pathlib import Path
 
@@ -64,12 +66,14 @@ def table_1() -> str:
 
 
 def samples() -> list[tuple[str, Path]]:
+    """Return language and file of every sample configuration."""
     return [("mqc", f) for f in [REFERENCE, *sorted((SAMPLES / "mqc").glob("*.txt"))]] + [
         ("tc", f) for f in sorted((SAMPLES / "tc").glob("*.sh"))
     ]
 
 
 def run_cli(*arguments: str):
+    """Run the command line in this process."""
     return CliRunner().invoke(cli, list(arguments), standalone_mode=False)
 
 
@@ -211,6 +215,7 @@ CASES = Path(__file__).parent / "router"
 
 
 def verdict_of(case: str, table: str, **options):
+    """Return the import of a case with a traffic table, its verdict, and the rows of the verdict by group."""
     file = CASES / case
     language = "tc" if file.suffix == ".sh" else "mqc"
     found = import_configuration(
@@ -221,6 +226,7 @@ def verdict_of(case: str, table: str, **options):
 
 
 def levels(found, level: str) -> list[str]:
+    """Return the messages of a level."""
     return [notice.message for notice in found.notices if notice.level == level]
 
 
@@ -476,6 +482,7 @@ def test_the_round_trip_time_of_the_table_is_part_of_the_path():
 
 
 def warned(text: str, traffic: str = TRAFFIC, language: str = "mqc", **options) -> list[str]:
+    """Return the warnings of an import."""
     found = import_configuration(language, text, traffic=traffic, **options)
     return [notice.message for notice in found.notices if notice.level == "warning"]
 

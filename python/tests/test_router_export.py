@@ -22,6 +22,7 @@ PORT = "switches.ce.ports.sink"
 
 
 def files() -> list[tuple[Language, Path]]:
+    """Return language and file of every configuration of the tests."""
     folders: list[tuple[Language, Path, str]] = [
         ("mqc", ROOT / "crates/router/tests/mqc", "*.txt"),
         ("tc", ROOT / "crates/router/tests/tc", "*.sh"),
@@ -34,6 +35,7 @@ def files() -> list[tuple[Language, Path]]:
 
 
 def run_cli(*arguments: str):
+    """Run the command line in this process."""
     return CliRunner().invoke(cli, list(arguments), standalone_mode=False)
 
 
@@ -200,6 +202,7 @@ def test_a_tuned_value_changes_only_the_word_that_sets_it(language, text, path, 
 
 
 def ports(scenario: Scenario) -> object:
+    """Return the ports of the imported switch."""
     return json.loads(scenario.native.to_json())["switches"]["ce"]["ports"]
 
 
@@ -534,6 +537,7 @@ def through_iproute2(text: str) -> tuple[int, int, list[str]]:
 
 
 def has_namespaces() -> bool:
+    """Return `True` if `tc` can be run in a network namespace with a device."""
     if shutil.which("tc") is None or shutil.which("unshare") is None:
         return False
     script = "for kind in dummy ifb veth; do ip link add name eth0 type $kind && exit 0; done; exit 1"

@@ -19,26 +19,32 @@ HEAD = "name,dscp,rate,packet,count,model\n"
 
 
 def sample(name, table, **options):
+    """Import a sample file with a traffic table."""
     return import_configuration("junos", (SAMPLES / name).read_text(), traffic=table, **options)
 
 
 def read(text, table, **options):
+    """Import a text with a traffic table."""
     return import_configuration("junos", text, traffic=table, **options)
 
 
 def report_of(found, duration="4s"):
+    """Run one replication with a warm-up of 1 s, and return its report."""
     return tailback.run(found.check().set(duration=duration, warmup="1s"), replications=1, threads=1).reports[0]
 
 
 def messages(found, level, affects=None):
+    """Return the messages of a level, with `affects` only those that do or do not affect the verdict."""
     return [notice.message for notice in found.notices if notice.level == level and affects in {None, notice.affects}]
 
 
 def class_of(found, group):
+    """Return the class of a group of flows."""
     return next(name for name, groups in found.classes.items() if group in groups)
 
 
 def port_of(found):
+    """Return the port with the policy."""
     return found.check().document["switches"]["ce"]["ports"]["sink"]
 
 
@@ -67,6 +73,7 @@ DEFAULTS = {"port": "", "be": "percent 25", "be_more": "", "af": "percent 50", "
 
 
 def four(**own):
+    """Return the configuration `FOUR`, with values in place of `DEFAULTS`."""
     values = DEFAULTS | own
     return FOUR % tuple(values[key] for key in ("port", "be", "be_more", "af", "af_more", "ef"))
 

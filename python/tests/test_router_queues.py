@@ -13,15 +13,18 @@ HEAD = "name,dscp,rate,packet,count,model\n"
 
 
 def read(language, text, table, **options):
+    """Import a text with a traffic table."""
     return import_configuration(language, text, traffic=table, **options)
 
 
 def simulated(language, text, table, *, duration="20s", **options):
+    """Import a text, run one replication, and return its report."""
     found = read(language, text, table, duration=duration, **options)
     return tailback.run(found.check(), replications=1, threads=1).reports[0]
 
 
 def messages(found, level):
+    """Return line and text of the messages of a level."""
     return [(notice.line, notice.message) for notice in found.notices if notice.level == level]
 
 

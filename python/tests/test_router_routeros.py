@@ -16,10 +16,12 @@ UDP = "name,dscp,rate,packet,protocol,destination-port\n"
 
 
 def read(text, traffic, **options):
+    """Import a text with a traffic table; rates count layer 3."""
     return import_configuration("routeros", text, traffic=traffic, overhead="none", **options)
 
 
 def simulated(text, traffic, *, duration="20s", **options):
+    """Import a text, run one replication, and return its report."""
     found = read(text, traffic, duration=duration, **options)
     return tailback.run(found.check(), replications=1, threads=1).reports[0]
 

@@ -46,10 +46,12 @@ def dwrr(*weights):
 
 
 def read(text, traffic, **options):
+    """Import a text with a traffic table; rates count layer 3."""
     return import_configuration("sonic", text, traffic=traffic, overhead="none", **options)
 
 
 def simulated(text, traffic, *, duration="20s", **options):
+    """Import a text, run one replication, and return its report."""
     found = read(text, traffic, duration=duration, **options)
     return tailback.run(found.check(), replications=1, threads=1).reports[0]
 
@@ -119,6 +121,7 @@ def test_a_peak_rate_is_in_bytes_per_second_and_limits_a_queue_or_the_port():
 
 
 def wred(**fields):
+    """Return a WRED profile with a ramp from 0 at 20 kB to 10 % at 60 kB, and changed fields."""
     profile = {"wred_green_enable": "true", "ecn": "ecn_none", "green_min_threshold": "20000"}
     profile |= {"green_max_threshold": "60000", "green_drop_probability": "10"} | fields
     return {"WRED_PROFILE": {"w": profile}}

@@ -16,14 +16,17 @@ HTB = "tc qdisc add dev {dev} root handle 1: htb default 20\n"
 
 
 def script(name):
+    """Return the text of a script."""
     return (ROUTER / "tc" / name).read_text()
 
 
 def table(name):
+    """Return the text of a traffic table."""
     return (ROUTER / "tables" / name).read_text()
 
 
 def read(text, traffic, **options):
+    """Import a script with a traffic table."""
     return import_configuration("tc", text, traffic=traffic, **options)
 
 
@@ -33,11 +36,13 @@ def short(device, *classes, packets=5):
 
 
 def simulated(text, traffic, *, duration="20s", **options):
+    """Import a script, run one replication, and return its report."""
     found = read(text, traffic, duration=duration, **options)
     return tailback.run(found.check(), replications=1, threads=1).reports[0]
 
 
 def levels(found, level):
+    """Return the remarks of a level."""
     return [notice for notice in found.notices if notice.level == level]
 
 

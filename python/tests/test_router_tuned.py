@@ -70,14 +70,17 @@ def everything() -> Iterator[tuple[Language, str, str, str, dict[str, str]]]:
 
 
 def read(language: Language, text: str, table: str, options: dict[str, str]) -> Imported:
+    """Import a text with a traffic table."""
     return import_configuration(language, text, traffic=table, **options)  # type: ignore[arg-type]
 
 
 def written(language: Language, text: str, scenario: Scenario, table: str, options: dict[str, str]) -> Configuration:
+    """Export a scenario into its original text."""
     return export_configuration(language, scenario, original=text, traffic=table, **options)  # type: ignore[arg-type]
 
 
 def ports(scenario: Scenario) -> object:
+    """Return the ports of the imported switch."""
     return json.loads(scenario.native.to_json())["switches"]["ce"]["ports"]
 
 

@@ -1,3 +1,5 @@
+"""Runs from Python: seeds, digests, tables, intervals, warm-up, progress and run directories."""
+
 from __future__ import annotations
 
 import json

@@ -1,3 +1,5 @@
+"""Run directories: failures while writing, replacement, traces, links and damaged files."""
+
 from __future__ import annotations
 
 import os

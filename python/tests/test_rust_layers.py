@@ -188,6 +188,7 @@ def sources(crate: str) -> dict[Module, str]:
 
 @cache
 def graph(crate: str) -> dict[str, dict[str, set[str]]]:
+    """Return all arrows of a crate."""
     return Crate(sources(crate)).graph()
 
 

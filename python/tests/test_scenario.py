@@ -1,3 +1,5 @@
+"""Scenarios in Python: the builder, TOML, errors, and the literal types of kinds."""
+
 from __future__ import annotations
 
 import re

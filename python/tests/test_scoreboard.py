@@ -53,6 +53,7 @@ def test_the_variant_with_ecn_differs_only_in_ecn() -> None:
 
 
 def _default(name: str, key: str) -> dict[str, object]:
+    """Return the defaults of a table inside a discipline that has `ecn`."""
     return dict(rows.ecn_keys(name)[key])
 
 
@@ -99,6 +100,7 @@ def made(loss: float, busy: float) -> Results:
 
 
 def claims(results: Results) -> list[Claim]:
+    """Return the claims of results."""
     return list(results.experiment.claims(results))
 
 

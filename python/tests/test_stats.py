@@ -1,3 +1,5 @@
+"""Confidence intervals of means, differences and ratios, compared with scipy and with their definitions."""
+
 from __future__ import annotations
 
 import math

@@ -103,10 +103,12 @@ def test_validate_reports_the_points_of_a_study_or_its_error_and_schema_describe
 
 
 def axis(**table: object) -> dict[str, Any]:
+    """Return an axis of the path `x` with the given keys."""
     return {"path": "x", **table}
 
 
 def between(low: object, high: object, **more: object) -> dict[str, Any]:
+    """Return an axis with a range of values, by default linear and with four digits."""
     return axis(range={"from": low, "to": high, "scale": "linear", "digits": 4, **more})
 
 

@@ -53,6 +53,7 @@ def swept(directory: Path) -> tailback.Sweep:
 
 
 def labels(figure: Figure) -> list[str]:
+    """Return the labels of the y axes of a figure."""
     return [axes.get_ylabel() for axes in figure.axes]
 
 
@@ -73,6 +74,7 @@ def test_the_report_shows_groups_and_the_metric_of_until(swept: tailback.Sweep) 
 
 
 def page(swept: tailback.Sweep) -> str:
+    """Return the HTML of the report of a sweep."""
     from tailback.study.page import page
 
     return page(swept)

@@ -31,10 +31,12 @@ AXES: dict[str, Any] = {"network.buffer": ["10kB", "20kB", "40kB"], "flows[data]
 
 
 def shards(directory: Path) -> list[Path]:
+    """Return the shards of a sweep's directory."""
     return sorted((directory / "shards").glob("*.parquet"))
 
 
 def finished(directory: Path) -> set[tuple[str, int]]:
+    """Return the runs on the disk, as scenario hash and seed."""
     return set(stores.read_runs(directory).runs)
 
 
@@ -170,6 +172,7 @@ def test_a_disk_that_fails_during_a_sweep_loses_no_stored_run(
 
 
 def run_cli(*arguments: object, **options: Any) -> subprocess.CompletedProcess[str]:
+    """Run the command line in a separate process."""
     command = [sys.executable, "-m", "tailback", *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, check=False, **options)
 

@@ -1,3 +1,5 @@
+"""Searches for the cheapest setting that meets targets, compared with queueing theory and with exhaustive searches."""
+
 import pytest
 
 from tailback.errors import UsageError
