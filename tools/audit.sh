@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Checks licences, sources and known advisories of all pinned crates and Python packages. A database of advisories that cannot be
-# reached is named and skipped; a violation or an advisory is an error. Usage: audit.sh PYTHON
+# Checks licences and sources of all pinned crates, and known advisories of the crates and of all pinned Python packages. If a
+# database of advisories cannot be reached, a message is printed, and its check is skipped; a violation or an advisory is an error.
+# Usage: audit.sh PYTHON
 set -euo pipefail
 cd "$(dirname "$0")/.."
 tools=$(mktemp -d)
@@ -14,7 +15,8 @@ PATH="$tools/bin:$PATH:$PWD/target/tools/bin"
 echo "crates: licences, sources, wildcards"
 cargo-deny --workspace --all-features check --hide-inclusion-graph licenses bans sources
 
-# look WHAT UNREACHABLE COMMAND...: runs a check against a database on the network; UNREACHABLE matches the log if it is offline
+# look WHAT UNREACHABLE COMMAND...: runs a check against a database on the network. If the check fails and its output matches the
+# expression UNREACHABLE, the database cannot be reached, which is no error.
 look() {
   local what=$1 unreachable=$2
   shift 2

@@ -1,7 +1,9 @@
-"""Prints packet-hops per CPU second and, if valgrind is installed, instructions per packet-hop.
+"""Writes a table of speed, peak memory and, if valgrind is installed, instructions per packet-hop of each workload.
 
-Instruction counts are the same each time for the same program, so they show changes that are smaller than the noise of
-seconds on a shared machine.
+The table is printed and written to the file of `--out`. Speed and memory are those of `tailback bench`: packet-hops per
+CPU second of the run without start-up, and peak resident memory of the process with Python. Instructions are those of
+the program tailback-bench. Their counts are the same each time for the same program, so they show changes that are
+smaller than the random variation of CPU seconds on a shared machine.
 """
 
 from __future__ import annotations
@@ -14,8 +16,8 @@ from pathlib import Path
 
 import measure
 
-# Two durations of each workload, whose difference excludes start-up and reading of the scenario.
-LENGTHS = {
+# Two simulated durations of each workload: their difference excludes start-up and reading of the scenario.
+DURATIONS = {
     "forward": ("50ms", "150ms"),
     "udpqueue": ("50s", "150s"),
     "red64": ("10s", "30s"),
@@ -31,22 +33,22 @@ LENGTHS = {
 }
 
 
-def count(binary: str, workload: str, duration: str) -> tuple[int, int]:
-    """Run a workload under callgrind, and return its instructions and packet-hops."""
+def instructions_and_hops(binary: str, workload: str, duration: str) -> tuple[int, int]:
+    """Run a workload under callgrind, and return its instructions and its packet-hops."""
     return measure.instructions([binary, workload, f"run.duration={duration}", "run.warmup=0s"], "hops")
 
 
 def instructions_per_hop(binary: str, workload: str) -> float:
-    """Return the instructions per additional packet-hop."""
-    (short, few), (long, many) = (count(binary, workload, duration) for duration in LENGTHS[workload])
+    """Return the additional instructions of the longer of two runs, divided by its additional packet-hops."""
+    (short, few), (long, many) = (instructions_and_hops(binary, workload, duration) for duration in DURATIONS[workload])
     return (long - short) / (many - few)
 
 
 def main() -> None:
     """Measure all workloads."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--binary", required=True, help="the benchmark program, tailback-bench")
-    parser.add_argument("--tailback", required=True, help="the installed command")
+    parser.add_argument("--binary", required=True, help="the program tailback-bench, of which instructions are counted")
+    parser.add_argument("--tailback", required=True, help="the installed command, which measures speed and memory")
     parser.add_argument("--out", required=True, type=Path, help="file to write the table to")
     options = parser.parse_args()
 
@@ -61,7 +63,12 @@ def main() -> None:
         rows.append(
             [*row, f"{instructions_per_hop(options.binary, run['workload']):.0f}" if valgrind else "not counted"]
         )
-    header = ["workload", "million packet-hops per CPU second", "MB of memory", "instructions per packet-hop"]
+    header = [
+        "workload",
+        "million packet-hops per CPU second",
+        "peak resident memory (MB)",
+        "instructions per packet-hop",
+    ]
     measure.write(options.out, measure.table(header, rows))
 
 

@@ -1,10 +1,11 @@
 """Prints the instructions per arriving packet of each discipline of `internet-rivals`.
 
 The load is `overload` of tailback-bench: the same packets arrive at the same times under every discipline, and the link
-is always busy. The engine is the plain one, since the merged one has a faster form of port for drop-tail and RED. The
-instructions of a whole run minus those with drop-tail are the additional cost of the discipline. Two durations are run,
-whose difference excludes start-up and the filling of the queue. The counts are those of valgrind, and are the same each
-time for the same program.
+is always busy. The engine is the plain one, since the merged one has a faster form of port for drop-tail and RED. A
+discipline's additional cost is its instructions per arriving packet minus those of drop-tail. For each discipline two
+runs of different durations are counted: their difference excludes start-up and the filling of the queue. The counts are
+those of valgrind, and are the same each time for the same program. The table is printed and written to the file of
+`--out`; without valgrind nothing is written.
 """
 
 from __future__ import annotations
@@ -19,12 +20,14 @@ from tailback import __version__
 from tailback.gallery.internet.non_responsive_flow_every_discipline.experiment import QUEUES, discipline_of
 from tailback.scenario import Value, toml_value
 
+# Simulated durations of the two runs.
 SHORT, LONG = "5s", "10s"
 BASE = "drop-tail"
+"""Discipline whose instructions are subtracted."""
 
 
-def count(binary: str, queue: dict[str, Value], buffer: str, duration: str) -> tuple[int, int]:
-    """Run the load under callgrind, and return its instructions and the packets that arrived."""
+def instructions_and_packets(binary: str, queue: dict[str, Value], buffer: str, duration: str) -> tuple[int, int]:
+    """Run the load under callgrind, and return its instructions and the number of packets that arrived."""
     at = "switches.r0.ports.r1"
     settings = [f"{at}.discipline={toml_value(queue)}", f"{at}.buffer={buffer}"]
     settings += [f"run.duration={duration}", 'run.engine="plain"']
@@ -32,13 +35,15 @@ def count(binary: str, queue: dict[str, Value], buffer: str, duration: str) -> t
 
 
 def per_packet(binary: str, queue: dict[str, Value], buffer: str) -> float:
-    """Return the instructions of the whole run per additional arriving packet."""
-    (short, few), (long, many) = (count(binary, queue, buffer, duration) for duration in (SHORT, LONG))
+    """Return the additional instructions of the longer run, divided by its additional arriving packets."""
+    (short, few), (long, many) = (
+        instructions_and_packets(binary, queue, buffer, duration) for duration in (SHORT, LONG)
+    )
     return (long - short) / (many - few)
 
 
 def main() -> None:
-    """Count for all disciplines."""
+    """Count the instructions of all disciplines, and write the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--binary", required=True, help="the benchmark program, tailback-bench")
     parser.add_argument("--out", required=True, type=Path, help="file to write the table to")
@@ -53,7 +58,11 @@ def main() -> None:
         counts[name] = per_packet(options.binary, queue, buffer)
         print(f"{name}: {counts[name]:.0f}", flush=True)
     rows = [[name, f"{n - counts[BASE]:.0f}", f"{n:.0f}"] for name, n in counts.items()]
-    header = ["discipline", f"instructions per arriving packet, more than {BASE}", "in total"]
+    header = [
+        "discipline",
+        f"instructions per arriving packet minus those of {BASE}",
+        "instructions per arriving packet",
+    ]
     about = f"Tailback {__version__}, {platform.machine()}, `overload` from {SHORT} to {LONG}\n\n"
     measure.write(options.out, about + measure.table(header, rows))
 

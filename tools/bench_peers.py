@@ -1,7 +1,7 @@
 """Measures other simulators and Tailback alternately on the same workloads, and writes a Markdown table of the ratios.
 
-Absolute speeds drift on a shared machine, so each round runs Tailback and then the peer (A B A B), and the result is
-the median of the rounds' ratios.
+Absolute speeds drift on a shared machine, so each round runs Tailback and then the peer. The ratio of the speeds is
+computed for each round, and the table has the median of these ratios.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ import measure
 PEERS = Path(__file__).resolve().parent.parent / "peers"
 NS3_MODULES = ("core", "network", "internet", "point-to-point", "traffic-control", "applications")
 WORKLOADS = ("forward", "udpqueue", "red64", "tcp1000", "tcp4000", "dc10g")
-# Simulated seconds of `dc10g`; the default of the peers is 1.
-LENGTH = {"DC_T": "0.2"}
+# Environment of the peers: simulated seconds of `dc10g`, whose default is 1.
+PEER_ENV = {"DC_T": "0.2"}
 
 
 class Absent(Exception):
@@ -37,14 +37,15 @@ class Peer:
     arguments: list[str] = field(default_factory=list)
     """Arguments after the workload."""
     workloads: tuple[str, ...] = WORKLOADS
-    """Workloads that the peer has; `ceiling` runs `udpqueue` for any unknown name."""
+    """Workloads that the peer has; the C program `ceiling` would run `udpqueue` for any unknown name."""
     counting_arguments: list[str] = field(default_factory=list)
-    """Arguments after the workload with which the peer counts packet-hops, if it does not in the timed run."""
+    """Arguments after the workload of a separate run that counts packet-hops; empty: the timed run counts them."""
     counting_env: dict[str, str] = field(default_factory=dict)
+    """Environment of a separate run that counts packet-hops; empty: the timed run counts them."""
 
 
 def need(program: str, package: str) -> str:
-    """Return the path of a program; raises `Absent` with its package."""
+    """Return the path of a program; raises `Absent`, with the Debian package to install, if there is none."""
     path = shutil.which(program)
     if path is None:
         raise Absent(f"needs `{program}` (Debian package {package})")
@@ -52,7 +53,7 @@ def need(program: str, package: str) -> str:
 
 
 def compiled(command: list[str], source: Path, program: Path, libraries: list[str], package: str) -> list[str]:
-    """Compile `source` if `program` is older, and return the command; raises `Absent` if that fails."""
+    """Compile `source` if `program` is missing or older, and return the command; raises `Absent` if that fails."""
     if not program.exists() or program.stat().st_mtime < source.stat().st_mtime:
         program.parent.mkdir(parents=True, exist_ok=True)
         result = subprocess.run([*command, str(source), "-o", str(program), *libraries], capture_output=True, text=True)
@@ -62,19 +63,19 @@ def compiled(command: list[str], source: Path, program: Path, libraries: list[st
 
 
 def ns2(_: Path) -> list[str]:
-    """Return the command of ns-2."""
+    """Return the command of ns-2; raises `Absent`."""
     return [need("ns", "ns2"), str(PEERS / "ns2.tcl")]
 
 
 def ns3(build: Path) -> list[str]:
-    """Build the program for ns-3, and return its command."""
+    """Build the program for ns-3, and return its command; raises `Absent`."""
     compiler = [need("g++", "g++"), "-std=c++17", "-O3", "-march=native", "-w"]
     libraries = [f"-lns3-{module}" for module in NS3_MODULES]
     return compiled(compiler, PEERS / "ns3.cc", build / "ns3", libraries, "libns3-dev")
 
 
 def ceiling(build: Path) -> list[str]:
-    """Build the bare event loop in C, and return its command."""
+    """Build the bare event loop in C, and return its command; raises `Absent`."""
     compiler = [need("gcc", "gcc"), "-O3", "-march=native"]
     return compiled(compiler, PEERS / "ceiling.c", build / "ceiling", ["-lm"], "gcc")
 
@@ -88,14 +89,14 @@ ALL = (
 
 
 def compare(peer: Peer, command: list[str], ours: list[str], workload: str, rounds: int) -> list[str]:
-    """Measure one peer on one workload, and return the row of the table."""
+    """Measure one peer on one workload; return workload and peer, median speeds of Tailback and peer, median ratio."""
     counted = None
     if peer.counting_arguments or peer.counting_env:
-        counted = measure.run([*command, workload, *peer.counting_arguments], {**LENGTH, **peer.counting_env}).hops
+        counted = measure.run([*command, workload, *peer.counting_arguments], {**PEER_ENV, **peer.counting_env}).hops
     own_speeds, peer_speeds = [], []
     for _ in range(rounds):
         own_speeds.append(measure.run([*ours, workload]).speed)
-        timed = measure.run([*command, workload, *peer.arguments], LENGTH)
+        timed = measure.run([*command, workload, *peer.arguments], PEER_ENV)
         peer_speeds.append(measure.Run(counted if counted is not None else timed.hops, timed.cpu_s).speed)
     ratio = statistics.median(a / b for a, b in zip(own_speeds, peer_speeds, strict=True))
     medians = (f"{statistics.median(speeds):.2f}" for speeds in (own_speeds, peer_speeds))
@@ -108,7 +109,7 @@ def main() -> None:
     parser.add_argument("--binary", required=True, help="the benchmark program of Tailback, tailback-bench")
     parser.add_argument("--build", required=True, type=Path, help="folder for the peers' programs")
     parser.add_argument("--out", required=True, type=Path, help="file to write the table to")
-    parser.add_argument("--rounds", type=int, default=3, help="runs of each program (default 3)")
+    parser.add_argument("--rounds", type=int, default=3, help="timed runs of each program (default 3)")
     parser.add_argument("--peer", action="append", help="only this peer; may be given several times")
     options = parser.parse_args()
 
@@ -125,7 +126,10 @@ def main() -> None:
             rows.append(compare(peer, command, [options.binary], workload, options.rounds))
             print(*rows[-1], sep=" | ", flush=True)
     header = ["workload, peer", "Tailback", "peer", "ratio"]
-    note = f"\nMillion packet-hops per CPU second of the whole process, median of {options.rounds} alternating runs.\n"
+    note = (
+        f"\nMillion packet-hops per CPU second of the whole process, and Tailback's divided by the peer's: medians of "
+        f"{options.rounds} rounds, each of a run of Tailback and one of the peer.\n"
+    )
     measure.write(options.out, measure.table(header, rows) + note)
 
 

@@ -1,4 +1,4 @@
-"""Runs the Python tests with the oldest versions of the dependencies that pyproject.toml allows."""
+"""Runs the Python tests, without the slow ones, with the oldest dependencies that pyproject.toml allows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def oldest(requirement: str) -> str:
-    """Return the oldest version that a requirement allows, `polars==1.30` for `polars>=1.30`; else the requirement."""
+    """Return `polars==1.30` for `polars>=1.30`; a requirement without `>=` is returned unchanged."""
     return re.sub(r">=([^,;]+).*", r"==\1", requirement)
 
 
@@ -22,7 +22,7 @@ def main() -> None:
     """Make an environment of the oldest versions and run the tests in it."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"]
-    # Test tools are the newest ones: only the dependencies of users are tested.
+    # Test tools are installed in their newest versions: only the dependencies of users are tested.
     pins = [oldest(r) for r in [*project["dependencies"], *extras["plot"], *extras["pandas"]]]
     env = {name: value for name, value in os.environ.items() if name not in ("PIP_CONSTRAINT", "VIRTUAL_ENV")}
     with tempfile.TemporaryDirectory() as folder:

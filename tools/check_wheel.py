@@ -1,4 +1,8 @@
-"""Checks the packages in a folder: compares files with git, and tests the wheel in an environment without Rust."""
+"""Checks the wheel and the source package in a folder.
+
+Their files are compared with those that git tracks; size and platform tag of the wheel are checked; and the wheel is
+installed and used in an environment without Rust.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +63,7 @@ def check_contents(wheel: Path, sdist: Path) -> None:
 
 
 def without_rust() -> dict[str, str]:
-    """Return the environment with a search path without Rust."""
+    """Return the environment variables without those of Rust, and with a search path without cargo and rustc."""
     env = {name: value for name, value in os.environ.items() if not name.startswith(("CARGO", "RUST", "VIRTUAL_ENV"))}
     folders = [folder for folder in env["PATH"].split(os.pathsep) if not Path(folder, "cargo").exists()]
     env["PATH"] = os.pathsep.join(folder for folder in folders if not Path(folder, "rustc").exists())
@@ -67,7 +71,7 @@ def without_rust() -> dict[str, str]:
 
 
 def check_platform(wheel: Path) -> None:
-    """Exit if the wheel is too large, not for the stable ABI, or not loadable on the Linux distributions of its tag."""
+    """Exit if the wheel is too large, not for the stable ABI, or, on Linux, not of the manylinux tag of its name."""
     if "-abi3-" not in wheel.name:
         sys.exit(f"{wheel.name} is not for the stable ABI")
     if sys.platform == "linux":
@@ -106,7 +110,11 @@ print(json.dumps(found))
 
 
 def check_use(wheel: Path) -> None:
-    """Test the wheel in an empty environment: the README's first example, a sweep, figures with `tailback[plot]`."""
+    """Install the wheel in an empty environment, and exit if a use of it fails.
+
+    Without matplotlib: the README's first example, whose digest must be that of the README, a sweep, and the message of
+    `tailback plot`. With `tailback[plot]`: `tailback plot` and a quick reproduction.
+    """
     env = without_rust()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

@@ -3,12 +3,13 @@
     python tools/docs_figures.py                   draws all figures, in about a minute
     python tools/docs_figures.py merging video     draws the named figures
     python tools/docs_figures.py --check [NAME...] writes nothing, and names the figures that differ from docs/figures
-    python tools/docs_figures.py --check --quick   the same for the figures that take little time
+    python tools/docs_figures.py --check --quick   checks only the figures that take at most 0.25 processor seconds
     python tools/docs_figures.py --table           writes docs/figures.md, the list of figures, pages and scenarios
 
 The same version gives the same files: seeds are fixed, and the drawings have no dates. With the version of matplotlib
 in requirements/run.txt, which includes FreeType and fonts, `--check` compares bytes; with another version it compares
-texts exactly and positions within 1.5 points (`drawing_compare.py`). The exit code is 1 if a figure differs.
+texts exactly and positions within 1.5 points (`drawing_compare.py`). It also compares docs/figures.md. The exit code is
+1 if the page or a figure differs.
 """
 
 from __future__ import annotations
@@ -58,7 +59,10 @@ def pinned() -> bool:
 
 
 def stale(name: str, exact: bool) -> str:
-    """Return the difference of a committed figure from the one drawn now, in words; empty if there is none."""
+    """Return the difference of a committed figure from the one drawn now, in words; empty if there is none.
+
+    With `exact`, a figure of the same look but other bytes differs, too.
+    """
     path = FOLDER / f"{name}.svg"
     if not path.exists():
         return "not in docs/figures"
@@ -96,7 +100,7 @@ def pages_of(name: str) -> list[Path]:
 
 
 def seed_of(source: str) -> int:
-    """Return the base seed of a source."""
+    """Return the base seed of a scenario or study: `seed` of its `run`, or that of the study."""
     path = path_of(source)
     text = path.read_text(encoding="utf-8")
     if is_study(text):

@@ -49,7 +49,7 @@ class Schema:
         self.root = root
 
     def alternatives(self, node: Node) -> list[Node]:
-        """Return the alternatives of a node without references, choices and null."""
+        """Return the alternatives of a node, with references and choices resolved, and without null."""
         if "$ref" in node:
             return self.alternatives(self.root["$defs"][node["$ref"].rpartition("/")[2]])
         for choice in ("oneOf", "anyOf"):
@@ -107,7 +107,7 @@ def form(schema: Schema, node: Node) -> str:
 
 
 def default(node: Node, required: bool) -> str:
-    """Return a default as TOML, or the meaning of its absence."""
+    """Return "required", the default as TOML, or "absent" if there is none or it is an empty list or table."""
     if required:
         return "required"
     value = node.get("default")
@@ -152,7 +152,10 @@ def table(schema: Schema, node: Node) -> Iterator[str]:
 
 
 def inner_tables(schema: Schema, node: Node, seen: set[str]) -> Iterator[tuple[str, Sequence[Node]]]:
-    """Yield each key whose value is a table, with its possible tables; those in `seen` are left out."""
+    """Yield each key whose value is a table, with its possible tables, and add them to `seen`.
+
+    Keys whose tables are in `seen` are left out: their tables are already on the page.
+    """
     for key, found in sorted(node["properties"].items(), key=_rank):
         tables = schema.tables(found)
         name = json.dumps(tables, sort_keys=True)

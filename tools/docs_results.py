@@ -51,7 +51,7 @@ def cell(text: object) -> str:
 
 
 def found(claim: Json) -> str:
-    """Return the interval at the deciding point of a claim; of a comparison of several points, their number."""
+    """Return the interval at the deciding point of a claim; for a comparison of several points, their number."""
     if claim["verdict"] == "comparison" and claim["points"] > 1:
         return f"{claim['points']} points, below"
     where = f" at {claim['at']}" if claim["at"] else ""
@@ -162,7 +162,7 @@ def counted(experiments: Iterable[Json]) -> list[int]:
 
 
 def board(experiments: Sequence[Json]) -> list[str]:
-    """Return the lines of the scoreboard of headlines, and of the number of claims by verdict."""
+    """Return the lines of two tables: headlines with their verdicts, and number of claims by experiment and verdict."""
     lines = ["## Headlines", "", "| experiment | source | measured here | verdict |", "|---|---|---|---|"]
     for experiment in experiments:
         name = experiment["id"]
@@ -195,13 +195,16 @@ def missing(known: Iterable[str], there: Iterable[Json]) -> list[str]:
 
 
 def finished(file: Path) -> Json | None:
-    """Return an experiment's results; `None`: there are none, or the run was interrupted."""
+    """Return the results in an experiment's file; `None`: there is no file, or the run was interrupted."""
     experiment: Json | None = json.loads(file.read_text(encoding="utf-8")) if file.exists() else None
     return None if experiment is None or experiment["interrupted"] else experiment
 
 
 def gather(folder: Path) -> list[Json]:
-    """Copy the results of a folder to the documentation; return them, and the earlier ones that are kept."""
+    """Copy the results of a folder to docs/results; return them and the earlier ones that are kept, in gallery order.
+
+    Exits if the folder has no finished results.
+    """
     new = {name: found for name in EXPERIMENTS if (found := finished(folder / name / RESULTS))}
     if not new:
         raise SystemExit(f"there are no results in {folder}: run `tailback reproduce all --full --out {folder}` first")
@@ -218,13 +221,13 @@ def gather(folder: Path) -> list[Json]:
 
 
 def commits(there: Iterable[Json]) -> list[str]:
-    """Return a sentence about the number of experiments per commit."""
+    """Return the lines with the number of experiments that were run at each commit."""
     found = Counter(experiment["provenance"]["commit"] or "unknown" for experiment in there)
     return ["Run at commit " + ", ".join(f"`{name}` ({count} experiments)" for name, count in found.items()) + ".", ""]
 
 
 def write(folder: Path) -> int:
-    """Write all pages; return the size of docs/results in bytes."""
+    """Write all pages; return the size of docs/results in bytes. Exits if a file is larger than `MAX_FILE`."""
     there = gather(folder)
     index = ["# Results", "", "`make results` writes these pages.", "", WORDS_MEAN, ""]
     for group, title in GROUPS.items():

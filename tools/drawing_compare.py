@@ -1,7 +1,8 @@
 """Compares the appearance of two SVG drawings, with a tolerance for versions of matplotlib and FreeType.
 
-Texts, their order, colours and kinds of elements must be equal. Positions may differ by `NEAR`: each vertex of a line
-must be within that distance of the other line, so that lines of the same course with different vertices are equal.
+Texts and elements, their order and their styles must be equal. Positions may differ by `NEAR`: each vertex of a line
+must be within that distance of the corresponding line of the other drawing, so that two lines along the same course
+with different vertices are equal. The pixels of images are not compared.
 """
 
 from __future__ import annotations
@@ -37,9 +38,11 @@ class Shape:
     """An element with its text, style and geometry."""
 
     kind: str
+    """`path`, `text` or `image`."""
     text: str
-    """Characters of a text."""
+    """Characters of a text; empty for other elements."""
     style: tuple[tuple[str, str], ...]
+    """Properties with their values, in the order of their names."""
     lines: tuple[tuple[Point, ...], ...]
     """Lines of a path, corners of an image, or the position of a text."""
 
@@ -148,14 +151,15 @@ def _lines(path: str) -> Iterator[Line]:
 
 
 def _apart(one: Sequence[Point], other: Sequence[Point]) -> float:
-    """Return 0 if each vertex of either line is near the other line, else the distance of a vertex that is not."""
+    """Return 0 if each vertex of either line is within `NEAR` of the other line, else the distance of a vertex."""
     return max(_beside(one, other), _beside(other, one))
 
 
 def _beside(points: Sequence[Point], line: Sequence[Point]) -> float:
-    """Return the distance of the first point that is not near the line, in the order of both; 0: there is none.
+    """Return the distance of the first point that is not within `NEAR` of the line; 0: there is no such point.
 
-    The distance is at least twice `NEAR`, also if the point is near another part of the line.
+    Points are compared in order with the part of the line after the segment near the previous point. The result is at
+    least twice `NEAR` even if the point is near an earlier part of the line.
     """
     if len(line) == 1:
         far = max(math.dist(point, line[0]) for point in points)

@@ -17,10 +17,11 @@ _STEPS = re.compile(r"([A-DF-Za-df-z])([^A-DF-Za-df-z]*)")
 """A command and its numbers, which may have an exponent."""
 _SPACE = re.compile(r" (?=-)")
 _PER_COLUMN = 4
+"""Maximum number of vertices of a column that are kept."""
 
 
 def number(value: float) -> str:
-    """Return a number with at most two decimals."""
+    """Return a number with at most two decimals, without trailing zeros and without a leading zero."""
     text = f"{value:.2f}".rstrip("0").rstrip(".")
     if text in ("-0", "0"):
         return "0"

@@ -34,7 +34,7 @@ def _font(name: str) -> FT2Font:
 
 
 def as_text(label: str, attributes: dict[str, str], glyphs: list[ElementTree.Element]) -> ElementTree.Element | None:
-    """Return glyphs as text; `None`: they are a formula, not the characters of the label on one line."""
+    """Return glyphs as a `<text>` element; `None`: they are not the characters of the label on one line (a formula)."""
     place = _PLACE.fullmatch(attributes.get("transform", ""))
     found = [glyph.get(HREF, "").removeprefix("#").rpartition("-") for glyph in glyphs]
     # In matplotlib 3.9 the position of a glyph is its `x`.

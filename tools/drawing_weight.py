@@ -5,7 +5,7 @@
 Text that matplotlib drew as outlines, except formulas, becomes `<text>` of the same width; numbers have two decimals;
 equal styles become one class; elements that draw nothing, groups without attributes and unused identifiers are removed;
 vertices of polylines within `drawing_paths.TOLERANCE` of the remaining line are removed. The metadata is kept. The same
-input gives the same output; a file that is not matplotlib's own, or was already made smaller, is returned unchanged.
+input gives the same output; a file that was not written by matplotlib, or was already made smaller, is unchanged.
 """
 
 from __future__ import annotations
@@ -183,7 +183,7 @@ def _shorten(element: ElementTree.Element, style: Style) -> None:
 def _joined(
     drawn: Iterable[ElementTree.Element], styles: dict[ElementTree.Element, Style]
 ) -> Iterator[ElementTree.Element]:
-    """Yield the elements; consecutive lines of one opaque style, and bars from left to right, become one path."""
+    """Yield the elements; consecutive lines, or bars from left to right, of the same opaque style become one path."""
     last: ElementTree.Element | None = None
     right = math.inf
     for element in drawn:
@@ -210,7 +210,7 @@ def _names() -> Iterator[str]:
 
 
 def _classes(elements: list[ElementTree.Element], styles: dict[ElementTree.Element, Style]) -> str:
-    """Set the styles of elements, as a class if several elements have a style; return the style sheet."""
+    """Set the style of each element, as a class if several elements have the same style; return the style sheet."""
     texts = {element: ";".join(f"{key}:{value}" for key, value in styles[element].items()) for element in elements}
     counted = Counter(text for text in texts.values() if text)
     classes = dict(zip((text for text, times in counted.items() if times > 1), _names(), strict=False))

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs each fuzz target, or the named ones, for SECONDS: tools/fuzz.sh SECONDS [TARGET...]. A crash is an error, and its input is in
-# fuzz/artifacts. Without cargo-fuzz or a C++ compiler, prints the reason and does nothing.
+# Runs all fuzz targets, or the named ones, for SECONDS each: tools/fuzz.sh SECONDS [TARGET...]. A crash is an error, and its input is
+# in fuzz/artifacts. Without cargo-fuzz or a C++ compiler, prints the reason and does nothing.
 set -euo pipefail
 cd "$(dirname "$0")/../fuzz"
 seconds=$1

@@ -1,6 +1,6 @@
-"""Writes python/tailback/scenario/kinds.py: the kinds of the schema as types, so that type checkers find misspelt ones.
+"""Writes python/tailback/scenario/kinds.py: kinds of the schema as types, so that type checkers find misspelt ones.
 
-With --check, only compares the file with the schema.
+With --check, only compares the file with the schema; the exit code is 1 if they differ.
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ Paragraph = tuple[int, bool, str]
 
 
 def banned() -> list[tuple[re.Pattern[str], str]]:
-    """Return the expressions of the glossary's table, each with its replacement."""
+    """Return the expressions of the glossary's table of words that are not used, each with its replacement."""
     section = GLOSSARY.read_text(encoding="utf-8").split("## Words that are not used", 1)[1].split("\n## ", 1)[0]
     rows = [line.strip("|").split("|") for line in section.splitlines() if line.startswith("| ")]
     found = []

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Writes requirements/: exact versions and hashes of all packages that the build, the program and the tests install, for every
-# platform and CPython from 3.11 on. Usage: lock.sh PYTHON [--upgrade]; without --upgrade, versions change only where they must.
+# platform and CPython from 3.11 on. Usage: lock.sh PYTHON [--upgrade]; without --upgrade, a version changes only if a requirement
+# excludes it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 python=$1 && shift

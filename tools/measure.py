@@ -1,4 +1,4 @@
-"""Measurements of programs: processor time, instructions and memory, and Markdown tables of them."""
+"""Measurements of programs: processor time, elapsed time, instructions and peak memory, and Markdown tables of them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Run:
     hops: int
     """Packet-hops that the program counted; -1: it does not count."""
     cpu_s: float
-    """User and system time of the whole process, with its start, seconds."""
+    """User and system time of the whole process, with its start-up, seconds."""
     wall_s: float = 0.0
     """Time from the start of the process to its end, seconds."""
 
@@ -30,7 +30,7 @@ class Run:
 
 
 def run(command: Sequence[str | Path], env: Mapping[str, str] | None = None) -> Run:
-    """Run `command`, whose output has a line `RESULT … hops=N`, and return its measurements."""
+    """Run `command`, whose output has a line `RESULT … hops=N`, and return its measurements; exits if it fails."""
     words = [str(word) for word in command]
     started = time.monotonic()
     process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env={**os.environ, **(env or {})})
@@ -67,7 +67,10 @@ def write(path: Path, text: str) -> None:
 
 
 def instructions(command: Sequence[str], counted: str) -> tuple[int, int]:
-    """Run `command` under callgrind; return its instructions, and N of its line `RESULT … COUNTED=N`."""
+    """Run `command` under callgrind; return its instructions, and the number N after `counted=` in its output.
+
+    Exits if the command fails. `counted` is `hops` or `offered`.
+    """
     words = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", *command]
     result = subprocess.run(words, capture_output=True, text=True)
     taken = re.search(r"Collected : (\d+)", result.stderr)
@@ -78,7 +81,7 @@ def instructions(command: Sequence[str], counted: str) -> tuple[int, int]:
 
 
 def peak_mb(command: Sequence[str | Path]) -> float:
-    """Run `command` and return its peak resident memory, MB; Linux only.
+    """Run `command` and return its peak resident memory, MB of 10^6 bytes; Linux only. Exits if the command fails.
 
     The kernel's high-water mark is read every 5 ms until the program ends, since the usage that `wait4` returns
     includes the memory of this interpreter, from which the program was forked.

@@ -41,8 +41,9 @@ AREAS = {
     "ledger": ["crates/sim/src/ledger.rs", "crates/sim/src/accounts.rs", "crates/sim/src/drop_causes.rs"],
     "event queue": ["crates/sim/src/event_queue"],
 }
-# Code that cannot change a result: for each file, patterns of functions and of the beginnings of lines.
-LEFT_OUT = {
+# Code that cannot change a result: for each file, expressions for names of functions and for beginnings of lines; `$.`
+# matches nothing.
+LEFT_OUT: dict[str, tuple[str, str]] = {
     # The order of events is total, so neither the form of the queue nor the width of its buckets can affect a
     # result. This code chooses them, counts what the choice depends on (a wrong count costs time), or hints at
     # prefetches.
@@ -73,7 +74,7 @@ TOLERATED = 0.03  # share of all mutants that may survive
 # Failures of property tests are expected; their cases are not saved.
 UNSAVED_FAILURES = {"PROPTEST_FAILURE_PERSISTENCE": "off"}
 MEMORY_KIB = 3_000_000  # of the address space of a test program
-# A small draw spends most of its time in the build.
+# Environment for a quick build, since a small draw spends most of its time in the build.
 QUICK_BUILD = {
     "CARGO_PROFILE_TEST_OPT_LEVEL": "1",
     "CARGO_PROFILE_TEST_DEBUG": "false",
@@ -137,9 +138,9 @@ class Draw:
         self.owners: dict[str, str] = {}
         """Folder of the crate of each test program."""
         self.seconds = 0.0
-        """Processor time of all builds and tests, s."""
+        """Processor time of all builds and tests of the draw, s."""
         self.counted = 0.0
-        """Part of it that this call has added, s."""
+        """Part of `seconds` that this call of the program has added, s."""
 
     # State.
 
@@ -192,7 +193,7 @@ class Draw:
         return [one["executable"] for one in messages if one.get("executable") and one["profile"]["test"]]
 
     def refused(self, places: dict[str, dict[int, tuple[int, int]]]) -> set[int]:
-        """Return mutants that do not compile; empty if all do."""
+        """Return the numbers of the mutants that do not compile, given the bytes of each mutant by file."""
         done, messages = self.cargo(["check", "--keep-going"], [f"tailback-{crate}" for crate in CRATES])
         wrong = self.blamed(messages, places)
         if not done and not wrong:
@@ -238,7 +239,7 @@ class Draw:
         return places
 
     def blamed(self, messages: list[dict[str, Any]], places: dict[str, dict[int, tuple[int, int]]]) -> set[int]:
-        """Return the mutants in whose ranges the compiler reports errors."""
+        """Return the numbers of the mutants in whose ranges the compiler reports errors."""
         wrong: set[int] = set()
         for one in messages:
             if one["reason"] != "compiler-message" or one["message"]["level"] != "error":
@@ -292,7 +293,11 @@ class Draw:
         return done.returncode, done.stdout
 
     def judge(self, number: int) -> str:
-        """Return the result of a mutant: `killed by TEST`, `hangs TEST`, `crashes one of …` or `survives N tests`."""
+        """Return the result of a mutant.
+
+        It is `killed by TEST`, `hangs TEST`, `hangs one of FIRST ... LAST`, `crashes one of FIRST ... LAST`, or
+        `survives N tests`, where N is the number of tests that reach the mutant.
+        """
         tests = sorted((test for test in self.tests if number in test.reached), key=lambda test: test.seconds)
         for batch in batches(tests):
             names = [test.name for test in batch]
@@ -313,7 +318,10 @@ def complaint(messages: list[dict[str, Any]]) -> str:
 
 
 def batches(tests: list[Test]) -> list[list[Test]]:
-    """Return batches of tests of one program each: first small ones, then larger ones of at most 30 s."""
+    """Return batches of tests of one program each, in the given order.
+
+    The maximum number of tests grows from 4 by a factor of 4; a batch of several tests takes less than 30 s.
+    """
     found: list[list[Test]] = []
     size, left = 4, list(tests)
     while left:
@@ -329,13 +337,13 @@ def batches(tests: list[Test]) -> list[list[Test]]:
 
 
 def allowed() -> dict[Key, str]:
-    """Return the survivors that were examined, with their reasons."""
+    """Return the reasons of the survivors that were examined, by file, function, and lines before and after."""
     listed = tomllib.loads(ALLOWED.read_text(encoding="utf-8"))["mutant"]
     return {(one["file"], one["function"], one["before"], one["after"]): one["reason"] for one in listed}
 
 
 def fewer(survivors: int, count: int, share: float) -> float:
-    """Return the probability of fewer than `survivors` in a draw of `count`, if `share` of all mutants survive."""
+    """Return the probability of fewer than `survivors` survivors among `count` mutants, if `share` of all survive."""
     total, term = 0.0, (1 - share) ** count
     for k in range(survivors):
         total += term
@@ -365,7 +373,9 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=500, help="number of mutants to draw (default 500)")
     parser.add_argument("--seed", help="seed of the draw (default: the first 8 hex digits of HEAD)")
     parser.add_argument("--only", default="", help="only files whose path contains this text")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="mutants at a time")
+    parser.add_argument(
+        "--jobs", type=int, default=os.cpu_count() or 1, help="mutants tested at a time (default: processors)"
+    )
     parser.add_argument("--out", type=Path, default=ROOT / "out" / "mutants", help="folder for build and results")
     args = parser.parse_args()
     if shutil.which("cargo") is None:

@@ -15,6 +15,7 @@ import tree_sitter_rust
 from tree_sitter import Language, Node, Parser
 
 PARSER = Parser(Language(tree_sitter_rust.language()))
+# Operators that replace an operator, in expressions and in assignments.
 BINARY = {
     "<": ["<=", ">"],
     "<=": ["<", ">"],
@@ -67,6 +68,7 @@ OPAQUE = {
     "line_comment",
     "block_comment",
 }
+# Types of functions that may return 0 or 1.
 NUMBERS = {"u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32", "i64", "i128", "isize"}
 
 
@@ -87,7 +89,7 @@ class Site:
     before: str
     """Original lines of the mutant, with single spaces."""
     after: str
-    """These lines with the mutant."""
+    """The same lines with the mutant."""
 
     @property
     def key(self) -> tuple[str, str, str, str]:
@@ -118,6 +120,7 @@ def sites(root: Path, path: str) -> list[Site]:
 
 
 Found: TypeAlias = "tuple[Node, tuple[int, int], str, str]"
+"""Node, range of bytes that is replaced, text that replaces it, and form of the mutant."""
 
 
 def _text(node: Node, source: bytes) -> str:

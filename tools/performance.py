@@ -1,7 +1,8 @@
 """Measures one version of Tailback and writes the tables of docs/performance.md, between their markers.
 
     make performance                                   all parts except the peers, then the page; minutes
-    make performance PERFORMANCE="--parts workloads"   some parts: instructions, memory, seconds, disciplines, …
+    make performance PERFORMANCE="--parts seconds"     some parts: instructions, memory, seconds, disciplines, threads,
+                                                       peers
     python tools/performance.py --write                only the page, from docs/performance.json
     python tools/performance.py --check                compares the page with docs/performance.json
 
@@ -10,8 +11,8 @@ resumed. The file belongs to one program, identified by the hash of `tailback-be
 measured again, so that no table shows two versions. Peers have their own date and version, since they are measured less
 often.
 
-Instruction counts are those of valgrind, and are the same each time. Seconds are measured in rounds of all workloads;
-the page shows their median, with the load of the machine, on which they depend.
+Instruction counts are those of valgrind, and are the same each time. Seconds are measured in rounds, each of one run of
+every workload; the page shows the median of the rounds, with the load of the machine, on which seconds depend.
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ PAGE = ROOT / "docs" / "performance.md"
 DATA = ROOT / "docs" / "performance.json"
 PARTS = ("instructions", "memory", "seconds", "disciplines", "threads", "peers")
 ROUNDS = 5
+"""Number of rounds in which seconds are measured."""
 PARALLEL = "net64"
 """Workload that is run on one and on two threads."""
 
@@ -50,7 +52,7 @@ Json = dict[str, Any]
 
 
 def about(binary: Path) -> Json:
-    """Return the program, the machine and the tools of a measurement."""
+    """Return date, version, commit and hash of the program, and the machine and the tools of a measurement."""
     text = Path("/proc/cpuinfo").read_text(encoding="utf-8") if Path("/proc/cpuinfo").exists() else ""
     model = re.search(r"^model name\s*: (.*)$", text, re.MULTILINE)
     return {
@@ -113,7 +115,7 @@ class Store:
 def instructions(store: Store, binary: Path) -> None:
     """Count instructions per packet-hop of each workload."""
     part = store.part("instructions")
-    for workload in bench.LENGTHS:
+    for workload in bench.DURATIONS:
         if workload not in part:
             part[workload] = round(bench.instructions_per_hop(str(binary), workload))
             print(f"{workload}: {part[workload]} instructions per packet-hop", flush=True)
@@ -123,7 +125,7 @@ def instructions(store: Store, binary: Path) -> None:
 def memory(store: Store, binary: Path) -> None:
     """Measure the peak of each workload's resident memory, which does not depend on the load of the machine."""
     part = store.part("memory")
-    for workload in bench.LENGTHS:
+    for workload in bench.DURATIONS:
         if workload not in part:
             part[workload] = round(measure.peak_mb([binary, workload]))
             print(f"{workload}: {part[workload]} MB", flush=True)
@@ -131,10 +133,10 @@ def memory(store: Store, binary: Path) -> None:
 
 
 def seconds(store: Store, binary: Path) -> None:
-    """Measure CPU seconds of each workload, in rounds."""
+    """Measure the packet-hops per CPU second of each workload, in rounds."""
     part = store.part("seconds")
     for turn in range(ROUNDS):
-        for workload in bench.LENGTHS:
+        for workload in bench.DURATIONS:
             runs = part.setdefault(workload, [])
             if len(runs) > turn:
                 continue
@@ -156,7 +158,7 @@ def disciplines(store: Store, binary: Path) -> None:
 
 
 def threads(store: Store, binary: Path) -> None:
-    """Measure the seconds of one large run on one and on two threads, alternately."""
+    """Measure the elapsed and the CPU seconds of one large run on one and on two threads, alternately."""
     part = store.part("threads")
     for turn in range(ROUNDS):
         for count in ("1", "2"):
@@ -220,19 +222,20 @@ def busy(loads: list[float], processors: int) -> str:
 
 
 def tables(data: Json) -> dict[str, str]:
-    """Return the text between each pair of markers."""
+    """Return the text between each pair of markers of the page, by the name of the markers."""
     of = data["about"]
     counted = data.get("instructions", {})
-    timed = all(len(data.get("seconds", {}).get(name, [])) >= ROUNDS for name in bench.LENGTHS)
+    timed = all(len(data.get("seconds", {}).get(name, [])) >= ROUNDS for name in bench.DURATIONS)
     peak = data.get("memory", {})
-    header = ["workload", "instructions per packet-hop", "MB of memory"]
+    header = ["workload", "instructions per packet-hop", "peak resident memory (MB)"]
     rows = [
-        [f"`{name}`", str(counted.get(name, "not counted")), str(peak.get(name, "not taken"))] for name in bench.LENGTHS
+        [f"`{name}`", str(counted.get(name, "not counted")), str(peak.get(name, "not taken"))]
+        for name in bench.DURATIONS
     ]
     about_seconds = "Seconds have not been taken with this version.\n"
     if timed:
         header.append("million packet-hops per CPU second")
-        for row, name in zip(rows, bench.LENGTHS, strict=True):
+        for row, name in zip(rows, bench.DURATIONS, strict=True):
             row.append(f"{statistics.median(run['speed'] for run in data['seconds'][name]):.1f}")
         loads = [run["load"] for runs in data["seconds"].values() for run in runs]
         about_seconds = f"Seconds are medians of {ROUNDS} rounds. {busy(loads, of['processors'])}\n"
@@ -240,7 +243,11 @@ def tables(data: Json) -> dict[str, str]:
 
     costs = data.get("disciplines", {})
     if base := costs.get(bench_disciplines.BASE):
-        header = ["discipline", "instructions per arriving packet, more than drop-tail", "in total"]
+        header = [
+            "discipline",
+            "instructions per arriving packet minus those of drop-tail",
+            "instructions per arriving packet",
+        ]
         rows = [[name, f"{n - base}".replace("-", "\N{MINUS SIGN}"), str(n)] for name, n in costs.items()]
         written["disciplines"] = f"{origin(of)}\n\n{measure.table(header, rows)}"
     else:
@@ -254,7 +261,7 @@ def tables(data: Json) -> dict[str, str]:
         ]
         loads = [run["load"] for runs in by.values() for run in runs]
         written["threads"] = (
-            f"{origin(of)} Medians of {ROUNDS} rounds in turn. {busy(loads, of['processors'])}\n\n"
+            f"{origin(of)} Medians of {ROUNDS} alternating rounds. {busy(loads, of['processors'])}\n\n"
             f"{measure.table([f'`{PARALLEL}`', 'one thread', 'two threads'], rows)}"
         )
     else:

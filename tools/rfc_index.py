@@ -1,8 +1,8 @@
 """Writes docs/rfc-index.md: the files and the tests that cite each section of an RFC or draft.
 
 A citation has the form "RFC 5681 section 3.1" (also "sections 4.1 and 4.2", "sections 5.4 to 5.7", "equation 3",
-"appendix A"). In a file whose heading names only one document, "section 3.1" is a citation of that document. With
---check, nothing is written, and a stale page is an error.
+"appendix A"). In a file whose module documentation names only one document, "section 3.1" is a citation of that
+document. With --check, nothing is written, and a stale page is an error.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _COMMENT = re.compile(r"^\s*(?://[/!]?|#)\s?")
 _FUNCTION = re.compile(r"^(?P<indent>\s*)(?:pub(?:\([a-z]+\))? )?(?:const )?fn (?P<name>\w+)")
 
 WHOLE = "whole"
-"""Section of a citation that names a document only."""
+"""Section of a citation that names only a document."""
 
 
 @dataclass
@@ -41,6 +41,7 @@ class Rule:
 
 
 Index = dict[tuple[str, str], Rule]
+"""Rules by document and section."""
 
 
 def sections(parts: str | None) -> list[str]:
@@ -80,7 +81,7 @@ def comments(lines: list[str]) -> Iterator[tuple[int, str]]:
 
 
 def citations(text: str, heading: str | None) -> Iterator[tuple[str, str]]:
-    """Yield the documents and sections that a comment cites."""
+    """Yield the documents and sections that a comment cites; `heading` is the document of sections without one."""
     taken: list[tuple[int, int]] = []
     for found in _CITATION.finditer(text):
         taken.append(found.span())
@@ -95,7 +96,7 @@ def citations(text: str, heading: str | None) -> Iterator[tuple[str, str]]:
 
 
 def heading_of(lines: list[str]) -> str | None:
-    """Return the document that the heading of a file names; `None`: it names none, or several."""
+    """Return the document that the module documentation of a file names; `None`: it names no document, or several."""
     text = " ".join(line for line in lines if line.startswith("//!"))
     documents = {found["document"] for found in _CITATION.finditer(text)}
     return documents.pop() if len(documents) == 1 else None
@@ -198,7 +199,7 @@ def page(index: Index) -> str:
         'its section, so "none named" says no more than that no test cites it. "Whole" is a',
         "citation without a section.",
         "",
-        f"{len(implemented)} rules are implemented; {named} of them have a test that names them.",
+        f"The sources cite {len(implemented)} sections; tests name {named} of them.",
         "`python tools/rfc_index.py` writes this page from the sources.",
     ]
     for document in cited:

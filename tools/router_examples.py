@@ -1,7 +1,7 @@
 """Writes docs/router-examples.md: configurations from public documents, with the parts that are simulated and reported.
 
 The remarks are those of the importer; the other texts are in python/tests/samples_public.py. With --check, nothing is
-written.
+written; the exit code is 1 if the page is stale.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ Configurations after public documents of several platforms, with names and addre
 each file name the document and say what was completed. For each: what is simulated, what is reported, and a traffic
 table with an outcome that was computed by hand.
 `test_flows_behind_a_public_configuration_have_the_results_computed_by_hand` runs all of them. Each line is simulated or
-reported; lines that are "ignored" have no effect on queues. Remarks that can change the result stand in **bold**.
+reported; lines that are "ignored" have no effect on queues. Remarks that can change the result are in **bold**.
 
-Rows send at a constant rate; "gets" is the throughput at layer 3 of the rows that are overloaded; "all" lose nothing.
+Rows send at a constant rate; "gets" is the throughput at layer 3 of an overloaded row, or "all" if a row loses nothing.
 `python tools/router_examples.py` writes this page. [What is understood and how it is mapped](import.md).
 """
 

@@ -1,7 +1,8 @@
 """Measures the processor utilisation of a sweep, on threads and on a Dask scheduler with a worker per processor.
 
-"Busy" is the processor time of the sweep divided by the time of all processors; on a shared machine, other programs
-limit it. "Wanted" also includes the time for which threads were ready and waited for a processor, and can exceed 100 %.
+"Busy" is the processor time of the sweep divided by the product of elapsed time and processors; on a shared machine,
+other programs limit it. "Wanted" also includes the time for which threads were ready and waited for a processor, and
+can exceed 100 %. Linux only.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class Measured:
     """Processor time of the simulator only, s."""
 
     def row(self, cores: int, first: Measured) -> str:
-        """Return a row of the table."""
+        """Return a row of the table; the last cell is the elapsed time divided by that of `first`."""
         busy = self.cpu_s / (cores * self.wall_s)
         wanted = (self.cpu_s + self.wait_s) / (cores * self.wall_s)
         work = self.work_s / self.cpu_s
@@ -49,7 +50,7 @@ class Measured:
 
 
 def measure(name: str, points: int, duration: str, backend: Backend, workers: list[int]) -> Measured:
-    """Run a sweep of the given number of points, one replication each, into a directory."""
+    """Run a sweep of the given number of points, one replication each, in this process and the worker processes."""
     scenario = tailback.load(EXAMPLE).set({"run.duration": duration, "run.warmup": "0s"})
     rates: dict[str, Value] = {"from": "1Mbit/s", "to": "3Mbit/s", "digits": 6}
     with TemporaryDirectory() as folder:
@@ -80,7 +81,10 @@ def used_s(processes: list[int]) -> tuple[float, float]:
 
 @contextlib.contextmanager
 def dask(count: int) -> Iterator[tuple[str, list[int]]]:
-    """Start a scheduler and workers of one thread each, without nannies, whose processes would not be measured."""
+    """Start a scheduler and `count` workers of one thread each; yield the scheduler's address and the process ids.
+
+    Workers have no nannies, since the processes that a nanny starts would not be measured.
+    """
     python = [sys.executable, "-m"]
     scheduler = subprocess.Popen(
         [*python, "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard"],
@@ -101,7 +105,7 @@ def dask(count: int) -> Iterator[tuple[str, list[int]]]:
 
 
 def main() -> None:
-    """Measure both and print a table."""
+    """Measure threads and Dask alternately, and print a table; exits if their digests differ."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--points", type=int, default=10_000, help="number of points (default 10,000)")
     parser.add_argument("--duration", default="70s", help="simulated length of a run (default 70s: about 8 ms of work)")

@@ -2,7 +2,8 @@
 //
 //     node wasm_digest.mjs MODULE.wasm < runs.json
 //
-// where runs.json is a list of {"name", "toml", "seed"}. The module's interface is described in crates/wasm.
+// where runs.json is a list of {"name", "toml", "seed"}. The module's interface is described in crates/wasm. An invalid
+// scenario is an error with its name.
 
 import { readFileSync } from "node:fs";
 

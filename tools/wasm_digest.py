@@ -1,6 +1,8 @@
-"""Compares the digests of the WebAssembly module with the native ones, for scenarios of the gallery and benchmarks.
+"""Compares the digests of the WebAssembly module with those of the native engine.
 
-The scenarios are shortened: every model and mechanism must run, but not for long.
+The runs are the scenarios of the gallery and the benchmarks, shortened, and `every_kind.toml` under each back-pressure
+mechanism and each queue discipline, without and with ECN. The exit code is 1 if a digest differs, or if a run moved no
+packet or, with transports, delivered nothing.
 """
 
 from __future__ import annotations
@@ -15,7 +17,8 @@ from tailback import _native
 
 ROOT = Path(__file__).resolve().parent.parent
 SEED = 7
-# Long enough for bursts to coincide, and short enough for a few seconds of WebAssembly in total.
+# Durations by the name of the file: long enough for bursts to coincide, and short enough for a few seconds of
+# WebAssembly in total.
 SHORT = {
     "forward": "20ms",
     "udpqueue": "50s",
@@ -27,8 +30,9 @@ SHORT = {
     "fattree1024": "20us",
 }
 SHORT_GALLERY = "2s"
-# Its links have 10 Gbit/s or more, so that a short time has many events.
+# Links of the gallery's group `datacentre` have 10 Gbit/s or more, so that a short time has many events.
 SHORT_DATACENTRE = "10ms"
+# Settings of `backpressure` for each mechanism.
 MECHANISMS: dict[str, dict[str, str]] = {
     "plain": {},
     "class": {"scope": "class", "end-stations": "true"},
@@ -38,7 +42,7 @@ MECHANISMS: dict[str, dict[str, str]] = {
     "fill-rate": {"detection": '{ kind = "fill-rate" }'},
     "mac": {"signal": '{ kind = "mac", quanta = 1000 }'},
 }
-# Parameters of disciplines that with their defaults would do nothing or drop all packets.
+# Parameters of disciplines that would do nothing or drop all packets with their defaults.
 CLASSFUL: dict[str, dict[str, str]] = {
     "class-based": {
         "classes": '[{ match = { class = 0 }, priority = { rate = "20%", burst = "3kB" } },'
@@ -89,7 +93,7 @@ def scenarios() -> list[tuple[str, _native.Scenario]]:
         changes = [(f"backpressure.{key}", value) for key, value in mechanism.items()]
         found.append((f"every kind, {name}", every_kind.with_set(changes)))
     for name in json.loads(_native.names())["disciplines"]:
-        # Without back-pressure, since not every discipline can stop the traffic that a mechanism names.
+        # Without back-pressure, since not every discipline can stop only the traffic that a notification names.
         changes = [("backpressure.scope", "none"), ("network.discipline.kind", name)]
         changes += [(f"network.discipline.{key}", value) for key, value in CLASSFUL.get(name, {}).items()]
         found.append((f"every kind, {name}", every_kind.with_set(changes)))
@@ -102,7 +106,7 @@ def scenarios() -> list[tuple[str, _native.Scenario]]:
 
 
 def main() -> None:
-    """Run everything twice and compare."""
+    """Run each scenario natively and in WebAssembly, and compare the digests."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("module", type=Path, help="the WebAssembly module")
     module = parser.parse_args().module

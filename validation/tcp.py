@@ -2,8 +2,8 @@
 
     python validation/tcp.py [--cases REGEX] [--seeds N] [--draw COUNT SEED] [--out FOLDER] [--page PAGE]
 
-Both programs run the same cases. Nothing is fitted to a single case: the transport settings that follow ns-2 are the
-same for all. The means over the seeds must agree within fixed tolerances. The table of results is written to
+Both programs run the same cases. Nothing is fitted to a single case: all cases have the same transport settings, which
+follow ns-2. The means over the seeds must agree within fixed tolerances. The table of results is written to
 FOLDER/tcp.md and FOLDER/tcp.json, and with `--page` also into the marked region of a page. Results of ns-2 are cached
 in FOLDER/ns2.
 
@@ -45,15 +45,15 @@ class Case:
     rate: float
     """Rate of the bottleneck, Mbit/s."""
     queue: int
-    """Largest number of packets that wait at the bottleneck."""
+    """Maximum number of packets that wait at the bottleneck."""
     aqm: str = "drop-tail"
     """Discipline of the bottleneck: `drop-tail`, `red` or `red-ecn`."""
     recovery: str = "newreno"
     """Loss recovery: `newreno` or `sack`."""
     delays: tuple[float, float, float] = (10, 9, 29)
-    """One-way delays, ms: of the bottleneck, of the first and of the last access link. Those between are spaced evenly.
+    """One-way delays, ms: of the bottleneck, and of the links of the first and of the last sender.
 
-    The link of each receiver has 1 ms.
+    Delays of the links of the other senders are spaced evenly between them; the link of each receiver has 1 ms.
     """
     segment: int = 1000
     """Payload of a segment, bytes; headers add 40."""
@@ -68,11 +68,11 @@ class Case:
     end: float = 120
     """End of the run and of the measurement, seconds."""
     jitter: float = 0
-    """Largest random delay that a sender adds to a packet (ns-2: `overhead_`), in packet times at the bottleneck."""
+    """Maximum random delay that a sender adds to a packet (ns-2: `overhead_`), in packet times at the bottleneck."""
 
     @property
     def jitter_s(self) -> float:
-        """Largest random delay that a sender adds to a packet, seconds."""
+        """Maximum random delay that a sender adds to a packet, seconds."""
         return self.jitter * (self.segment + 40) * 8 / (self.rate * 1e6)
 
     @property
@@ -92,7 +92,9 @@ class Case:
         return f"{self.flows} {self.recovery} {self.aqm} {self.rate:g} Mbit/s {rtt} ms {' '.join(rest)}"
 
 
+# Delays of cases: round-trip times of 20 ms, 40 to 80 ms, 200 ms, and 20 to 200 ms.
 SHORT, MIDDLE, LONG, SPREAD = (5, 4, 4), (10, 9, 29), (60, 39, 39), (5, 4, 94)
+# Cases outside the tolerance of fairness due to phase effects.
 PHASED = [
     Case(8, 1.5, 30, recovery="sack", segment=500),
     Case(36, 2.5, 14, delays=(30, 18, 18), segment=1460),
@@ -149,8 +151,7 @@ CASES = [
     Case(120, 8, 60, delays=(25, 4, 64), segment=1460),
     Case(150, 40, 1000, "red", "sack", SPREAD, thresholds=(0.1, 0.3), weight=0.0005),
     Case(200, 10, 400, recovery="sack", delays=SPREAD, segment=200),
-    # Three cases are outside in fairness due to phase effects: the same with random delays of up to one and two packet
-    # times.
+    # The cases with phase effects, with random delays of up to one and two packet times.
     *(replace(case, jitter=jitter) for jitter in (1, 2) for case in PHASED),
     # A longer measurement, after the first timeouts.
     Case(1, 10, 100, recovery="sack", delays=LONG, warmup=100, end=500),
@@ -158,7 +159,11 @@ CASES = [
 
 
 def drawn(count: int, seed: int) -> list[Case]:
-    """Return `count` random cases over the claimed range of parameters, which test more than the listed cases."""
+    """Return `count` random cases, which test more than the listed cases.
+
+    They have 1 to 200 flows, 1.5 to 45 Mbit/s, round-trip times of 20 to 200 ms, and buffers of 0.2 to 2
+    bandwidth-delay products, but at least 10 and at most 1000 packets.
+    """
     rng = random.Random(seed)
 
     def between(low: float, high: float) -> float:
@@ -206,7 +211,7 @@ class Outcome:
     """Results of one run between warm-up and end."""
 
     loss: float
-    """Packets dropped per packet that arrived at the bottleneck, 0 to 1."""
+    """Fraction of the packets arriving at the bottleneck that were dropped, 0 to 1."""
     utilisation: float
     """Utilisation of the bottleneck, 0 to 1."""
     queue: float
@@ -222,7 +227,10 @@ def jain(rates: list[float]) -> float:
 
 
 def ns2(case: Case, seed: int, answers: Path) -> Outcome:
-    """Return the result of a case on ns-2, from the cache in `answers` if it is there."""
+    """Return the result of a case on ns-2, from the cache in `answers` if it is there; raises CalledProcessError.
+
+    dumbbell.tcl counts in packets and segments: `acked` has the segments of each flow that were acknowledged.
+    """
     bottleneck, first, last = case.delays
     arguments = {
         "flows": case.flows,
@@ -290,7 +298,7 @@ def scenario(case: Case) -> tb.Scenario:
 def transport(case: Case) -> tb.scenario.Table:
     """Return transport settings that follow ns-2.35 as configured in dumbbell.tcl.
 
-    They are those of `Agent/TCP/Newreno` with `Agent/TCPSink`, and of `Agent/TCP/Sack1` with `Agent/TCPSink/Sack1`.
+    The agents are `Agent/TCP/Newreno` with `Agent/TCPSink`, and `Agent/TCP/Sack1` with `Agent/TCPSink/Sack1`.
     """
     recoveries = {
         "newreno": tb.kind("newreno", impatient=True, deflation=True, exit="open"),
@@ -342,7 +350,11 @@ class Row:
 
 
 def close(metric: str, theirs: float, ours: float) -> bool:
-    """Return `True` if the means of a metric agree: within a part of ns-2's mean, or an absolute difference."""
+    """Return `True` if the means of a metric agree within its tolerance.
+
+    Loss may differ by 10 % of ns-2's mean or 0.002, utilisation by 0.01, the queue by 10 % of ns-2's mean or 1 packet,
+    Jain's index by 0.05.
+    """
     gap = abs(theirs - ours)
     match metric:
         case "loss":
@@ -356,7 +368,7 @@ def close(metric: str, theirs: float, ours: float) -> bool:
 
 
 def compare(case: Case, theirs: list[Outcome], ours: list[Outcome]) -> Row:
-    """Return the comparison of the means of a case; each list has at least two results."""
+    """Return the comparison of the means of a case; each list has a result per seed, at least two."""
     metrics = ("loss", "utilisation", "queue", "jain")
     columns = {m: ([getattr(o, m) for o in theirs], [getattr(o, m) for o in ours]) for m in metrics}
     row = Row(
@@ -370,7 +382,7 @@ def compare(case: Case, theirs: list[Outcome], ours: list[Outcome]) -> Row:
 
 
 def table(rows: list[Row]) -> str:
-    """Return the rows as a Markdown table, ns-2 / Tailback in each cell."""
+    """Return the rows as a Markdown table, with the values of ns-2 and of Tailback in each cell, divided by `/`."""
     lines = ["| case | loss % | utilisation % | queue, packets | Jain | outside |", "|---|---:|---:|---:|---:|---|"]
     for row in rows:
         a, b = row.theirs, row.ours

@@ -1,3 +1,5 @@
+"""Fixtures of all tests: the command line in this process, and a small scenario."""
+
 from __future__ import annotations
 
 import json
@@ -20,18 +22,21 @@ MERGE = Path(__file__).with_name("merge.toml").read_text()
 
 @dataclass
 class Ran:
+    """Exit code, standard output and standard error of a command."""
+
     code: int
     out: str
     err: str
 
     @property
     def json(self) -> Any:
+        """Value of the JSON document on standard output."""
         return json.loads(self.out)
 
 
 @pytest.fixture
 def tailback(capfd: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
-    """Return a function that runs the command line in this process."""
+    """Return a function that runs the command with its arguments in this process, and fails if it shows a traceback."""
 
     def call(*arguments: str | Path) -> Ran:
         capfd.readouterr()

@@ -1,4 +1,4 @@
-"""Damage to files as by disks, people and other programs; each kind has a name, the same seed does the same damage."""
+"""Damage to files as by disks, people and other programs; each has a name, and the same seed gives the same damage."""
 
 from __future__ import annotations
 
@@ -23,7 +23,11 @@ DEEP = 100_000
 
 
 def of_bytes(size: int, draws: random.Random, count: int) -> Iterator[Damage]:
-    """Yield truncations, flipped bits and overwritten bytes of a file of `size` bytes; `count` sets their number."""
+    """Yield damage to the bytes of a file of `size` bytes.
+
+    At random places there are `count` truncations, 3 * `count` flipped bits and `count` overwritten stretches; others,
+    such as a file of zeros or in another encoding, are always included.
+    """
     for at in sorted({0, 1, 4, 8, size // 2, size - 8, size - 1} | {draws.randrange(size) for _ in range(count)}):
         yield f"cut at {at}", lambda path, at=at: path.write_bytes(path.read_bytes()[:at])  # type: ignore[misc]
     for _ in range(3 * count):
@@ -33,16 +37,16 @@ def of_bytes(size: int, draws: random.Random, count: int) -> Iterator[Damage]:
         at, some = draws.randrange(size), draws.randbytes(draws.choice((1, 7, 300)))
         yield f"{len(some)} bytes at {at}", lambda path, at=at, some=some: _over(path, at, some)  # type: ignore[misc]
     at = draws.randrange(size)
-    yield "zeros from some byte on", lambda path: _over(path, at, bytes(size - at))
+    yield "zeros up to the end", lambda path: _over(path, at, bytes(size - at))
     yield "nothing but zeros", lambda path: path.write_bytes(bytes(size))
     yield "bytes added", lambda path: path.write_bytes(path.read_bytes() + b"\0more")
-    yield "twice", lambda path: path.write_bytes(2 * path.read_bytes())
+    yield "its content twice", lambda path: path.write_bytes(2 * path.read_bytes())
     yield "not UTF-8", lambda path: _over(path, size // 3, b"\xff\xfe\x80")
     yield "UTF-16", lambda path: path.write_bytes(path.read_bytes().decode("latin-1").encode("utf-16"))
 
 
 def of_kind() -> Iterator[Damage]:
-    """Yield damage that replaces the file: by nothing, an empty file, a directory, a link or a pipe."""
+    """Yield damage that deletes the file, or replaces it by an empty file, a directory, a link or a pipe."""
     yield "deleted", _remove
     yield "empty", lambda path: (_remove(path), path.touch())
     yield "a directory", lambda path: (_remove(path), path.mkdir())
@@ -50,7 +54,7 @@ def of_kind() -> Iterator[Damage]:
     yield "a link to nowhere", lambda path: (_remove(path), path.symlink_to(path.parent / "no" / "where"))
     yield "a link to itself", lambda path: (_remove(path), path.symlink_to(path))
     yield "a link to a device", lambda path: (_remove(path), path.symlink_to(os.devnull))
-    yield "a pipe that nobody writes", lambda path: (_remove(path), os.mkfifo(path))
+    yield "a pipe without a writer", lambda path: (_remove(path), os.mkfifo(path))
 
 
 _OTHERS: tuple[Any, ...] = (
@@ -80,9 +84,11 @@ _OTHERS: tuple[Any, ...] = (
 
 
 def of_json(text: str, draws: random.Random, count: int, each: int = len(_OTHERS)) -> Iterator[tuple[str, str]]:
-    """Yield names and texts of variants of a JSON document with one value or key changed.
+    """Yield names and texts of variants of a JSON document.
 
-    Each value of the top level is replaced by `each` values drawn from `_OTHERS`, and `count` deeper ones by one each.
+    Each value of the top level is replaced by `each` values drawn from `_OTHERS`, and `count` deeper values by one
+    value each. Each key of the top level and `count // 4` deeper keys or entries are removed. Other variants have an
+    unknown key, other content, deep nesting or a number of many digits.
     """
     tree = json.loads(text)
     inner = [path for path in _paths(tree) if len(path) > 1]
@@ -116,7 +122,10 @@ def replaced(tree: Any, path: tuple[Any, ...], other: Any) -> Any:
 
 @contextmanager
 def deadline(seconds: float) -> Iterator[None]:
-    """Raise `AssertionError` if the block takes longer: not an `OSError`, which the code under test would catch."""
+    """Raise `AssertionError` if the block takes longer than `seconds`.
+
+    A `TimeoutError` is an `OSError`, which the code under test would catch.
+    """
 
     def late(*_: object) -> None:
         raise AssertionError(f"not done after {seconds} s")
@@ -144,18 +153,21 @@ def as_unprivileged_user() -> Iterator[None]:
 
 
 def _put(path: Path, at: int, bit: int) -> None:
+    """Flip a bit of the byte at `at`."""
     data = bytearray(path.read_bytes())
     data[at] ^= bit
     path.write_bytes(data)
 
 
 def _over(path: Path, at: int, some: bytes) -> None:
+    """Overwrite bytes from `at` on."""
     data = bytearray(path.read_bytes())
     data[at : at + len(some)] = some
     path.write_bytes(data)
 
 
 def _remove(path: Path) -> None:
+    """Remove a file, a link or a directory."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     else:
@@ -163,11 +175,13 @@ def _remove(path: Path) -> None:
 
 
 def _paths(tree: Any, here: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Return the paths of all values of a tree."""
     items = tree.items() if isinstance(tree, dict) else enumerate(tree) if isinstance(tree, list) else ()
     return [path for key, value in items for path in [(*here, key), *_paths(value, (*here, key))]]
 
 
 def _without(tree: Any, path: tuple[Any, ...]) -> Any:
+    """Return a copy of a tree without the value at `path`."""
     made = copy.deepcopy(tree)
     at = made
     for step in path[:-1]:

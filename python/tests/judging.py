@@ -1,8 +1,8 @@
 """Traffic tables of sample configurations, and the expected result of each row by hand calculation.
 
-A table has a line for each row: name, code point, rate, packet size at layer 3 in bytes, further columns as
-`key=value`. By default a row sends at a constant rate with gaps that vary at random. Expected throughputs are
-rates of layer 3 in bit/s, delays are in seconds.
+A table has a line for each row: name, code point, rate (a number with `k` or `M` for kbit/s or Mbit/s), packet size at
+layer 3 in bytes, and further columns as `key=value`. By default a row sends at a constant rate with gaps that vary at
+random. Expected throughputs are rates of layer 3 in bit/s, delays are in seconds.
 """
 
 from __future__ import annotations
@@ -40,8 +40,9 @@ class Case:
     open: tuple[str, ...] = ()
     """Text contained in each remark on a part that is not simulated; empty: there must be no such remark."""
     duration: str = "20s"
-    """Duration of the run. Throughput is measured from the start, when all token buckets are full: the duration is
-    about a hundred times what fills the largest bucket, so that its initial content is 1 % of the result."""
+    """Duration of the run. Throughput is measured from the start, when all token buckets are full. The duration is
+    about a hundred times the time in which the largest bucket fills, so that its initial content is 1 % of the result.
+    """
     settled: str = "1s"
     """Warm-up of the separate run that measures `waits`: the time by which queues are full."""
     exact: float = 0.02
@@ -95,17 +96,18 @@ def imported(language: Language, text: str, case: Case) -> Imported:
 
 
 def ran(found: Imported, case: Case, warmup: str) -> Report:
-    """Run one replication that measures after the warm-up, and return its report."""
+    """Run one replication with the duration of the case and the given warm-up, and return its report."""
     scenario = found.check().set(duration=case.duration, warmup=warmup)
     return tailback.run(scenario, replications=1, threads=1).reports[0]
 
 
 def _throughput(report: Report, names: str) -> float:
+    """Return the sum of the throughputs of the groups whose names `+` joins, bit/s."""
     return sum(report.throughput_bps(name) for name in names.split("+"))
 
 
 def check(language: Language, text: str, case: Case | Refused) -> None:
-    """Import the configuration and compare with the case: its errors if it is refused, or else the results of a run."""
+    """Import the configuration, and compare its errors, or the results of a run, with those of the case."""
     if isinstance(case, Refused):
         found = import_configuration(language, text, rate="10Mbit/s")
         messages = [str(error) for error in found.errors]
@@ -124,7 +126,7 @@ def check(language: Language, text: str, case: Case | Refused) -> None:
     names = {line.split()[0] for line in case.rows.strip().splitlines()}
     offered = sum(report.offered_bps(name) for name in names)
     for flows, expected in case.gets.items():
-        # A row with an expected throughput of zero gets packets through at the start, while queues are empty.
+        # Some packets of a row with an expected throughput of zero pass at the start, while queues are empty.
         absolute = 0.002 * offered if expected == 0 else 0
         assert _throughput(report, flows) == pytest.approx(expected, rel=case.exact, abs=absolute), flows
     for name in case.whole.split():
@@ -133,8 +135,8 @@ def check(language: Language, text: str, case: Case | Refused) -> None:
     for name, longest in case.within.items():
         assert report.max_delay_s(name) <= longest, (name, report.max_delay_s(name))
     later = ran(found, case, case.settled) if case.waits else report
-    for name, (least, most) in case.waits.items():
-        assert least <= later.mean_delay_s(name) <= most, (name, later.mean_delay_s(name))
+    for name, (lower, upper) in case.waits.items():
+        assert lower <= later.mean_delay_s(name) <= upper, (name, later.mean_delay_s(name))
     for first, second, part in case.loses_less:
         assert report.loss(first) < part * report.loss(second), (report.loss(first), report.loss(second))
     # No row of the table may be left without an expectation of its throughput or loss.

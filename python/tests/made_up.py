@@ -38,7 +38,10 @@ class Made(Experiment):
 
 
 def results(table: Mapping[tuple[str, float], Sequence[float]], packets: int = 1000) -> Results:
-    """Return results with the given losses in %: by mechanism and rate in Mbit/s, one value per replication."""
+    """Return results with the given losses in %, one per replication, by mechanism and rate in Mbit/s.
+
+    `packets` is the number of packets that each replication counts.
+    """
     samples = {
         Point(mechanism=mechanism, rate=rate): [
             Sample(Point(), k, 1 + k, "", 0, {"loss": value}, {"loss": (round(value * packets / 100), packets)})

@@ -9,13 +9,14 @@ from judging import KBIT, MBIT, Case, Refused, on_atm, on_ethernet, on_serial, s
 
 __all__ = ["MQC"]
 
+# Layer 3 rates in bit/s: RATIO to VIDEO and NESTED to PRECEDENCE are the rate for one unit of the stated shares.
 # 1000 Mbit/s minus 90 Mbit/s of packets of 1000 B (1038 B on the wire), shared 9 : 3 : 1 by packets of 1500 B.
 RATIO = on_ethernet(1000 * MBIT - 90 * MBIT * 1038 / 1000) / 13
-# 1000 Mbit/s minus 150 Mbit/s of packets of 1000 B; guarantees of 5, 40, 1 and 25 % share the rest.
+# 1000 Mbit/s minus 150 Mbit/s of packets of 1000 B, shared by guarantees of 5, 40, 1 and 25 %.
 CAMPUS = on_ethernet(1000 * MBIT - 150 * MBIT * 1038 / 1000) / 71
-# 10 Gbit/s minus 900 Mbit/s in packets of 1000 B and 1200 Mbit/s in 9000 B; guarantees of 4, 10 and 25 % share it.
+# 10 Gbit/s minus 900 Mbit/s in packets of 1000 B and 1200 Mbit/s in 9000 B, shared by guarantees of 4, 10 and 25 %.
 TWELVE = on_ethernet(10_000 * MBIT - 900 * MBIT * 1038 / 1000 - 1200 * MBIT * 9038 / 9000, 9000) / 39
-# 155 Mbit/s minus 50 Mbit/s of packets of 1000 B (1007 B with HDLC); guarantees of 30, 5 and 25 % share the rest.
+# 155 Mbit/s minus 50 Mbit/s of packets of 1000 B (1007 B with HDLC), shared by guarantees of 30, 5 and 25 %.
 CORE = on_serial(155 * MBIT - 50 * MBIT * 1007 / 1000) / 60
 # 900 kbit/s at layer 3 minus 160 kbit/s of calls, shared by 128 kbit/s and the 900 - 256 - 128 kbit/s of class-default.
 DSL = (900 - 160) * KBIT / (128 + 516)
@@ -23,8 +24,11 @@ DSL = (900 - 160) * KBIT / (128 + 516)
 VIDEO = on_serial(768 * KBIT - 80 * KBIT * 207 / 200 - 30 * KBIT * 507 / 500) / (384 + 224)
 # The priority class passes 20 % of `bandwidth 10000`, although the link has 100 Mbit/s.
 ABBREVIATED = shaped(2 * MBIT, 200)
+# 100 Mbit/s minus 8 Mbit/s of packets of 1000 B, shared 40 : 50.
 NESTED = on_ethernet(100 * MBIT - 8 * MBIT * 1038 / 1000) / 90
+# One percent of 1 Gbit/s.
 LIMITS = on_ethernet(1000 * MBIT) / 100
+# One percent of 34 Mbit/s of ATM cells.
 PRECEDENCE = on_atm(34 * MBIT) / 100
 
 MQC: dict[str, tuple[Case | Refused, ...]] = {
@@ -87,7 +91,6 @@ MQC: dict[str, tuple[Case | Refused, ...]] = {
         ),
     ),
     "campus-distribution-12-class": (
-        # Packets of 9000 B.
         Case(
             rows="""\
                 voice ef 900M 1000

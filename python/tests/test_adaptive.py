@@ -1,4 +1,4 @@
-"""The loop of run, sweep and reproduce that adds replications until results are precise."""
+"""The loop, common to run, sweep and reproduce, that adds replications until results are precise."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tailback.run.adaptive import Replicated, grown
 
 
 class Units(Replicated[str]):
-    """Units that are precise once each has its number of replications, with a limit on the number of rounds."""
+    """Units, each precise once it has `enough` replications; a round after the first `rounds` is cut short."""
 
     max_replications = 20  # type: ignore[assignment]
 
@@ -18,14 +18,14 @@ class Units(Replicated[str]):
         self.enough = enough
         self.rounds = rounds
         self.have = dict.fromkeys(enough, 0)
-        self.asked: list[dict[str, int]] = []
+        self.requested: list[dict[str, int]] = []
 
     def count(self, unit: str) -> int:
         return self.have[unit]
 
     def advance(self, wanted: Mapping[str, int]) -> bool:
-        self.asked.append(dict(wanted))
-        if len(self.asked) > self.rounds:
+        self.requested.append(dict(wanted))
+        if len(self.requested) > self.rounds:
             return False
         self.have |= wanted
         return True
@@ -43,18 +43,18 @@ def test_only_imprecise_units_get_more_replications_and_no_unit_exceeds_the_maxi
     units = Units({"easy": 3, "hard": 9, "never": 1000})
     units.replicate(dict.fromkeys(units.enough, 3))
     assert units.have == {"easy": 3, "hard": 12, "never": 20}
-    assert units.asked[1] == {"hard": 5, "never": 5}
-    assert units.asked[-1] == {"never": 20}
+    assert units.requested[1] == {"hard": 5, "never": 5}
+    assert units.requested[-1] == {"never": 20}
 
 
 def test_a_round_that_is_cut_short_is_the_last() -> None:
     units = Units({"hard": 9}, rounds=2)
     units.replicate({"hard": 3})
-    assert len(units.asked) == 3
+    assert len(units.requested) == 3
     assert units.have == {"hard": 5}
 
 
 def test_without_units_there_is_no_round() -> None:
     units = Units({})
     units.replicate({})
-    assert units.asked == []
+    assert units.requested == []

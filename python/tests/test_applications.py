@@ -26,11 +26,11 @@ def test_each_application_reports_its_exchanges_times_and_slowdown(result: tailb
         # A page has one exchange per object.
         assert web["exchange"]["count"] > web["time"]["count"] > 20
         assert web["slowdown"] is None
-        # Two users with a think time of 100 ms: X = N/(R + Z).
+        # Two users with a think time Z of 100 ms and the response time R: the throughput is X = N/(R + Z).
         mean = query["time"]["mean_s"]
         assert mean is not None
         assert query["time"]["count"] / report.measured_s == pytest.approx(2 / (mean + 0.1), rel=0.02)
-        # A request of 200 B takes at least the round-trip time of 40 ms.
+        # The exchange of a request of 200 B takes at least the round-trip time of 40 ms.
         assert mean > 0.04
         assert (web["failed"], query["failed"], files["refused"]) == (0, 0, 0)
         assert files["slowdown"] is not None
@@ -49,7 +49,7 @@ def test_each_application_reports_its_exchanges_times_and_slowdown(result: tailb
             report.application("download")
 
 
-def test_the_tables_and_the_summary_have_applications(result: tailback.Result) -> None:
+def test_the_table_and_the_summary_of_a_result_have_applications(result: tailback.Result) -> None:
     table = result.applications
     assert table["group"].to_list() == ["files", "query", "web"] * 2
     assert table.filter(table["group"] == "files")["slowdown_mean"].null_count() == 0

@@ -17,7 +17,7 @@ CRATES = {
 
 
 def drawn() -> list[str]:
-    """Return the crates of the drawing from top to bottom: those without dependencies come first."""
+    """Return the crates of the drawing from top to bottom, where crates without dependencies come first."""
     block = PAGE.split("```")[1].split("python/tailback/")[0]
     # Keep only the arrows: descriptions follow after three spaces.
     arrows = re.sub(r"\s{3,}(?=[a-z])[^←\n]*$", "", block, flags=re.MULTILINE)
@@ -39,7 +39,7 @@ def test_a_crate_depends_only_on_those_drawn_above_it(crate: str) -> None:
     assert dependencies(crate) <= set(order[: order.index(crate)])
 
 
-def test_the_files_that_the_page_names_exist() -> None:
+def test_the_files_in_the_table_of_the_engines_modules_exist() -> None:
     rows = PAGE.split("## Modules of the engine", 1)[1].split("## Packets", 1)[0]
     named = re.findall(r"`([a-z_]+/?(?:[a-z_]+\.rs|[a-z_]+/)?(?:\.rs)?)`", rows)
     files = [name for name in named if name.endswith((".rs", "/"))]
@@ -60,7 +60,7 @@ def test_each_file_of_the_integration_tests_is_compiled_into_a_test_program(crat
     assert programs == {main, *folder.glob("*/main.rs")}
 
 
-def test_the_order_of_events_is_that_of_the_event_queue() -> None:
+def test_the_order_of_events_and_the_sizes_of_the_queues_forms_are_those_of_the_event_queue() -> None:
     table = PAGE.split("## The order of events", 1)[1].split("## The two engines", 1)[0]
     folder = ROOT / "crates" / "sim" / "src" / "event_queue"
     key, source = ((folder / name).read_text(encoding="utf-8") for name in ("key.rs", "mod.rs"))
@@ -79,7 +79,7 @@ def test_the_disciplines_that_share_one_file_are_those_of_the_registry() -> None
     assert set(re.findall(r"`([\w-]+)`", row)) == set(re.findall(r'"([\w-]+)" => \w+\([^)]*=> Managed<', registry))
 
 
-def test_the_lines_that_the_page_adds_to_registries_are_there() -> None:
+def test_the_lines_that_the_page_adds_to_registries_are_in_a_registry() -> None:
     added = re.findall(r"^\+(?!\+)( .*)$", PAGE, re.MULTILINE)
     assert len(added) == 2
     registries = [(ROOT / "crates" / crate / "src" / "registry.rs").read_text() for crate in ("qdisc", "transport")]

@@ -35,6 +35,7 @@ TRAFFIC = "name,dscp,rate,packet,count,model\ncalls,ef,80kbit/s,200,{calls},cbr\
 
 
 def imported(kilobits: int = 400, calls: int = 4, **options):
+    """Import the policy `LLQ` with a priority rate in kbit/s and a number of calls."""
     text = LLQ.format(kilobits=kilobits)
     return import_configuration("mqc", text, traffic=TRAFFIC.format(calls=calls), overhead="0", **options)
 
@@ -42,7 +43,7 @@ def imported(kilobits: int = 400, calls: int = 4, **options):
 def test_the_bound_of_a_priority_class_is_its_burst_and_one_packet_of_the_others_at_the_link_rate():
     bound = worst_case(imported().check(), "ce", "sink")["calls"]
     # Four packets of 200 B may arrive together behind one of 1500 B in transmission: 2300 B at 256 kB/s. In addition,
-    # four packets cross the access link of 100 Mbit/s or more, and each of the two cables takes 1 us.
+    # four packets cross the access link, at 100 Mbit/s or more in at most 64 us, and each of the two cables takes 1 us.
     expected = (4 * 200 + 1500) / 256_000
     assert bound.seconds == pytest.approx(expected, abs=70e-6)
     assert bound.seconds > expected
@@ -163,11 +164,11 @@ interface Serial0/0
         assert report.max_delay_s("b") <= bounds["b"].seconds
 
 
-def test_sources_that_fill_the_policers_bucket_come_within_a_third_of_the_bound():
+def test_the_longest_delay_of_bursts_that_fill_the_policers_bucket_is_at_least_a_third_of_the_bound():
     document = imported(400).check().document
     calls, files = document["flows"]
-    # Every 5 s a burst of nine tenths of the bucket of 10 kB arrives at once, in addition to nine tenths of the rate of
-    # the bucket, which fills up between bursts.
+    # Steady traffic has nine tenths of the bucket's rate. In addition, a burst of nine tenths of the bucket's 10 kB
+    # arrives at once every 5 s; the bucket fills up between bursts.
     steady = {"kind": "cbr", "packet": "200B", "rate": "360kbit/s"}
     burst = {"kind": "cbr", "packet": "9kB", "interval": "5s", "phase": "zero"}
     flows = [
@@ -196,7 +197,7 @@ def test_sources_that_fill_the_policers_bucket_come_within_a_third_of_the_bound(
     assert longest > 9000 / 256_000
 
 
-def test_a_verdict_carries_the_bound_and_the_longest_delay():
+def test_a_verdict_has_the_bound_and_the_longest_delay_and_the_json_has_the_bound():
     made = judge(imported(), duration="8s", replications=3, network_delay="30ms")
     calls = next(row for row in made.rows if row.group == "calls")
     assert calls.longest_s <= calls.bound.seconds
@@ -210,7 +211,7 @@ def test_a_verdict_carries_the_bound_and_the_longest_delay():
 # --- Largest number of flows ---
 
 
-def test_as_many_calls_fit_as_the_priority_rate_carries():
+def test_the_number_of_calls_that_fit_is_that_which_the_priority_rate_carries():
     # Six calls of 80 kbit/s fit into 500 kbit/s of priority; with a seventh the long-run loss is 1 - 500/560 = 11 %.
     judged = partial(judge, duration="22s", replications=3)
     found = most_flows(imported(500, 1), "calls", judged)

@@ -15,12 +15,12 @@ CRATE = ROOT / "crates" / "wasm"
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
 
 
-def test_the_header_declares_every_exported_function_and_no_other() -> None:
+def test_the_header_declares_every_exported_function_except_those_for_memory_and_no_other() -> None:
     sources = "".join(path.read_text() for path in (CRATE / "src").glob("*.rs"))
     exported = set(re.findall(r'extern "C" fn (tailback_\w+)', sources))
     header = (CRATE / "tailback.h").read_text()
     declared = set(re.findall(r"\b(tailback_\w+)\((?!\))", re.sub(r"/\*.*?\*/", "", header, flags=re.DOTALL)))
-    # A C program has memory of its own.
+    # A C program passes pointers to its own memory, and needs no allocation in the module.
     assert exported - {"tailback_alloc", "tailback_free"} == declared
     assert len(declared) > 10
 
@@ -36,7 +36,8 @@ def test_the_example_in_c_steps_changes_and_receives(tmp_path: Path) -> None:
     source = CRATE / "examples" / "steps.c"
     subprocess.run(["cc", *flags, str(source), *link, "-o", str(program)], check=True, timeout=120)
     done = subprocess.run([str(program)], capture_output=True, text=True, timeout=60, check=True)
-    # 10 ms + 1 ms + 5 ms, and 60 ms + 4 ms + 5 ms.
+    # Times in ps. The messages are sent at 10 and 60 ms; transmission of 1000 B takes 1 ms at 8 Mbit/s and 4 ms at
+    # 2 Mbit/s, and propagation 5 ms. A line has time of arrival, number, bytes, time of sending, and flow of a message.
     assert done.stdout.splitlines() == [
         "now 90000000000",
         "16000000000 0 1000 10000000000 message",

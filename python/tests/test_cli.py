@@ -1,3 +1,5 @@
+"""The command line: exit codes, messages, JSON, progress, interruption and input from pipes."""
+
 from __future__ import annotations
 
 import json
@@ -82,7 +84,7 @@ def test_validate_shows_the_line_and_json_has_line_and_path(tailback: Cli, tmp_p
     assert (found.json["valid"], problem["line"], problem["path"]) == (False, 22, "links[0].rate")
 
 
-def test_list_explain_and_schema_cover_all_registered_kinds(tailback: Cli) -> None:
+def test_list_has_the_documented_keys_and_explain_knows_each_listed_source_discipline_and_model(tailback: Cli) -> None:
     found = tailback("list", "--json").json
     assert {"id", "group", "title", "reference", "on_request"} == set(found["experiments"][0])
     assert [e["id"] for e in found["experiments"] if e["on_request"]] == ["internet-1999"]
@@ -98,7 +100,7 @@ def test_list_explain_and_schema_cover_all_registered_kinds(tailback: Cli) -> No
     assert "Traffic merging" in tailback("explain", "lan-a1").out
 
 
-def test_pages_of_experiments_fit_a_terminal(tailback: Cli) -> None:
+def test_pages_of_experiments_fit_80_columns_and_lose_no_word(tailback: Cli) -> None:
     from tailback.gallery.registry import EVERY, experiment
 
     for name in EVERY:
@@ -123,7 +125,7 @@ def test_run_reports_manifest_summary_and_ports(tailback: Cli, merge: Path, tmp_
     assert "\x1b" not in table.out
 
 
-def test_set_changes_the_run(tailback: Cli, merge: Path) -> None:
+def test_a_run_at_a_low_rate_given_by_set_loses_nothing(tailback: Cli, merge: Path) -> None:
     found = tailback(
         "run", merge, "--json", "--set", "flows[data].source.rate=100kbit/s", "--set", "run.duration=1s"
     ).json
@@ -131,7 +133,9 @@ def test_set_changes_the_run(tailback: Cli, merge: Path) -> None:
     assert loss["mean"] == 0
 
 
-def test_compare_pairs_by_seed(tailback: Cli, merge: Path, tmp_path: Path) -> None:
+def test_compare_pairs_replications_by_seed_and_refuses_runs_without_a_common_seed(
+    tailback: Cli, merge: Path, tmp_path: Path
+) -> None:
     a, b, apart = tmp_path / "a", tmp_path / "b", tmp_path / "apart"
     tailback("run", merge, "--out", a)
     tailback("run", merge, "--set", "backpressure.scope=plain", "--out", b, "--reps", "5")
@@ -162,7 +166,7 @@ def test_headroom_matches_the_worked_example(tailback: Cli) -> None:
     found = tailback("headroom", "--rate", "100Mbit/s", "--delay", "1us", "--counts", "wire", "--pfc", "--json").json
     full, short = found["forms"]
     terms = {term["name"]: term["bytes"] for term in full["terms"]}
-    # 1538 + 84 + 1538 B and about 90 B of cable and response time, and the frame that crosses the threshold.
+    # The notification has 84 B, each of two frames on the wire 1538 B; cable and response time take 89 B.
     assert terms["notification"] == 84
     assert terms["frame just begun by the peer"] == terms["frame being sent on the reverse way"] == 1538
     assert terms["round trip on the cable"] + terms["response time"] == 89
@@ -195,7 +199,7 @@ def test_completion_scripts_exist_for_four_shells_and_bash_completes_a_command(t
     assert "reproduce" in done.stdout
 
 
-def test_a_reader_that_stops_reading_is_no_error() -> None:
+def test_a_pipe_that_is_closed_after_the_first_line_is_no_error() -> None:
     command = f"{sys.executable} -m tailback schema | head -n 1"
     done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
@@ -221,7 +225,7 @@ def test_a_pipe_that_is_closed_before_the_output_is_no_error(merge: Path) -> Non
     assert re.search(r"^\| 0 \|.*`head`", table, re.MULTILINE)
 
 
-def test_help_takes_under_300_ms_and_loads_no_heavy_library() -> None:
+def test_help_takes_under_300_ms_of_processor_time_and_loads_no_heavy_library() -> None:
     code = (
         "import sys, time; start = time.process_time()\n"
         "from tailback.cli import main\n"

@@ -1,4 +1,4 @@
-"""Estimates of how long runs take: the arithmetic, with a simulated clock and simulator, and the commands."""
+"""Estimates of the time that runs take: the arithmetic, with a simulated clock and simulator, and the commands."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ from tailback.run.cost import replication_cost, spoken, spread
 
 
 class _Core:
-    """Clock and simulator: a run takes `build` seconds, and then `steps[i]` seconds for each of its equal parts."""
+    """Clock and simulator: a run takes `build` seconds, and then `steps[i]` seconds for part `i` of equal parts.
+
+    If `fails`, the run fails after its first part; unless `moves`, it reports no progress.
+    """
 
     run_config = {"seed": 7}  # noqa: RUF012
 
@@ -28,12 +31,12 @@ class _Core:
     def made(self) -> _Core:
         return self
 
-    def run(self, seed: int, cancel: Any, tell: Callable[[float], None], *_: object) -> str:
+    def run(self, seed: int, cancel: Any, progress: Callable[[float], None], *_: object) -> str:
         self.seeds.append(seed)
         self.now += self.build
         for number, step in enumerate(self.steps):
             self.now += step
-            tell((number + 1) / len(self.steps) if self.moves else 0.0)
+            progress((number + 1) / len(self.steps) if self.moves else 0.0)
             if cancel.cancelled:
                 raise Cancelled
             if self.fails:
@@ -42,6 +45,7 @@ class _Core:
 
 
 def _cost(core: _Core, monkeypatch: pytest.MonkeyPatch, trial_s: float = 1.0) -> costs.Cost:
+    """Return the estimate of a trial of `trial_s` seconds on the simulated clock."""
     monkeypatch.setattr(costs.time, "thread_time", lambda: core.now)
     return replication_cost(core, trial_s=trial_s)  # type: ignore[arg-type]
 
@@ -50,9 +54,9 @@ def test_the_rest_of_a_run_is_estimated_at_the_speed_of_the_second_half_of_the_t
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     # Building takes 5 s, the first 5 of 100 parts 0.1 s each, the others 0.3 s each. The first report of progress is at
-    # 5.1 s. The trial of 2 s ends with the first part that is done after 7.1 s: 4 more parts of 0.1 s and 6 of 0.3 s,
-    # 11 parts at 7.3 s. In its second half parts take 0.3 s, so the estimate is 7.3 + 89 * 0.3 = 34.0 s. The run would
-    # take 5 + 0.5 + 95 * 0.3 s, which is the same.
+    # 5.1 s. The trial of 2 s ends with the first part that is done after 7.1 s: after 4 more parts of 0.1 s and 6 of
+    # 0.3 s, at 7.3 s, when 11 parts are done. In the second half of the trial a part takes 0.3 s, so the estimate is
+    # 7.3 + 89 * 0.3 = 34.0 s. The whole run would take 5 + 5 * 0.1 + 95 * 0.3 = 34.0 s.
     found = _cost(_Core(5.0, [0.1] * 5 + [0.3] * 95), monkeypatch, trial_s=2.0)
     assert found.tried == pytest.approx(0.11)
     assert found.cpu_s == pytest.approx(34.0)

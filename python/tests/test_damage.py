@@ -47,17 +47,19 @@ _ADVICE = re.compile(r"\b(choose|replace|restore|delete|move|run|use|free|change
 
 @dataclass
 class Faults:
-    """Faults found so far; `end` shows all of them at once."""
+    """Faults found so far; `end` shows the first 40 of them."""
 
     found: list[str] = field(default_factory=list)
     calls: int = 0
     refused: int = 0
+    """Number of calls that raised an `OutputError`."""
     what: str = ""
     """Present damage, for messages."""
 
-    def call(self, who: str, function: Callable[[], Any]) -> Any:
-        """Return the result of a reader; `None` if it raised: an `OutputError` without advice or path, and every other
-        exception, is recorded as a fault.
+    def call(self, reader: str, function: Callable[[], Any]) -> Any:
+        """Return the result of a reader; `None` if it raised an exception or took longer than 5 s.
+
+        An `OutputError` without advice or path, and every other exception, is recorded as a fault.
         """
         self.calls += 1
         try:
@@ -66,22 +68,24 @@ class Faults:
         except OutputError as error:
             self.refused += 1
             if "\n" in str(error) or not _ADVICE.search(str(error)) or "/" not in str(error):
-                self.record(who, f"a message without advice or path, or of several lines: {error}")
+                self.record(reader, f"a message without advice or path, or of several lines: {error}")
         except BaseException as error:
-            self.record(who, f"{type(error).__name__}: {str(error)[:200]}")
+            self.record(reader, f"{type(error).__name__}: {str(error)[:200]}")
         return None
 
-    def record(self, who: str, text: str) -> None:
-        self.found.append(f"{self.what}: {who}: {text}")
+    def record(self, reader: str, text: str) -> None:
+        self.found.append(f"{self.what}: {reader}: {text}")
 
-    def unless(self, is_right: bool, who: str, text: str) -> None:
+    def unless(self, is_right: bool, reader: str, text: str) -> None:
+        """Record a fault of a reader unless the check `is_right` holds."""
         if not is_right:
-            self.record(who, text)
+            self.record(reader, text)
 
-    def end(self, least: int) -> None:
+    def end(self, minimum: int) -> None:
+        """Fail if there are faults, or fewer than `minimum` calls, or if hardly any or all calls were refused."""
         assert not self.found, f"{len(self.found)} faults\n" + "\n".join(self.found[:40])
         # If readers refused all cases, or no case, the test would have tested nothing.
-        assert self.calls >= least
+        assert self.calls >= minimum
         assert self.calls / 20 < self.refused < self.calls
 
 
@@ -123,7 +127,7 @@ class Swept:
         self.count = 0
 
     def damaged(self, name: str, damage: Damage, *, forged: bool = False) -> None:
-        """Damage one file of a new copy and read it. A forged file passes the check of its hash: numbers may differ."""
+        """Damage one file of a new copy, and read the copy. No hash detects forged files, whose numbers may differ."""
         what, do = damage
         self.count += 1
         here = self.folder / f"s{self.count}"
@@ -161,7 +165,7 @@ class Swept:
             self.faults.unless(harmless or (is_reported and differing <= may_differ), "status", f"{differing} differ")
 
     def _right(self, read: Sweep) -> None:
-        """Check that the data read are those written, and that missing runs are reported."""
+        """Record a fault if data that were read differ from those written, or if missing runs are not reported."""
         missing = 0
         self.faults.unless(list(read.runs) == list(self.read.runs), "open_sweep", "other points")
         for mine, runs in zip(_numbers(read).values(), _numbers(self.read).values(), strict=True):
@@ -184,7 +188,7 @@ class Swept:
 
 
 def _numbers(sweep: Sweep) -> dict[Any, list[Any]]:
-    """Return what is compared of the runs of a sweep: everything except their time."""
+    """Return seed, digest, packet-hops and measures of the runs of a sweep, by point: all except their time."""
     return {
         point: [(run.seed, run.digest, run.packet_hops, sorted(run.measures.items())) for run in runs]
         for point, runs in sweep.runs.items()
@@ -204,6 +208,7 @@ def without_hash(text: str) -> str:
 
 
 def written(text: str) -> Callable[[Path], object]:
+    """Return a function that replaces the content of a file by `text`."""
     return lambda path: path.write_bytes(text.encode("utf-8", "surrogatepass"))
 
 
@@ -295,7 +300,7 @@ def test_a_damaged_shard_that_is_set_aside_overwrites_no_earlier_one(
 
 @pytest.mark.parametrize("whole", [True, False])
 def test_runs_of_another_sweep_are_not_accepted(swept: tuple[Path, Study, Sweep], tmp_path: Path, whole: bool) -> None:
-    """Manifest and shards are each intact, but do not belong together."""
+    """Manifest and shards are intact but of different sweeps; if `whole`, a shard has all runs with other digests."""
     directory, study, _ = swept
     other = study_of(study.base.set(duration="600ms"), {"network.buffer": ["10kB", "20kB"]})
     for name, made in (("a", study), ("b", other)):
@@ -365,14 +370,14 @@ class Ran:
             if found is not None and not forged:
                 self.faults.unless(found.equals(self.tables[table]), f"read_table {table}", "other values")
         compared = call("compare", lambda: repr(core.compare(here, self.other)))
-        again = call("compare the other way", lambda: repr(core.compare(self.other, here)))
+        again = call("compare in the opposite order", lambda: repr(core.compare(self.other, here)))
         if not forged:
             if manifest is not None:
                 kept = {key: value for key, value in manifest.items() if key not in ("check", "chfck")}
                 differs = any(kept.get(key) != value for key, value in self.manifest.items() if key != "check")
                 self.faults.unless(not differs, "read_manifest", "another manifest")
             self.faults.unless(compared in (None, self.comparison), "compare", "other numbers")
-            self.faults.unless((compared is None) == (again is None), "compare", "one way only")
+            self.faults.unless((compared is None) == (again is None), "compare", "refused in one order only")
         if self.count % 10 == 0:
             for command, codes in ((["compare", here, self.other], (0, 4)), (["plot", here], (0, 4))):
                 self._one_line(command, codes)

@@ -1,3 +1,5 @@
+"""The gallery's README names the functions with which experiments are written."""
+
 from __future__ import annotations
 
 from pathlib import Path

@@ -70,7 +70,7 @@ def test_a_drawing_from_another_scenario_than_it_states_fails(figures: dict[str,
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.name)
-def test_scenarios_of_figures_state_their_seed_are_drawn_and_warn_of_nothing(
+def test_scenarios_of_figures_state_seed_and_description_give_no_warning_and_are_drawn(
     example: Path, figures: dict[str, Any]
 ) -> None:
     text = example.read_text(encoding="utf-8")
@@ -81,6 +81,7 @@ def test_scenarios_of_figures_state_their_seed_are_drawn_and_warn_of_nothing(
 
 
 def check(*options: str) -> None:
+    """Check the committed figures; fails with the output of the tool if one differs."""
     command = [sys.executable, ROOT / "tools" / "docs_figures.py", "--check", *options]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -116,7 +117,7 @@ def test_a_line_may_move_by_less_than_the_tolerance(tool: ModuleType) -> None:
     assert "points apart" in tool.difference(PIE, moved(tool.NEAR + 0.2))
 
 
-def test_vertices_on_a_line_do_not_matter_and_a_peak_does(tool: ModuleType) -> None:
+def test_additional_vertices_on_a_line_do_not_matter_but_a_peak_or_a_missing_side_does(tool: ModuleType) -> None:
     frame = b'd="M41.18 116.01H596.07V3H41.18z"'
     assert frame in PIE
     assert tool.difference(PIE, PIE.replace(frame, b'd="M41.18 116.01H300H596.07V50V3H41.18z"')) == ""
@@ -141,7 +142,9 @@ def test_vertices_on_a_line_do_not_matter_and_a_peak_does(tool: ModuleType) -> N
         (b'viewBox="0 0 604.8', b'viewBox="0 0 605.8', "size"),
     ],
 )
-def test_texts_colours_and_elements_are_compared(tool: ModuleType, before: bytes, after: bytes, words: str) -> None:
+def test_texts_colours_elements_positions_and_size_are_compared(
+    tool: ModuleType, before: bytes, after: bytes, words: str
+) -> None:
     assert before in PIE
     found = tool.difference(PIE, PIE.replace(before, after, 1))
     assert (words in found) if words else not found, found

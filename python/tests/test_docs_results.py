@@ -33,6 +33,8 @@ MERGE = Path(__file__).with_name("merge.toml").read_text()
 
 
 class Board(Experiment):
+    """Experiment with a claim of each kind of verdict except undecided, and two figures."""
+
     id = "lan-board"
     title = "Board, with a comma"
     reference = "nowhere"
@@ -79,7 +81,9 @@ def tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return module
 
 
-def test_the_pages_hold_every_claim_every_point_and_every_figure(tool: ModuleType, tmp_path: Path) -> None:
+def test_the_pages_have_every_claim_every_point_and_every_figure_and_lose_stale_files(
+    tool: ModuleType, tmp_path: Path
+) -> None:
     out = tmp_path / "out"
     found = reproduce([Board()], "quick", out, seed=77)
     stale = tool.TARGET / "lan-board" / "stale.svg"

@@ -25,6 +25,7 @@ _TESTS = re.compile(r"^\*\*Tests\.\*\*(.*?)(?=\n\n|\Z)|^## Tests\n(.*?)(?=\n## |
 
 
 def name(page: Path) -> str:
+    """Return the path of a page relative to the repository."""
     return str(page.relative_to(ROOT))
 
 
@@ -35,13 +36,14 @@ def anchor(heading: str) -> str:
 
 @cache
 def anchors(page: Path) -> set[str]:
+    """Return the URL fragments of all headings of a page."""
     text = _CODE.sub("", page.read_text(encoding="utf-8"))
     return {anchor(heading) for heading in re.findall(r"^#+ (.+)$", text, re.MULTILINE)}
 
 
 @cache
 def known_tests() -> set[str]:
-    """Return the names of all tests and functions of the project."""
+    """Return the names of all tests of the project and of the other functions of its crates and Python tests."""
     found: set[str] = set()
     for path in [*(ROOT / "crates").rglob("*.rs"), *(ROOT / "python" / "tests").rglob("*.py")]:
         if "target" not in path.parts:
@@ -98,7 +100,7 @@ def test_the_reference_of_the_document_is_made_from_the_schema() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_the_tables_of_performance_are_of_one_measured_program() -> None:
+def test_the_tables_of_performance_are_made_from_the_recorded_measurements() -> None:
     command = [sys.executable, ROOT / "tools" / "performance.py", "--check"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -121,7 +123,7 @@ def test_every_figure_has_a_command_that_draws_it() -> None:
     assert shown == known == {path.stem for path in (ROOT / "docs" / "figures").iterdir()}
 
 
-def test_results_show_experiments_that_exist() -> None:
+def test_each_picture_of_the_results_is_of_an_experiment_that_exists() -> None:
     # `reproduce --full` draws these figures, tools/docs_results.py collects them.
     folder = ROOT / "docs" / "results"
     pictures = [path.relative_to(folder) for kind in ("svg", "png") for path in folder.rglob(f"*.{kind}")]
@@ -129,6 +131,7 @@ def test_results_show_experiments_that_exist() -> None:
 
 
 def figures() -> str:
+    """Return the sources of all modules that draw figures."""
     return "".join(page.read_text(encoding="utf-8") for page in sorted((ROOT / "tools" / "drawings").glob("*.py")))
 
 
@@ -151,7 +154,7 @@ def test_the_scenarios_of_the_front_page_are_files(example: str, lines: int) -> 
     assert len(file.splitlines()) == lines
 
 
-def test_the_front_page_states_the_numbers_of_disciplines_and_experiments() -> None:
+def test_the_front_page_has_the_numbers_of_disciplines_and_experiments_and_each_discipline_has_a_mention() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     names: dict[str, list[str]] = json.loads(_native.names())
     assert f"{len(names['disciplines'])} queue disciplines (" in text

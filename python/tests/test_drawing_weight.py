@@ -1,4 +1,4 @@
-"""Drawings in the documentation are small files that look like matplotlib's originals."""
+"""Drawings in the documentation are small files, and text, lines and areas are where matplotlib drew them."""
 
 from __future__ import annotations
 
@@ -44,6 +44,7 @@ def paths(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
 
 def drawn(draw: Draw, about: str = "") -> bytes:
+    """Return a drawing of axes as SVG of matplotlib, with a description."""
     with plot.style():
         figure, axes = plt.subplots(figsize=(4, 3))
         draw(axes)
@@ -54,6 +55,7 @@ def drawn(draw: Draw, about: str = "") -> bytes:
 
 
 def texts(drawing: bytes) -> dict[str | None, ElementTree.Element]:
+    """Return the `<text>` elements of a drawing by their text."""
     return {element.text: element for element in ElementTree.fromstring(drawing).iter(f"{SVG}text")}
 
 
@@ -67,6 +69,7 @@ def distance(point: tuple[float, float], line: list[tuple[float, float]]) -> flo
 
 
 def references(root: ElementTree.Element) -> Iterator[str]:
+    """Yield the identifiers to which a drawing refers."""
     for element in root.iter():
         yield from (value[1:] for key, value in element.attrib.items() if key == HREF and value.startswith("#"))
     yield from re.findall(r"url\(#([^)]+)\)", ElementTree.tostring(root, encoding="unicode"))

@@ -45,6 +45,7 @@ values = ["3Mbit/s", "4Mbit/s"]
 
 
 def seed_of(key: int, report: Report) -> tuple[int, int]:
+    """Return the key of a task and the seed of its report."""
     return key, report.seed
 
 
@@ -108,6 +109,7 @@ def test_the_first_failure_stops_the_rest_and_keeps_finished_runs(merge: Path) -
 
 
 def kill_own_process(key: int, report: Report) -> int:
+    """Return the seed of a report; kill the worker process at the task 3."""
     if key == 3:
         os.kill(os.getpid(), signal.SIGKILL)
     return report.seed
@@ -233,6 +235,7 @@ class Cluster:
 
 
 def alive(pid: int) -> bool:
+    """Return `True` if a process exists and is not a zombie."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
@@ -257,17 +260,19 @@ def study(merge: Path) -> Path:
 
 
 def start(study: Path, directory: Path, address: str) -> subprocess.Popen[str]:
+    """Start a sweep of a study on Dask into a directory."""
     command = [sys.executable, "-m", "tailback", "sweep", str(study), "--out", str(directory), "--json", "-q"]
     command += ["--executor", "dask", "--scheduler", address]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 def finished(directory: Path) -> set[tuple[str, int]]:
+    """Return the runs on the disk, as scenario hash and seed."""
     return set(read_runs(directory).runs) if (directory / "shards").is_dir() else set()
 
 
 def wait_for_more(child: subprocess.Popen[str], directory: Path, than: int) -> bool:
-    """Wait until more than `than` runs are on the disk; return `False` if the child has ended first."""
+    """Wait until more than `than` runs are on the disk or the child has ended; return `True` if it has not ended."""
     deadline = time.monotonic() + 90
     while child.poll() is None and len(finished(directory)) <= than:
         assert time.monotonic() < deadline, "nothing is written"
@@ -278,9 +283,9 @@ def wait_for_more(child: subprocess.Popen[str], directory: Path, than: int) -> b
 def sweep_through_kills(
     victim: str, kills: int, cluster: Cluster, study: Path, directory: Path, draws: random.Random
 ) -> tuple[str, int]:
-    """Kill one process of a sweep at random moments and restart it; return the last digest and the number of kills.
+    """Kill one process of a sweep up to `kills` times at random moments, and continue the sweep until it is complete.
 
-    No run whose shard has been on the disk may be missing later.
+    Returns the last digest and the number of kills. No run whose shard has been on the disk may be missing later.
     """
     hits = 0
     while True:
@@ -330,10 +335,11 @@ def test_twenty_kills_of_workers_clients_and_schedulers_of_dask_sweeps_lose_no_r
 
 
 def kills_at_random_moments(victim: str, kills: int, cluster: Cluster, study: Path, folder: Path) -> None:
+    """Kill a process of sweeps `kills` times, and compare the digests with that of a sweep on threads."""
     hits = 0
     draws = random.Random(f"dask {victim} {folder.name}")
     for length in (2, 8, 32):
-        # If the sweep ends before a process can be killed, it is repeated with longer runs.
+        # If the sweep ends before the process has been killed `kills` times, it is repeated with longer runs.
         study.write_text(DOCUMENT.replace("30s", f"{30 * length}s"))
         directory = folder / f"s{length}"
         digest, now = sweep_through_kills(victim, kills - hits, cluster, study, directory, draws)

@@ -59,18 +59,19 @@ def sections() -> dict[str, list[tuple[str, str]]]:
 
 
 def commands(heading: str) -> list[Step]:
+    """Return the commands of a section with their expected output."""
     steps: list[Step] = []
     for kind, body in sections()[heading]:
-        goes_on = False
+        continued = False
         for line in body.splitlines() if kind == "console" else ():
-            if goes_on:
+            if continued:
                 steps[-1].command += f"\n{line}"
             elif line.startswith("$ "):
                 steps.append(Step(line[2:]))
             else:
                 steps[-1].expected.append(line)
                 continue
-            goes_on = line.endswith("\\")
+            continued = line.endswith("\\")
     return steps
 
 
@@ -191,7 +192,7 @@ def test_the_commands_work_in_a_terminal_of_80_columns(shell: str, heading: str,
 
 
 @pytest.mark.parametrize("heading", [heading for heading in sections() if examples(heading)])
-def test_the_python_prints_what_the_page_says(heading: str, session: dict[str, str]) -> None:
+def test_the_python_examples_print_the_output_on_the_page(heading: str, session: dict[str, str]) -> None:
     expected = "".join(example.want for example in examples(heading)).splitlines()
     assert expected
     assert [line.rstrip() for line in session[heading].strip("\n").splitlines()] == expected

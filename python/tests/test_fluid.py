@@ -45,13 +45,14 @@ rest,be,0.5Mbit/s,1000
 
 
 def _edge(a: float, configuration: str = CLASSES) -> Scenario:
+    """Return the scenario of a configuration in which class A is offered `a` Mbit/s."""
     found = import_configuration("mqc", configuration, traffic=ROWS.format(a=a), rate="10Mbit/s", overhead="0")
     assert found.scenario is not None
     return found.scenario
 
 
-def test_max_min_shares_unneeded_rate_among_the_others_by_weight() -> None:
-    # 8.8 for demands of 1, 6 and 4 with weights 1, 4 and 2: the first gets its 1, the others share 7.8 as 2 : 1.
+def test_max_min_divides_the_rate_that_a_demand_does_not_need_among_the_others_by_weight() -> None:
+    # 8.8 for demands of 1, 6 and 4 with weights 1, 4 and 2: the first demand gets 1, the others share 7.8 as 2 : 1.
     assert max_min(8.8, [(1.0, 1.0), (6.0, 4.0), (4.0, 2.0)]) == pytest.approx([1.0, 5.2, 2.6])
     assert max_min(0.0, [(1.0, 1.0)]) == [0.0]
     assert max_min(5.0, [(1.0, 0.0), (2.0, 1.0)]) == [0.0, 2.0]
@@ -241,7 +242,9 @@ def test_forecasts_of_unknown_metrics_groups_and_ports_are_refused(
         fluid_forecast(_edge(3.0), targets(texts), growing, port)
 
 
-def test_watch_names_the_interval_in_which_the_target_breaks(tailback: Callable[..., Any], tmp_path: Path) -> None:
+def test_watch_names_the_interval_in_which_the_target_is_missed_and_needs_a_growing_group(
+    tailback: Callable[..., Any], tmp_path: Path
+) -> None:
     path = tmp_path / "edge.toml"
     path.write_text(_edge(3.0).to_toml())
     line = ["watch", path, "--target", "b.loss<=20%", "--grow", "a", "--growth", 10, "--by", "fluid", "--quiet"]

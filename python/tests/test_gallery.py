@@ -1,3 +1,5 @@
+"""Experiments of the gallery: replications, digests, claims, reports and the selection of experiments."""
+
 from __future__ import annotations
 
 import json
@@ -200,12 +202,12 @@ def test_a_spent_budget_gives_the_same_replications_with_one_and_three_threads()
             trial = run(Poor(), "quick", pool)
         counts.append([len(samples) for samples in trial.samples.values()])
         # The budget may be exceeded slightly, since the cost of a further replication is only estimated.
-        assert trial.packet_hops <= 0.004 * 5e6 * 1.1
+        assert trial.packet_hops <= 0.004 * HOPS_PER_CPU_S * 1.1
     assert counts[0] == counts[1]
     assert max(counts[0]) > 3
 
 
-def test_full_adds_replications_for_precision() -> None:
+def test_the_profile_full_adds_replications_to_imprecise_points_of_decided_claims() -> None:
     class Decided(Small):
         full = Profile(duration="1s", warmup="100ms", replications=3, max_replications=6, cpu_s=5)
 
@@ -226,7 +228,7 @@ def test_only_chosen_points_are_run() -> None:
 
 
 class _Outside(HTMLParser):
-    """Collects the external resources, internal links and ids of a page."""
+    """Parser that collects the external resources, internal links and ids of a page."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -323,8 +325,8 @@ def test_the_commit_ends_with_a_plus_if_the_sources_differ_from_it(
     monkeypatch.setattr(provenance, "__file__", str(module))
 
     def git(*arguments: str) -> str:
-        who = ("-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false")
-        done = subprocess.run(["git", *who, *arguments], cwd=tmp_path, check=True, capture_output=True, text=True)
+        identity = ("-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false")
+        done = subprocess.run(["git", *identity, *arguments], cwd=tmp_path, check=True, capture_output=True, text=True)
         return done.stdout.strip()
 
     def named() -> str:
@@ -402,7 +404,7 @@ def test_experiments_on_request_are_selected_by_id_only() -> None:
 
 
 @pytest.mark.parametrize("id", EVERY)
-def test_every_experiment_is_consistent(id: str) -> None:  # noqa: A002
+def test_every_experiment_has_unique_names_valid_scenarios_and_a_complete_page(id: str) -> None:  # noqa: A002
     found = experiment(id)
     assert len({metric.name for metric in found.metrics}) == len(found.metrics)
     names = {axis.name for axis in found.axes}

@@ -1,4 +1,4 @@
-"""The implementation of the hashes of Stochastic Fair Blue that the experiments use."""
+"""The share of flows that collide in the hashes of Stochastic Fair Blue, as experiments compute it."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ FLOWS = 400
 
 
 @pytest.mark.parametrize("others", [1, 4, 8])
-def test_the_mean_over_hashes_equals_that_of_hashes_one_at_a_time(others: int) -> None:
+def test_the_mean_number_of_covered_flows_equals_that_computed_seed_by_seed(others: int) -> None:
     seeds = draws(12345, "r0->r1", 30)
     one_by_one = [len(covered(seed, range(FLOWS), range(FLOWS, FLOWS + others))) for seed in seeds]
     assert mean_covered(seeds, FLOWS, others) == sum(one_by_one) / len(seeds)
 
 
 @pytest.mark.parametrize("others", [4, 8])
-def test_the_mean_over_many_hashes_agrees_with_the_formula(others: int) -> None:
+def test_the_mean_number_of_covered_flows_agrees_with_the_formula(others: int) -> None:
     # All flows of a draw share its hashes, so that the standard deviation over draws is 3.7 (4 others) and 8.6 flows
     # (8 others); that of the mean of 5,000 draws is 70 times smaller.
     mean = mean_covered(draws(7, "r0->r1", 5_000), FLOWS, others)

@@ -64,6 +64,7 @@ MODULES = {module(path): ast.parse(path.read_text(encoding="utf-8")) for path in
 
 
 def is_for_types(node: ast.AST) -> bool:
+    """Return `True` for a block `if TYPE_CHECKING:`."""
     return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
 
 
@@ -100,6 +101,7 @@ RUN_TIME = {name: imports(name, for_types=False) for name in MODULES}
 
 
 def rank(name: str) -> int:
+    """Return the index of a module's layer."""
     return LAYERS.index(name.partition(".")[0])
 
 

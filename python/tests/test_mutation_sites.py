@@ -47,6 +47,7 @@ mod tests {
 
 
 def found(tmp_path: Path) -> list[Site]:
+    """Return the mutants of `SOURCE`."""
     (tmp_path / "queue.rs").write_text(SOURCE)
     return sites(tmp_path, "queue.rs")
 

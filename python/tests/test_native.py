@@ -1,3 +1,5 @@
+"""The extension module: its stub, cancellation, progress, errors and quantities."""
+
 from __future__ import annotations
 
 import json
@@ -60,7 +62,7 @@ def test_runs_release_the_interpreter_lock() -> None:
     assert count > 1000
 
 
-def test_progress_rises_to_at_most_1_and_an_error_of_the_callback_ends_the_run() -> None:
+def test_progress_does_not_fall_and_is_at_most_1_and_an_error_of_the_callback_ends_the_run() -> None:
     scenario = _native.Scenario.from_toml(MERGE.replace('"2s"', '"2000s"'))
     reported: list[float] = []
     report = json.loads(scenario.run(1, None, reported.append))
@@ -91,14 +93,15 @@ def test_invalid_arguments_are_value_errors_with_advice(call, advice: str) -> No
         call()
 
 
-def test_quantities_are_exact() -> None:
+def test_quantities_are_parsed_exactly() -> None:
+    # In bit/s, ps and B.
     assert _native.parse_rate("1.544Mbit/s") == 1_544_000
     assert _native.parse_duration("1.5ms") == 1_500_000_000
     assert _native.parse_bytes("1KiB") == 1024
 
 
-def test_a_warm_up_after_the_end_of_the_run_writes_nothing_to_stderr() -> None:
-    # The error must reach Python as an exception, without a message on standard error.
+def test_an_error_of_the_engine_writes_nothing_to_stderr() -> None:
+    # A warm-up after the end of the run must be an exception in Python, without a message on standard error.
     scenario = _native.Scenario.from_toml(MERGE)
     code = (
         "from tailback import _native\n"

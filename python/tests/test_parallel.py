@@ -1,4 +1,4 @@
-"""A run on several threads gives the results of one thread, for every scenario of the repository."""
+"""A run on several threads gives the results of one thread, for all scenarios of the gallery and the benchmarks."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def comparable(text: str) -> dict[str, object]:
 
 
 @pytest.mark.parametrize(("parts", "step"), [(2, 1), (3, 4)])
-def test_every_scenario_gives_the_same_report_in_parts(
+def test_scenarios_give_the_same_report_in_two_or_three_parts(
     scenarios: list[tuple[str, _native.Scenario]], parts: int, step: int
 ) -> None:
     some = scenarios[::step]
@@ -70,7 +70,8 @@ def test_every_scenario_gives_the_same_report_on_two_threads(scenarios: list[tup
         assert comparable(short.run(SEED, parallel=2)) == comparable(short.run(SEED)), name
 
 
-def test_a_mesh_of_64_switches_is_cut_in_two_halves() -> None:
+def test_a_mesh_of_64_switches_with_64_hosts_is_divided_into_two_parts_of_similar_size() -> None:
+    # 128 nodes; a straight cut through 8 x 8 switches divides 8 links, whose propagation delay is 10 us.
     scenario = Scenario.from_native(bench.scenario("net64"))
     parts = scenario.parts(2)
     assert len(parts) == 2

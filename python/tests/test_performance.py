@@ -1,4 +1,4 @@
-"""The tables of docs/performance.md: measurements can be resumed, and those of two programs are never mixed."""
+"""The tables of docs/performance.md, and measurements for them: they can be resumed, and never mix two programs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     import performance
 
     monkeypatch.setattr(performance, "DATA", tmp_path / "performance.json")
-    monkeypatch.setattr(performance.bench, "LENGTHS", {"forward": ("1s", "2s"), "red64": ("1s", "2s")})
+    monkeypatch.setattr(performance.bench, "DURATIONS", {"forward": ("1s", "2s"), "red64": ("1s", "2s")})
     return performance
 
 
@@ -32,7 +32,10 @@ def binary(tmp_path: Path) -> Path:
 
 
 def counts(tool: ModuleType, monkeypatch: pytest.MonkeyPatch, value: float, stop: str = "") -> list[str]:
-    """Replace the counting of instructions by a constant; return a list that collects the counted workloads."""
+    """Replace the counting of instructions by a constant; return a list that collects the counted workloads.
+
+    At the workload `stop` the counting is interrupted.
+    """
     counted: list[str] = []
 
     def count(_: str, workload: str) -> float:
@@ -104,10 +107,11 @@ def test_the_page_keeps_its_text_and_needs_its_markers(tool: ModuleType, binary:
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peak memory is read from /proc")
 def test_peak_memory_is_that_of_the_program_and_not_of_the_interpreter_that_starts_it(tool: ModuleType) -> None:
-    held = bytearray(b"x") * 60_000_000
+    # 30 MB are more than `sleep` needs and less than this interpreter; 120 MB are an array of 80 MB and an interpreter.
+    array = bytearray(b"x") * 60_000_000
     assert tool.measure.peak_mb(["sleep", "0.2"]) < 30
-    assert len(held) == 60_000_000
-    command = [sys.executable, "-c", "import time; held = bytearray(b'x') * 80_000_000; time.sleep(0.2)"]
+    assert len(array) == 60_000_000
+    command = [sys.executable, "-c", "import time; array = bytearray(b'x') * 80_000_000; time.sleep(0.2)"]
     assert 80 < tool.measure.peak_mb(command) < 120
 
 

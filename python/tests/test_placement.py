@@ -15,9 +15,11 @@ from tailback.reproduction.reproduce import _together
 from tailback.results.intervals import Interval
 
 NEVER = [0.0, 0.0, 0.0]
+"""Losses of three replications in which no packet was lost, %."""
 
 
 def interval(mean: float, half: float) -> Interval:
+    """Return an interval with a mean and a half-width."""
     return Interval(mean, mean - half, mean + half, 5)
 
 
@@ -60,7 +62,7 @@ def test_nan_has_no_error_bar_and_does_not_affect_other_bars() -> None:
     assert max(segment[:, 1].max() for segment in whole) <= 4
 
 
-def test_a_legend_that_would_lie_on_a_curve_goes_outside() -> None:
+def test_a_legend_without_room_beside_the_curves_is_outside_the_axes() -> None:
     figure = plot.new()
     (axes,) = figure.axes
     with plot.style():
@@ -105,12 +107,14 @@ def test_curves_that_hide_one_another_are_named() -> None:
 
 
 def drawn(figure: figures.Figure) -> Figure:
+    """Return the drawing of a figure of an experiment, with everything placed."""
     picture = figure.draw()
     placement.settle(picture)
     return picture
 
 
 def words(figure: Figure) -> str:
+    """Return the texts within all axes of a drawing."""
     return " ".join(text.get_text() for axes in figure.axes for text in axes.texts)
 
 

@@ -84,20 +84,20 @@ def test_the_summary_has_the_jitter_of_each_group(report: tailback.Report) -> No
     assert found["pdv_p999[data]"] == report.variation("data")["pdv_p999_s"]
 
 
-def test_an_unimpaired_call_has_the_rating_of_g_107() -> None:
+def test_a_call_has_the_rating_of_g_107_without_delay_and_a_lower_one_with_delay() -> None:
     assert quality.call(0.0).rating == pytest.approx(93.2, abs=0.05)
     assert quality.call(0.0).mos == pytest.approx(4.41, abs=0.005)
     assert quality.call(0.15).rating > 88 > quality.call(0.25).rating
 
 
-def test_codecs_and_fractions_are_checked() -> None:
+def test_an_unknown_codec_and_a_loss_above_1_are_refused() -> None:
     with pytest.raises(ValueError, match=r"g\.711, g\.711-plc"):
         quality.call(0.0, codec="g.999")
     with pytest.raises(ValueError, match="from 0 to 1"):
         quality.call(0.0, 2.0)
 
 
-def test_calls_over_a_short_queue_are_good_and_meet_class_0(report: tailback.Report) -> None:
+def test_calls_over_a_short_queue_have_a_mos_above_3_5_and_meet_class_0(report: tailback.Report) -> None:
     # 1 % of the packets arrives too late for the play-out buffer, which costs G.711 without PLC half a point of MOS.
     assert 3.5 < quality.speech(report, "call").mos < 4.0 < quality.speech(report, "call", codec="g.711-plc").mos
     assert quality.service_class(report, "call") == 0
@@ -115,7 +115,7 @@ def test_targets_are_checked_in_every_interval(report: tailback.Report) -> None:
     assert delivered == pytest.approx(report.variation("call")["delay"]["count"], rel=0.02)
 
 
-def test_a_break_point_is_where_the_value_passes_its_limit() -> None:
+def test_a_break_point_is_the_load_at_which_the_value_exceeds_its_limit() -> None:
     assert service_levels.break_point(lambda load: load**2, 0.25, 0.0, 1.0) == pytest.approx(0.5, abs=0.002)
     assert service_levels.break_point(lambda load: load, 2.0, 0.0, 1.0) is None
     assert service_levels.break_point(lambda load: load + 1, 0.5, 0.0, 1.0) == 0.0
@@ -145,7 +145,7 @@ source = { kind = "cbr", packet = "1500B", rate = "4Mbit/s", wander = 0.1 }
 """
 
 
-def test_a_forecast_is_the_load_at_which_the_link_is_full() -> None:
+def test_a_forecast_is_the_factor_at_which_a_target_is_missed_and_watch_counts_the_intervals() -> None:
     scenario = tailback.Scenario.from_toml(TWO)
     promised = service_levels.targets(["call.loss<=1%", "data.delay<=5ms"])
     assert promised == [Target("call", loss=0.01), Target("data", delay_s=0.005)]
@@ -153,8 +153,8 @@ def test_a_forecast_is_the_load_at_which_the_link_is_full() -> None:
     assert [(one.intervals, one.compliance.mean, one.missed) for one in kept] == [(60, 1.0, {})] * 2
     assert all(one.is_kept(1.0) for one in kept)
     call, data = service_levels.forecast(scenario, promised, ["data"])
-    # The load is 1 + 4 f Mbit/s on a link of 10 Mbit/s: the loss exceeds 1 % for f > 2.275, and the queue fills for
-    # f > 2.25; the search has steps of 3/64.
+    # With the rate of data multiplied by f the load is 1 + 4 f Mbit/s on a link of 10 Mbit/s: the loss exceeds 1 % for
+    # f > 2.275, and the queue fills for f > 2.25. The search has steps of 3/64.
     assert call.factor == pytest.approx(1 + 28 * 3 / 64)
     assert data.factor == pytest.approx(1 + 27 * 3 / 64)
     alone = service_levels.forecast(scenario, promised[:1], ["call"], most=1.5)

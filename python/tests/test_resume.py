@@ -78,11 +78,13 @@ class Long(Experiment):
 
 
 def lines(folder: Path) -> list[bytes]:
+    """Return the lines of the stored replications, the last of which may be incomplete."""
     file = folder / Long.id / FILE
     return file.read_bytes().splitlines(keepends=True) if file.exists() else []
 
 
 def keys(folder: Path) -> list[tuple[str, int]]:
+    """Return scenario hash and seed of each stored replication."""
     return [(kept["scenario"], kept["seed"]) for kept in map(json.loads, lines(folder))]
 
 
@@ -148,8 +150,8 @@ def test_stored_replications_of_another_seed_or_program_are_not_used(
     with Store(tmp_path, experiment) as store, Pool(1) as pool:
         trial = run(experiment, "full", pool, only={point}, seed=1000, store=store)
         assert trial.resumed == 0
-        # With the base seed 3 all but the last two replications are stored; the first one has to be run again, since
-        # it needs a trace and was stored without.
+        # With the base seed 3 all replications except the last two are stored; the first one has to be run again, since
+        # its trace is needed and was not stored.
         trial = run(experiment, "full", pool, only={point}, seed=3, store=store)
         assert trial.resumed == len(trial.samples[point]) - 3
     monkeypatch.setattr("tailback.study.experiment.store.engine", lambda: "another")

@@ -1,3 +1,5 @@
+"""Import, export and verdicts of router configurations, and results of flows against hand calculation."""
+
 import json
 from pathlib import Path
 
@@ -46,6 +48,7 @@ interface Serial0/0
 
 
 def table_1() -> str:
+    """Return the traffic of table 1 of the gallery's edge-configs as a traffic table."""
     rows = [
         ("ef", 1.5, 10),
         ("af41", 3, 10),
@@ -63,12 +66,14 @@ def table_1() -> str:
 
 
 def samples() -> list[tuple[str, Path]]:
+    """Return language and file of every sample configuration."""
     return [("mqc", f) for f in [REFERENCE, *sorted((SAMPLES / "mqc").glob("*.txt"))]] + [
         ("tc", f) for f in sorted((SAMPLES / "tc").glob("*.sh"))
     ]
 
 
 def run_cli(*arguments: str):
+    """Run the command line in this process."""
     return CliRunner().invoke(cli, list(arguments), standalone_mode=False)
 
 
@@ -147,7 +152,7 @@ def test_access_lists_are_applied_to_the_rows_of_the_table():
     assert doubts
 
 
-def test_an_error_has_line_and_column_and_exit_code_3(tmp_path):
+def test_remarks_and_errors_have_line_and_column_and_an_error_has_exit_code_3(tmp_path):
     file = tmp_path / "bad.txt"
     file.write_text("policy-map P\n class class-default\n  bandwith percent 10\n  bandwidth percent 200\n")
     done = run_cli("import", "mqc", str(file), "--json")
@@ -210,6 +215,7 @@ CASES = Path(__file__).parent / "router"
 
 
 def verdict_of(case: str, table: str, **options):
+    """Return the import of a case with a traffic table, its verdict, and the rows of the verdict by group."""
     file = CASES / case
     language = "tc" if file.suffix == ".sh" else "mqc"
     found = import_configuration(
@@ -220,6 +226,7 @@ def verdict_of(case: str, table: str, **options):
 
 
 def levels(found, level: str) -> list[str]:
+    """Return the messages of a level."""
     return [notice.message for notice in found.notices if notice.level == level]
 
 
@@ -232,9 +239,9 @@ def test_a_policy_within_a_shaped_class_has_no_second_limit_around_it():
     # Both sites together: 12 Mbit/s minus 2 x 0.856 of voice are left for 2 x 9.5 x 1514/1500 Mbit/s of bulk.
     _, made, rows = verdict_of("mqc/21-hub.txt", "t21")
     assert rows["voice-a"].loss.hi == rows["voice-b"].loss.hi == 0
-    left = (12 - 2 * 0.8 * 214 / 200) / (2 * 9.5 * 1514 / 1500)
-    assert rows["bulk-a"].loss.mean == pytest.approx(1 - left, abs=0.02)
-    assert rows["bulk-b"].loss.mean == pytest.approx(1 - left, abs=0.02)
+    passed = (12 - 2 * 0.8 * 214 / 200) / (2 * 9.5 * 1514 / 1500)
+    assert rows["bulk-a"].loss.mean == pytest.approx(1 - passed, abs=0.02)
+    assert rows["bulk-b"].loss.mean == pytest.approx(1 - passed, abs=0.02)
 
 
 def test_a_hub_with_marking_on_the_lan_and_nested_priority_agrees_with_the_hand_calculation():
@@ -245,14 +252,14 @@ def test_a_hub_with_marking_on_the_lan_and_nested_priority_agrees_with_the_hand_
     rows = {row.group: row for row in made.rows}
     assert made.survives
     # 12 Mbit/s minus 2 x 10 calls of 80 kbit/s, with 14 B per 200 B, are left for 2 x 9.5 Mbit/s, with 14 B per 1500 B.
-    left = 12 - 2 * 0.8 * 214 / 200
+    remaining = 12 - 2 * 0.8 * 214 / 200
     for site in ("a", "b"):
         voice, bulk = rows[f"voice-{site}"], rows[f"bulk-{site}"]
         assert (voice.code_point, voice.loss.hi) == (46, 0)
         assert voice.delay_p99.hi < 3 * 1514 * 8 / 12e6
-        assert bulk.loss.mean == pytest.approx(1 - left / (2 * 9.5 * 1514 / 1500), abs=0.02)
+        assert bulk.loss.mean == pytest.approx(1 - remaining / (2 * 9.5 * 1514 / 1500), abs=0.02)
         # The queue of 64 packets is full and served at half of the rate that voice leaves.
-        assert bulk.delay.mean == pytest.approx(64 * 1514 * 8 / (left / 2 * 1e6), rel=0.03)
+        assert bulk.delay.mean == pytest.approx(64 * 1514 * 8 / (remaining / 2 * 1e6), rel=0.03)
     # Without the input policy of the LAN voice is not in the priority class: it queues with bulk, and loses packets.
     unmarked = judge(import_configuration("mqc", text.replace(" service-policy input MARK\n", ""), traffic=table))
     assert not unmarked.survives
@@ -475,6 +482,7 @@ def test_the_round_trip_time_of_the_table_is_part_of_the_path():
 
 
 def warned(text: str, traffic: str = TRAFFIC, language: str = "mqc", **options) -> list[str]:
+    """Return the warnings of an import."""
     found = import_configuration(language, text, traffic=traffic, **options)
     return [notice.message for notice in found.notices if notice.level == "warning"]
 
@@ -531,8 +539,8 @@ def test_unlimited_or_insufficient_priority_is_warned_of():
 
 
 def test_a_group_starved_by_priority_misses_its_targets():
-    # Bulk has strict priority and offers 12 Mbit/s to a link of 10: packets of the other groups wait for ever, and none
-    # of their packets is dropped.
+    # Bulk has strict priority and offers 12 Mbit/s to a link of 10: packets of the other groups wait for ever, and are
+    # not dropped.
     script = """tc qdisc add dev eth0 root handle 1: prio bands 2 priomap 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1
 tc qdisc add dev eth0 parent 1:2 handle 20: pfifo limit 100000
 tc filter add dev eth0 parent 1: protocol ip prio 1 u32 match ip dsfield 0x28 0xfc flowid 1:1

@@ -22,6 +22,7 @@ PORT = "switches.ce.ports.sink"
 
 
 def files() -> list[tuple[Language, Path]]:
+    """Return language and file of every configuration of the tests."""
     folders: list[tuple[Language, Path, str]] = [
         ("mqc", ROOT / "crates/router/tests/mqc", "*.txt"),
         ("tc", ROOT / "crates/router/tests/tc", "*.sh"),
@@ -34,6 +35,7 @@ def files() -> list[tuple[Language, Path]]:
 
 
 def run_cli(*arguments: str):
+    """Run the command line in this process."""
     return CliRunner().invoke(cli, list(arguments), standalone_mode=False)
 
 
@@ -200,6 +202,7 @@ def test_a_tuned_value_changes_only_the_word_that_sets_it(language, text, path, 
 
 
 def ports(scenario: Scenario) -> object:
+    """Return the ports of the imported switch."""
     return json.loads(scenario.native.to_json())["switches"]["ce"]["ports"]
 
 
@@ -265,6 +268,7 @@ def test_a_value_that_an_import_would_not_give_back_is_refused():
 
 
 def mutated(change):
+    """Return the scenario of the example, changed by a function of its port and its document."""
     document = import_configuration("mqc", EXAMPLE, traffic=TRAFFIC).check().document
     change(document["switches"]["ce"]["ports"]["sink"], document)
     return Scenario.from_document(document)
@@ -300,6 +304,7 @@ REFUSED = {
         "reserve",
     ),
 }
+"""Changes that the export refuses: function of the port and the document, and text of the error."""
 
 
 @pytest.mark.parametrize("what", REFUSED)
@@ -455,8 +460,8 @@ def test_exported_policers_and_marks_give_the_same_losses_and_delays():
     made = export_configuration("mqc", first)
     assert not [notice for notice in made.notices if notice.level in ("error", "unsupported")]
     again = import_configuration("mqc", made.text, traffic=table).check()
-    strip = {"duration": "12s", "replications": 2}
-    before, after = (tailback.run(scenario.set(**strip)).reports for scenario in (first, again))
+    length = {"duration": "12s", "replications": 2}
+    before, after = (tailback.run(scenario.set(**length)).reports for scenario in (first, again))
     for one, other in zip(before, after, strict=True):
         # The policer of the default class passes 300 of 600 kbit/s; that of video marks or drops above 400 kbit/s.
         assert one.loss("web") == pytest.approx(0.5, abs=0.06)
@@ -506,9 +511,9 @@ LACKS = (
 
 
 def through_iproute2(text: str) -> tuple[int, int, list[str]]:
-    """Run a script by `tc`; return how many lines the kernel accepted, how many only `tc` parsed, and the errors.
+    """Run a script by `tc`; return the numbers of lines that the kernel accepted and that only `tc` parsed, and errors.
 
-    The second are lines for which the kernel lacks a module.
+    Only parsed are lines for which the kernel lacks a module.
     """
     lines = [line for line in text.splitlines() if line.startswith("tc ")]
     script = "for kind in dummy ifb veth; do ip link add name eth0 type $kind 2>/dev/null && break; done\n"
@@ -532,6 +537,7 @@ def through_iproute2(text: str) -> tuple[int, int, list[str]]:
 
 
 def has_namespaces() -> bool:
+    """Return `True` if `tc` can be run in a network namespace with a device."""
     if shutil.which("tc") is None or shutil.which("unshare") is None:
         return False
     script = "for kind in dummy ifb veth; do ip link add name eth0 type $kind && exit 0; done; exit 1"

@@ -19,26 +19,32 @@ HEAD = "name,dscp,rate,packet,count,model\n"
 
 
 def sample(name, table, **options):
+    """Import a sample file with a traffic table."""
     return import_configuration("junos", (SAMPLES / name).read_text(), traffic=table, **options)
 
 
 def read(text, table, **options):
+    """Import a text with a traffic table."""
     return import_configuration("junos", text, traffic=table, **options)
 
 
 def report_of(found, duration="4s"):
+    """Run one replication with a warm-up of 1 s, and return its report."""
     return tailback.run(found.check().set(duration=duration, warmup="1s"), replications=1, threads=1).reports[0]
 
 
 def messages(found, level, affects=None):
+    """Return the messages of a level, with `affects` only those that do or do not affect the verdict."""
     return [notice.message for notice in found.notices if notice.level == level and affects in {None, notice.affects}]
 
 
 def class_of(found, group):
+    """Return the class of a group of flows."""
     return next(name for name, groups in found.classes.items() if group in groups)
 
 
 def port_of(found):
+    """Return the port with the policy."""
     return found.check().document["switches"]["ce"]["ports"]["sink"]
 
 
@@ -67,6 +73,7 @@ DEFAULTS = {"port": "", "be": "percent 25", "be_more": "", "af": "percent 50", "
 
 
 def four(**own):
+    """Return the configuration `FOUR`, with values in place of `DEFAULTS`."""
     values = DEFAULTS | own
     return FOUR % tuple(values[key] for key in ("port", "be", "be_more", "af", "af_more", "ef"))
 
@@ -77,7 +84,7 @@ def four(**own):
 def test_the_throughput_is_that_of_junipers_table_of_excess_bandwidth():
     # "Excess Rate and Excess Priority Configuration Examples", table 1: of 600, 500, 500 and 500 Mbit/s on 1 Gbit/s,
     # queues of 20 and 10 % with high priority get 566.67 and 283.33, queues of 10 and 5 % with low priority 100 and 50.
-    # Here all rates are a tenth of these.
+    # Here all rates are a tenth of the published ones.
     table = HEAD + "q0,8,60Mbit/s,1500,1,poisson\nq1,16,50Mbit/s,1500,1,poisson\n"
     table += "q2,24,50Mbit/s,1500,1,poisson\nq3,32,50Mbit/s,1500,1,poisson\n"
     found = sample("excess-rate-example.conf", table, rate="100Mbit/s", overhead="none")
@@ -94,17 +101,18 @@ def test_saturated_queues_of_one_priority_share_by_their_transmit_rates():
     table = HEAD + "calls,ef,80kbit/s,186,100,cbr\n" + FLOODS
     report = report_of(read(four(), table, overhead="14"))
     # Calls take 8 · 200/186 = 8.60 of 100 Mbit/s; the rest is shared 25 : 50 by bulk and data.
-    left = 100 - 8 * 200 / 186
+    remaining = 100 - 8 * 200 / 186
     for name, share in [("bulk", 1 / 3), ("data", 2 / 3)]:
         carried = (1 - report.loss(name)) * 100 * 1500 / 1486
-        assert carried == pytest.approx(left * share, rel=0.02), name
+        assert carried == pytest.approx(remaining * share, rel=0.02), name
     assert report.loss("calls") == 0
 
 
 def test_a_packet_of_a_strict_queue_waits_for_at_most_one_packet_of_another_queue():
     table = HEAD + "calls,ef,80kbit/s,186,1,cbr\n" + FLOODS
     report = report_of(read(four(), table, overhead="14"))
-    # The residual transmission of a packet of 1500 B takes 60 us on average, the call's own packet 16 us.
+    # The residual transmission of a packet of 1500 B takes 60 us on average and at most 120 us, the call's own packet
+    # 16 us.
     assert report.mean_delay_s("calls") == pytest.approx(60e-6 + 16e-6, abs=25e-6)
     assert report.max_delay_s("calls") < 145e-6
 
@@ -242,8 +250,8 @@ def test_an_output_filter_polices_a_forwarding_class():
     # 960 kbit/s at layer 3 through a policer of 768 kbit/s.
     assert report.loss("calls") == pytest.approx(0.2, abs=0.02)
     # On the link a packet has 7 B of HDLC, flag and FCS in addition.
-    line = 2048 - 768 * 207 / 200
-    assert (1 - report.loss("bulk")) * 3000 == pytest.approx(line * 1000 / 1007, rel=0.03)
+    remaining = 2048 - 768 * 207 / 200
+    assert (1 - report.loss("bulk")) * 3000 == pytest.approx(remaining * 1000 / 1007, rel=0.03)
 
 
 def test_a_two_rate_policer_discards_red_packets():
@@ -330,7 +338,7 @@ def test_braces_and_set_lines_give_the_same_scenario():
     assert one.check().document == other.check().document
 
 
-def test_groups_apply_where_there_is_no_statement_of_its_own():
+def test_a_statement_takes_precedence_over_that_of_a_group():
     groups = "groups { g { class-of-service { interfaces { <fe-*> { shaping-rate 5m; } }\n"
     groups += "schedulers { be { transmit-rate percent 1; } } } } } apply-groups g;\n"
     found = read(groups + four(), HEAD + "bulk,0,1Mbit/s,1000,1,cbr\n", interface="fe-0/0/0")

@@ -22,6 +22,7 @@ ETHERNET = 14
 
 
 def case(name, table=None, **options):
+    """Import a file with a traffic table: CSV text, or the name of a file."""
     text = (CASES / "mqc" / name).read_text()
     if table is not None and "\n" not in table:
         table = (CASES / "tables" / table).read_text()
@@ -29,26 +30,32 @@ def case(name, table=None, **options):
 
 
 def read(text, table, **options):
+    """Import a text with a traffic table."""
     return import_configuration("mqc", text, traffic=table, **options)
 
 
 def report_of(found, duration="6s"):
+    """Run one replication with a warm-up of 1 s, and return its report."""
     return tailback.run(found.check().set(duration=duration, warmup="1s"), replications=1, threads=1).reports[0]
 
 
 def outcome(found, duration="4s"):
+    """Return the outcome of the verdict, from two replications."""
     return judge(found, duration=duration, replications=2).outcome
 
 
 def messages(found, level):
+    """Return the messages of a level."""
     return [notice.message for notice in found.notices if notice.level == level]
 
 
 def class_of(found, group):
+    """Return the class of a group of flows."""
     return next(name for name, groups in found.classes.items() if group in groups)
 
 
 def discipline(found):
+    """Return the discipline of the port with the policy."""
     port = found.check().document["switches"]["ce"]["ports"]["sink"]
     return port["discipline"]
 

@@ -1,5 +1,5 @@
 """Less common parts of policies against hand calculation: ATM cells, IP versions, limits of single code points, service
-curves, `fq`, `netem`, short frames, entries that never decide.
+curves, `fq`, `netem`, short frames, and entries of access lists that never apply.
 """
 
 import pytest
@@ -13,15 +13,18 @@ HEAD = "name,dscp,rate,packet,count,model\n"
 
 
 def read(language, text, table, **options):
+    """Import a text with a traffic table."""
     return import_configuration(language, text, traffic=table, **options)
 
 
 def simulated(language, text, table, *, duration="20s", **options):
+    """Import a text, run one replication, and return its report."""
     found = read(language, text, table, duration=duration, **options)
     return tailback.run(found.check(), replications=1, threads=1).reports[0]
 
 
 def messages(found, level):
+    """Return line and text of the messages of a level."""
     return [(notice.line, notice.message) for notice in found.notices if notice.level == level]
 
 
@@ -55,7 +58,7 @@ def test_priority_sized_for_layer_3_drops_calls_on_atm_and_the_link_carries_whol
     report = simulated("mqc", text, CALLS, duration="60s")
     assert report.loss("voice") == pytest.approx(1 / 6, abs=0.01)
     assert report.throughput_bps("bulk") == pytest.approx((512e3 - 141.3e3) * 1500 / 1696, rel=0.01)
-    # All calls pass if the priority has the rate as counted.
+    # All calls pass if the priority rate is at least 115.2 kbit/s, the rate of the calls as counted.
     report = simulated("mqc", ATM.format(kilobits=116, encapsulation="aal5snap"), CALLS, duration="60s")
     assert report.loss("voice") == 0
     # 200 packets of 106 B per second take 169.6 kbit/s of the link.
@@ -200,7 +203,7 @@ def test_a_code_point_with_a_lower_limit_has_all_of_the_loss(line):
     report = simulated("mqc", LIMITS.format(line=line), TWO, overhead="none", duration="30s")
     assert report.loss("first") < 0.002
     assert report.loss("last") == pytest.approx(1.2 / 1.6, abs=0.03)
-    # Without this limit both have the same loss ratio, 1.2 of 3.2 Mbit/s.
+    # Without the limit of af23 both code points have the same loss ratio, 1.2 of 3.2 Mbit/s.
     report = simulated("mqc", LIMITS.format(line="!"), TWO, overhead="none", duration="30s")
     for group in ("first", "last"):
         assert report.loss(group) == pytest.approx(1.2 / 3.2, abs=0.03)
@@ -270,7 +273,7 @@ def test_packets_without_an_hfsc_class_are_dropped_with_a_warning():
 def test_netem_has_the_configured_delay_and_loss():
     text = "tc qdisc add dev eth0 root netem delay 40ms loss 2%\n"
     report = simulated("tc", text, HEAD + "voice,ef,800kbit/s,200,4,cbr\n", rate="100Mbit/s", overhead="none")
-    # 200 B take 16 µs on the link; the loss of 36,000 packets in 18 s is 2 % with three standard errors of 0.22 %.
+    # 200 B take 16 µs on the link; the loss of 36,000 packets in 18 s is 2 %, and three standard errors are 0.22 %.
     assert report.mean_delay_s("voice") == pytest.approx(40e-3, abs=0.1e-3)
     assert report.loss("voice") == pytest.approx(0.02, abs=0.003)
     assert not read("tc", text, FOUR, rate="100Mbit/s").not_simulated
@@ -341,7 +344,7 @@ def test_linux_counts_short_frames_without_the_padding_that_the_link_carries():
     assert report.throughput_bps("short") == pytest.approx(125 * 40 * 8, rel=0.01)
 
 
-# --- Entries that never decide ---
+# --- Entries that never apply ---
 
 SHADOWED = """
 ip access-list extended CALLS

@@ -16,10 +16,12 @@ UDP = "name,dscp,rate,packet,protocol,destination-port\n"
 
 
 def read(text, traffic, **options):
+    """Import a text with a traffic table; rates count layer 3."""
     return import_configuration("routeros", text, traffic=traffic, overhead="none", **options)
 
 
 def simulated(text, traffic, *, duration="20s", **options):
+    """Import a text, run one replication, and return its report."""
     found = read(text, traffic, duration=duration, **options)
     return tailback.run(found.check(), replications=1, threads=1).reports[0]
 
@@ -42,7 +44,8 @@ FIVE = UDP + "".join(f"q{n},0,10Mbit/s,1000,udp,300{n}\n" for n in (3, 4, 5))
 @pytest.mark.parametrize(
     ("second", "leaves", "expected"),
     [
-        # Examples of that page: limit-at of 02; limit-at and priority of 03, 04 and 05; their results, Mbit/s.
+        # Examples of MikroTik's page "HTB": limit-at of 02; limit-at and priority of 03, 04 and 05; their throughputs.
+        # Rates are in Mbit/s.
         (4, ((6, 1), (2, 3), (2, 5)), (6, 2, 2)),
         (4, ((2, 3), (2, 1), (2, 5)), (2, 6, 2)),
         (8, ((2, 1), (2, 3), (2, 5)), (2, 6, 2)),
@@ -53,12 +56,12 @@ def test_the_htb_examples_of_mikrotik_have_the_documented_results(second, leaves
         "name=Queue01 parent=ether1 limit-at=0 max-limit=10M bucket-size=0.01",
         f"name=Queue02 parent=Queue01 limit-at={second}M max-limit=10M bucket-size=0.01",
         *(
-            f"name=Queue0{n} parent=Queue0{1 if n == 3 else 2} packet-mark=q{n} limit-at={least}M max-limit=10M "
-            f"priority={rank} bucket-size=0.01"
-            for n, (least, rank) in zip((3, 4, 5), leaves, strict=True)
+            f"name=Queue0{n} parent=Queue0{1 if n == 3 else 2} packet-mark=q{n} limit-at={limit_at}M max-limit=10M "
+            f"priority={priority} bucket-size=0.01"
+            for n, (limit_at, priority) in zip((3, 4, 5), leaves, strict=True)
         ),
     )
-    # The interface is faster than the queues, so that these determine the rates.
+    # The interface is faster than the queues, so that the queues determine the rates.
     report = simulated(text, FIVE, rate="100Mbit/s")
     for n, rate in zip((3, 4, 5), expected, strict=True):
         assert report.throughput_bps(f"q{n}") == pytest.approx(rate * 1e6, rel=0.02)
@@ -255,7 +258,7 @@ def test_a_part_that_is_not_simulated_leaves_the_verdict_open(line):
         ("/ip firewall mangle add chain=forward action=mark-packet", 1, "without a valid new-packet-mark"),
     ],
 )
-def test_errors_have_their_place(line, column, part):
+def test_errors_name_their_line_and_column_and_prevent_a_scenario(line, column, part):
     found = read(TREE + line + "\n", VOICE, rate="100Mbit/s")
     number = TREE.count("\n") + 1
     assert (number, column) in [(notice.line, notice.column) for notice in found.errors if part in notice.message]

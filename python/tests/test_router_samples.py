@@ -12,6 +12,7 @@ FOLDER = ROOT / "crates/router/tests"
 
 
 def text(language, name):
+    """Return the text of a sample."""
     if name == "reference-v":
         return (ROOT / "docs/examples/edge-v.txt").read_text()
     return (FOLDER / language / f"{name}.{'txt' if language == 'mqc' else 'sh'}").read_text()

@@ -16,7 +16,11 @@ CODES = {"0": "0", "8": "1", "16": "2", "46": "5"}
 
 
 def config(queues, schedulers, *, speed=10, port=None, maps=None, buffer="short", **tables):
-    """Return a configuration of one port of `speed` Mbit/s with these rows of QUEUE and SCHEDULER."""
+    """Return a configuration of one port of `speed` Mbit/s with the given rows of QUEUE and SCHEDULER.
+
+    `port` has further fields of PORT_QOS_MAP, `maps` the DSCP map, `buffer` the profile of all queues, and `tables`
+    further tables.
+    """
     bound = {"dscp_to_tc_map": "AZURE", "tc_to_queue_map": "AZURE", **(port or {})}
     made = {
         "PORT": {"Ethernet0": {"speed": str(speed)}},
@@ -37,14 +41,17 @@ def config(queues, schedulers, *, speed=10, port=None, maps=None, buffer="short"
 
 
 def dwrr(*weights):
+    """Return DWRR schedulers s0, s1, … with the given weights."""
     return {f"s{index}": {"type": "DWRR", "weight": str(weight)} for index, weight in enumerate(weights)}
 
 
 def read(text, traffic, **options):
+    """Import a text with a traffic table; rates count layer 3."""
     return import_configuration("sonic", text, traffic=traffic, overhead="none", **options)
 
 
 def simulated(text, traffic, *, duration="20s", **options):
+    """Import a text, run one replication, and return its report."""
     found = read(text, traffic, duration=duration, **options)
     return tailback.run(found.check(), replications=1, threads=1).reports[0]
 
@@ -114,6 +121,7 @@ def test_a_peak_rate_is_in_bytes_per_second_and_limits_a_queue_or_the_port():
 
 
 def wred(**fields):
+    """Return a WRED profile with a ramp from 0 at 20 kB to 10 % at 60 kB, and changed fields."""
     profile = {"wred_green_enable": "true", "ecn": "ecn_none", "green_min_threshold": "20000"}
     profile |= {"green_max_threshold": "60000", "green_drop_probability": "10"} | fields
     return {"WRED_PROFILE": {"w": profile}}
@@ -129,7 +137,8 @@ def test_the_queue_settles_where_the_ramp_of_wred_drops_the_excess():
 
 
 def test_disabled_wred_fills_the_queue_and_equal_thresholds_limit_it():
-    # If WRED is not enabled, the queue fills to its 125 kB, 100 ms. With both thresholds at 40 kB its limit is 32 ms.
+    # If WRED is not enabled, the queue fills to its limit of 125 kB, 100 ms. With both thresholds at 40 kB the queue
+    # stays at 40 kB, 32 ms.
     off = config(
         {"0-7": {"scheduler": "s0", "wred_profile": "w"}}, dwrr(1), buffer="long", **wred(wred_green_enable="false")
     )
@@ -245,7 +254,7 @@ def test_a_part_of_another_port_that_is_not_simulated_has_no_effect():
         ("[" * 2000, 1, "nested deeper"),
     ],
 )
-def test_errors_have_their_place(text, line, part):
+def test_errors_name_their_line_and_prevent_a_scenario(text, line, part):
     found = read(text, VOICE)
     assert any(notice.line == line and part in notice.message for notice in found.errors)
     assert found.scenario is None

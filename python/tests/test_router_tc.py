@@ -16,14 +16,17 @@ HTB = "tc qdisc add dev {dev} root handle 1: htb default 20\n"
 
 
 def script(name):
+    """Return the text of a script."""
     return (ROUTER / "tc" / name).read_text()
 
 
 def table(name):
+    """Return the text of a traffic table."""
     return (ROUTER / "tables" / name).read_text()
 
 
 def read(text, traffic, **options):
+    """Import a script with a traffic table."""
     return import_configuration("tc", text, traffic=traffic, **options)
 
 
@@ -33,15 +36,17 @@ def short(device, *classes, packets=5):
 
 
 def simulated(text, traffic, *, duration="20s", **options):
+    """Import a script, run one replication, and return its report."""
     found = read(text, traffic, duration=duration, **options)
     return tailback.run(found.check(), replications=1, threads=1).reports[0]
 
 
 def levels(found, level):
+    """Return the remarks of a level."""
     return [notice for notice in found.notices if notice.level == level]
 
 
-def test_voice_in_a_class_of_its_own_loses_nothing():
+def test_voice_in_a_class_of_its_own_survives():
     found = read(script("01-htb-fqcodel.sh"), table("traffic4.csv"))
     assert found.classes["1:10"] == ["voice"]
     made = judge(found, duration="6s", replications=2)
@@ -191,17 +196,18 @@ def test_red_in_the_queues_of_sfq_leaves_the_verdict_open():
 
 @pytest.mark.parametrize("name", ["minburst", "mtu"])
 def test_a_peak_rate_delays_bursts_that_the_bucket_alone_would_pass(name):
-    # A fluid source of h = 3.042 Mbit/s, on and off for 100 ms on average, and a server of c: a packet that finds a
-    # queue waits 1/(c·(10/(h - c) - 10/c)) on average (Anick, Mitra and Sondhi 1982, one source). That is 62 ms at the
-    # peak rate of 2.2 Mbit/s alone and 109 ms at the rate of 2 Mbit/s without a bucket; with both buckets the delay is
-    # between these. A bucket of 100 kB without a peak rate passes nearly all packets at once.
+    # A fluid source of the rate h = 3.042 Mbit/s, on and off for 100 ms on average, and a server of the rate c: a
+    # packet that finds a queue waits 1/(c·(10/(h - c) - 10/c)) s on average (Anick, Mitra and Sondhi 1982, one source).
+    # That is 62 ms at the peak rate of 2.2 Mbit/s alone and 109 ms at the rate of 2 Mbit/s without a bucket; with both
+    # buckets the delay is between 62 and 109 ms. A bucket of 100 kB without a peak rate passes nearly all packets at
+    # once.
     tbf = "tc qdisc add dev eth0 root tbf rate 2mbit burst 100k limit 1mb"
     traffic = "name,dscp,rate,packet,model\nbursts,0,1500kbit/s,1000,onoff\n"
     without = simulated(tbf, traffic, rate="100Mbit/s", duration="60s")
     # `mtu` and `minburst` are two names for the burst at the peak rate (`q_tbf.c`).
-    held = simulated(f"{tbf} peakrate 2200kbit {name} 1540", traffic, rate="100Mbit/s", duration="60s")
+    with_peak = simulated(f"{tbf} peakrate 2200kbit {name} 1540", traffic, rate="100Mbit/s", duration="60s")
     assert without.mean_delay_s("bursts") < 0.03
-    assert 0.05 < held.mean_delay_s("bursts") < 0.12
+    assert 0.05 < with_peak.mean_delay_s("bursts") < 0.12
 
 
 def test_packets_redirected_to_an_ifb_device_are_queued_there():
@@ -424,9 +430,9 @@ def namespace():
             [unshare, "-rn", "sh", "-ec", text], capture_output=True, text=True, check=False, timeout=30
         )
 
-    probe = run("true")
-    if probe.returncode:
-        pytest.skip(f"no network namespace with a veth device and htb: {probe.stderr.strip()}")
+    tried = run("true")
+    if tried.returncode:
+        pytest.skip(f"no network namespace with a veth device and htb: {tried.stderr.strip()}")
     return run
 
 

@@ -70,14 +70,17 @@ def everything() -> Iterator[tuple[Language, str, str, str, dict[str, str]]]:
 
 
 def read(language: Language, text: str, table: str, options: dict[str, str]) -> Imported:
+    """Import a text with a traffic table."""
     return import_configuration(language, text, traffic=table, **options)  # type: ignore[arg-type]
 
 
 def written(language: Language, text: str, scenario: Scenario, table: str, options: dict[str, str]) -> Configuration:
+    """Export a scenario into its original text."""
     return export_configuration(language, scenario, original=text, traffic=table, **options)  # type: ignore[arg-type]
 
 
 def ports(scenario: Scenario) -> object:
+    """Return the ports of the imported switch."""
     return json.loads(scenario.native.to_json())["switches"]["ce"]["ports"]
 
 
@@ -124,6 +127,7 @@ def tunable(found: Imported, text: str, table: str, options: dict[str, str]) -> 
 
 
 def path_key(path: str) -> int:
+    """Return the rank of a path in the order of preference: the index of its last key in `FIRST`."""
     last = re.sub(r"\[\d+\]", "", path).rpartition(".")[2]
     return FIRST.index(last) if last in FIRST else len(FIRST)
 
@@ -176,5 +180,6 @@ def test_after_a_search_only_the_tuned_number_differs_and_the_text_reads_back(la
 
 
 def names(found: Imported, kind: str) -> list[str]:
+    """Return the names of the policies, class maps, access lists or ports of an import."""
     rows = found.policies.get(kind, found.policies.get(kind.replace("-", "_"), []))
     return [row["name"] for row in rows]  # type: ignore[index, union-attr]

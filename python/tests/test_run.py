@@ -1,3 +1,5 @@
+"""Runs from Python: seeds, digests, tables, intervals, warm-up, progress and run directories."""
+
 from __future__ import annotations
 
 import json
@@ -61,7 +63,7 @@ def test_series_are_recorded_on_request() -> None:
     assert series["time_s"].max() == pytest.approx(2.0, abs=0.11)
 
 
-def test_units_are_in_column_names_and_in_the_metadata_of_files(result: tailback.Result, tmp_path: Path) -> None:
+def test_units_of_columns_are_in_the_metadata_of_files(result: tailback.Result, tmp_path: Path) -> None:
     assert units("flows")["delay_mean_s"] == "s"
     assert units("ports")["rate_bps"] == "bit/s"
     directory = result.write(tmp_path / "run")
@@ -70,7 +72,7 @@ def test_units_are_in_column_names_and_in_the_metadata_of_files(result: tailback
     assert json.loads(metadata["tailback"])["digest"] == result.digest
 
 
-def test_pandas_gets_the_same_numbers(result: tailback.Result) -> None:
+def test_the_pandas_frame_of_flows_has_the_same_number_of_offered_packets(result: tailback.Result) -> None:
     frame = result.to_pandas("flows")
     assert frame["offered_packets"].sum() == result.flows["offered_packets"].sum()
 
@@ -101,7 +103,7 @@ def test_no_steady_state_is_an_error_that_names_the_setting() -> None:
         run(Scenario.from_toml(overload))
 
 
-def test_replications_are_added_until_the_interval_is_narrow_enough() -> None:
+def test_replications_are_added_until_the_interval_is_narrow_enough_or_the_maximum_is_reached() -> None:
     scenario = Scenario.from_toml(MERGE)
     config = {"metric": "delay", "relative": 0.05, "absolute": 0.0, "max-replications": 60}
     found = run(scenario.set({"run.precision": config}))

@@ -1,4 +1,4 @@
-"""Imports between the files of a crate, and between crates, have no cycles.
+"""Imports between the files of a crate, and between crates, have no cycles; the reader of the sources is tested, too.
 
 There is an arrow from a file to each file of the same crate that defines a name which it uses, by `use` or by a path in
 the code. Re-exports (`pub use`) are followed to the definition, so that a `mod.rs` that only re-exports adds no arrows.
@@ -52,7 +52,7 @@ RECURSIVE = {
         ("discipline::wrr", "registry", "Spec"),
     ]
 }
-"""Arrows that are left out: the registry lists all disciplines, and some of these contain disciplines of it."""
+"""Arrows that are left out, by crate, as (from, to, name): disciplines of the registry may contain others of it."""
 
 
 def without_tests(code: str) -> str:
@@ -188,6 +188,7 @@ def sources(crate: str) -> dict[Module, str]:
 
 @cache
 def graph(crate: str) -> dict[str, dict[str, set[str]]]:
+    """Return all arrows of a crate."""
     return Crate(sources(crate)).graph()
 
 
@@ -197,8 +198,8 @@ def cycle(arrows: dict[str, dict[str, set[str]]]) -> list[str]:
         TopologicalSorter(arrows).prepare()
     except CycleError as error:
         # The sorter names each file before the one that imports it.
-        way = error.args[1]
-        pairs = [(way[i + 1], way[i]) for i in range(len(way) - 1)]
+        files = error.args[1]
+        pairs = [(files[i + 1], files[i]) for i in range(len(files) - 1)]
         return [f"{one} -> {other}: {', '.join(sorted(arrows[one][other]))}" for one, other in pairs]
     return []
 

@@ -17,7 +17,7 @@ from tailback.gallery.registry import experiment
 from tailback.study.experiment import Claim, Point, Results, Verdict
 from tailback.study.experiment.results import Sample
 
-# Disciplines that contain others or emulate a link have no row.
+# Disciplines that contain others or emulate a link, and have no row.
 FRAMES = {"priority", "class-based", "wrr", "htb", "shaper", "hfsc", "netem"}
 
 
@@ -53,11 +53,12 @@ def test_the_variant_with_ecn_differs_only_in_ecn() -> None:
 
 
 def _default(name: str, key: str) -> dict[str, object]:
+    """Return the defaults of a table inside a discipline that has `ecn`."""
     return dict(rows.ecn_keys(name)[key])
 
 
 @pytest.mark.parametrize("response", [tcpmodel.pftk, tcpmodel.square_root])
-def test_the_needed_loss_reduces_the_load_to_the_capacity(response: tcpmodel.Response) -> None:
+def test_at_the_needed_loss_the_carried_load_is_the_capacity(response: tcpmodel.Response) -> None:
     trips = [0.05, 0.1, 0.2]
     loss = tcpmodel.loss_needed(response, trips, 100, unresponsive=30)
     assert (1 - loss) * (30 + sum(response(loss, trip) for trip in trips)) == pytest.approx(100)
@@ -99,6 +100,7 @@ def made(loss: float, busy: float) -> Results:
 
 
 def claims(results: Results) -> list[Claim]:
+    """Return the claims of results."""
     return list(results.experiment.claims(results))
 
 

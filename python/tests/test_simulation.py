@@ -18,7 +18,7 @@ from tailback import ScenarioError, Simulation, UsageError, _native
 ROOT = Path(__file__).resolve().parent.parent.parent
 SEED = 7
 
-# A frame of 1000 B takes 1 ms; one arrives every 2 ms, the first at 0.
+# A frame of 1000 B takes 1 ms on the link from s to b; one is generated every 2 ms, the first at 0.
 LINE = tailback.Scenario.from_toml(
     """
     tailback = 1
@@ -50,7 +50,7 @@ LINE = tailback.Scenario.from_toml(
 
 
 def tool(name: str, folder: str = "tools") -> ModuleType:
-    """Import a program of the repository."""
+    """Import the module of the given name from a folder of the repository."""
     spec = importlib.util.spec_from_file_location(name, ROOT / folder / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
@@ -61,7 +61,7 @@ def tool(name: str, folder: str = "tools") -> ModuleType:
 
 @pytest.fixture(scope="module")
 def scenarios() -> list[tuple[str, _native.Scenario]]:
-    """Every scenario of the gallery and the benchmarks, shortened."""
+    """Return the shortened scenarios of `tools/wasm_digest.py`: gallery, benchmarks, and `every_kind.toml`."""
     found: list[tuple[str, _native.Scenario]] = tool("wasm_digest").scenarios()
     return found
 
@@ -109,7 +109,7 @@ def test_a_changed_run_has_the_digest_of_the_scenario_that_it_exports() -> None:
         assert simulation.port("s->b")["queue_bytes"] == 0
         assert simulation.change("links[0].rate", "2Mbit/s") == pytest.approx(0.1)
         simulation.run_until("300ms")
-        # 100 frames have come since, and 50 have left or are leaving.
+        # At 2 Mbit/s a frame takes 4 ms: in the 200 ms since the change 100 frames have arrived and 50 have been sent.
         assert simulation.port("s->b")["queue_bytes"] == pytest.approx(50_000, abs=1_000)
         simulation.change({"switches.s.buffer": "20kB", "flows[data].source.rate": "6Mbit/s"}, at="400ms")
         simulation.inject("data", "5kB", at=0.6)
@@ -128,7 +128,7 @@ def test_delivered_data_has_its_times_and_its_flow() -> None:
     with Simulation(LINE) as simulation:
         simulation.record_delivered("b")
         simulation.run_until("20ms")
-        # 10 us and 1 ms of transmission, 10 ms of propagation.
+        # 10 us of transmission from a to s, 1 ms from s to b, and 10 ms of propagation.
         first, *others = simulation.take_delivered()
         assert (first.flow, first.sequence, first.bytes) == ("data", 0, 1000)
         assert (first.born_s, first.time_s) == (0.0, pytest.approx(0.011010))
@@ -140,15 +140,15 @@ def test_a_jump_back_gives_the_same_state_again() -> None:
     with Simulation(LINE) as simulation:
         simulation.change("links[0].rate", "2Mbit/s", at="200ms")
         simulation.run_until("500ms")
-        then = simulation.view()
+        before = simulation.view()
         simulation.run_until("900ms")
         assert simulation.jump("500ms")
-        assert simulation.view() == then
+        assert simulation.view() == before
         assert (simulation.replays, simulation.now) == (1, 0.5)
         assert not simulation.jump("600ms")
 
 
-def test_a_mistake_is_an_error_that_changes_nothing() -> None:
+def test_invalid_keys_values_times_sizes_and_names_are_errors_that_change_nothing() -> None:
     simulation = Simulation(LINE)
     for key, value, message in [
         ("links[1].rate", "5Mbit/s", "run.tunable"),
@@ -175,7 +175,7 @@ def test_a_mistake_is_an_error_that_changes_nothing() -> None:
         simulation.step("1ms")
 
 
-def test_what_a_stepped_run_cannot_have_is_refused() -> None:
+def test_an_automatic_warm_up_a_negative_seed_and_a_report_within_the_warm_up_are_refused() -> None:
     with pytest.raises(UsageError, match="warm-up"):
         Simulation(LINE, warmup="auto")
     with pytest.raises(UsageError, match="seed"):
@@ -188,7 +188,7 @@ def test_what_a_stepped_run_cannot_have_is_refused() -> None:
         assert simulation.report().measured_s == pytest.approx(0.1)
 
 
-def test_ctrl_c_ends_a_step_and_the_simulation_can_go_on() -> None:
+def test_ctrl_c_ends_a_step_and_the_simulation_can_be_continued() -> None:
     program = textwrap.dedent(
         """
         import os, signal, threading, time
@@ -203,14 +203,14 @@ def test_ctrl_c_ends_a_step_and_the_simulation_can_go_on() -> None:
             print("interrupted", 0 < simulation.now < 1000)
         before = simulation.now
         simulation.step("1us")
-        print("goes on", simulation.now > before)
+        print("continued", simulation.now > before)
         """
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False)
-    assert done.stdout.splitlines() == ["interrupted True", "goes on True"], done.stderr
+    assert done.stdout.splitlines() == ["interrupted True", "continued True"], done.stderr
 
 
-def test_the_example_of_a_learned_law_never_ends_below_where_it_began() -> None:
+def test_the_example_of_a_learned_law_ends_with_at_least_the_reward_of_the_initial_law() -> None:
     example = tool("control_law", "docs/examples")
     environment = example.Environment(example.scenario("1s"))
     fixed = example.episode(environment, (0.0, 0.0), seed=1)
@@ -228,6 +228,6 @@ def test_the_example_of_a_learned_law_never_ends_below_where_it_began() -> None:
     assert steps == 50
     assert values["time_s"] == 1.0
     exported = environment.scenario()
-    # The target is 5 ms already, so that the actions change nothing and are not in the timeline.
+    # The target is 5 ms from the start, so that the actions change nothing and are not in the timeline.
     assert "timeline" not in exported.document
     environment.close()

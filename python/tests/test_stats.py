@@ -1,3 +1,5 @@
+"""Confidence intervals of means, differences and ratios, compared with scipy and with their definitions."""
+
 from __future__ import annotations
 
 import math
@@ -48,9 +50,9 @@ def test_differences_are_paired_by_replication_not_by_position() -> None:
 def test_fiellers_interval_has_the_ratios_for_which_the_paired_difference_may_be_zero(
     pairs: list[tuple[float, float]],
 ) -> None:
-    left = {k: round(a, 3) for k, (a, _) in enumerate(pairs)}
-    right = {k: round(b, 3) for k, (_, b) in enumerate(pairs)}
-    found = ratio_interval(left, right, 0.99)
+    numerators = {k: round(a, 3) for k, (a, _) in enumerate(pairs)}
+    denominators = {k: round(b, 3) for k, (_, b) in enumerate(pairs)}
+    found = ratio_interval(numerators, denominators, 0.99)
     if found is None:
         return
     width = found.hi - found.lo
@@ -63,7 +65,7 @@ def test_fiellers_interval_has_the_ratios_for_which_the_paired_difference_may_be
         (found.lo - 0.01 * width, False),
         (found.hi + 0.01 * width, False),
     ]:
-        difference = mean_interval([left[k] - ratio * right[k] for k in left], 0.99)
+        difference = mean_interval([numerators[k] - ratio * denominators[k] for k in numerators], 0.99)
         assert (difference.lo <= 0 <= difference.hi) == inside
 
 

@@ -55,7 +55,7 @@ def test_a_scenario_reads_files_of_its_own_folder(tailback: Cli, film: Callable[
 
 
 @pytest.mark.parametrize("how", ["above", "absolute", "link"])
-def test_other_files_are_read_only_with_permission(
+def test_files_outside_the_folder_of_a_scenario_need_permission(
     how: str, tailback: Cli, film: Callable[[str], Path], tmp_path: Path
 ) -> None:
     if how == "link":
@@ -81,7 +81,7 @@ def test_other_files_are_read_only_with_permission(
     assert pickle.loads(pickle.dumps(scenario)) == scenario
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
 def test_a_named_pipe_as_a_trace_is_refused(tailback: Cli, film: Callable[[str], Path], tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "own" / "pipe.txt")
     refused = tailback("validate", film("pipe.txt"))

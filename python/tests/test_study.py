@@ -92,7 +92,9 @@ def test_mistakes_are_shown_in_the_study_file(
     assert message in found.err
 
 
-def test_a_study_is_validated_and_has_a_schema(tailback: Cli, study: Path) -> None:
+def test_validate_reports_the_points_of_a_study_or_its_error_and_schema_describes_studies(
+    tailback: Cli, study: Path
+) -> None:
     assert tailback("validate", study, "--json").json["points"] == 12
     assert "valid study of 12 points" in tailback("validate", study).out
     assert tailback("schema", "--study").json["properties"]["mechanisms"]
@@ -101,10 +103,12 @@ def test_a_study_is_validated_and_has_a_schema(tailback: Cli, study: Path) -> No
 
 
 def axis(**table: object) -> dict[str, Any]:
+    """Return an axis of the path `x` with the given keys."""
     return {"path": "x", **table}
 
 
 def between(low: object, high: object, **more: object) -> dict[str, Any]:
+    """Return an axis with a range of values, by default linear and with four digits."""
     return axis(range={"from": low, "to": high, "scale": "linear", "digits": 4, **more})
 
 
@@ -168,6 +172,7 @@ def test_random_draws_are_uniform_along_a_range_and_over_values() -> None:
     import math
 
     assert kstest([math.log(p[0][0], 100) for p in found], "uniform").pvalue > 1e-3
+    # The number of draws of a value is binomial, of mean 2000/3 and variance 2000 · 1/3 · 2/3.
     counts = [sum(p[1][0] == name for p in found) for name in "abc"]
     assert all(abs(n - 2000 / 3) < 5 * math.sqrt(2000 * 2 / 9) for n in counts), counts
 
@@ -199,12 +204,14 @@ def test_replications_are_added_until_the_interval_is_narrow_enough(merge: Path)
     assert found.imprecise == 0
     at = list(found.runs)[1]
     assert found.interval(at, LOSS).half_width <= 0.01
-    # A sweep with this fixed number of replications has the same runs.
+    # A sweep with a fixed number of replications, that of the busy point, has the same runs there.
     plain = tailback.sweep(merge, {"flows[data].source.rate": ["4.5Mbit/s"]}, replications=len(busy))
     assert plain.runs[at] == busy or [r.digest for r in plain.runs[at]] == [r.digest for r in busy]
 
 
-def test_until_of_a_difference_judges_the_pairs(study: Path) -> None:
+def test_until_of_a_difference_adds_replications_to_both_mechanisms_until_the_difference_is_precise(
+    study: Path,
+) -> None:
     text = STUDY + '\n[until]\nmetric = "loss"\nof = "difference"\nabsolute = 0.02\nrelative = 1e-9\n'
     study.write_text(text)
     found = tailback.sweep(study)

@@ -53,6 +53,7 @@ def swept(directory: Path) -> tailback.Sweep:
 
 
 def labels(figure: Figure) -> list[str]:
+    """Return the labels of the y axes of a figure."""
     return [axes.get_ylabel() for axes in figure.axes]
 
 
@@ -64,7 +65,7 @@ def test_the_report_shows_groups_and_the_metric_of_until(swept: tailback.Sweep) 
     assert labels(groups.figure)[:2] == ["goodput (Mbit/s)", "loss (%)"]
     (legend,) = groups.figure.legends
     assert [text.get_text() for text in legend.get_texts()] == ["bulk", "datagrams"]
-    # The curve has the means of the group in Mbit/s, by rising buffer.
+    # The curve has the means of the group in Mbit/s, in the order of increasing buffers.
     bulk = Measure("group", "bulk", "goodput")
     by_hand = [swept.interval(setting, bulk).mean / 1e6 for setting in swept.runs]
     curve = next(c for c in groups.figure.axes[0].containers if c.get_label() == "bulk")
@@ -73,6 +74,7 @@ def test_the_report_shows_groups_and_the_metric_of_until(swept: tailback.Sweep) 
 
 
 def page(swept: tailback.Sweep) -> str:
+    """Return the HTML of the report of a sweep."""
     from tailback.study.page import page
 
     return page(swept)

@@ -31,10 +31,12 @@ AXES: dict[str, Any] = {"network.buffer": ["10kB", "20kB", "40kB"], "flows[data]
 
 
 def shards(directory: Path) -> list[Path]:
+    """Return the shards of a sweep's directory."""
     return sorted((directory / "shards").glob("*.parquet"))
 
 
 def finished(directory: Path) -> set[tuple[str, int]]:
+    """Return the runs on the disk, as scenario hash and seed."""
     return set(stores.read_runs(directory).runs)
 
 
@@ -170,6 +172,7 @@ def test_a_disk_that_fails_during_a_sweep_loses_no_stored_run(
 
 
 def run_cli(*arguments: object, **options: Any) -> subprocess.CompletedProcess[str]:
+    """Run the command line in a separate process."""
     command = [sys.executable, "-m", "tailback", *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, check=False, **options)
 
@@ -213,7 +216,10 @@ LONG = ["--set", "run.duration=40s", "--set", "network.buffer=[10kB, 20kB, 30kB,
 
 
 def kill_the_client(merge: Path, directory: Path, draws: random.Random, whole: str, kills: int) -> None:
-    """Kill a sweep at `kills` random moments, let it finish, and check that no stored run is lost."""
+    """Kill a sweep at `kills` random moments, let it finish, and check that no stored run is lost.
+
+    `whole` is the expected digest: that of a sweep that was not killed.
+    """
     call = [sys.executable, "-m", "tailback", "sweep", str(merge), *LONG, "--out", str(directory), "--json", "-q"]
     seen: set[tuple[str, int]] = set()
     while True:
@@ -237,6 +243,7 @@ def kill_the_client(merge: Path, directory: Path, draws: random.Random, whole: s
 
 
 def whole_digest(merge: Path) -> str:
+    """Return the digest of a sweep that is not killed."""
     done = run_cli("sweep", merge, *LONG, "--json", "-q")
     assert done.returncode == 0, done.stderr
     return str(json.loads(done.stdout)["digest"])
@@ -272,10 +279,10 @@ def test_ctrl_c_keeps_finished_points_and_exits_with_130(merge: Path, tmp_path: 
     assert child.returncode == 130, err
     assert "finished runs are kept" in err
     assert json.loads((tmp_path / "s" / "sweep.json").read_text())["state"] == "interrupted"
-    lengths = {
+    finished_runs = {
         dict(setting)["run.duration"]: len(runs) for setting, runs in tailback.open_sweep(tmp_path / "s").runs.items()
     }
-    assert lengths == {"1s": 1, "2s": 1, "1000000s": 0}
+    assert finished_runs == {"1s": 1, "2s": 1, "1000000s": 0}
     assert (tmp_path / "s" / "report.html").exists()
 
 
@@ -298,7 +305,9 @@ def test_status_reports_finished_and_missing_runs(tailback: Cli, merge: Path, tm
     assert tailback("sweep", "--report", out).code == 0
 
 
-def test_a_study_file_needs_no_options(tailback: Cli, merge: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_study_file_needs_no_options_and_contradicting_options_are_refused(
+    tailback: Cli, merge: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(merge.parent)
     study = 'study = 1\nscenario = "merge.toml"\nreplications = 2\n[[axes]]\npath = "network.buffer"\n'
     Path("mine.toml").write_text(study + 'values = ["10kB", "20kB"]\n')
@@ -355,7 +364,7 @@ def test_a_file_that_is_not_a_shard_is_set_aside(merge: Path, tmp_path: Path) ->
 
 
 def fail_runs(monkeypatch: pytest.MonkeyPatch, bad: Callable[[Any], bool]) -> None:
-    """Let the runs of the tasks for which `bad` is true fail as by a panic of the engine."""
+    """Let the runs of the tasks for which `bad` returns `True` fail, with the error of a panic of the engine."""
     run = parallel._run
 
     def run_or_fail(task: Any, *others: Any) -> Any:
@@ -489,7 +498,7 @@ def test_a_sweep_stores_its_warnings(tailback: Cli, merge: Path, tmp_path: Path)
 def test_a_signal_after_the_last_run_shows_the_command_that_writes_the_report(
     tailback: Cli, merge: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, late: str
 ) -> None:
-    """A signal of a service manager while figures are drawn loses no run; the message shows the missing step."""
+    """SIGTERM, as a service manager sends it, loses no run while figures are drawn; the message shows the command."""
     out = tmp_path / "a sweep"
     command = ("sweep", merge, "--set", "network.buffer=[10kB, 20kB]", "--reps", "1", "--out", out)
     with monkeypatch.context() as patch:

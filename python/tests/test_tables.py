@@ -23,6 +23,7 @@ ROWS = [
 
 
 def printed(width: int, *args: object, **named: object) -> list[str]:
+    """Return the lines of a table on a terminal of the given width."""
     console = Console(width=width, highlight=False, markup=False, color_system=None)
     with console.capture() as capture:
         console.print(table(*args, **named))  # type: ignore[arg-type]

@@ -14,7 +14,9 @@ from tailback.gallery.internet.shared.tcpmodel import pftk
 from tailback.scenario import Table
 
 SEGMENT = 1000
+"""Payload of a segment, bytes."""
 PACKET = SEGMENT + 40
+"""Length of a packet with its headers, bytes."""
 BULK = tb.source("bulk")
 # RFC 5681 without later refinements, which the formulas do not model.
 BARE: Table = {
@@ -29,7 +31,7 @@ COUNTED = tb.kind("sack", prr=False, rack=False, tlp=False)
 
 
 def each(every: int) -> Table:
-    """Return options: acknowledge every `every`-th segment, and count acknowledgements, not bytes."""
+    """Return options: one acknowledgement per `every` segments; the window grows by acknowledgements, not bytes."""
     return {
         "delayed_ack": {"every": every, "timeout": "100ms"},
         "congestion_control": tb.kind("reno", byte_counting=1),
@@ -60,6 +62,10 @@ def dumbbell(
     warmup: str = "10s",
     **transport: tb.scenario.Value,
 ) -> Scenario:
+    """Return a scenario of bulk flows over a bottleneck; `rate` is in Mbit/s, `buffer` in packets.
+
+    `delays` are the one-way delays of the first and of the last sender's link; those between are spaced evenly.
+    """
     port: Table = {"buffer": f"{buffer * PACKET}B"}
     if discipline is not None:
         port["discipline"] = discipline
@@ -77,16 +83,19 @@ def dumbbell(
 
 
 def red(**changes: tb.scenario.Value) -> Table:
+    """Return RED with thresholds of 16 and 64 packets, and changed parameters."""
     return tb.discipline("red", **{"min": "16packets", "max": "64packets", "max_p": 0.1, "weight": 0.002, **changes})
 
 
 def series(report: Report, quantity: str) -> list[float]:
+    """Return the time series of a quantity of the flow."""
     found = report.data["series"]
     assert found is not None
     return found["transports"]["tcp"][quantity]
 
 
 def segments_per_s(result: Result) -> float:
+    """Return the mean goodput over replications, segments/s."""
     return fmean(report.goodput_bps() for report in result.reports) / 8 / SEGMENT
 
 
@@ -118,6 +127,7 @@ def test_the_rate_of_reno_over_a_long_time_is_within_12_percent_of_padhyes_model
 
 
 def reno_sends(every: int, loss: float, duration: str) -> float:
+    """Return the mean rate at which Reno sends segments, with retransmissions, segments/s."""
     timers = {"min-rto": "1s", "initial-rto": "1s"}
     transport = tb.tcp(**{**BARE, **each(every), "recovery": tb.kind("reno"), "timers": timers})
     result = run(path(transport, loss=loss, rtt=0.1, duration=duration), replications=3)
@@ -127,7 +137,8 @@ def reno_sends(every: int, loss: float, duration: str) -> float:
 @pytest.mark.parametrize("recovery", ["reno", "newreno", "sack"])
 @pytest.mark.parametrize("share", [0.02, 0.25, 0.5, 0.75, 1.0])
 def test_the_utilisation_by_one_flow_is_that_of_its_sawtooth(recovery: str, share: float) -> None:
-    # The bandwidth-delay product of 10 Mbit/s and 83.2 ms is 100 packets.
+    # The bandwidth-delay product of 10 Mbit/s and 83.2 ms is 100 packets, and the buffer holds `share` of it. The
+    # window rises from (1 + share)/2 to 1 + share products; the link is not full while the window is below one product.
     scenario = dumbbell(
         1,
         buffer=round(100 * share),
@@ -155,15 +166,16 @@ def test_slow_start_doubles_the_window_each_round_trip(every: int, counting: int
 
 
 @pytest.mark.parametrize("discipline", [None, red()])
-def test_equal_flows_share_equally(discipline: Table | None) -> None:
+def test_flows_over_equal_paths_have_a_fairness_index_above_0_95(discipline: Table | None) -> None:
     scenario = dumbbell(8, delays=("10ms", "10ms"), discipline=discipline, duration="120s")
     for report in run(scenario, replications=3).reports:
         rates = report.goodputs_bps()
         assert sum(rates) ** 2 / (len(rates) * sum(rate**2 for rate in rates)) > 0.95
 
 
-def test_the_flow_with_the_shorter_round_trip_gets_more() -> None:
-    # The ratio of rates is the ratio of RTTs to a power between 1 and 2 (Lakshman and Madhow 1997).
+def test_the_ratio_of_rates_is_between_the_ratio_of_round_trip_times_and_its_square() -> None:
+    # The ratio of rates is the ratio of RTTs to a power between 1 and 2 (Lakshman and Madhow 1997). Without the queue
+    # the RTTs are 2 · (4 + 10 + 1) = 30 ms and 2 · (34 + 10 + 1) = 90 ms.
     scenario = dumbbell(2, delays=("4ms", "34ms"), discipline=red(), duration="200s")
     result = run(scenario, replications=3)
     near, far = (fmean(report.goodputs_bps()[i] for report in result.reports) for i in range(2))
@@ -204,6 +216,7 @@ def test_threads_and_engine_do_not_change_a_digest_with_transports(discipline: T
 
 
 def losses(flows: int, *, replications: int = 3, **changes: tb.scenario.Value) -> float:
+    """Return the mean loss at the bottleneck, as a fraction of the arriving packets."""
     scenario = dumbbell(flows, **{"warmup": "20s", "duration": "100s", **changes})  # type: ignore[arg-type]
     return fmean(report.port_loss("r0->r1") for report in run(scenario, replications=replications).reports)
 

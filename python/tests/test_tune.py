@@ -1,3 +1,5 @@
+"""Searches for the cheapest setting that meets targets, compared with queueing theory and with exhaustive searches."""
+
 import pytest
 
 from tailback.errors import UsageError
@@ -26,23 +28,24 @@ def loss(places: int) -> float:
     """Return the loss of M/D/1/K at a load of 0.8 with `places` waiting places, by the embedded chain of departures."""
     import math
 
-    load, room = 0.8, places
-    a = [math.exp(-load) * load**k / math.factorial(k) for k in range(room + 2)]
-    left = [1.0]
-    for n in range(room):
-        total = left[n] - a[n] * left[0] - sum(a[n - j + 1] * left[j] for j in range(1, n + 1))
-        left.append(total / a[0])
-    p0 = left[0] / sum(left[: room + 1])
+    load = 0.8
+    # Probability of k arrivals during a service, and weight of n packets in the system after a departure.
+    arrivals = [math.exp(-load) * load**k / math.factorial(k) for k in range(places + 2)]
+    weights = [1.0]
+    for n in range(places):
+        total = weights[n] - arrivals[n] * weights[0] - sum(arrivals[n - j + 1] * weights[j] for j in range(1, n + 1))
+        weights.append(total / arrivals[0])
+    p0 = weights[0] / sum(weights[: places + 1])
     return 1 - 1 / (p0 + load)
 
 
-def test_the_smallest_buffer_that_meets_a_loss_target_is_that_of_queueing_theory():
+def test_the_smallest_buffer_that_meets_a_loss_target_is_within_one_packet_of_that_of_queueing_theory():
     limit = 0.01
-    # The smallest number of waiting places that meets the limit; one place more or less changes the loss by a third.
-    least = next(k for k in range(1, 50) if loss(k) <= limit)
+    # One waiting place more or less changes the loss by a third.
+    smallest = next(k for k in range(1, 50) if loss(k) <= limit)
     found = tune(queue(), [parameter(f"{BUFFER}=1packets..20packets", 20)], [target("data.loss<=1%")], [cost(BUFFER)])
     assert found.is_exhaustive
-    assert abs(found.cost - least) <= 1
+    assert abs(found.cost - smallest) <= 1
     assert found.settings == {BUFFER: f"{int(found.cost)}packets"}
     again = tune(queue(), [parameter(f"{BUFFER}=1packets..20packets", 20)], [target("data.loss<=1%")], [cost(BUFFER)])
     assert again.as_json() == found.as_json()

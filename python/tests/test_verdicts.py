@@ -16,6 +16,7 @@ PASS, FAIL, UNDECIDED, NULL = Verdict.PASS, Verdict.FAIL, Verdict.UNDECIDED, Ver
 
 
 def one(values: Sequence[float], packets: int = 1000) -> Results:
+    """Return results at one point, with the given losses in %, one per replication."""
     return results({("none", 1): values}, packets)
 
 
@@ -161,7 +162,7 @@ def test_monotone_judges_each_step_against_the_tolerance(values: list[list[float
     assert mirrored["loss"].non_increasing("rate", tolerance=0.5).verdict is verdict
 
 
-def test_somewhere_needs_one_point() -> None:
+def test_somewhere_needs_one_point_that_satisfies_the_condition() -> None:
     r = results({("none", 1): [0.0, 0.0, 0.0], ("none", 2): [9.0, 9.1, 8.9], ("none", 3): [4.0, 6.0, 5.0]})
     assert (r["loss"] > 5).somewhere().verdict is PASS
     assert (r["loss"] > 5).somewhere().worst.at == "mechanism none, rate 2 Mbit/s"
@@ -169,7 +170,7 @@ def test_somewhere_needs_one_point() -> None:
     assert (r["loss"] > 20).somewhere().verdict is FAIL
 
 
-def test_equality_and_closeness() -> None:
+def test_equals_close_to_and_within_hold_for_equal_samples_and_not_for_twice_the_value() -> None:
     both = results({("plain", 1): [1.0, 1.1, 0.9], ("none", 1): [1.0, 1.1, 0.9]})
     plain, none = both.where(mechanism="plain")["loss"], both.where(mechanism="none")["loss"]
     assert plain.equals(none).verdict is PASS

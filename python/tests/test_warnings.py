@@ -30,6 +30,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def call(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    """Run the command line in this process; return exit code, standard output and standard error."""
     with pytest.raises(SystemExit) as stop:
         main(arguments)
     out, err = capsys.readouterr()
@@ -137,6 +138,7 @@ def test_a_fixed_setting_without_effect_is_warned_of(file: Path) -> None:
 
 
 def estimate(metric: str, values: list[float]) -> Estimate:
+    """Return the estimate of a metric of the group `data` from the values of replications."""
     return Estimate(Measure("group", "data", metric), mean_interval(values, 0.95))
 
 

@@ -1,4 +1,4 @@
-"""Shared parts of figures: scenarios, measurements, and the register of figures."""
+"""Shared parts of figures: scenarios, measurements, elements of drawings, and the register of figures."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 CONFIDENCE = 0.95
+"""Confidence of the intervals in figures."""
 BLUE, RED, GREEN, PINK, ORANGE, SKY, BLACK, BROWN = plot.COLOURS
 
 Draw = Callable[[], "Figure"]
@@ -81,7 +82,7 @@ def study(name: str) -> Study:
 
 
 def gallery(id: str, settings: Mapping[str, Value] | None = None, /, **point: AxisValue) -> Scenario:  # noqa: A002
-    """Return the scenario of an experiment at a point, with the duration of `--quick` and changed settings."""
+    """Return the scenario of an experiment at a point, as in the profile `quick`, with changed settings."""
     _loaded.add(id)
     return experiment(id).at(Point(**point), "quick").set(settings or {})
 
@@ -99,7 +100,7 @@ def series(report: Report) -> SeriesData:
 
 
 def queue_kb(found: SeriesData, *ports: str) -> list[float]:
-    """Return the samples of the queue, kB, sum of some ports."""
+    """Return the samples of the queue, kB, summed over the given ports."""
     return [sum(values) / 1e3 for values in zip(*(found["ports"][port]["queue_bytes"] for port in ports), strict=True)]
 
 
@@ -130,7 +131,7 @@ def interval(scenario: Scenario, measure: Callable[[Report], float], replication
 
 
 def levels(axes: Axes, marks: Mapping[str, float], right: float) -> None:
-    """Draw horizontal lines with their names at the right edge."""
+    """Draw horizontal lines at the levels of `marks`, with their names at the abscissa `right`."""
     for name, level in marks.items():
         axes.axhline(level, color="#888888", linewidth=0.8, linestyle="--", zorder=1)
         axes.text(right, level, f" {name}", va="center", ha="left", fontsize=8, color="#555555")
@@ -147,10 +148,11 @@ def bottleneck(
     average: str = "",
     state: Mapping[str, tuple[str, float]] | None = None,
 ) -> Figure:
-    """Draw the queue of a TCP dumbbell under a discipline, and the state of its law, over 30 s.
+    """Draw the queue of a TCP dumbbell under a discipline, and the state of the discipline, over 30 s.
 
-    Of docs/examples/figures/crowd.toml or, if `flood`, of flood.toml; then the goodputs are shown. `average` is a state
-    in bytes or packets that is drawn with the queue; `state` gives each further panel's name and factor.
+    The scenario is docs/examples/figures/crowd.toml or, with `flood`, flood.toml, whose goodputs are drawn, too.
+    `average` names a state in bytes or packets that is drawn with the queue. `state` has an entry for each further
+    panel: the name of the state, and its label on the axis and the factor by which it is multiplied.
     """
     scenario = example(FLOOD if flood else CROWD, {"switches.r0.ports.r1.discipline": queue})
     if ecn:
@@ -162,6 +164,7 @@ def bottleneck(
     drawn = plot.new(1, rows, width=8.4, height=1.9 if rows > 1 else 2.4, sharex=True)
     times = found["time_s"]
     top, *others = drawn.axes
+    # A packet has 1000 B of payload and 40 B of headers.
     top.plot(
         times,
         [waiting / 1040 for waiting in port["queue_bytes"]],
@@ -189,7 +192,8 @@ def bottleneck(
 
 
 def goodputs(axes: Axes, found: SeriesData) -> None:
-    """Draw the goodput of the flood, and the mean of the eight connections, over one second each."""
+    """Draw the goodput of the flood, and the mean goodput of the eight connections, averaged over one second."""
+    # 20 samples of 50 ms. The dashed line is the equal share of nine flows in 10 Mbit/s.
     span = 20
     for name, words, share, colour in (("tcp", "a connection, mean of 8", 8, BLUE), ("flood", "the flood", 1, RED)):
         delivered = found["flows"][name]["delivered_bytes"]

@@ -17,7 +17,10 @@ RACK = "figures/rack.toml"
 
 
 def rack(control: Table, duration: float, *, join: float, delay: str = "1us", queue: Table | None = None) -> Scenario:
-    """Return docs/examples/figures/rack.toml with a congestion control; hosts start `join` ms apart."""
+    """Return docs/examples/figures/rack.toml with a congestion control and a duration in ms.
+
+    Hosts start `join` ms apart; `delay` is that of each link, and `queue` the discipline of all ports.
+    """
     changes: dict[str, Value] = {
         "run": {"duration": f"{duration:g}ms", "sample": f"{duration / 600:g}ms", "seed": 1},
         "links[0].delay": delay,
@@ -92,13 +95,14 @@ def timely() -> Figure:
 
 @figure("figures/qcn.toml", slow=True)
 def qcn() -> Figure:
-    """Draw a queue and the rates of its four sources, two of which end half-way."""
+    """Draw a queue, and the rates of four sources, of which two end half-way, under QCN."""
     drawn = plot.new(1, 2, width=8.4, height=2.1, sharex=True)
     top, bottom = drawn.axes
     found = series(first(example("figures/qcn.toml")))
     times = [1e3 * at for at in found["time_s"]]
     with plot.style():
         top.plot(times, queue_kb(found, "core->d"), color=BLUE, linewidth=0.9)
+        # The default equilibrium of QCN, kB.
         top.axhline(26, color="#666666", linestyle="--", linewidth=0.9)
         for k, colour in enumerate(COLOURS, start=1):
             rates = [1e-9 * x for x in found["ports"][f"h{k}->core"]["state"]["rate_bps d"]]
@@ -112,7 +116,7 @@ def qcn() -> Figure:
 
 @figure("figures/pfc.toml", slow=True)
 def priority_flow_control() -> Figure:
-    """Draw two hosts that fill a shared buffer, and a third one that sends to another port."""
+    """Draw the queue to which two hosts send, and the times at which they and a third host are stopped."""
     drawn = plot.new(1, 2, width=8.4, height=2.1, sharex=True)
     top, bottom = drawn.axes
     found = series(first(example("figures/pfc.toml")))

@@ -60,7 +60,7 @@ def congestion_management() -> Figure:
     return drawn
 
 
-# For each flow: its weight, and arrival and transmission time of its packets, ms.
+# For each flow: its name, its weight, and arrival time and transmission time of its packets, both in ms.
 FLOWS = (
     ("A, weight 2", 2.0, ((0.0, 1.0), (0.0, 1.0), (0.0, 1.0))),
     ("B, weight 1", 1.0, ((0.0, 1.0), (0.0, 1.0))),
@@ -69,7 +69,7 @@ FLOWS = (
 
 
 def fluid() -> list[tuple[int, float, float]]:
-    """Return flow, start and finish of each packet in a fluid server that shares the link by weights."""
+    """Return index of the flow, start and finish (ms) of each packet in a fluid server that shares by weights."""
     step = 1e-3
     queues = [[(at, length) for at, length in packets] for _, _, packets in FLOWS]
     started: list[float | None] = [None] * len(queues)
@@ -94,7 +94,7 @@ def fluid() -> list[tuple[int, float, float]]:
 
 @figure()
 def wfq_finish_times() -> Figure:
-    """Draw packets in a fluid server, and the order in which it finishes them."""
+    """Draw packets in a fluid server, and on a link under WFQ, which sends them in the order of their finish times."""
     drawn = plot.new(1, 1, width=6.8, height=3.0)
     (axes,) = drawn.axes
     finished = sorted(fluid(), key=lambda packet: (round(packet[2], 2), packet[0]))
@@ -118,7 +118,10 @@ def wfq_finish_times() -> Figure:
 
 
 def slope(low: float, high: float, denominator: float) -> tuple[list[float], list[float]]:
-    """Return the vertices of the curve of a profile's drop probability."""
+    """Return abscissas (packets) and ordinates (%) of the curve of a profile's drop probability.
+
+    `low` and `high` are the thresholds; at `high` the probability is 1/`denominator`.
+    """
     return [0, low, high, high, 64], [0, 0, 100 / denominator, 100, 100]
 
 

@@ -71,7 +71,7 @@ MERGING: dict[str, AxisValue] = {"traffic": "uniform-uniform", "mechanism": "pla
 
 @figure("lan-a1", slow=True)
 def watermark() -> Figure:
-    """Draw one stop: a queue between its two thresholds, and the queue of the neighbour that it stops."""
+    """Draw a stop by 802.3x: the queue that crosses its thresholds, and the queue of the neighbour that is stopped."""
     coarse = series(first(gallery("lan-a1", {"run.sample": "1ms", "run.duration": "12s"}, **MERGING)))
     queue = queue_kb(coarse, "sw0->d")
     start = next(t for t, q in zip(coarse["time_s"], queue, strict=True) if t > 11 and q > 40) - 0.02
@@ -205,7 +205,7 @@ def saturation() -> Figure:
 
 @figure("figures/shared-memory.toml", slow=True)
 def shared_memory() -> Figure:
-    """Draw the mean queue under dynamic thresholds if several ports are overloaded at once."""
+    """Draw the mean queue of a port under dynamic thresholds against the number of overloaded ports."""
     drawn = plot.new(1, 1, width=6.0, height=3.2)
     (axes,) = drawn.axes
     memory, hot = 200.0, (1, 2, 3, 4, 6, 8)

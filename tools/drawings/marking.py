@@ -1,4 +1,4 @@
-"""Figures of meters, reservations and the queues that use colours."""
+"""Figures of meters, of reservations, and of the queues that use colours."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def reservation() -> Figure:
 
 @figure("internet-e20")
 def packet_marking() -> Figure:
-    """Draw the marked and the best-effort window of a sender with a target rate, and its observed rate."""
+    """Draw the marked window, the best-effort window and the observed rate of a sender with a target of 2.5 Mbit/s."""
     drawn = plot.new(1, 2, width=8.4, height=2.1, sharex=True)
     changes = {"run.duration": "60s", "run.warmup": "0s", "run.sample": "100ms"}
     scenario = gallery("internet-e20", changes, engine=INTEGRATED, targets=MIXED, others=FEW, window=300)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @figure("figures/bcn.toml")
 def bcn() -> Figure:
-    """Draw a queue and the rates of its four sources, two of which end half-way."""
+    """Draw a queue, and the rates of four sources, of which two end half-way, under BCN."""
     drawn = plot.new(1, 2, width=8.4, height=2.1, sharex=True)
     top, bottom = drawn.axes
     found = series(first(example("figures/bcn.toml")))

@@ -66,7 +66,7 @@ RED_BAND = kind("red", min="20packets", max="60packets", mean_packet="1040B", co
 
 
 def red_band() -> Table:
-    """Return these parameters as a nested table."""
+    """Return the parameters of `RED_BAND`, without its kind, for disciplines that have RED as a part."""
     return {key: value for key, value in RED_BAND.items() if key != "kind"}
 
 
@@ -197,7 +197,7 @@ def avq() -> Figure:
 
 @figure("figures/sparse.toml", slow=True)
 def fair_queueing() -> Figure:
-    """Draw the delay of a sparse flow among backlogged ones, under each tag-based discipline."""
+    """Draw the delay of a sparse flow among backlogged flows, under DRR and the tag-based disciplines."""
     drawn = plot.new(1, 1, width=6.4, height=3.4)
     (axes,) = drawn.axes
     crowds = (2, 4, 8, 16, 32)

@@ -80,7 +80,7 @@ def video() -> Figure:
 
 @figure("figures/transfers.toml", slow=True)
 def applications() -> Figure:
-    """Draw the slowdown of transfers against load: all segments sent at once through fair queueing, and TCP."""
+    """Draw the slowdown of transfers against load: with TCP, and if all segments are sent at once, under DRR."""
     drawn = plot.new(1, 1, width=6.0, height=3.2)
     (axes,) = drawn.axes
     loads = (0.2, 0.4, 0.6, 0.8)

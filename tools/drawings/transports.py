@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @figure("figures/recovery.toml")
 def tcp_recovery() -> Figure:
-    """Draw the window of one connection through drop-tail, with each kind of recovery."""
+    """Draw the window of one connection through drop-tail, with each kind of loss recovery of TCP."""
     flavours: tuple[Kind, ...] = ("tahoe", "reno", "newreno", "sack")
     drawn = plot.new(1, len(flavours), width=8.4, height=1.4, sharex=True, sharey=True)
     for axes, name in zip(drawn.axes, flavours, strict=True):
@@ -66,7 +66,10 @@ def _path(control: Kind, buffer: str, rate: str, delay: str, **more: Value) -> S
 
 
 def _window_and_queue(panels: dict[str, tuple[Scenario, str]], segment: float = 1500) -> Figure:
-    """Draw the outstanding and the queued segments, in a panel each."""
+    """Draw the outstanding and the queued segments of a flow in one panel for each scenario.
+
+    `panels` has the title of each panel, and its scenario and flow; `segment` is the length of a packet, B.
+    """
     drawn = plot.new(1, len(panels), width=8.4, height=1.8, sharex=True, sharey=True)
     for axes, (title, (scenario, flow)) in zip(drawn.axes, panels.items(), strict=True):
         found = series(first(scenario))

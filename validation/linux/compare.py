@@ -36,13 +36,18 @@ from tailback.router.policy import export_configuration, import_configuration
 
 BEGIN, END = "<!-- validation/linux/compare.py writes from here -->", "<!-- to here -->"
 WARMUP_S, DURATION_S = 4, 24
+"""Warm-up, and duration of a run with its warm-up, seconds."""
 LINE = "10Gbit/s"
 """Rate of the scenario's link behind the policy: 1.2 us for 1500 B are negligible. A veth pair has no rate."""
 METRICS = ("throughput_bps", "loss", "mean_s", "p99_s")
+"""Fields of `Outcome` that are compared."""
 TOLERANCE = 0.1
 """Permitted difference as a fraction of the kernel's value."""
 MIN_TOLERANCE = {"throughput_bps": 0.0, "loss": 0.002, "mean_s": 1e-4, "p99_s": 1e-4}
-"""Permitted absolute differences: 0.2 percentage points of loss, 0.1 ms of delay (1500 B take 1.2 ms at 10 Mbit/s)."""
+"""Absolute differences that are always permitted: 0.2 percentage points of loss, 0.1 ms of delay.
+
+For comparison, 1500 B take 1.2 ms at 10 Mbit/s.
+"""
 
 
 @dataclass(frozen=True)
@@ -77,7 +82,10 @@ class Row:
 
 
 def prepare(policy: Policy) -> Prepared:
-    """Return a policy imported, exported to tc, and the export imported again; raises ValueError if a part is lost."""
+    """Import a policy, export it to tc, and import the export; return the script and the scenarios.
+
+    Raises ValueError if a part of the policy is not simulated, or is not in the export.
+    """
     options = {"traffic": policy.traffic, "rate": LINE, "overhead": "ethernet", "duration": f"{DURATION_S}s"}
     found = import_configuration(policy.language, policy.text, **options)
     written = found.check().set(warmup=f"{WARMUP_S}s")
@@ -120,7 +128,7 @@ def _p99_s(report: tb.Report, group: str) -> float:
 
 
 def measured(kernel: Kernel, run: Run, answers: Path) -> dict[str, Outcome]:
-    """Return the results of a run on the kernel, from the cache in `answers` if they are there."""
+    """Return the results of a run on the kernel, from the cache in `answers` if they are there; raises GuestError."""
     sources = [
         path.read_text(encoding="utf-8") for path in sorted(guest.HERE.iterdir()) if path.suffix in (".c", ".sh")
     ]
@@ -133,14 +141,14 @@ def measured(kernel: Kernel, run: Run, answers: Path) -> dict[str, Outcome]:
 
 
 def close(metric: str, kernel: float, ours: float) -> bool:
-    """Return `True` if the values of a metric agree within the tolerances."""
+    """Return `True` if the values of a metric agree within the tolerances, or both are NaN."""
     if math.isnan(kernel) or math.isnan(ours):
         return math.isnan(kernel) == math.isnan(ours)
     return abs(ours - kernel) <= max(TOLERANCE * kernel, MIN_TOLERANCE[metric])
 
 
 def compare(policy: str, by: str, group: str, kernel: Sequence[Outcome], ours: Sequence[Outcome]) -> Row:
-    """Return the comparison of the means of a group."""
+    """Return the comparison of the means of a group; `by` is the key of the scenario, and outcomes are one per seed."""
 
     def intervals(outcomes: Sequence[Outcome]) -> dict[str, Interval]:
         return {metric: mean_interval([getattr(one, metric) for one in outcomes], 0.95) for metric in METRICS}
@@ -164,7 +172,7 @@ def _cell(metric: str, kernel: Interval, ours: Interval) -> str:
 
 
 def table(rows: Sequence[Row]) -> str:
-    """Return the rows as a Markdown table, kernel / Tailback in each cell."""
+    """Return the rows as a Markdown table; each cell has the values of the kernel and of Tailback, divided by `/`."""
     lines = [
         "| policy | predicted by | flows | throughput, Mbit/s | loss % | mean delay, ms | 99 % delay, ms | outside |",
         "|---|---|---|---:|---:|---:|---:|---|",
@@ -177,7 +185,7 @@ def table(rows: Sequence[Row]) -> str:
 
 
 def rewrite(page: Path, region: str) -> None:
-    """Replace the page's marked region."""
+    """Replace the text between the markers `BEGIN` and `END` of a page."""
     before, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
     _, _, after = rest.partition(END)
     page.write_text(f"{before}{BEGIN}\n\n{region}\n{END}{after}", encoding="utf-8")

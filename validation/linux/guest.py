@@ -67,7 +67,7 @@ class Group:
     """Round-trip time without queues, seconds."""
 
     def command(self, seed: int, end_s: float) -> str:
-        """Return the arguments of the traffic program."""
+        """Return the arguments of the traffic program for these flows, which end at `end_s` of the guest's clock."""
         tos = self.code_point << 2
         if self.model == "tcp":
             mss = self.bytes - 40
@@ -84,17 +84,17 @@ class Outcome:
     offered_bps: float
     """Sent rate, bit/s: payload of TCP, else layer-3 packets, as Tailback counts them."""
     throughput_bps: float
-    """Rate of these packets that arrived by the end, bit/s, in the same bytes."""
+    """Rate of the sent packets that arrived by the end of the run, bit/s, counted as in `offered_bps`."""
     loss: float
-    """Fraction of these packets that never arrived, 0 to 1."""
+    """Fraction of the sent packets that never arrived, 0 to 1; NaN if no packet was sent."""
     mean_s: float
-    """Mean delay of the packets that arrived by the end, seconds."""
+    """Mean delay of the packets that arrived by the end of the run, seconds; NaN if there are none."""
     p99_s: float
-    """99th percentile of their delays, seconds."""
+    """99th percentile of the delays of the packets that arrived by the end of the run, seconds; NaN likewise."""
 
 
 def code_point(text: str) -> int:
-    """Return the number of a code point, 0 to 63, from a text such as `ef` or `12`."""
+    """Return the number of a code point, 0 to 63, from a text such as `ef` or `12`; raises ValueError."""
     found = _CODE_POINTS.get(text.lower())
     return int(text) if found is None else found
 

@@ -23,7 +23,8 @@ class Policy:
 
 
 WAIT = frozenset({"voice mean_s", "voice p99_s"})
-"""Known differences in the delay of a priority packet at a token bucket, of at most about one packet time."""
+"""Known differences: the delay of a priority packet at a token bucket, by at most about one packet time."""
+# Rows of the traffic table.
 VOICE = "voice,ef,80kbit/s,200,10,cbr\n"
 COLUMNS = "name,dscp,rate,packet,count,model\n"
 
@@ -176,7 +177,7 @@ POLICIES = [
     ),
     Policy(
         "prio",
-        "three bands behind tbf, fair queueing in the middle one, the last one starved",
+        "three bands behind tbf: fair queueing in the middle band, and a last band that is starved",
         "tc",
         PRIO,
         COLUMNS

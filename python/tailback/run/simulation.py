@@ -42,7 +42,7 @@ class Simulation:
         with tailback.Simulation("dumbbell.toml") as simulation:
             while not simulation.done:
                 simulation.step("100ms")
-                print(simulation.now, simulation.port("s->t")["queue_bytes"])
+                print(simulation.now, simulation.port("left->right")["queue_bytes"])
 
     A view at an instant is taken after all events of that instant. A change or an injection takes effect 1 ps later at
     the earliest. Only keys in the scenario's `run.tunable` can be changed. `scenario` returns the scenario with all
