@@ -1,4 +1,4 @@
-//! FQ-PIE against PIE of RFC 8033 in each queue and the rounds of RFC 8290, as `sch_fq_pie.c` of Linux joins them
+//! FQ-PIE against PIE of RFC 8033 in each queue and the rounds of RFC 8290, as `sch_fq_pie.c` of Linux combines them
 //! (`fq_pie_qdisc_enqueue`, `fq_pie_qdisc_dequeue`, `fq_pie_timer`).
 
 use crate::common::rfc8033::Rfc;
@@ -55,7 +55,7 @@ impl Queue for FqPie {
                 return Some(size);
             } else {
                 head.pop_front();
-                // It passes through the old flows once, if there are any.
+                // A new flow that is empty goes to the old flows once, if there are any.
                 if new && !self.old_flows.is_empty() {
                     self.old_flows.push_back(i);
                 }
@@ -72,7 +72,7 @@ impl Queue for FqPie {
 }
 
 #[test]
-fn it_decides_and_serves_as_linux_and_the_rfcs_for_each_of_150_000_packets() {
+fn fq_pie_gives_each_of_150_000_packets_the_fate_it_has_in_linux_and_the_rfcs_with_and_without_ecn() {
     for (seed, ecn) in [(1, true), (2, false)] {
         let pie = pie::Params { ecn, mark_limit: Fraction(0.9), ..pie::Params::default() };
         let flow = || Flow { pie: Rfc::new(&pie), deficit: 0 };

@@ -262,7 +262,7 @@ fn the_defaults_follow_the_link_as_in_ns() {
 }
 
 #[test]
-fn nonsense_is_refused_with_advice() {
+fn invalid_parameters_are_refused_with_their_path() {
     let refuse = |params: Params, path: &str| assert_eq!(params.check().unwrap_err().path, path);
     refuse(Params { max: Some(Amount::packets(4)), ..thesis() }, "max");
     refuse(Params { min: None, ..thesis() }, "min");

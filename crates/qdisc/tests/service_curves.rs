@@ -29,7 +29,7 @@ fn served(classes: Value, arrivals: Vec<Vec<Arrival>>, until: u64) -> Log {
 
 /// Mbit/s that a flow's packets leave with between two instants.
 fn rate(log: &Log, flow: u32, from: u64, until: u64) -> f64 {
-    let own = log.left.iter().filter(|d| d.flow == flow && d.end > at(from) && d.end <= at(until));
+    let own = log.departed.iter().filter(|d| d.flow == flow && d.end > at(from) && d.end <= at(until));
     own.map(|d| f64::from(d.bytes) * 8.0).sum::<f64>() / ((until - from) as f64 * 1e3)
 }
 
@@ -123,7 +123,7 @@ fn a_concave_curve_bounds_the_delay_by_its_first_piece_and_one_packet_of_others(
     let calls = || constant(0, 200, Rate(80_000), at(3), at(5000));
     let bulk = || constant(1, 1500, Rate(12_000_000), at(0), at(5000));
     let most = |log: &Log, arrivals: &[Arrival]| {
-        let waits = log.left.iter().filter(|d| d.flow == 0).map(|d| d.end.since(arrivals[d.arrival].at));
+        let waits = log.departed.iter().filter(|d| d.flow == 0).map(|d| d.end.since(arrivals[d.arrival].at));
         waits.max().expect("packets of voice")
     };
     let arrivals = merged(vec![calls(), bulk()]);
@@ -131,7 +131,7 @@ fn a_concave_curve_bounds_the_delay_by_its_first_piece_and_one_packet_of_others(
     assert!(most(&log, &arrivals) <= Dur::from_us(3200), "{}", most(&log, &arrivals));
     // The same rate as a convex curve, nothing for 18 ms: the deadline is 20 ms away, and data with a guarantee of 9.9 Mbit/s
     // goes before it while it is behind its own deadlines.
-    assert!(log.left.iter().filter(|d| d.flow == 0).count() >= 249);
+    assert!(log.departed.iter().filter(|d| d.flow == 0).count() >= 249);
 }
 
 #[test]
@@ -152,11 +152,11 @@ fn who_has_had_what_was_left_is_not_punished_for_it() {
 #[test]
 fn what_matches_nothing_is_dropped_without_a_default_class_and_waits_in_it_with_one() {
     let log = served(json!([leaf(0, json!({ "ls": { "m2": "1Mbit/s" } }))]), vec![stream(7, 1.0, 0, 100)], 200);
-    assert!(log.left.is_empty() && log.dropped.iter().all(|(_, _, why, _)| *why == Reason::Policed));
+    assert!(log.departed.is_empty() && log.dropped.iter().all(|d| d.reason == Reason::Policed));
     let classes = json!([leaf(0, json!({ "ls": { "m2": "1Mbit/s" } }))]);
     let document = json!({ "kind": "hfsc", "default": "c0", "classes": classes });
     let log = run(&mut build(document, &SITE), &stream(7, 1.0, 0, 100), RATE, 1, at(200));
-    assert!(log.dropped.is_empty() && log.left.len() == 13);
+    assert!(log.dropped.is_empty() && log.departed.len() == 13);
 }
 
 #[test]
@@ -201,9 +201,9 @@ proptest! {
         let arrivals = crate::link::random(seed, 4, 2_000, RATE, 1.2);
         let document = json!({ "kind": "hfsc", "classes": classes });
         let log = run(&mut build(document, &SITE), &arrivals, RATE, 1, Time::NEVER);
-        prop_assert_eq!(log.left.len(), arrivals.len());
+        prop_assert_eq!(log.departed.len(), arrivals.len());
         // Each packet begins when the one before it ends, or when it arrives itself.
-        for pair in log.left.windows(2) {
+        for pair in log.departed.windows(2) {
             let arrival = arrivals[pair[1].arrival].at;
             prop_assert!(pair[1].start == pair[0].end || pair[1].start == arrival && arrival > pair[0].end, "{:?}", pair);
         }

@@ -291,7 +291,7 @@ fn bins_are_empty_when_the_queue_is_whatever_the_hash_does() {
 }
 
 #[test]
-fn nonsense_is_refused_with_advice() {
+fn invalid_parameters_are_refused_with_their_path() {
     let refuse = |params: Params, path: &str| assert_eq!(params.check().unwrap_err().path, path);
     refuse(Params { levels: Some(0), ..Params::default() }, "levels");
     refuse(Params { bins: Some(0), ..Params::default() }, "bins");

@@ -91,7 +91,7 @@ proptest! {
     fn wfq_finishes_each_packet_within_one_packet_time_of_the_fluid_server(seed in any::<u64>(), weights in weights(), load in 0.6f64..1.3) {
         let arrivals = random(seed, weights.len() as u32, 1500, RATE, load);
         let reference = fluid(&arrivals, &weights);
-        for d in &served("wfq", &weights, &arrivals).left {
+        for d in &served("wfq", &weights, &arrivals).departed {
             let (end, fluid) = (d.end.0 as f64, reference[d.arrival]);
             prop_assert!(end <= fluid + LARGEST_PACKET + ROUNDING, "packet {}: {end} after {fluid}", d.arrival);
         }
@@ -105,8 +105,8 @@ proptest! {
         let others = (weights.len() - 1) as f64;
         for kind in ["wfq", "wf2q-plus", "virtual-clock", "scfq", "stfq"] {
             let log = served(kind, &weights, &arrivals);
-            prop_assert_eq!(log.left.len(), arrivals.len());
-            for d in &log.left {
+            prop_assert_eq!(log.departed.len(), arrivals.len());
+            for d in &log.departed {
                 let own = f64::from(d.bytes) * BYTE;
                 let (end, alone) = (d.end.0 as f64, reference[d.arrival]);
                 let bound = match kind {
@@ -131,7 +131,7 @@ proptest! {
             let log = served(kind, &weights, &arrivals);
             let mut shares = [0.0f64; 3];
             let mut left = [0, 1, 2].map(|f| arrivals.iter().filter(|a| a.flow == f).count());
-            for d in &log.left {
+            for d in &log.departed {
                 let f = d.flow as usize;
                 shares[f] += f64::from(d.bytes) / weights[f];
                 left[f] -= 1;
@@ -162,7 +162,7 @@ fn a_token_bucket_flow_meets_the_bound_of_parekh_and_gallager() {
     let bound = Dur::from_ms(64) + Dur::from_us(1200);
     let mut slowest = Dur::ZERO;
     for kind in ["wfq", "wf2q-plus"] {
-        for d in served(kind, &[1.0; 10], &arrivals).left.iter().filter(|d| d.flow == 0) {
+        for d in served(kind, &[1.0; 10], &arrivals).departed.iter().filter(|d| d.flow == 0) {
             let delay = d.end.since(arrivals[d.arrival].at);
             assert!(delay <= bound, "{kind}: {delay}");
             slowest = slowest.max(delay);
@@ -170,7 +170,7 @@ fn a_token_bucket_flow_meets_the_bound_of_parekh_and_gallager() {
     }
     assert!(slowest > Dur::from_ms(55), "the bound is nearly reached: {slowest}");
     let fifo = run(&mut build(json!({ "kind": "drop-tail" }), &SITE), &arrivals, RATE, 1, Time::NEVER);
-    let worst = fifo.left.iter().filter(|d| d.flow == 0).map(|d| d.end.since(arrivals[d.arrival].at)).max().unwrap();
+    let worst = fifo.departed.iter().filter(|d| d.flow == 0).map(|d| d.end.since(arrivals[d.arrival].at)).max().unwrap();
     assert!(worst > bound * 10, "{worst}");
 }
 
@@ -184,7 +184,7 @@ fn over_a_million_packets_wfq_never_exceeds_the_bounds_of_parekh_and_gallager() 
         let log = served("wfq", &weights, &arrivals);
         // By flow the largest delay, and sigma / g: that of a link which serves the flow alone at g.
         let (mut worst, mut burst) = ([0.0f64; 8], [0.0f64; 8]);
-        for d in &log.left {
+        for d in &log.departed {
             let (end, at, flow) = (d.end.0 as f64, arrivals[d.arrival].at.0 as f64, d.flow as usize);
             assert!(end <= reference[d.arrival] + LARGEST_PACKET + ROUNDING, "packet {} lags the fluid", d.arrival);
             worst[flow] = worst[flow].max(end - at);
@@ -195,7 +195,7 @@ fn over_a_million_packets_wfq_never_exceeds_the_bounds_of_parekh_and_gallager() 
             assert!(worst[flow] <= bound, "flow {flow}: {} ps, at most {bound}", worst[flow]);
             tightest = tightest.min(bound / worst[flow]);
         }
-        packets += log.left.len();
+        packets += log.departed.len();
     }
     assert!(packets >= 1_000_000, "{packets} packets");
     assert!(tightest < 2.0, "the bound says something: {tightest}");
@@ -212,7 +212,7 @@ fn worst_case() -> (Vec<Arrival>, Vec<f64>) {
 fn places_of_flow_0(kind: &str) -> Vec<usize> {
     let (arrivals, weights) = worst_case();
     let log = served(kind, &weights, &arrivals);
-    log.left.iter().enumerate().filter(|(_, d)| d.flow == 0).map(|(i, _)| i).collect()
+    log.departed.iter().enumerate().filter(|(_, d)| d.flow == 0).map(|(i, _)| i).collect()
 }
 
 #[test]
@@ -231,7 +231,7 @@ fn virtual_clock_punishes_past_use_and_fair_queueing_does_not() {
     ]);
     let share = |document: serde_json::Value| {
         let log = run(&mut build(document, &SITE), &arrivals, RATE, 1, Time::ZERO + Dur::from_secs(2));
-        let after = log.left.iter().filter(|d| d.start > second && d.start < second + Dur::from_ms(450));
+        let after = log.departed.iter().filter(|d| d.start > second && d.start < second + Dur::from_ms(450));
         let bytes: Vec<f64> = after.map(|d| if d.flow == 0 { 1.0 } else { 0.0 }).collect();
         bytes.iter().sum::<f64>() / bytes.len() as f64
     };
@@ -252,7 +252,7 @@ fn the_packet_with_the_largest_tag_makes_room_and_its_flow_forgets_it() {
     let site = Site { packets: 5, ..SITE };
     for kind in ["wfq", "wf2q-plus", "scfq", "stfq"] {
         let log = run(&mut build(json!({ "kind": kind }), &site), &arrivals, RATE, 1, Time::NEVER);
-        let dropped: Vec<u32> = log.dropped.iter().map(|d| d.1).collect();
+        let dropped: Vec<u32> = log.dropped.iter().map(|d| d.flow).collect();
         assert!(dropped.iter().filter(|f| **f == 0).count() >= 2 && dropped.len() == 4, "{kind}: {dropped:?}");
     }
 }
@@ -265,7 +265,7 @@ fn after_an_idle_spell_nobody_is_ahead_of_a_flow_that_was_served_before() {
     arrivals.extend([packet(2, 100), packet(0, 100), packet(1, 100)]);
     for kind in ["wfq", "wf2q-plus", "scfq", "stfq"] {
         let log = run(&mut build(json!({ "kind": kind }), &SITE), &arrivals, RATE, 1, Time::NEVER);
-        let last: Vec<u32> = log.left[10..].iter().map(|d| d.flow).collect();
+        let last: Vec<u32> = log.departed[10..].iter().map(|d| d.flow).collect();
         assert_eq!(last, [2, 0, 1], "{kind}");
     }
 }
