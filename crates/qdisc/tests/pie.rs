@@ -137,7 +137,7 @@ fn invalid_parameters_are_refused_with_their_path() {
     refuse(Params { beta: f64::INFINITY, ..Params::default() }, "beta");
 }
 
-/// SingleQueue queue of the RFC with its limit and timer.
+/// The RFC's queue with its limit and timer.
 struct SingleQueue {
     law: Rfc,
     rng: Rng,

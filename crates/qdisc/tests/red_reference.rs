@@ -1,4 +1,4 @@
-//! RED against a literal transcription of ns-2.35, decision by decision.
+//! RED against a transcription of ns-2.35, packet by packet.
 
 use crate::common::*;
 use std::collections::VecDeque;
@@ -148,7 +148,7 @@ impl NsRed {
         if p > 1.0 { 1.0 } else { p }
     }
 
-    /// 0: not chosen, 1: marked, 2: to be dropped.
+    /// Returns 0 for a packet that passes, 1 for one to be marked, 2 for one to be dropped.
     fn drop_early(&mut self, packet: &Held) -> u8 {
         self.v_prob1 = self.calculate_p();
         let v_prob = self.modify_p(self.v_prob1, packet.size);
@@ -225,7 +225,8 @@ impl Queue for NsRed {
     }
 }
 
-/// Serves the same traffic with our RED and with the transcription; how often each fate occurred.
+/// Serves the same traffic with the RED under test and with the transcription. Returns the number of packets of each fate, in
+/// the order of [`tally`].
 fn compare(params: Params, traffic: &Traffic, seed: u64) -> [usize; 5] {
     let qlim = 50;
     let arrivals = traffic.draw(seed);
@@ -253,7 +254,7 @@ fn the_defaults_of_ns_with_its_limit_on_marks_decide_as_ns_does() {
 }
 
 #[test]
-fn every_victim_and_gentle_or_not_decide_as_ns_does() {
+fn red_with_each_kind_of_victim_decides_as_ns_does() {
     for (seed, victim) in [Victim::Tail, Victim::Head, Victim::Random].into_iter().enumerate() {
         let params = Params {
             min: Some(Amount::packets(10)),
@@ -271,7 +272,7 @@ fn every_victim_and_gentle_or_not_decide_as_ns_does() {
 }
 
 #[test]
-fn both_adaptive_forms_decide_as_ns_does() {
+fn fengs_and_floyds_adaptive_red_decide_as_ns_does() {
     for (seed, adaptive) in [Adaptive::Feng(Feng::default()), Adaptive::Floyd(Floyd::default())].into_iter().enumerate()
     {
         let gentle = matches!(adaptive, Adaptive::Floyd(_));
