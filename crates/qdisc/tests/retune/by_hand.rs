@@ -33,8 +33,8 @@ fn site(packets: u64) -> Site {
     Site { bytes: u64::MAX, packets, rate: Rate::mbit(10) }
 }
 
-/// Serves the traffic; after the first arrival at or after the time of a change the discipline gets the change's parameters
-/// and its limit in packets.
+/// Serves the traffic. A change consists of a time, parameters and a limit in packets; it is made before the next event, at
+/// the stated time or a little later.
 fn changed(first: Value, packets: u64, traffic: &[Arrival], changes: &[(Time, Value, u64)]) -> Ride {
     let mut ride = Ride::new(&spec(&first), &site(packets), 1);
     let (mut changes, mut before) = (changes.iter().peekable(), spec(&first));
