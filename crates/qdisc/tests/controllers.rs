@@ -109,7 +109,7 @@ fn pi_gives_each_of_120_000_packets_its_fate_in_ns() {
             due: Time::ZERO,
         };
         let tally = compare(Spec::Pi(params), &mut reference, rng, seed);
-        assert!(tally[2] > 100 && (!ecn || tally[1] > 100), "{tally:?}");
+        assert!(tally[fate::EARLY] > 100 && (!ecn || tally[fate::MARKED] > 100), "{tally:?}");
     }
 }
 
@@ -164,7 +164,7 @@ fn rem_gives_each_of_120_000_packets_its_fate_in_ns() {
             NsRem { rng: rng.clone(), q: VecDeque::new(), count: 0.0, ave: 0.0, pl: 0.0, prob: 0.0, inw, due };
         let params = rem::Params { weight: inw, ..rem::Params::default() };
         let tally = compare(Spec::Rem(params), &mut reference, rng, seed);
-        assert!(tally[2] > 100 && tally[3] > 100, "{tally:?}");
+        assert!(tally[fate::EARLY] > 100 && tally[fate::FULL] > 100, "{tally:?}");
     }
 }
 
@@ -219,7 +219,7 @@ fn avq_gives_each_of_120_000_packets_its_fate_in_ns() {
         let mut reference = NsVq { q: VecDeque::new(), ecn, c, ctilde: 0.8 * c, vq_len: 0.0, prev: None };
         let params = avq::Params { ecn, ..avq::Params::default() };
         let tally = compare(Spec::Avq(params), &mut reference, Rng::named(seed, "port"), seed);
-        assert!(tally[2] > 100 && (!ecn || tally[1] > 100), "{tally:?}");
+        assert!(tally[fate::EARLY] > 100 && (!ecn || tally[fate::MARKED] > 100), "{tally:?}");
     }
 }
 

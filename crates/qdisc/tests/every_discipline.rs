@@ -263,7 +263,7 @@ fn drop_tail_and_drop_head_without_a_limit_lose_nothing() {
             &Traffic { packets: 20_000, ..Traffic::default() }.draw(1),
             |_, _| {},
         );
-        assert_eq!(tally(&log)[0] + tally(&log)[1], 20_000);
+        assert_eq!(tally(&log)[fate::UNMARKED] + tally(&log)[fate::MARKED], 20_000);
     }
 }
 

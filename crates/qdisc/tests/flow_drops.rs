@@ -1,7 +1,7 @@
 //! FRED, SRED and CHOKe against transcriptions of their papers, packet by packet, and the share of a
 //! flood under them, RED-PD and FQ-CoDel.
 
-use crate::common::{Arrival, Fate, Held, Log, Queue, Rig, Traffic, assert_same, places, serve, tally};
+use crate::common::{Arrival, Fate, Held, Log, Queue, Rig, Traffic, assert_same, fate, places, serve, tally};
 use serde_json::json;
 use std::collections::{BTreeMap, VecDeque};
 use tailback_document::decode;
@@ -143,7 +143,7 @@ fn fred_gives_each_packet_its_fate_in_the_paper() {
     };
     let document = json!({ "kind": "fred", "min": "15packets", "max": "30packets" });
     let fates = compare(document, &mut reference, &flooded(1, 0.15, 200_000));
-    assert!(fates[2] > 100 && fates[3] > 10 && fates[4] > 5_000, "{fates:?}");
+    assert!(fates[fate::EARLY] > 100 && fates[fate::FULL] > 10 && fates[fate::UNRESPONSIVE] > 5_000, "{fates:?}");
 }
 
 /// Ott, Lakshman and Wong 1999, sections II and III.
@@ -202,7 +202,7 @@ fn sred_gives_each_packet_its_fate_in_the_paper() {
     let mut reference = PaperSred { rng: Rng::named(9, "port"), queue: VecDeque::new(), list: Vec::new(), p_hit: 0.0 };
     let traffic = flooded(2, 0.02, 200_000);
     let fates = compare(json!({ "kind": "sred", "zombies": 100 }), &mut reference, &traffic);
-    assert!(fates[2] > 1_500 && fates[3] > 1_000, "{fates:?}");
+    assert!(fates[fate::EARLY] > 1_500 && fates[fate::FULL] > 1_000, "{fates:?}");
 }
 
 #[test]
@@ -307,7 +307,7 @@ fn choke_gives_each_packet_its_fate_in_the_paper() {
         idle_since: Some(Time::ZERO),
     };
     let fates = compare(json!({ "kind": "choke", "red": red() }), &mut reference, &flooded(4, 0.3, 200_000));
-    assert!(fates[2] > 20_000 && fates[0] > 100_000, "{fates:?}");
+    assert!(fates[fate::EARLY] > 20_000 && fates[fate::UNMARKED] > 100_000, "{fates:?}");
 }
 
 /// The flood's share of the packets sent in the second half of the run; it is half of an offered load of 300 %.
@@ -373,9 +373,9 @@ fn red_pd_filters_a_flood_and_stops_monitoring_it_after_it_has_slowed_down() {
     assert_eq!(after, 0.0);
     let fates = tally(&log);
     let filtered = |f: &Fate| *f == Fate::Dropped(Reason::Unresponsive);
-    assert!(fates[4] > 1_000, "{fates:?}");
+    assert!(fates[fate::UNRESPONSIVE] > 1_000, "{fates:?}");
     let others = log.iter().filter(|(seq, f)| filtered(f) && arrivals.iter().any(|a| a.seq == *seq && a.flow > 0));
-    assert!(others.count() * 10 < fates[4], "nine tenths of the filtered packets are the flood's");
+    assert!(others.count() * 10 < fates[fate::UNRESPONSIVE], "nine tenths of the filtered packets are the flood's");
 }
 
 /// Lin and Morris (1997), section 5.1: above `max` a flow may have two packets, so that many flows share a small buffer.

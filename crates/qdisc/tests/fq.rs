@@ -1,7 +1,7 @@
 //! FQ-CoDel against a transcription of RFC 8290 and RFC 8289, delays under FQ-CoDel and FQ-PIE, and
 //! the limits of SFQ with RED.
 
-use crate::common::{Arrival, Fate, Held, Log, Queue, Rig, Traffic, assert_same, places, serve, tally, wire};
+use crate::common::{Arrival, Fate, Held, Log, Queue, Rig, Traffic, assert_same, fate, places, serve, tally, wire};
 use serde_json::json;
 use std::collections::VecDeque;
 use tailback_document::decode;
@@ -185,7 +185,7 @@ fn fq_codel_sends_marks_and_drops_the_same_packets_as_rfc_8290() {
     let theirs = serve(&mut reference, RATE, &arrivals, |_, _| {});
     assert_same(&ours, &theirs);
     let fates = tally(&ours);
-    assert!(fates[1] > 1_000 && fates[2] > 1_000 && fates[3] > 1_000, "{fates:?}");
+    assert!(fates[fate::MARKED] > 1_000 && fates[fate::EARLY] > 1_000 && fates[fate::FULL] > 1_000, "{fates:?}");
 }
 
 /// Longest time in the queue of packets of `flow`, and the mean time, in seconds, of the packets of all other flows.

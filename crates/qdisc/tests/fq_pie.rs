@@ -2,7 +2,7 @@
 //! (`fq_pie_qdisc_enqueue`, `fq_pie_qdisc_dequeue`, `fq_pie_timer`).
 
 use crate::common::rfc8033::Rfc;
-use crate::common::{Arrival, Log, Queue, Rig, Traffic, assert_same, places, serve, tally, wire};
+use crate::common::{Arrival, Log, Queue, Rig, Traffic, assert_same, fate, places, serve, tally, wire};
 use std::collections::VecDeque;
 use tailback_qdisc::Spec;
 use tailback_qdisc::discipline::fair::Buckets;
@@ -97,6 +97,6 @@ fn fq_pie_gives_each_of_150_000_packets_the_fate_it_has_in_linux_and_the_rfcs_wi
         let ours = serve(&mut ours, RATE, &arrivals, |_, _| {});
         assert_same(&ours, &serve(&mut reference, RATE, &arrivals, |_, _| {}));
         let fates = tally(&ours);
-        assert!(fates[2] > 500 && fates[3] > 100 && (!ecn || fates[1] > 20), "{fates:?}");
+        assert!(fates[fate::EARLY] > 500 && fates[fate::FULL] > 100 && (!ecn || fates[fate::MARKED] > 20), "{fates:?}");
     }
 }

@@ -189,6 +189,6 @@ fn pie_gives_each_of_150_000_packets_its_fate_in_the_rfc() {
         let log = serve(&mut ours, traffic.rate, &arrivals, |_, _| {});
         assert_same(&log, &serve(&mut reference, traffic.rate, &arrivals, |_, _| {}));
         let tally = tally(&log);
-        assert!(tally[1] > 50 && tally[2] > 100, "{tally:?}");
+        assert!(tally[fate::MARKED] > 50 && tally[fate::EARLY] > 100, "{tally:?}");
     }
 }

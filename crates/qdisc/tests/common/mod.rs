@@ -281,8 +281,21 @@ pub fn assert_same(ours: &Log, reference: &Log) {
     assert_eq!(ours.len(), reference.len());
 }
 
-/// Returns the numbers of packets: sent without and with a mark, and dropped early, because the buffer was full, and as
-/// unresponsive.
+/// Indices of the fates in [`tally`].
+pub mod fate {
+    /// Sent without a mark.
+    pub const UNMARKED: usize = 0;
+    /// Sent with a mark.
+    pub const MARKED: usize = 1;
+    /// Dropped early.
+    pub const EARLY: usize = 2;
+    /// Dropped because the buffer was full.
+    pub const FULL: usize = 3;
+    /// Dropped as unresponsive.
+    pub const UNRESPONSIVE: usize = 4;
+}
+
+/// Returns the number of packets of each fate, at the index of [`fate`].
 pub fn tally(log: &Log) -> [usize; 5] {
     let count = |f: &dyn Fn(&Fate) -> bool| log.iter().filter(|(_, fate)| f(fate)).count();
     [
