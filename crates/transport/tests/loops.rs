@@ -46,10 +46,10 @@ fn lost_tail(tlp: bool) -> (Dur, Statistics) {
 
 #[test]
 fn a_probe_repairs_a_lost_tail_without_a_timeout() {
-    let (with, without) = (lost_tail(true), lost_tail(false));
-    println!("with {with:?}\nwithout {without:?}");
-    assert_eq!((with.1.timeouts, without.1.timeouts), (0, 1));
-    assert!(without.0.0 > with.0.0 + MS(500).0);
+    let ((time_with, with), (time_without, without)) = (lost_tail(true), lost_tail(false));
+    println!("with {time_with:?} {with:?}\nwithout {time_without:?} {without:?}");
+    assert_eq!((with.timeouts, without.timeouts), (0, 1));
+    assert!(time_without > time_with + MS(500));
 }
 
 /// Statistics of a flow whose path holds all segments back for one second.
