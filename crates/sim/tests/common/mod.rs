@@ -1,5 +1,5 @@
 //! A small builder of plans for the tests, and statistics to judge their results.
-#![allow(dead_code, reason = "some of these items are used in one test file only")]
+#![allow(dead_code, reason = "each test program uses a part of these items")]
 
 use std::collections::VecDeque;
 use std::sync::Arc;
