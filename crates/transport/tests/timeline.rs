@@ -68,7 +68,7 @@ fn run(name: &'static str, text: &str) {
 
 impl Script {
     fn fail(&self, failure: &str) -> ! {
-        panic!("{} line {}: {what}\n{:?}", self.name, self.line, self.sender)
+        panic!("{} line {}: {failure}\n{:?}", self.name, self.line, self.sender)
     }
 
     fn step(&mut self, line: &str) {

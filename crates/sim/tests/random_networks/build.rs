@@ -117,9 +117,9 @@ pub fn eventful(case: &Case) -> Net {
     let host = |n: u32| storming.get(n as usize % storming.len().max(1)).copied();
     for (at, event) in &case.events {
         match *event {
-            Event::Flap(link, long) => {
+            Event::Flap(link, duration) => {
                 net.change(*at, ChangeKind::LinkDown(link % links));
-                net.change(*at + long, ChangeKind::LinkUp(link % links));
+                net.change(*at + duration, ChangeKind::LinkUp(link % links));
             }
             Event::Rate(link, mbit) => net.change(*at, ChangeKind::LinkRate(link % links, Rate::mbit(mbit))),
             Event::Delay(link, delay) => net.change(*at, ChangeKind::LinkDelay(link % links, delay)),
@@ -130,10 +130,10 @@ pub fn eventful(case: &Case) -> Net {
                 let node = switches[node % switches.len()];
                 net.change(*at, ChangeKind::Thresholds { node, high, low: high / 2.0 });
             }
-            Event::Storm(n, long) => {
+            Event::Storm(n, duration) => {
                 if let Some(node) = host(n) {
                     net.change(*at, ChangeKind::PauseStorm { node, on: true });
-                    net.change(*at + long, ChangeKind::PauseStorm { node, on: false });
+                    net.change(*at + duration, ChangeKind::PauseStorm { node, on: false });
                 }
             }
             Event::Calm(n) => {
