@@ -45,7 +45,10 @@ fn a_rise_from_0_to_1_takes_freeze_time_over_increment_and_the_fall_ten_times_as
             now = at;
         }
         let late = now.since(top).as_secs() - 10.0 * seconds;
-        assert!((0.0..1.001e-3 * n.0 as f64).contains(&late), "at most one freeze time late, up to rounding: {n:?}: {now:?}");
+        assert!(
+            (0.0..1.001e-3 * n.0 as f64).contains(&late),
+            "at most one freeze time late, up to rounding: {n:?}: {now:?}"
+        );
         assert_eq!(law.probability(), 0.0);
     }
 }

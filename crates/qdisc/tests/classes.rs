@@ -142,7 +142,10 @@ fn a_priority_class_is_policed_under_congestion_only() {
     ] });
     let log = served(tight, &arrivals);
     let slowest = log.departed.iter().filter(|d| d.flow == 0).map(|d| d.start.since(arrivals[d.arrival].at)).max();
-    assert!(slowest <= Some(Dur::from_us(800)), "with a burst of one packet it waits for at most one packet of the other class: {slowest:?}");
+    assert!(
+        slowest <= Some(Dur::from_us(800)),
+        "with a burst of one packet it waits for at most one packet of the other class: {slowest:?}"
+    );
 }
 
 #[test]

@@ -212,6 +212,9 @@ fn cobalt_gives_each_of_150_000_packets_its_fate_in_linux() {
         let log = serve(&mut ours, traffic.rate, &arrivals, |_, _| {});
         assert_same(&log, &serve(&mut reference, traffic.rate, &arrivals, |_, _| {}));
         let tally = tally(&log);
-        assert!(tally[fate::EARLY] > 100 && tally[fate::FULL] > 100 && (!ecn || tally[fate::MARKED] > 100), "{tally:?}");
+        assert!(
+            tally[fate::EARLY] > 100 && tally[fate::FULL] > 100 && (!ecn || tally[fate::MARKED] > 100),
+            "{tally:?}"
+        );
     }
 }

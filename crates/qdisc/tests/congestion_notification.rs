@@ -106,7 +106,8 @@ fn a_soliciting_frame_is_answered_unsampled_if_the_queue_is_far_below_equilibriu
         let answer = judge(queued, limited);
         assert_eq!(answer, Answer { sampled: false, feedback: expected }, "{queued} frames, {limited:?}");
     }
-    let mut without_solicit = bcn::Params { sampling: Fraction(1e-12), solicit: false, ..bcn::Params::default() }.build();
+    let mut without_solicit =
+        bcn::Params { sampling: Fraction(1e-12), solicit: false, ..bcn::Params::default() }.build();
     assert_eq!(without_solicit.judge(&arrival(3, Some(true)), &mut rng()).feedback, None);
 }
 

@@ -159,5 +159,8 @@ fn the_fair_queue_gives_each_of_600_000_packets_the_fate_of_its_description() {
         println!("{tally:?}");
         total.iter_mut().zip(tally).for_each(|(sum, n)| *sum += n);
     }
-    assert!([total[fate::UNMARKED], total[fate::EARLY], total[fate::FULL]].iter().all(|n| *n > 10_000), "every fate occurs: {total:?}");
+    assert!(
+        [total[fate::UNMARKED], total[fate::EARLY], total[fate::FULL]].iter().all(|n| *n > 10_000),
+        "every fate occurs: {total:?}"
+    );
 }

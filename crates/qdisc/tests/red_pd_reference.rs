@@ -317,5 +317,9 @@ fn red_pd_gives_each_of_200_000_packets_its_fate_in_ns() {
     }
     println!("raised, lowered, unmonitored, halved: {changes:?}; fates {fates:?}");
     assert!(changes[..3].iter().all(|n| *n > 20), "probabilities rise and fall: {changes:?}");
-    assert!([fates[fate::UNMARKED], fates[fate::EARLY], fates[fate::UNRESPONSIVE]].iter().all(|n| *n > 5_000) && fates[fate::FULL] > 100, "{fates:?}");
+    assert!(
+        [fates[fate::UNMARKED], fates[fate::EARLY], fates[fate::UNRESPONSIVE]].iter().all(|n| *n > 5_000)
+            && fates[fate::FULL] > 100,
+        "{fates:?}"
+    );
 }

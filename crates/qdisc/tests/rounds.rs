@@ -128,7 +128,7 @@ fn sfq_with_overflow_by_share_accepts_and_sends_the_same_packets_as_ns_2() {
             key.slot(&crate::link::packet(&Arrival { at: Time::ZERO, flow, bytes: 1, ecn: Ecn::NotEct }, 0), rng)
         }
     };
-        let (mut dropped, mut marked, mut refused) = (Vec::new(), 0, 0);
+    let (mut dropped, mut marked, mut refused) = (Vec::new(), 0, 0);
     for i in 0..200_000usize {
         let cx = &mut Cx { rng: &mut port, dropped: &mut dropped, marked: &mut marked };
         if rng.chance(0.55) {

@@ -171,7 +171,8 @@ fn a_token_bucket_flow_meets_the_bound_of_parekh_and_gallager() {
     }
     assert!(slowest > Dur::from_ms(55), "the bound is nearly reached: {slowest}");
     let fifo = run(&mut build(json!({ "kind": "drop-tail" }), &SITE), &arrivals, RATE, 1, Time::NEVER);
-    let worst = fifo.departed.iter().filter(|d| d.flow == 0).map(|d| d.end.since(arrivals[d.arrival].at)).max().unwrap();
+    let worst =
+        fifo.departed.iter().filter(|d| d.flow == 0).map(|d| d.end.since(arrivals[d.arrival].at)).max().unwrap();
     assert!(worst > bound * 10, "{worst}");
 }
 

@@ -240,5 +240,8 @@ fn messages_and_limiters_in_different_parts_give_the_report_of_one() {
     let partition = tailback_sim::Parts::new(net.routed(), 2).partition().clone();
     let node = |name: &str| net.plan.nodes.iter().position(|n| n.name == name).expect("a node of that name") as u16;
     let core = partition.part_of(node("core"));
-    assert!((0..6).any(|k| partition.part_of(node(&format!("e{k}"))) != core), "limiters and congestion point are in different parts");
+    assert!(
+        (0..6).any(|k| partition.part_of(node(&format!("e{k}"))) != core),
+        "limiters and congestion point are in different parts"
+    );
 }

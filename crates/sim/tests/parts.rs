@@ -250,7 +250,11 @@ fn without_lookahead_there_is_one_part() {
     assert!(parts > 1, "the transmission time of a frame gives lookahead");
     net.plan.links.iter_mut().for_each(|link| link.rate = [tailback_units::Rate(10_000_000_000_000_000); 2]);
     net.plan.framing = Framing { buffer: Length::Payload, ..RAW };
-    assert_eq!(Parts::new(net.routed(), 3).partition().parts(), 1, "a byte takes less than half a picosecond, so that there is no lookahead");
+    assert_eq!(
+        Parts::new(net.routed(), 3).partition().parts(),
+        1,
+        "a byte takes less than half a picosecond, so that there is no lookahead"
+    );
 }
 
 #[test]

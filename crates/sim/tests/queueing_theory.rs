@@ -125,7 +125,11 @@ fn mm1k_loses_as_erlang_says() {
             Spec::DropTail(drop_tail::Params { packets: Some(capacity - 1), ..drop_tail::Params::default() });
         net.plan.warmup = ms(1000);
         net.plan.end = ms(200_000);
-        agrees(over(&net.replications(20), |report| loss(&report.flows.row(0))), mm1k_loss(load, capacity as u32), 0.03);
+        agrees(
+            over(&net.replications(20), |report| loss(&report.flows.row(0))),
+            mm1k_loss(load, capacity as u32),
+            0.03,
+        );
     }
 }
 
@@ -137,7 +141,11 @@ fn md1k_loses_as_the_embedded_chain_says() {
         net.limit(0, 1, 1000 * (capacity - 1));
         net.plan.warmup = ms(1000);
         net.plan.end = ms(100_000);
-        agrees(over(&net.replications(20), |report| loss(&report.flows.row(0))), md1k_loss(load, capacity as u32), 0.03);
+        agrees(
+            over(&net.replications(20), |report| loss(&report.flows.row(0))),
+            md1k_loss(load, capacity as u32),
+            0.03,
+        );
     }
 }
 

@@ -114,7 +114,12 @@ fn version_1_probes_the_round_trip_time_every_10_s_for_at_least_200_ms() {
         assert!((0.2..0.55).contains(&duration.as_secs()), "{probes:?}");
     }
     for (start, _) in &probes {
-        let least = trace.rows.iter().filter(|(t, ..)| t.since(*start) < MS(300) && t >= start).map(|(_, in_flight, _)| *in_flight).min();
+        let least = trace
+            .rows
+            .iter()
+            .filter(|(t, ..)| t.since(*start) < MS(300) && t >= start)
+            .map(|(_, in_flight, _)| *in_flight)
+            .min();
         assert!(least.is_some_and(|n| n <= 4), "{least:?} outstanding at least");
     }
 }
@@ -167,7 +172,12 @@ fn version_3_probes_the_round_trip_time_every_5_s_at_half_the_bandwidth_delay_pr
     }
     for (start, duration) in &probes {
         assert!((0.2..0.45).contains(&duration.as_secs()), "{probes:?}");
-        let least = trace.rows.iter().filter(|(t, ..)| t.since(*start) < *duration && t >= start).map(|(_, in_flight, _)| *in_flight).min();
+        let least = trace
+            .rows
+            .iter()
+            .filter(|(t, ..)| t.since(*start) < *duration && t >= start)
+            .map(|(_, in_flight, _)| *in_flight)
+            .min();
         assert!(least.is_some_and(|n| (45..=51).contains(&n)), "{least:?} outstanding at least");
     }
 }

@@ -241,8 +241,7 @@ fn marking_ends_for_a_minute_after_three_intervals_in_which_the_target_was_misse
     let is_off = |engine: &mut Engine, now: Time| (0..2_000).all(|_| !engine.sent(now, None));
     let mut engine = engine_with(0.5);
     // A marked loss in each of three intervals, which end at the first acknowledgement at or after 5, 10 and 15 s.
-    for (ms, off) in
-        [(4_999, false), (5_000, false), (9_999, false), (10_000, false), (14_999, false), (15_000, true)]
+    for (ms, off) in [(4_999, false), (5_000, false), (9_999, false), (10_000, false), (14_999, false), (15_000, true)]
     {
         engine.sent(at(ms), Some(true));
         engine.ack(at(ms), 0);

@@ -138,7 +138,10 @@ fn a_notification_does_not_wait_for_the_acknowledgement_of_other_segments() {
     assert!(receiver.on_segment(at_us(0), 0, 1000, at_us(0), false, false).is_none());
     let ack = receiver.on_segment(at_us(1), 1, 1000, at_us(1), true, false).expect("at once");
     assert!(ack.ece && ack.next == 2);
-    assert!(receiver.on_segment(at_us(2), 2, 1000, at_us(2), true, false).is_none(), "no second notification within 50 us");
+    assert!(
+        receiver.on_segment(at_us(2), 2, 1000, at_us(2), true, false).is_none(),
+        "no second notification within 50 us"
+    );
 }
 
 /// One completion event of 16 segments of 1000 B.

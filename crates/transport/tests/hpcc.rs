@@ -162,6 +162,9 @@ fn hpcc_sets_the_window_of_algorithm_1_at_each_of_20_000_acknowledgements() {
         assert_eq!(window.cwnd, (rate * t).ceil().max(1.0));
         smallest = smallest.min(paper.w / w_init);
     }
-    assert!(rising > 20_000 && falling > 20_000, "queues both rise and fall between acknowledgements: {rising} {falling}");
+    assert!(
+        rising > 20_000 && falling > 20_000,
+        "queues both rise and fall between acknowledgements: {rising} {falling}"
+    );
     assert!(smallest < 0.5, "the window has been reduced: {smallest}");
 }

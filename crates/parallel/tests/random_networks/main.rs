@@ -81,7 +81,10 @@ fn judge_all(first: u64, count: u32) {
         );
     }
     let hops = hops.into_inner();
-    assert!(count < 100 || hops > 100 * count, "{hops} packets on links in {count} networks: the networks carry hardly any traffic");
+    assert!(
+        count < 100 || hops > 100 * count,
+        "{hops} packets on links in {count} networks: the networks carry hardly any traffic"
+    );
 }
 
 /// Returns the number of packets over links, or the violated property, of the network of a seed.

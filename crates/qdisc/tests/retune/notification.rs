@@ -149,7 +149,8 @@ fn equal_parameters_change_neither_points_nor_laws() {
 
 #[test]
 fn a_queue_between_two_equilibria_gets_feedback_of_the_other_sign_after_the_change() {
-    let with_equilibrium = |equilibrium: f64| point(&json!({ "kind": "bcn", "sampling": 1.0, "equilibrium": equilibrium })).unwrap();
+    let with_equilibrium =
+        |equilibrium: f64| point(&json!({ "kind": "bcn", "sampling": 1.0, "equilibrium": equilibrium })).unwrap();
     let (mut bcn, rng) = (with_equilibrium(16.0).build(), &mut Rng::named(1, "point"));
     let mut feedback = |bcn: &mut cp::Point, frames: u64| {
         let queued = Backlog { packets: frames, bytes: frames * 1_500 };

@@ -286,7 +286,10 @@ pub fn interval(values: &[f64]) -> Interval {
 #[track_caller]
 pub fn agrees(measured: Interval, theory: f64, relative_half_width: f64) {
     assert!(measured.contains(theory), "theory says {theory}, the simulation {measured:?}");
-    assert!(measured.half_width <= relative_half_width * theory.abs(), "the interval is too wide: {measured:?} for {theory}");
+    assert!(
+        measured.half_width <= relative_half_width * theory.abs(),
+        "the interval is too wide: {measured:?} for {theory}"
+    );
 }
 
 pub fn port<'a>(report: &'a Report, name: &str) -> &'a PortReport {

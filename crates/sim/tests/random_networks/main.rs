@@ -63,7 +63,8 @@ fn adds_up(view: &View) {
     let mut inside = 0;
     for (name, port) in &view.ports {
         for class in &port.classes {
-            let found = class.by_flow.values().fold((0, 0), |(packets, bytes), n| (packets + n.packets, bytes + n.bytes));
+            let found =
+                class.by_flow.values().fold((0, 0), |(packets, bytes), n| (packets + n.packets, bytes + n.bytes));
             assert_eq!(found, (class.queued.packets, class.queued.bytes), "{name} at {}", view.time_s);
             data += class.queued.packets;
         }

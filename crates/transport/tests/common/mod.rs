@@ -98,7 +98,8 @@ impl<F: FnMut(Time, &Segment) -> Fate, G: FnMut(Time, &Ack) -> Fate> Net<F, G> {
         // More segments than any window of the tests holds.
         let mut remaining = 1_000_000u32;
         while let Some(segment) = self.sender.poll(self.now) {
-            remaining = remaining.checked_sub(1).unwrap_or_else(|| panic!("the sender sends without end at {:?}", self.now));
+            remaining =
+                remaining.checked_sub(1).unwrap_or_else(|| panic!("the sender sends without end at {:?}", self.now));
             if self.keep_log {
                 self.log.push((self.now, segment));
             }
