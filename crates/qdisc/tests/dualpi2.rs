@@ -139,7 +139,8 @@ fn the_step_spares_packets_that_found_fewer_than_min_qlen_step_in_the_l_queue() 
 }
 
 /// RFC 9332, appendix A.1: one random number is compared with the larger of native and coupled probability. The update after
-/// 1 s, when a C packet has waited for 1 s, makes p' = 0.25, so that the coupled probability is 0.5; the ramp gives the native one.
+/// 1 s, when a C packet has waited for 1 s, makes p' = 0.25, so that the coupled probability is 0.5; the ramp gives the
+/// native one.
 #[test]
 fn on_a_ramp_packets_are_marked_with_the_larger_of_native_and_coupled_probability() {
     const PACKETS: u32 = 4_000;

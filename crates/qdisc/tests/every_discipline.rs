@@ -1,5 +1,5 @@
-//! Properties of every discipline under its defaults and under extreme parameters: all packets are accounted for, no limit is exceeded, no flow is
-//! reordered, and the reported state agrees with the packets held.
+//! Properties of every discipline under its defaults and under extreme parameters: all packets are accounted for, no
+//! limit is exceeded, no flow is reordered, and the reported state agrees with the packets held.
 
 use crate::common::*;
 use proptest::prelude::*;

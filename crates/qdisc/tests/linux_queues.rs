@@ -67,7 +67,8 @@ fn netem_delays_packets_by_a_constant_or_with_jitter_of_the_stated_distribution(
     };
     let same = delays(json!({ "kind": "netem", "delay": "25ms" }));
     assert!(same.len() == arrivals.len() && same.iter().all(|ms| (ms - 25.0).abs() < 1e-9));
-    // Uniform between 15 and 35 ms: mean 25 ms, standard deviation 20 / sqrt(12) = 5.77 ms; of 2500 packets the mean is within 0.35 ms (3 sigma).
+    // Uniform between 15 and 35 ms: mean 25 ms, standard deviation 20 / sqrt(12) = 5.77 ms; of 2500 packets the mean is
+    // within 0.35 ms (3 sigma).
     let moments = |all: &[f64]| {
         let mean = all.iter().sum::<f64>() / all.len() as f64;
         (mean, (all.iter().map(|ms| (ms - mean) * (ms - mean)).sum::<f64>() / all.len() as f64).sqrt())

@@ -1,9 +1,9 @@
 //! RED-PD against a transcription of ns-2.35, packet by packet: the filter of `queue/red-pd.cc` before
 //! [`NsRed`], and the script that sets its probabilities (`tcl/ex/red-pd`, of the authors of the ICNP 2001 paper).
 //!
-//! The transcription differs from the script as `docs/mechanisms/red-pd.md` states: no test for unresponsive flows, the first interval ends
-//! after ten round-trip times, probabilities fall at the end of an interval and not 1 ms later, and drops by the
-//! filter do not raise a probability.
+//! The transcription differs from the script as `docs/mechanisms/red-pd.md` states: no test for unresponsive flows, the
+//! first interval ends after ten round-trip times, probabilities fall at the end of an interval and not 1 ms later, and
+//! drops by the filter do not raise a probability.
 
 use crate::common::*;
 use crate::red_reference::NsRed;

@@ -24,8 +24,8 @@ fn limiters() -> LimitersSpec {
     }
 }
 
-/// `n` hosts that send `mbit` Mbit/s each for `end` ms, an edge switch for each host, one core switch and one sink. All links have 10
-/// Gbit/s and 0.5 us, all switches 1 us of latency: the control loop of Bergamasco's slides.
+/// `n` hosts that send `mbit` Mbit/s each for `end` ms, an edge switch for each host, one core switch and one sink. All
+/// links have 10 Gbit/s and 0.5 us, all switches 1 us of latency: the control loop of Bergamasco's slides.
 fn star(n: usize, mbit: u64, end: u64) -> Net {
     let mut net = Net::new(ETHERNET);
     let (core, sink) = (net.switch("core"), net.host("d"));
@@ -99,8 +99,8 @@ fn with_qcn_sources_share_the_link_equally_with_the_queue_near_its_equilibrium_a
         println!("{n} sources: {} used, queue {queue:.0} B, Jain {fair:.4}, {} messages", port.utilisation, p.slower);
         assert!(port.utilisation > 0.97, "{n} sources: utilisation {}", port.utilisation);
         assert!((13e3..39e3).contains(&queue), "{n} sources: mean queue of {queue} B for Qeq = 26 kB");
-        // The bound is lower than BCN's: QCN samples frames and not senders, so that its shares are uneven over a few hundred milliseconds
-        // (A. Kabbani and others, *AF-QCN*, Hot Interconnects 2010).
+        // The bound is lower than BCN's: QCN samples frames and not senders, so that its shares are uneven over a few
+        // hundred milliseconds (A. Kabbani and others, *AF-QCN*, Hot Interconnects 2010).
         assert!(fair > 0.9, "{n} sources: Jain's index {fair}");
         assert_eq!((p.stop, p.faster, port.classes[0].dropped.packets), (0, 0, 0), "{n} sources");
     }

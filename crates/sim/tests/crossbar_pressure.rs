@@ -131,8 +131,8 @@ fn one_memory_for_all_outputs_loses_frames_to_an_idle_output_and_limits_per_queu
     assert_eq!((limited.dropped.packets, limited.offered.packets > 30_000), (0, true));
 }
 
-/// h sends 20 Mbit/s to d1, whose link is down (until 500 ms if `mended`, otherwise to the end), and 5 Mbit/s to d2. The path leads over s1,
-/// which has the given model, and s2, which stops destinations.
+/// h sends 20 Mbit/s to d1, whose link is down (until 500 ms if `mended`, otherwise to the end), and 5 Mbit/s to d2. The
+/// path leads over s1, which has the given model, and s2, which stops destinations.
 fn behind(fabric: Fabric, mended: bool) -> Report {
     let mut net = Net::new(ETHERNET);
     let (h, s1, s2, d1, d2) = (net.host("h"), net.switch("s1"), net.switch("s2"), net.host("d1"), net.host("d2"));

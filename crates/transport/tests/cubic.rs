@@ -29,7 +29,7 @@ impl Rfc {
     fn w_cubic(&self, t: f64) -> f64 {
         Self::C * maths::pow((t - self.K).abs(), 3.0).copysign(t - self.K) + self.W_max
     }
-    /// `first`: `true` before the first timeout, when slow start counts up to two segments per acknowledgement.
+    /// `first`: `false` in the slow start after a timeout, which counts one segment per acknowledgement; otherwise at most two.
     fn ack(&mut self, now: f64, rtt: f64, segments_acked: f64, first: bool) {
         if self.cwnd < self.ssthresh {
             self.cwnd += if first { segments_acked.min(2.0) } else { segments_acked.min(1.0) };
